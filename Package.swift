@@ -1,0 +1,57 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// One set of rules for every target: Swift 6, and imports that say what they expose.
+let settings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+]
+
+let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
+let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+
+let package = Package(
+    name: "LFS",
+    platforms: [.macOS(.v15), .iOS(.v18)],
+    products: [
+        .library(name: "LFS", targets: ["LFS"]),
+        .library(name: "LFSStorage", targets: ["LFSStorage"]),
+        .library(name: "LFSTesting", targets: ["LFSTesting"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/apple/swift-crypto", "3.12.3"..<"6.0.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.14.0"),
+    ],
+    // The order is the way of the data, read from below: an arrow that is not here does not exist.
+    targets: [
+        .target(name: "LFSSystem", dependencies: [crypto]),
+        .target(name: "LFSStorage", dependencies: ["LFSSystem", logging]),
+        .target(name: "LFSFiles", dependencies: ["LFSSystem"]),
+        .target(name: "LFSTransfer", dependencies: ["LFSStorage"]),
+        .target(
+            name: "LFS",
+            dependencies: ["LFSSystem", "LFSFiles", "LFSTransfer", "LFSStorage", grdb, logging]),
+        .target(name: "LFSTesting", dependencies: ["LFSStorage"]),
+
+        .target(
+            name: "TestSupport", dependencies: ["LFSSystem", "LFSFiles", "LFSStorage", "LFSTransfer", "LFS", grdb],
+            path: "Tests/TestSupport"),
+        .testTarget(name: "LFSSystemTests", dependencies: ["LFSSystem", "TestSupport"]),
+        .testTarget(name: "LFSStorageTests", dependencies: ["LFSStorage", "LFSTesting", "TestSupport"]),
+        .testTarget(name: "LFSFilesTests", dependencies: ["LFSFiles", "LFSSystem", "TestSupport"]),
+        .testTarget(name: "LFSTransferTests", dependencies: ["LFSTransfer", "LFSStorage", "LFSTesting", "TestSupport"]),
+        .testTarget(
+            name: "LFSTests",
+            dependencies: ["LFS", "LFSStorage", "LFSTesting", "LFSFiles", "LFSTransfer", "LFSSystem", "TestSupport", grdb]),
+        .testTarget(
+            name: "DocumentationTests", dependencies: ["LFS", "LFSStorage", "LFSTesting", grdb]),
+    ])
+
+for target in package.targets {
+    target.swiftSettings = (target.swiftSettings ?? []) + settings
+}

@@ -1,0 +1,136 @@
+import Foundation
+import LFSSystem
+
+/// What an ingest has made durable.
+package struct IngestedFile: Hashable, Sendable {
+    package let id: FileID
+    package let byteCount: Int64
+    /// SHA-256 of the content in lowercase hex.
+    package let sha256: String
+}
+
+/// Takes bytes in: one pass that writes, counts and hashes, in pieces of a fixed size.
+struct Ingest: Sendable {
+    let area: StagingArea
+    let id: FileID
+
+    func run(_ source: IngestSource) async throws -> IngestedFile {
+        switch source {
+        case .bytes(let bytes): return try await write { writer, _ in try Self.feed(bytes, to: writer) }
+        case .copying(let path): return try await copy(from: path)
+        case .moving(let path): return try await IngestMove(area: area, id: id, path: path).run()
+        case .handle(let handle): return try await read(handle)
+        case .stream(let stream): return try await write { writer, flag in try Self.drain(writer, flag, stream.read) }
+        case .chunks(let forEach): return try await collect(forEach)
+        }
+    }
+
+    // MARK: Sources
+
+    func copy(from path: String) async throws -> IngestedFile {
+        try await write { writer, flag in
+            let file: Descriptor
+            do {
+                file = try Descriptor.openForReading(path)
+            } catch {
+                throw FileError.reading(error, from: path)
+            }
+            try SourceFile(file).read(flag) { try writer.write($0) }
+        }
+    }
+
+    private func read(_ handle: FileHandle) async throws -> IngestedFile {
+        try await write { writer, flag in
+            // The handle stays the caller's: its descriptor is borrowed, so no `Descriptor` may own and close it.
+            let number = handle.fileDescriptor
+            let before = BorrowedDescriptor.status(number)
+            try Self.drain(writer, flag) { try BorrowedDescriptor.read(number, into: $0) }
+            if let before, before.isRegularFile, let after = BorrowedDescriptor.status(number),
+                after.modified != before.modified || after.byteCount != before.byteCount
+            {
+                throw SourceFile.changed("The file behind the handle")
+            }
+        }
+    }
+
+    /// Gathers small chunks, so that a source of single bytes does not cost a thread switch for each.
+    private func collect(
+        _ forEach: @Sendable ((IngestSource.Bytes) async throws -> Void) async throws -> Void
+    ) async throws -> IngestedFile {
+        let writer = try await area.writer(for: id)
+        return try await finishing(writer) {
+            var buffer: [UInt8] = []
+            try await forEach { chunk in
+                try Task.checkCancellation()
+                chunk.withUnsafeBytes { buffer.append(contentsOf: $0) }
+                if buffer.count >= FileCopy.chunkSize {
+                    let full = buffer
+                    buffer.removeAll(keepingCapacity: true)
+                    try await BlockingPool.shared.run { _ in try Self.feed(full, to: writer) }
+                }
+            }
+            let rest = buffer
+            return try await BlockingPool.shared.run { _ in
+                try Self.feed(rest, to: writer)
+                return try writer.finish()
+            }
+        }
+    }
+
+    // MARK: Writing
+
+    private func write(
+        _ body: @escaping @Sendable (IngestWriter, CancellationFlag) throws -> Void
+    ) async throws -> IngestedFile {
+        let writer = try await area.writer(for: id)
+        return try await finishing(writer) {
+            try await BlockingPool.shared.run { flag in
+                try body(writer, flag)
+                try flag.check()
+                return try writer.finish()
+            }
+        }
+    }
+
+    private func finishing(
+        _ writer: IngestWriter, _ body: () async throws -> (byteCount: Int64, sha256: String)
+    ) async throws -> IngestedFile {
+        do {
+            let (byteCount, sha256) = try await body()
+            try await area.directory.synchronize()
+            return IngestedFile(id: id, byteCount: byteCount, sha256: sha256)
+        } catch {
+            let failure = FileError.keeping(error, at: area.directory.path)
+            do {
+                try writer.discard()
+            } catch {
+                throw FileError(
+                    failure.code, "\(failure.message) The unfinished file stays until the next sweep: \(error.message)",
+                    path: failure.path, cause: failure.cause)
+            }
+            throw failure
+        }
+    }
+
+    private static func feed(_ bytes: IngestSource.Bytes, to writer: IngestWriter) throws {
+        try bytes.withUnsafeBytes { try writer.write($0) }
+    }
+
+    private static func drain(
+        _ writer: IngestWriter, _ flag: CancellationFlag, _ read: (UnsafeMutableRawBufferPointer) throws -> Int
+    ) throws {
+        try withUnsafeTemporaryAllocation(byteCount: FileCopy.chunkSize, alignment: 16) { buffer in
+            while true {
+                try flag.check()
+                let count: Int
+                do {
+                    count = try read(buffer)
+                } catch {
+                    throw FileError(.sourceFailed, "The source of the bytes failed: \(error)", path: "", cause: error)
+                }
+                if count == 0 { return }
+                try writer.write(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+            }
+        }
+    }
+}

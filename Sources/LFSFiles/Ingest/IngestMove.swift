@@ -1,0 +1,76 @@
+import LFSSystem
+
+/// Takes over a file that the caller gives up: hashed where it is, then renamed into the staging area.
+///
+/// Where a rename cannot do (another file system, or a second name through which others could still write), the file
+/// is copied and removed once the copy is durable.
+struct IngestMove: Sendable {
+    let area: StagingArea
+    let id: FileID
+    let path: String
+
+    func run() async throws -> IngestedFile {
+        if let moved = try await rename() { return moved }
+        let copied = try await Ingest(area: area, id: id).copy(from: path)
+        try await BlockingPool.shared.run { _ in try removeSource() }
+        return copied
+    }
+
+    /// Returns nil where a copy has to do.
+    private func rename() async throws -> IngestedFile? {
+        let moved: IngestedFile? = try await BlockingPool.shared.run { flag -> IngestedFile? in
+            let source = try SourceFile(open())
+            guard source.before.linkCount == 1, source.before.device == area.device else { return nil }
+            var hash = ContentHash()
+            try source.read(flag) { hash.update($0) }
+            do {
+                try area.adopt(path, as: id)
+            } catch let error as SystemError where error.isOtherFileSystem {
+                return nil
+            }
+            do {
+                try settle(source)
+            } catch {
+                try area.giveBack(id, to: path)
+                throw error
+            }
+            return IngestedFile(id: id, byteCount: hash.byteCount, sha256: hash.hex)
+        }
+        if moved != nil { try await area.synchronize() }
+        return moved
+    }
+
+    private func open() throws(FileError) -> Descriptor {
+        do {
+            return try Descriptor.openForReading(path)
+        } catch {
+            throw FileError.reading(error, from: path)
+        }
+    }
+
+    /// Makes the renamed file ours and durable, if what was hashed is what was renamed.
+    private func settle(_ source: SourceFile) throws(FileError) {
+        let after: FileStatus
+        do {
+            try source.file.setMode(0o600)
+            try source.file.synchronize()
+            after = try source.file.status()
+            let renamed = try area.directory.status(of: id.text)
+            guard renamed?.inode == after.inode else { throw SourceFile.changed(path) }
+        } catch {
+            throw FileError.keeping(error, at: area.path)
+        }
+        guard after.modified == source.before.modified, after.byteCount == source.before.byteCount else {
+            throw SourceFile.changed(path)
+        }
+    }
+
+    private func removeSource() throws {
+        do {
+            try area.removeSource(path)
+        } catch {
+            throw FileError(
+                .permissionDenied, "\(path) was copied but cannot be removed: \(error.reason).", path: path, cause: error)
+        }
+    }
+}

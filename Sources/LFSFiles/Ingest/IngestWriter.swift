@@ -1,0 +1,57 @@
+import LFSSystem
+import Synchronization
+
+/// The file that one ingest writes: bytes go in, size and checksum come out, and on an error nothing stays.
+///
+/// Owner of the running hash: the mutex. One task writes at a time, from a thread that may block.
+final class IngestWriter: Sendable {
+    private let directory: Directory
+    private let name: String
+    private let file: Descriptor
+    private let hash = Mutex(ContentHash())
+
+    init(_ name: String, in directory: Directory) throws(FileError) {
+        self.directory = directory
+        self.name = name
+        do {
+            file = try directory.create(name)
+        } catch {
+            throw FileError.keeping(error, at: directory.path)
+        }
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer) throws(FileError) {
+        do {
+            try file.write(bytes)
+        } catch {
+            throw FileError.keeping(error, at: directory.path)
+        }
+        hash.withLock { $0.update(bytes) }
+    }
+
+    /// Makes the content durable; the directory's entry is the caller's to sync.
+    func finish() throws(FileError) -> (byteCount: Int64, sha256: String) {
+        let (counted, sha256) = hash.withLock { ($0.byteCount, $0.hex) }
+        let kept: Int64
+        do {
+            try file.synchronize()
+            kept = try file.status().byteCount
+        } catch {
+            throw FileError.keeping(error, at: directory.path)
+        }
+        guard kept == counted else {
+            throw FileError(
+                .system, "\(directory.path) took \(kept) of \(counted) bytes without an error.", path: directory.path)
+        }
+        return (counted, sha256)
+    }
+
+    /// Removes what was written, after an error.
+    func discard() throws(FileError) {
+        do {
+            try directory.remove(name)
+        } catch {
+            throw FileError.keeping(error, at: directory.path)
+        }
+    }
+}

@@ -1,0 +1,87 @@
+package import LFSSystem
+
+/// Where bytes wait between `makeFile` and the commit: one file per id, named by it. The persistence location.
+///
+/// Every database has a folder of its own, also in a location that several share.
+package final class StagingArea: Sendable {
+    package let directory: Directory
+    let device: UInt64
+
+    /// Opens the folder and makes it if it is missing; its parent has to exist.
+    package init(at path: String) throws(FileError) {
+        do {
+            directory = try Directory.openOrMake(path)
+            let status = try directory.status()
+            device = status.device
+            try OwnFolder.require(status, path)
+            try directory.requireWritable()
+        } catch let error as FileError {
+            throw error
+        } catch {
+            throw FileError.keeping(error, at: path)
+        }
+    }
+
+    package var path: String { directory.path }
+
+    /// Makes the bytes of a source durable under a new id.
+    ///
+    /// - Throws: ``FileError``; nothing is left in the area then.
+    package func ingest(_ source: IngestSource, as id: FileID) async throws -> IngestedFile {
+        do {
+            return try await Ingest(area: self, id: id).run(source)
+        } catch {
+            throw FileError.keeping(error, at: path)
+        }
+    }
+
+    package func contains(_ id: FileID) throws(SystemError) -> Bool {
+        try directory.status(of: id.text) != nil
+    }
+
+    /// Calls `body` with each staged file and the time of its last change, in nanoseconds since 1970.
+    package func forEachFile(_ body: (FileID, _ changed: Int64) throws -> Bool) throws {
+        try directory.forEachFile { name in
+            guard let id = FileID(name), let status = try directory.status(of: name) else { return true }
+            return try body(id, status.changed)
+        }
+    }
+
+    @discardableResult
+    package func remove(_ id: FileID) throws(SystemError) -> Bool { try directory.remove(id.text) }
+
+    func writer(for id: FileID) async throws -> IngestWriter {
+        try await BlockingPool.shared.run { _ in try IngestWriter(id.text, in: self.directory) }
+    }
+
+    func synchronize() async throws {
+        do {
+            try await directory.synchronize()
+        } catch {
+            throw FileError.keeping(error, at: path)
+        }
+    }
+
+    func adopt(_ source: String, as id: FileID) throws(SystemError) {
+        try PathCalls.rename(source, to: directory.child(id.text))
+    }
+
+    func giveBack(_ id: FileID, to source: String) throws(SystemError) {
+        try PathCalls.rename(directory.child(id.text), to: source)
+    }
+
+    func removeSource(_ source: String) throws(SystemError) { try PathCalls.remove(source) }
+}
+
+/// What a folder has to be before we keep files in it.
+enum OwnFolder {
+    /// - Throws: ``FileError/Code/permissionDenied`` when others could replace our files.
+    static func require(_ status: FileStatus, _ path: String) throws(FileError) {
+        guard status.permissions & 0o022 == 0 else {
+            throw FileError(
+                .permissionDenied,
+                "\(path) can be written by other users (mode \(String(status.permissions, radix: 8))). Run: chmod 700 '\(path)'",
+                path: path)
+        }
+    }
+}

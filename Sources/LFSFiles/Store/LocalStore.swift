@@ -1,0 +1,77 @@
+package import LFSSystem
+
+/// The folder `<database file>.lfs`: one file per `FileData`, named by its id and read-only.
+///
+/// ```
+/// <database file>.lfs/          0700
+///   lfs.json                    which database it belongs to
+///   attached.lock               shared by all that have the database open
+///   uploader.lock               held by the one that uploads
+///   temporary/                  the default persistence location
+///   incoming/                   unfinished downloads and copies
+///   0198c1f2-…                  0400
+/// ```
+package final class LocalStore: Sendable {
+    package static let temporaryName = "temporary"
+    static let incomingName = "incoming"
+
+    package let directory: Directory
+    package let incoming: Directory
+    /// Held shared as long as the store is in use; exclusive for a sweep.
+    package let lease: FileLock
+    /// Held by the one process that uploads.
+    package let uploaderLock: FileLock
+
+    /// Opens the folder and makes it if it is missing; its parent has to exist.
+    ///
+    /// - Throws: ``FileError/Code/wrongStore`` when the folder belongs to another database.
+    package init(at path: String, databaseID: String) throws(FileError) {
+        do {
+            directory = try Directory.openOrMake(path)
+            try OwnFolder.require(directory.status(), path)
+            incoming = try directory.openOrMake(Self.incomingName)
+            lease = try FileLock("attached.lock", in: directory)
+            uploaderLock = try FileLock("uploader.lock", in: directory)
+        } catch let error as FileError {
+            throw error
+        } catch {
+            throw FileError.keeping(error, at: path)
+        }
+        try StoreMarker.check(in: directory, databaseID: databaseID)
+    }
+
+    package var path: String { directory.path }
+
+    package func contains(_ id: FileID) throws(SystemError) -> Bool { try directory.status(of: id.text) != nil }
+
+    /// Opens a file for reading; nil when the store does not have it.
+    package func open(_ id: FileID) throws(SystemError) -> Descriptor? {
+        do {
+            return try directory.openForReading(id.text)
+        } catch where error.isMissing {
+            return nil
+        }
+    }
+
+    /// Where a file is or would be.
+    package func path(of id: FileID) -> String { directory.child(id.text) }
+
+    @discardableResult
+    package func remove(_ id: FileID) throws(SystemError) -> Bool { try directory.remove(id.text) }
+
+    /// Calls `body` with each file and the time of its last change, in nanoseconds since 1970.
+    package func forEachFile(_ body: (FileID, _ changed: Int64) throws -> Bool) throws {
+        try directory.forEachFile { name in
+            guard let id = FileID(name), let status = try directory.status(of: name) else { return true }
+            return try body(id, status.changed)
+        }
+    }
+
+    /// Removes unfinished downloads and copies. Only for the holder of the exclusive lease.
+    package func clearIncoming() throws {
+        try incoming.forEachFile { name in
+            try incoming.remove(name)
+            return true
+        }
+    }
+}

@@ -1,0 +1,64 @@
+import Foundation
+import LFSSystem
+
+/// The file `lfs.json` that ties a store to its database, so that a copied or swapped folder is noticed
+/// before anything in it is used or removed.
+struct StoreMarker: Codable {
+    static let name = "lfs.json"
+    /// Of the folder's layout, not of the database's schema.
+    static let currentLayout = 1
+
+    var databaseID: String
+    var layout: Int
+
+    static func check(in directory: Directory, databaseID: String) throws(FileError) {
+        do {
+            guard let marker = try read(in: directory) else {
+                return try write(StoreMarker(databaseID: databaseID, layout: currentLayout), in: directory)
+            }
+            guard marker.layout <= currentLayout else {
+                throw FileError(
+                    .wrongStore,
+                    "\(directory.path) has layout \(marker.layout), which is newer than this version of LFS. Update LFS.",
+                    path: directory.path)
+            }
+            guard marker.databaseID == databaseID else {
+                throw FileError(
+                    .wrongStore,
+                    "\(directory.path) belongs to another database (\(marker.databaseID)). "
+                        + "Move it aside, or put the database back beside its own folder.",
+                    path: directory.path)
+            }
+        } catch let error as FileError {
+            throw error
+        } catch {
+            throw FileError.keeping(error, at: directory.path)
+        }
+    }
+
+    private static func read(in directory: Directory) throws -> StoreMarker? {
+        guard let status = try directory.status(of: name) else { return nil }
+        let text = try Data(contentsOf: URL(fileURLWithPath: directory.child(name)))
+        guard status.byteCount <= 4_096, let marker = decode(text) else {
+            throw FileError(
+                .wrongStore, "\(directory.child(name)) is not a marker of LFS. Move the folder aside.", path: directory.path)
+        }
+        return marker
+    }
+
+    private static func decode(_ text: Data) -> StoreMarker? {
+        do { return try JSONDecoder().decode(StoreMarker.self, from: text) } catch { return nil }
+    }
+
+    private static func write(_ marker: StoreMarker, in directory: Directory) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        let text = try encoder.encode(marker)
+        let temporary = "\(name).\(FileID.make().text)"
+        let file = try directory.create(temporary)
+        try text.withUnsafeBytes { try file.write($0) }
+        try file.synchronize()
+        try directory.rename(temporary, to: directory, as: name)
+        try directory.synchronizeNow()
+    }
+}

@@ -1,0 +1,28 @@
+/// What to fetch: an object, or a range of its bytes, or only if it is still the one that was seen before.
+public struct DownloadRequest: Hashable, Sendable {
+    public var key: ObjectKey
+    /// The bytes to fetch, counted from 0; nil for all. It may end beyond the object.
+    public var range: Range<Int64>?
+    /// The entity tag that the object must still have.
+    public var entityTag: String?
+
+    public init(_ key: ObjectKey, range: Range<Int64>? = nil, entityTag: String? = nil) {
+        self.key = key
+        self.range = range
+        self.entityTag = entityTag
+    }
+}
+
+/// Takes the bytes of one download, in order.
+///
+/// A storage calls it from one task at a time, and may call it from a thread that blocks on the disk.
+public final class DownloadSink: Sendable {
+    private let body: @Sendable (UnsafeRawBufferPointer) throws -> Void
+
+    public init(_ body: @escaping @Sendable (UnsafeRawBufferPointer) throws -> Void) {
+        self.body = body
+    }
+
+    /// Takes the next bytes. An error it throws ends the download and comes out of it unchanged.
+    public func write(_ bytes: UnsafeRawBufferPointer) throws { try body(bytes) }
+}

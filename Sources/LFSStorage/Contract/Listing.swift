@@ -1,0 +1,28 @@
+/// Which objects to list, and where to go on.
+public struct ListRequest: Hashable, Sendable {
+    /// The text that a key begins with; empty for all.
+    public var prefix: String
+    /// The ``ListPage/next`` of the page before, nil for the first page.
+    public var continuation: String?
+    /// How many objects a page holds at the most.
+    public var limit: Int
+
+    public init(prefix: String, continuation: String? = nil, limit: Int = 1_000) {
+        self.prefix = prefix
+        self.continuation = continuation
+        self.limit = limit
+    }
+}
+
+/// One page of a listing.
+public struct ListPage: Hashable, Sendable {
+    /// Objects in the order of their keys' bytes. Checksums may be missing here even if ``RemoteStorage/head(_:)`` has them.
+    public var objects: [RemoteObject]
+    /// What to ask with for the next page; nil on the last one.
+    public var next: String?
+
+    public init(objects: [RemoteObject], next: String? = nil) {
+        self.objects = objects
+        self.next = next
+    }
+}

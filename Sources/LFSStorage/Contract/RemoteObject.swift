@@ -1,0 +1,22 @@
+public import Foundation
+
+/// What a storage says of one object.
+public struct RemoteObject: Hashable, Sendable {
+    public var key: ObjectKey
+    /// The object's size as the storage has it.
+    public var byteCount: Int64
+    /// SHA-256 of the content in lowercase hex, if the storage computed or checked it itself.
+    public var sha256: String?
+    /// The storage's own name for this version of the content.
+    public var entityTag: String?
+    /// Where the object is, without a query and without a secret.
+    public var url: URL
+
+    public init(key: ObjectKey, byteCount: Int64, sha256: String? = nil, entityTag: String? = nil, url: URL) {
+        self.key = key
+        self.byteCount = byteCount
+        self.sha256 = sha256
+        self.entityTag = entityTag
+        self.url = url
+    }
+}

@@ -1,0 +1,25 @@
+/// What a remote storage can do, as a value that wrappers pass on or narrow.
+public struct StorageCapabilities: Hashable, Sendable {
+    /// How the storage proves that it has what was sent.
+    public enum Proof: Hashable, Sendable {
+        /// It computes or checks a checksum of the content.
+        case checksum
+        /// It can only tell how many bytes it has.
+        case byteCount
+    }
+
+    /// The kind of storage, for logs and metrics: `directory`, `s3`.
+    public var kind: String
+    public var proof: Proof
+    /// Whether an interrupted upload goes on from its last checkpoint.
+    public var resumesUploads: Bool
+    /// The largest object it takes, in bytes; nil when it names no limit.
+    public var maximumByteCount: Int64?
+
+    public init(kind: String, proof: Proof, resumesUploads: Bool = false, maximumByteCount: Int64? = nil) {
+        self.kind = kind
+        self.proof = proof
+        self.resumesUploads = resumesUploads
+        self.maximumByteCount = maximumByteCount
+    }
+}

@@ -1,0 +1,87 @@
+/// Why a remote storage could not do what it was asked.
+public struct StorageError: Error, Sendable, CustomStringConvertible {
+    /// The kind of failure. More kinds may come, so a `switch` needs a `default`.
+    public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+        public let rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+        public var description: String { rawValue }
+
+        /// Nothing is stored under the key.
+        public static let missing = Code(rawValue: "missing")
+        /// The storage cannot be reached at all: no network, no such host, an unmounted share.
+        public static let unreachable = Code(rawValue: "unreachable")
+        /// It answered too late, or stopped in the middle.
+        public static let timeout = Code(rawValue: "timeout")
+        /// It asks for fewer or later requests.
+        public static let throttled = Code(rawValue: "throttled")
+        /// It failed on its side, or its answer made no sense.
+        public static let serverError = Code(rawValue: "serverError")
+        /// What it stored is not what was sent.
+        public static let integrity = Code(rawValue: "integrity")
+        /// The credentials are wrong or have expired.
+        public static let unauthorized = Code(rawValue: "unauthorized")
+        /// The credentials do not allow this.
+        public static let forbidden = Code(rawValue: "forbidden")
+        /// It has no room left.
+        public static let noSpace = Code(rawValue: "noSpace")
+        /// The file is larger than it takes.
+        public static let tooLarge = Code(rawValue: "tooLarge")
+        /// The local bytes are not the ones whose size and checksum were recorded.
+        public static let sourceChanged = Code(rawValue: "sourceChanged")
+        /// The object is not the one that the request named by its entity tag.
+        public static let changed = Code(rawValue: "changed")
+        /// The key breaks the rules of ``ObjectKey``.
+        public static let invalidKey = Code(rawValue: "invalidKey")
+        /// The request cannot be right: a missing bucket, a bad setting, something that it does not support.
+        public static let invalidRequest = Code(rawValue: "invalidRequest")
+        /// The call's task was cancelled.
+        public static let cancelled = Code(rawValue: "cancelled")
+        /// Something that no storage has put a name to.
+        public static let unknown = Code(rawValue: "unknown")
+    }
+
+    public let code: Code
+    /// A sentence for the person who has to mend it. It never holds a secret.
+    public let message: String
+    /// The object that it was about.
+    public var key: ObjectKey?
+    /// How long the storage asked to be left alone.
+    public var retryAfter: Duration?
+    /// The error below this one, if there is one.
+    public var cause: (any Error)?
+
+    public init(
+        _ code: Code, _ message: String, key: ObjectKey? = nil, retryAfter: Duration? = nil, cause: (any Error)? = nil
+    ) {
+        self.code = code
+        self.message = message
+        self.key = key
+        self.retryAfter = retryAfter
+        self.cause = cause
+    }
+
+    /// Whether the same call may succeed later without anyone mending anything.
+    public var isRetryable: Bool {
+        switch code {
+        case .unreachable, .timeout, .throttled, .serverError, .integrity, .noSpace, .cancelled, .unknown: true
+        default: false
+        }
+    }
+
+    /// Whether the object is not there, which ends a delete well and a download badly.
+    public var isMissing: Bool { code == .missing }
+
+    public var description: String { message }
+
+    /// Any error as a storage error: itself, a cancellation, or ``Code/unknown``.
+    public init(wrapping error: any Error, key: ObjectKey? = nil) {
+        if let error = error as? StorageError {
+            self = error
+            if self.key == nil { self.key = key }
+        } else if error is CancellationError {
+            self.init(.cancelled, "The transfer was cancelled.", key: key, cause: error)
+        } else {
+            self.init(.unknown, "The storage failed: \(error)", key: key, cause: error)
+        }
+    }
+}

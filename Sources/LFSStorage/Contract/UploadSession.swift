@@ -1,0 +1,36 @@
+public import Foundation
+
+/// What a storage needs to go on with an upload after the process has ended; its format is the storage's own.
+///
+/// It is kept in the app's database, so it must not hold a secret.
+public struct UploadCheckpoint: RawRepresentable, Hashable, Sendable {
+    public let rawValue: Data
+    public init(rawValue: Data) { self.rawValue = rawValue }
+}
+
+/// One try to upload: what the last try left, and whom to tell how this one goes.
+public struct UploadSession: Sendable {
+    /// What the last try saved, nil for a fresh start.
+    public let checkpoint: UploadCheckpoint?
+    private let onProgress: @Sendable (Int64) -> Void
+    private let onSave: @Sendable (UploadCheckpoint) async throws -> Void
+
+    /// - Parameters:
+    ///   - onProgress: takes the number of bytes that the storage has so far.
+    ///   - onSave: makes a checkpoint durable.
+    public init(
+        checkpoint: UploadCheckpoint? = nil,
+        onProgress: @escaping @Sendable (Int64) -> Void = { _ in },
+        onSave: @escaping @Sendable (UploadCheckpoint) async throws -> Void = { _ in }
+    ) {
+        self.checkpoint = checkpoint
+        self.onProgress = onProgress
+        self.onSave = onSave
+    }
+
+    /// Tells how many bytes of the whole the storage has so far. Cheap enough to call for every buffer.
+    public func report(bytesTransferred: Int64) { onProgress(bytesTransferred) }
+
+    /// Returns when the checkpoint is durable. What it promises must have happened before.
+    public func save(_ checkpoint: UploadCheckpoint) async throws { try await onSave(checkpoint) }
+}

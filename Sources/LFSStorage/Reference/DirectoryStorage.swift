@@ -1,0 +1,189 @@
+public import Foundation
+import LFSSystem
+import Synchronization
+
+/// A folder that acts as the remote storage: a mounted share, an external disk, a quick start without a server.
+///
+/// Layout: `<folder>/<namespace>/<file id>`, folders 0700, files 0600. An upload is written under
+/// `.<file id>.part`, checked against size and SHA-256, synced and renamed, so that a reader sees whole objects only.
+/// The folder has to exist when the storage is used; if it goes away (an unmounted share), calls fail with
+/// ``StorageError/Code/unreachable`` and nothing is written elsewhere.
+public final class DirectoryStorage: RemoteStorage {
+    /// The folder, as it was given.
+    public let url: URL
+    let root: Directory
+    private let identity: FileStatus
+    /// Folders below the root that were opened before. Owner: this mutex, never held across a system call.
+    private let folders = Mutex<[String: Directory]>([:])
+
+    /// Opens the folder and makes it if it is missing; its parent has to exist.
+    ///
+    /// - Throws: ``StorageError`` when it cannot be made, read or written.
+    public init(at url: URL) throws(StorageError) {
+        self.url = url
+        do {
+            root = try Directory.openOrMake(url.path)
+            try root.requireWritable()
+            identity = try root.status()
+        } catch {
+            throw DirectoryStorageErrors.opening(url.path, error)
+        }
+    }
+
+    public var capabilities: StorageCapabilities {
+        StorageCapabilities(kind: "directory", proof: .checksum)
+    }
+
+    public func upload(_ source: UploadSource, to key: ObjectKey, session: UploadSession) async throws -> RemoteObject {
+        try await inFolder(of: key) { folder, name in
+            if try await self.holds(source, as: name, in: folder) {
+                session.report(bytesTransferred: source.byteCount)
+            } else {
+                let upload = DirectoryUpload(source: source, folder: folder, name: name, key: key, session: session)
+                try await BlockingPool.shared.run { flag in try upload.run(flag) }
+            }
+            try await folder.synchronize()
+        }
+        return RemoteObject(key: key, byteCount: source.byteCount, sha256: source.sha256, url: url(of: key))
+    }
+
+    public func download(_ request: DownloadRequest, into sink: DownloadSink) async throws -> RemoteObject {
+        try await inFolder(of: request.key) { folder, name in
+            try await BlockingPool.shared.run { flag in
+                let file = try folder.openForReading(name)
+                let object = try self.describe(request.key, file.status())
+                if let wanted = request.entityTag, wanted != object.entityTag {
+                    throw StorageError(.changed, "The object was replaced while it was read.", key: request.key)
+                }
+                try Self.copy(file, request.range ?? 0..<object.byteCount, to: sink, flag)
+                return object
+            }
+        }
+    }
+
+    public func head(_ key: ObjectKey) async throws -> RemoteObject {
+        try await inFolder(of: key) { folder, name in
+            try await BlockingPool.shared.run { _ in try self.describe(key, folder.openForReading(name).status()) }
+        }
+    }
+
+    public func delete(_ key: ObjectKey, abandoning checkpoint: UploadCheckpoint?) async throws {
+        try await inFolder(of: key) { folder, name in
+            let found = try await BlockingPool.shared.run { _ in
+                let unfinished = try folder.remove(DirectoryUpload.partName(of: name))
+                return try folder.remove(name) || unfinished
+            }
+            if found { try await folder.synchronize() }
+        }
+    }
+
+    public func list(_ request: ListRequest) async throws -> ListPage {
+        try requireRoot()
+        let root = root
+        let keys: [ObjectKey]
+        do {
+            keys = try await BlockingPool.shared.run { flag in
+                var listing = DirectoryListing(request, flag)
+                try listing.visit(root, below: "")
+                return listing.page
+            }
+        } catch {
+            throw DirectoryStorageErrors.using(url.path, error)
+        }
+        var objects: [RemoteObject] = []
+        for key in keys.prefix(request.limit) {
+            do {
+                objects.append(try await head(key))
+            } catch let error as StorageError where error.isMissing {
+                continue  // removed since its name was read: a listing shows what is there now
+            }
+        }
+        return ListPage(objects: objects, next: keys.count > request.limit ? keys[request.limit - 1].rawValue : nil)
+    }
+
+    // MARK: Objects
+
+    private func url(of key: ObjectKey) -> URL { url.appendingPathComponent(key.rawValue) }
+
+    private func describe(_ key: ObjectKey, _ status: FileStatus) throws(StorageError) -> RemoteObject {
+        guard status.isRegularFile else {
+            throw StorageError(.missing, "'\(key)' is not a file in the storage folder.", key: key)
+        }
+        let tag = "\(status.inode)-\(status.modified)-\(status.byteCount)"
+        return RemoteObject(key: key, byteCount: status.byteCount, entityTag: tag, url: url(of: key))
+    }
+
+    /// Whether the object is there already with the source's content, which a crash before the write-back leaves.
+    private func holds(_ source: UploadSource, as name: String, in folder: Directory) async throws -> Bool {
+        guard try folder.status(of: name)?.byteCount == source.byteCount else { return false }
+        return try await BlockingPool.shared.run { flag in
+            let file = try folder.openForReading(name)
+            var hash = ContentHash()
+            let sink = { (bytes: UnsafeRawBufferPointer) in hash.update(bytes) }
+            try FileCopy.forEachChunk(of: file, 0..<source.byteCount, flag, sink)
+            return hash.hex == source.sha256
+        }
+    }
+
+    private static func copy(
+        _ file: Descriptor, _ range: Range<Int64>, to sink: DownloadSink, _ flag: CancellationFlag
+    ) throws {
+        try FileCopy.forEachChunk(of: file, range, flag) { try sink.write($0) }
+    }
+
+    // MARK: Folders
+
+    /// Runs a call in the folder of a key, with the system's errors turned into storage errors.
+    ///
+    /// A folder that was removed and made again under a handle we keep shows as a missing file; it is opened anew once.
+    private func inFolder<Result>(
+        of key: ObjectKey, _ body: (Directory, String) async throws -> Result
+    ) async throws -> Result {
+        let segments = key.rawValue.split(separator: "/").map(String.init)
+        let path = segments.dropLast().joined(separator: "/")
+        for isFirstTry in [true, false] {
+            try requireRoot()
+            do {
+                return try await body(try folder(path, segments.dropLast()), segments[segments.count - 1])
+            } catch let error as SystemError where error.isMissing && isFirstTry {
+                folders.withLock { $0[path] = nil }
+            } catch let error as SystemError where error.isMissing {
+                throw StorageError(.missing, "There is no object '\(key)' in \(url.path).", key: key, cause: error)
+            } catch {
+                throw DirectoryStorageErrors.using(url.path, error, key: key)
+            }
+        }
+        throw StorageError(.missing, "There is no object '\(key)' in \(url.path).", key: key)
+    }
+
+    private func folder(_ path: String, _ segments: ArraySlice<String>) throws -> Directory {
+        if let known = folders.withLock({ $0[path] }) { return known }
+        var folder = root
+        for segment in segments {
+            let isNew = try folder.status(of: segment) == nil
+            let next = try folder.openOrMake(segment)
+            if isNew { try folder.synchronizeNow() }
+            folder = next
+        }
+        let opened = folder
+        return folders.withLock { known in
+            if known.count >= 256 { known.removeAll() }
+            known[path] = opened
+            return opened
+        }
+    }
+
+    /// Checks that the path still leads to the folder that was opened.
+    private func requireRoot() throws(StorageError) {
+        let now: FileStatus
+        do {
+            now = try FileStatus(following: url.path)
+        } catch {
+            throw DirectoryStorageErrors.using(url.path, error)
+        }
+        guard now.inode == identity.inode, now.device == identity.device else {
+            throw StorageError(
+                .unreachable, "The storage folder \(url.path) was replaced: is the right share mounted there?")
+        }
+    }
+}

@@ -1,0 +1,44 @@
+import LFSSystem
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// What the system's errors mean when they come from a folder that acts as a remote storage.
+enum DirectoryStorageErrors {
+    static func opening(_ path: String, _ error: SystemError) -> StorageError {
+        if error.isMissing {
+            return StorageError(
+                .invalidRequest, "The storage folder \(path) cannot be made, because its parent folder is missing.",
+                cause: error)
+        }
+        return using(path, error)
+    }
+
+    static func using(_ path: String, _ error: any Error, key: ObjectKey? = nil) -> StorageError {
+        guard let error = error as? SystemError else { return StorageError(wrapping: error, key: key) }
+        if error.isMissing {
+            return StorageError(
+                .unreachable, "The storage folder \(path) is not there: is its share mounted?", key: key, cause: error)
+        }
+        if error.isNoSpace {
+            return StorageError(.noSpace, "The storage folder \(path) is full.", key: key, cause: error)
+        }
+        if error.isPermissionDenied || error.isReadOnly {
+            return StorageError(
+                .forbidden, "The storage folder \(path) may not be written (\(error.reason)): check its permissions.",
+                key: key, cause: error)
+        }
+        switch error.errno {
+        case ESTALE, ENOTCONN, EHOSTDOWN, EHOSTUNREACH, ENODEV, ENXIO:
+            return StorageError(
+                .unreachable, "The storage folder \(path) does not answer: \(error.reason)", key: key, cause: error)
+        default:
+            return StorageError(.serverError, "The storage folder \(path) failed: \(error)", key: key, cause: error)
+        }
+    }
+}

@@ -1,0 +1,72 @@
+import LFSSystem
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// One upload into a folder: write aside, verify, sync, rename.
+struct DirectoryUpload: Sendable {
+    let source: UploadSource
+    let folder: Directory
+    let name: String
+    let key: ObjectKey
+    let session: UploadSession
+
+    /// One name for each key, so that what a crash leaves is found without a listing. No key begins with a dot.
+    static func partName(of name: String) -> String { ".\(name).part" }
+
+    /// Blocks the thread. The folder's own sync is the caller's: uploads that end together share it.
+    func run(_ flag: CancellationFlag) throws {
+        let part = Self.partName(of: name)
+        let file = try claim(part)
+        do {
+            try fill(file, flag)
+            try folder.rename(part, to: folder, as: name)
+        } catch {
+            do {
+                try folder.remove(part)
+            } catch let leftover {
+                throw StorageError(
+                    .serverError, "\(error) The unfinished file could not be removed either: \(leftover)",
+                    key: key, cause: error)
+            }
+            throw error
+        }
+    }
+
+    /// Opens the part file under a lock. Another upload of the same key is waited for; a part without an owner is reused.
+    private func claim(_ part: String) throws -> Descriptor {
+        while true {
+            let file = try folder.openOrCreate(part)
+            try checked("flock", file.path) { flock(file.raw, LOCK_EX) }
+            // The owner before us may have renamed or removed the file while we waited for its lock.
+            guard let current = try folder.status(of: part), try current.inode == file.status().inode else { continue }
+            try file.truncate(to: 0)
+            return file
+        }
+    }
+
+    private func fill(_ file: Descriptor, _ flag: CancellationFlag) throws {
+        try source.requireUnchanged()
+        var hash = ContentHash()
+        try FileCopy.forEachChunk(of: source.descriptor, 0..<source.byteCount, flag) { bytes in
+            hash.update(bytes)
+            try file.write(bytes)
+            session.report(bytesTransferred: hash.byteCount)
+        }
+        guard hash.byteCount == source.byteCount, hash.hex == source.sha256 else {
+            throw StorageError(
+                .sourceChanged, "The local bytes do not have the SHA-256 that was recorded for them.", key: key)
+        }
+        try file.synchronize()
+        let written = try file.status().byteCount
+        guard written == source.byteCount else {
+            throw StorageError(
+                .integrity, "The storage folder took \(written) of \(source.byteCount) bytes without an error.", key: key)
+        }
+    }
+}

@@ -1,0 +1,97 @@
+import Foundation
+import LFSSystem
+import Synchronization
+
+/// A storage that keeps its objects in memory, for tests and previews. It is gone with the process.
+///
+/// Owner of its state: the mutex.
+public final class InMemoryStorage: RemoteStorage {
+    private struct Entry {
+        var bytes: [UInt8]
+        var sha256: String
+        var version: Int
+    }
+
+    private struct State {
+        var entries: [ObjectKey: Entry] = [:]
+        var lastVersion = 0
+    }
+
+    private let state = Mutex(State())
+
+    public init() {}
+
+    public var capabilities: StorageCapabilities {
+        StorageCapabilities(kind: "memory", proof: .checksum)
+    }
+
+    /// The keys that have an object now, in no order.
+    public var keys: [ObjectKey] { state.withLock { Array($0.entries.keys) } }
+
+    /// The bytes of an object, nil if there is none.
+    public func bytes(of key: ObjectKey) -> [UInt8]? { state.withLock { $0.entries[key]?.bytes } }
+
+    public func upload(_ source: UploadSource, to key: ObjectKey, session: UploadSession) async throws -> RemoteObject {
+        let (bytes, sha256) = try await BlockingPool.shared.run { flag in
+            var bytes: [UInt8] = []
+            var hash = ContentHash()
+            try FileCopy.forEachChunk(of: source.descriptor, 0..<source.byteCount, flag) { chunk in
+                bytes.append(contentsOf: chunk)
+                hash.update(chunk)
+                session.report(bytesTransferred: hash.byteCount)
+            }
+            return (bytes, hash.hex)
+        }
+        guard Int64(bytes.count) == source.byteCount, sha256 == source.sha256 else {
+            throw StorageError(
+                .sourceChanged, "The local bytes do not have the size and SHA-256 that were recorded for them.", key: key)
+        }
+        return state.withLock { state in
+            state.lastVersion += 1
+            let entry = Entry(bytes: bytes, sha256: sha256, version: state.lastVersion)
+            state.entries[key] = entry
+            return Self.describe(key, entry)
+        }
+    }
+
+    public func download(_ request: DownloadRequest, into sink: DownloadSink) async throws -> RemoteObject {
+        let entry = try entry(request.key)
+        let object = Self.describe(request.key, entry)
+        if let wanted = request.entityTag, wanted != object.entityTag {
+            throw StorageError(.changed, "The object was replaced while it was read.", key: request.key)
+        }
+        let range = (request.range ?? 0..<object.byteCount).clamped(to: 0..<object.byteCount)
+        try entry.bytes[Int(range.lowerBound)..<Int(range.upperBound)].withUnsafeBytes { try sink.write($0) }
+        return object
+    }
+
+    public func head(_ key: ObjectKey) async throws -> RemoteObject {
+        Self.describe(key, try entry(key))
+    }
+
+    public func delete(_ key: ObjectKey, abandoning checkpoint: UploadCheckpoint?) async throws {
+        state.withLock { $0.entries[key] = nil }
+    }
+
+    public func list(_ request: ListRequest) async throws -> ListPage {
+        let after = request.continuation ?? ""
+        let found = state.withLock { $0.entries }
+            .filter { $0.key.rawValue.hasPrefix(request.prefix) && after.utf8.lexicographicallyPrecedes($0.key.rawValue.utf8) }
+            .sorted { $0.key.rawValue.utf8.lexicographicallyPrecedes($1.key.rawValue.utf8) }
+        let page = found.prefix(request.limit).map { Self.describe($0.key, $0.value) }
+        return ListPage(objects: page, next: found.count > page.count ? page.last?.key.rawValue : nil)
+    }
+
+    private func entry(_ key: ObjectKey) throws(StorageError) -> Entry {
+        guard let entry = state.withLock({ $0.entries[key] }) else {
+            throw StorageError(.missing, "There is no object '\(key)' in memory.", key: key)
+        }
+        return entry
+    }
+
+    private static func describe(_ key: ObjectKey, _ entry: Entry) -> RemoteObject {
+        RemoteObject(
+            key: key, byteCount: Int64(entry.bytes.count), sha256: entry.sha256, entityTag: "v\(entry.version)",
+            url: URL(string: "memory:///\(key)") ?? URL(fileURLWithPath: "/"))
+    }
+}

@@ -1,0 +1,87 @@
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// An open file, closed when the last reference goes.
+package final class Descriptor: Sendable {
+    /// The number that system calls take; valid as long as this object lives.
+    package let raw: Int32
+    /// The path it was opened by, for messages only.
+    package let path: String
+
+    /// Takes over a descriptor that the caller opened.
+    package init(owning raw: Int32, path: String) {
+        self.raw = raw
+        self.path = path
+    }
+
+    deinit { close(raw) }
+
+    /// Opens a file that exists, for reading. A symbolic link at its end is refused with `ELOOP`.
+    package static func openForReading(_ path: String) throws(SystemError) -> Descriptor {
+        // O_NONBLOCK: a named pipe that nobody writes to would block the open for ever.
+        let flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
+        return Descriptor(owning: try checked("open", path) { open(path, flags) }, path: path)
+    }
+
+    package func status() throws(SystemError) -> FileStatus {
+        var raw = stat()
+        try checked("fstat", path) { fstat(self.raw, &raw) }
+        return FileStatus(raw)
+    }
+
+    /// Reads at the current position. 0 at the end.
+    package func read(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int {
+        try BorrowedDescriptor.read(raw, into: buffer)
+    }
+
+    /// Reads at an offset and leaves the position alone, so that several tasks can share the descriptor. 0 at the end.
+    package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SystemError) -> Int {
+        try checked("pread", path) { pread(raw, buffer.baseAddress, buffer.count, off_t(offset)) }
+    }
+
+    /// Writes all of the bytes, however many calls that takes.
+    package func write(_ bytes: UnsafeRawBufferPointer) throws(SystemError) {
+        var rest = bytes
+        while !rest.isEmpty {
+            let count = try checked("write", path) { Self.systemWrite(raw, rest.baseAddress, rest.count) }
+            rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
+        }
+    }
+
+    /// Returns when the bytes and the metadata are on the device.
+    ///
+    /// After a failure the state of the file is unknown and a second call may report success wrongly
+    /// (Linux drops the dirty pages), so the caller gives the file up.
+    package func synchronize() throws(SystemError) {
+        #if canImport(Darwin)
+        // fsync on Apple platforms reaches the drive's cache only; F_FULLFSYNC reaches the medium.
+        if fcntl(raw, F_FULLFSYNC) != -1 { return }
+        #endif
+        try checked("fsync", path) { fsync(raw) }
+    }
+
+    /// Sets the permission bits exactly, whatever the umask says.
+    package func setMode(_ mode: UInt32) throws(SystemError) {
+        try checked("fchmod", path) { fchmod(raw, mode_t(mode)) }
+    }
+
+    package func truncate(to byteCount: Int64) throws(SystemError) {
+        try checked("ftruncate", path) { ftruncate(raw, off_t(byteCount)) }
+    }
+
+    // Here the bare name means this type's own method.
+    private static func systemWrite(_ number: Int32, _ start: UnsafeRawPointer?, _ count: Int) -> Int {
+        #if canImport(Glibc)
+        Glibc.write(number, start, count)
+        #elseif canImport(Musl)
+        Musl.write(number, start, count)
+        #else
+        Darwin.write(number, start, count)
+        #endif
+    }
+}

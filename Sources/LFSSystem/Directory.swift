@@ -1,0 +1,160 @@
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// An open directory. Names are resolved relative to it, so a folder that is renamed or replaced
+/// under its path cannot lead a call elsewhere. Symbolic links are never followed.
+package final class Directory: Sendable {
+    package let path: String
+    private let descriptor: Descriptor
+    private let syncs: SharedSync
+
+    private init(_ descriptor: Descriptor) {
+        self.descriptor = descriptor
+        self.path = descriptor.path
+        self.syncs = SharedSync { () throws(SystemError) in try descriptor.synchronize() }
+    }
+
+    // MARK: Opening
+
+    package static func open(_ path: String) throws(SystemError) -> Directory {
+        let flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC
+        return Directory(Descriptor(owning: try checked("open", path) { openat(AT_FDCWD, path, flags) }, path: path))
+    }
+
+    /// Opens the folder and makes it first if it is missing, with mode 0700; its parent has to exist.
+    package static func openOrMake(_ path: String) throws(SystemError) -> Directory {
+        if mkdir(path, 0o700) != 0, errno != EEXIST {
+            throw SystemError(call: "mkdir", path: path, errno: errno)
+        }
+        return try open(path)
+    }
+
+    /// Opens a folder below this one and makes it first if it is missing, with mode 0700.
+    package func openOrMake(_ name: String) throws(SystemError) -> Directory {
+        if mkdirat(descriptor.raw, name, 0o700) != 0, errno != EEXIST {
+            throw SystemError(call: "mkdir", path: child(name), errno: errno)
+        }
+        let flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW
+        return Directory(Descriptor(owning: try openAt(name, flags), path: child(name)))
+    }
+
+    // MARK: Files
+
+    /// Makes a file that must not exist yet, open for reading and writing.
+    package func create(_ name: String, mode: UInt32 = 0o600) throws(SystemError) -> Descriptor {
+        let flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW
+        return Descriptor(owning: try openAt(name, flags, mode), path: child(name))
+    }
+
+    package func openForReading(_ name: String) throws(SystemError) -> Descriptor {
+        let flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
+        return Descriptor(owning: try openAt(name, flags), path: child(name))
+    }
+
+    /// Opens a file for locking or for reading and writing, and makes it if it is missing.
+    package func openOrCreate(_ name: String) throws(SystemError) -> Descriptor {
+        let flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW
+        return Descriptor(owning: try openAt(name, flags, 0o600), path: child(name))
+    }
+
+    /// What the name stands for, or nil if nothing has it.
+    package func status(of name: String) throws(SystemError) -> FileStatus? {
+        var raw = stat()
+        if fstatat(descriptor.raw, name, &raw, AT_SYMLINK_NOFOLLOW) == 0 { return FileStatus(raw) }
+        let error = SystemError(call: "stat", path: child(name), errno: errno)
+        if error.isMissing { return nil }
+        throw error
+    }
+
+    /// What this directory itself is, to tell whether it is still the one that was opened.
+    package func status() throws(SystemError) -> FileStatus { try descriptor.status() }
+
+    /// Moves a file within one file system, in one step; what stood under the new name is replaced.
+    package func rename(_ name: String, to directory: Directory, as newName: String) throws(SystemError) {
+        try checked("rename", child(name)) {
+            renameat(descriptor.raw, name, directory.descriptor.raw, newName)
+        }
+    }
+
+    /// As ``rename(_:to:as:)``, but throws `EEXIST` when the new name is taken.
+    package func renameExclusively(_ name: String, to directory: Directory, as newName: String) throws(SystemError) {
+        // A hard link fails when its name is taken, on every POSIX system; renameat2 is Linux only.
+        try checked("link", directory.child(newName)) {
+            linkat(descriptor.raw, name, directory.descriptor.raw, newName, 0)
+        }
+        try checked("unlink", child(name)) { unlinkat(descriptor.raw, name, 0) }
+    }
+
+    /// Removes a file. Returns false when it was not there.
+    @discardableResult
+    package func remove(_ name: String) throws(SystemError) -> Bool {
+        if unlinkat(descriptor.raw, name, 0) == 0 { return true }
+        let error = SystemError(call: "unlink", path: child(name), errno: errno)
+        if error.isMissing { return false }
+        throw error
+    }
+
+    package func setMode(_ mode: UInt32, of name: String) throws(SystemError) {
+        try checked("chmod", child(name)) { fchmodat(descriptor.raw, name, mode_t(mode), 0) }
+    }
+
+    /// Whether this process may make and remove files here. Also false on a read-only file system.
+    package func requireWritable() throws(SystemError) {
+        try checked("access", path) { access(path, R_OK | W_OK | X_OK) }
+    }
+
+    // MARK: Durability
+
+    /// Returns when every file made, renamed or removed here before the call is on the device.
+    /// Calls that come together share one `fsync`.
+    package func synchronize() async throws(SystemError) { try await syncs.run() }
+
+    /// As ``synchronize()``, blocking the thread, without sharing.
+    package func synchronizeNow() throws(SystemError) { try descriptor.synchronize() }
+
+    // MARK: Listing
+
+    /// Calls `body` with each name, in no order, as raw bytes; it returns false to stop. `.` and `..` are left out.
+    package func forEachName(_ body: ([UInt8]) throws -> Bool) throws {
+        let copy = try openAt(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard let stream = fdopendir(copy) else {
+            let code = errno
+            close(copy)
+            throw SystemError(call: "opendir", path: path, errno: code)
+        }
+        defer { closedir(stream) }
+        while true {
+            errno = 0
+            guard let entry = readdir(stream) else {
+                if errno != 0 { throw SystemError(call: "readdir", path: path, errno: errno) }
+                return
+            }
+            let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+                pointer.withMemoryRebound(to: UInt8.self, capacity: MemoryLayout.size(ofValue: pointer.pointee)) {
+                    Array(UnsafeBufferPointer(start: $0, count: strlen(UnsafeRawPointer($0).assumingMemoryBound(to: CChar.self))))
+                }
+            }
+            if name == [0x2E] || name == [0x2E, 0x2E] { continue }
+            if try !body(name) { return }
+        }
+    }
+
+    /// As ``forEachName(_:)``, for folders whose names this package chose: others are passed over.
+    package func forEachFile(_ body: (String) throws -> Bool) throws {
+        try forEachName { bytes in
+            guard let name = String(validating: bytes, as: UTF8.self) else { return true }
+            return try body(name)
+        }
+    }
+
+    package func child(_ name: String) -> String { path + "/" + name }
+
+    private func openAt(_ name: String, _ flags: Int32, _ mode: UInt32 = 0) throws(SystemError) -> Int32 {
+        try checked("open", child(name)) { openat(descriptor.raw, name, flags, mode_t(mode)) }
+    }
+}

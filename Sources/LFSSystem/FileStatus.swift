@@ -1,0 +1,48 @@
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// What `fstat` says of a file, in Swift's types.
+package struct FileStatus: Sendable, Hashable {
+    package let byteCount: Int64
+    package let device: UInt64
+    package let inode: UInt64
+    package let linkCount: Int
+    package let isRegularFile: Bool
+    package let isDirectory: Bool
+    package let isSymbolicLink: Bool
+    /// Time of the last change of content, in nanoseconds since 1970.
+    package let modified: Int64
+    /// Time of the last change of content or metadata, in nanoseconds since 1970. No program can set it back.
+    package let changed: Int64
+    package let permissions: UInt32
+
+    /// What a path leads to, links followed.
+    package init(following path: String) throws(SystemError) {
+        var raw = stat()
+        try checked("stat", path) { stat(path, &raw) }
+        self.init(raw)
+    }
+
+    init(_ raw: stat) {
+        byteCount = Int64(raw.st_size)
+        device = UInt64(truncatingIfNeeded: raw.st_dev)
+        inode = UInt64(raw.st_ino)
+        linkCount = Int(raw.st_nlink)
+        isRegularFile = raw.st_mode & S_IFMT == S_IFREG
+        isDirectory = raw.st_mode & S_IFMT == S_IFDIR
+        isSymbolicLink = raw.st_mode & S_IFMT == S_IFLNK
+        permissions = UInt32(raw.st_mode & 0o7777)
+        #if canImport(Darwin)
+        modified = Int64(raw.st_mtimespec.tv_sec) * 1_000_000_000 + Int64(raw.st_mtimespec.tv_nsec)
+        changed = Int64(raw.st_ctimespec.tv_sec) * 1_000_000_000 + Int64(raw.st_ctimespec.tv_nsec)
+        #else
+        modified = Int64(raw.st_mtim.tv_sec) * 1_000_000_000 + Int64(raw.st_mtim.tv_nsec)
+        changed = Int64(raw.st_ctim.tv_sec) * 1_000_000_000 + Int64(raw.st_ctim.tv_nsec)
+        #endif
+    }
+}

@@ -1,0 +1,61 @@
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// A system call that failed: which one, on what, and the `errno` it left.
+package struct SystemError: Error, Sendable, CustomStringConvertible {
+    /// The call, as its manual page names it: `open`, `fsync`, `rename`.
+    package let call: String
+    /// The file or directory that the call was about.
+    package let path: String
+    /// The value of `errno` right after the call.
+    package let errno: Int32
+
+    package init(call: String, path: String, errno: Int32) {
+        self.call = call
+        self.path = path
+        self.errno = errno
+    }
+
+    /// What went wrong in the system's own words, without the call and the path.
+    package var reason: String { String(cString: strerror(errno)) }
+
+    package var description: String { "\(call) \(path): \(reason)" }
+
+    /// The name or one of its folders does not exist.
+    package var isMissing: Bool { errno == ENOENT || errno == ENOTDIR }
+    /// The file system or the quota has no room left, or the file would grow past what is allowed.
+    package var isNoSpace: Bool { errno == ENOSPC || errno == EDQUOT || errno == EFBIG }
+    /// The caller may not do this here.
+    package var isPermissionDenied: Bool { errno == EACCES || errno == EPERM }
+    package var isReadOnly: Bool { errno == EROFS }
+    package var isExisting: Bool { errno == EEXIST || errno == ENOTEMPTY }
+    package var isOtherFileSystem: Bool { errno == EXDEV }
+    package var isSymbolicLink: Bool { errno == ELOOP }
+    /// The process or the system ran out of file descriptors.
+    package var isTooManyOpenFiles: Bool { errno == EMFILE || errno == ENFILE }
+}
+
+/// Runs a call that returns -1 on failure, again as long as a signal interrupts it.
+@discardableResult
+package func checked<Result: SignedInteger>(
+    _ call: String, _ path: @autoclosure () -> String, _ body: () -> Result
+) throws(SystemError) -> Result {
+    while true {
+        let result = body()
+        if result != -1 { return result }
+        let code = errno
+        if code != EINTR { throw SystemError(call: call, path: path(), errno: code) }
+    }
+}
+
+extension SystemError {
+    /// A file that is shorter than what was written to it, although no call failed.
+    package static func shortWrite(_ path: String) -> SystemError {
+        SystemError(call: "write", path: path, errno: EIO)
+    }
+}

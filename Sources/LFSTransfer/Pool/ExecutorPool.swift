@@ -1,0 +1,323 @@
+package import LFSStorage
+import Synchronization
+
+/// The self-scaling workers that upload what the durable queue holds.
+///
+/// ```
+/// journal ─ page ─> feeder ─ enqueue ─> PoolState ─ take ─> executors ─ finish ─> recorder ─ record ─> journal
+/// ```
+///
+/// Owner of the state: one mutex around ``PoolState``, never held across a call. Every task is a child of ``run()``,
+/// and when that returns none of them is left.
+package final class ExecutorPool: Sendable {
+    private struct Shared {
+        var pool: PoolState
+        var outcomes: [TransferOutcome] = []
+        /// Whether the journal may hold more due jobs of the lane than the pool has seen.
+        var mayHaveMore: Set<TransferLane> = Set(TransferLane.allCases)
+        var cancellations: [String: Signal] = [:]
+        var executorsHaveEnded = false
+        var isAway = false
+    }
+
+    private let executor: Executor
+    private let journal: any TransferJournal
+    private let policy: RetryPolicy
+    private let clock: any Clock<Duration>
+    private let events: @Sendable (TransferEvent) -> Void
+    private let shared: Mutex<Shared>
+    private let feed = Signal()
+    private let record = Signal()
+    private let outage = Signal()
+    private let halt = Signal()
+    private let starts: AsyncStream<Int>
+    private let start: AsyncStream<Int>.Continuation
+
+    package init(
+        storage: any RemoteStorage, journal: any TransferJournal, maxExecutors: Int, policy: RetryPolicy = RetryPolicy(),
+        clock: any Clock<Duration> = ContinuousClock(), events: @escaping @Sendable (TransferEvent) -> Void = { _ in }
+    ) {
+        self.journal = journal
+        self.policy = policy
+        self.clock = clock
+        self.events = events
+        executor = Executor(storage: storage, journal: journal, policy: policy, events: events)
+        shared = Mutex(Shared(pool: PoolState(maxExecutors: maxExecutors)))
+        (starts, start) = AsyncStream.makeStream()
+    }
+
+    // MARK: Life
+
+    /// Uploads until ``stop()``, or until the task is cancelled. Runs once in the pool's life.
+    ///
+    /// - Parameter gracePeriod: how long uploads under way may go on after a stop before they are given back.
+    package func run(gracePeriod: Duration = .seconds(10)) async {
+        await withTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { await self.runFeeder() }
+            tasks.addTask { await self.runProber() }
+            tasks.addTask { await self.runExecutors(gracePeriod) }
+            tasks.addTask { await self.runRecorder() }
+            await withTaskCancellationHandler {
+                await tasks.waitForAll()
+            } onCancel: {
+                stop()
+                cancelAll()
+            }
+        }
+    }
+
+    /// Takes no further job. ``run()`` returns when the uploads under way have ended or were given back.
+    package func stop() {
+        shared.withLock { shared in
+            shared.pool.isStopping = true
+            shared.pool.dropWindow()
+        }
+        start.finish()
+        for signal in [feed, record, outage, halt] { signal.notify() }
+    }
+
+    package func pause() { shared.withLock { $0.pool.isPaused = true } }
+
+    /// Goes on after ``pause()``, and tries a storage that was away again at once.
+    package func resume() {
+        launch(
+            shared.withLock { shared in
+                shared.pool.isPaused = false
+                return shared.pool.allowProbe() + shared.pool.executorsToStart()
+            })
+        wake()
+    }
+
+    /// The durable queue has changed: look again.
+    package func wake() {
+        shared.withLock { $0.mayHaveMore = Set(TransferLane.allCases) }
+        feed.notify()
+    }
+
+    /// Drops a job that waits in memory, or stops it if it runs. What becomes of it is the durable queue's matter.
+    package func cancel(_ id: String) {
+        let running = shared.withLock { shared in
+            shared.pool.drop(id) ? nil : shared.cancellations[id]
+        }
+        running?.notify()
+        feed.notify()
+    }
+
+    // MARK: What it looks like
+
+    /// The jobs whose uploads run, or have ended and wait for their outcome to be durable.
+    package var heldIDs: Set<String> { shared.withLock { $0.pool.held } }
+    package var isIdle: Bool { shared.withLock { $0.pool.isIdle } }
+    package var executorCount: Int { shared.withLock { $0.pool.executors } }
+    package var runningCount: Int { shared.withLock { $0.pool.running.count } }
+
+    // MARK: Feeder
+
+    private func runFeeder() async {
+        while !isStopping {
+            var wait: Duration?
+            do {
+                for lane in TransferLane.allCases {
+                    if let due = try await refill(lane) { wait = min(wait ?? due, due) }
+                }
+            } catch {
+                // The database could not be read; the next look is after a while, not at once.
+                wait = policy.delay(afterFailures: 6, StorageError(wrapping: error))
+            }
+            if !isStopping { await feed.wait(for: wait, clock: clock) }
+        }
+    }
+
+    /// Tops the window up when it runs low. Returns how long until the lane's next job is due.
+    private func refill(_ lane: TransferLane) async throws -> Duration? {
+        let held: Set<String>? = shared.withLock { shared in
+            let isLow = shared.pool.count(lane) < PoolState.windowLimit / 2
+            guard shared.mayHaveMore.contains(lane), isLow, !shared.pool.isStopping else { return nil }
+            shared.mayHaveMore.remove(lane)
+            return shared.pool.held
+        }
+        guard let held else { return nil }
+        let page: TransferPage
+        do {
+            page = try await journal.page(lane, limit: PoolState.windowLimit, excluding: held)
+        } catch {
+            shared.withLock { _ = $0.mayHaveMore.insert(lane) }
+            throw error
+        }
+        let (count, isIdle) = shared.withLock { shared in
+            if page.jobs.count == PoolState.windowLimit { shared.mayHaveMore.insert(lane) }
+            if shared.pool.isStopping { return (0, shared.pool.isIdle) }
+            return (shared.pool.enqueue(page.jobs), shared.pool.isIdle)
+        }
+        launch(count)
+        if isIdle { events(.idle) }
+        if page.nextDue != nil { shared.withLock { _ = $0.mayHaveMore.insert(lane) } }
+        return page.nextDue
+    }
+
+    /// While the storage is away, lets one job go after each wait.
+    private func runProber() async {
+        while !isStopping {
+            if let delay = nextProbe() {
+                await halt.wait(for: delay, clock: clock)
+                if !isStopping { launch(shared.withLock { $0.pool.allowProbe() }) }
+            } else {
+                await outage.wait()
+            }
+        }
+    }
+
+    /// How long to wait before a probe, nil when none is called for.
+    private func nextProbe() -> Duration? {
+        shared.withLock { shared in
+            guard let outage = shared.pool.outage, outage.probe == nil, !outage.mayProbe else { return nil }
+            return policy.backoff.delay(afterFailures: outage.failures, random: policy.random())
+        }
+    }
+
+    private var isStopping: Bool { shared.withLock { $0.pool.isStopping } }
+
+    // MARK: Executors
+
+    private func launch(_ count: Int) {
+        if count > 0 { start.yield(count) }
+    }
+
+    private func runExecutors(_ gracePeriod: Duration) async {
+        await withTaskGroup(of: Void.self) { executors in
+            // Ends with the stream, so a cancelled task comes out here too.
+            for await count in starts {
+                for _ in 0..<count { executors.addTask { await self.runExecutor() } }
+            }
+            let clock = clock
+            let end = Signal()
+            await withTaskGroup(of: Void.self) { watch in
+                watch.addTask {
+                    await end.wait(for: gracePeriod, clock: clock)
+                    self.cancelAll()
+                }
+                await executors.waitForAll()
+                end.notify()
+            }
+        }
+        // Nothing runs any more: the recorder may end once it has written what is left.
+        shared.withLock { $0.executorsHaveEnded = true }
+        record.notify()
+    }
+
+    private func cancelAll() {
+        for signal in shared.withLock({ Array($0.cancellations.values) }) { signal.notify() }
+    }
+
+    /// One executor's life: jobs until none is left.
+    private func runExecutor() async {
+        while let job = take() {
+            let outcome = await runCancellably(job)
+            shared.withLock { shared in
+                shared.cancellations[job.id] = nil
+                shared.pool.finish(outcome)
+                shared.outcomes.append(outcome)
+            }
+            record.notify()
+        }
+    }
+
+    private func take() -> TransferJob? {
+        let (job, count, isLow) = shared.withLock { shared in
+            let job = shared.pool.take()
+            if let job { shared.cancellations[job.id] = Signal() }
+            let isLow = TransferLane.allCases.contains {
+                shared.mayHaveMore.contains($0) && shared.pool.count($0) == PoolState.windowLimit / 2 - 1
+            }
+            // A large file that was just taken makes room for an executor beside it.
+            return (job, shared.pool.executorsToStart(), isLow)
+        }
+        launch(count)
+        if isLow { feed.notify() }
+        return job
+    }
+
+    /// Runs a job so that it can be stopped alone. Returns only when the job itself has ended.
+    private func runCancellably(_ job: TransferJob) async -> TransferOutcome {
+        let cancellation = shared.withLock { $0.cancellations[job.id] }
+        return await withTaskGroup(of: TransferOutcome?.self) { group in
+            group.addTask { await self.executor.run(job) }
+            if let cancellation {
+                group.addTask {
+                    await cancellation.wait()
+                    return nil
+                }
+            }
+            var outcome: TransferOutcome?
+            for await result in group {
+                outcome = outcome ?? result
+                group.cancelAll()
+            }
+            return outcome ?? TransferOutcome(job: job, result: .givenBack)
+        }
+    }
+
+    // MARK: Recorder
+
+    /// Writes outcomes down. What came together while one batch was being written is the next batch.
+    private func runRecorder() async {
+        var failures = 0
+        while true {
+            let (batch, isOver) = shared.withLock { ($0.outcomes, $0.executorsHaveEnded) }
+            if batch.isEmpty {
+                if isOver { return }
+                await record.waitThroughCancellation()
+                continue
+            }
+            do {
+                try await journal.record(batch)
+                failures = 0
+                settle(batch)
+            } catch {
+                failures += 1
+                // The database is busy or full. The uploads are done and stay done; only the rows wait. After a stop
+                // one more try has to do: the durable queue still has these jobs, and uploading again is harmless.
+                if isOver, failures > 1 { return }
+                if isOver { continue }
+                await waitToRecordAgain(failures, StorageError(wrapping: error))
+            }
+        }
+    }
+
+    private func waitToRecordAgain(_ failures: Int, _ error: StorageError) async {
+        if isStopping { return await record.waitThroughCancellation() }
+        await halt.wait(for: policy.delay(afterFailures: failures, error), clock: clock)
+    }
+
+    private func settle(_ batch: [TransferOutcome]) {
+        let (count, isIdle, hasRetries, isAway) = shared.withLock { shared in
+            shared.outcomes.removeFirst(batch.count)
+            let hasRetries = batch.contains { outcome in
+                switch outcome.result {
+                case .retry, .givenBack: true
+                default: false
+                }
+            }
+            if hasRetries { shared.mayHaveMore = Set(TransferLane.allCases) }
+            let count = shared.pool.recorded(batch)
+            let isAway = shared.pool.outage != nil
+            defer { shared.isAway = isAway }
+            return (count, shared.pool.isIdle, hasRetries, isAway == shared.isAway ? nil : isAway)
+        }
+        launch(count)
+        for outcome in batch { publish(outcome) }
+        if let isAway { events(.reachable(!isAway, batch.last?.error)) }
+        outage.notify()
+        if isIdle || hasRetries { feed.notify() }
+        if isIdle { events(.idle) }
+    }
+
+    private func publish(_ outcome: TransferOutcome) {
+        switch outcome.result {
+        case .uploaded(let object): events(.uploaded(id: outcome.job.id, object))
+        case .retry(let error, let delay, _): events(.failed(id: outcome.job.id, error, nextAttempt: delay))
+        case .failed(let error): events(.failed(id: outcome.job.id, error, nextAttempt: nil))
+        case .skipped, .givenBack: break
+        }
+    }
+}

@@ -1,0 +1,185 @@
+import LFSStorage
+
+/// Everything the pool decides, as a value: no clock, no task, no lock. One owner changes it under one lock.
+///
+/// The rule of the original: a new executor when more than twice as many items wait as there are executors, up to a
+/// maximum; an executor takes items until none is left and then removes itself. "None left, so leave" (``take()``) and
+/// "one more, so start" (``enqueue(_:)``) are both decided here, so no item can fall between the two.
+///
+/// Large files bend the rule in two ways, or a single one would hold up every small file behind it: an executor that
+/// is busy with a large file does not count, and the last executor is kept for small files.
+struct PoolState {
+    let maxExecutors: Int
+    private var window: [TransferLane: [TransferJob]] = [.small: [], .large: []]
+    /// Every job that is in memory, from being queued until its outcome is durable.
+    private(set) var held: Set<String> = []
+    private(set) var running: [String: TransferLane] = [:]
+    private(set) var unrecorded = 0
+    private(set) var executors = 0
+    var isPaused = false
+    var isStopping = false
+    private(set) var outage: Outage?
+    private var lastLane = TransferLane.small
+
+    /// The storage is away: one probe at a time finds out when it is back.
+    struct Outage {
+        var failures = 1
+        /// Whether the wait is over and the next job may go as the probe.
+        var mayProbe = false
+        /// The job that is the probe now.
+        var probe: String?
+    }
+
+    /// Outcomes that may wait for the database before executors stop taking more.
+    static let maxUnrecorded = 512
+    static let windowLimit = 256
+
+    init(maxExecutors: Int) {
+        self.maxExecutors = max(maxExecutors, 1)
+    }
+
+    var isIdle: Bool { held.isEmpty }
+    func count(_ lane: TransferLane) -> Int { window[lane]?.count ?? 0 }
+    var queued: Int { TransferLane.allCases.reduce(0) { $0 + count($1) } }
+
+    // MARK: The two decisions
+
+    /// Adds jobs to the window. Returns how many executors have to be started; they count from now on.
+    mutating func enqueue(_ jobs: [TransferJob]) -> Int {
+        for job in jobs where held.insert(job.id).inserted { window[job.lane, default: []].append(job) }
+        return executorsToStart()
+    }
+
+    /// The next job for an executor; nil means that the executor has left.
+    mutating func take() -> TransferJob? {
+        guard let lane = nextLane() else {
+            executors -= 1
+            return nil
+        }
+        let job = window[lane, default: []].removeFirst()
+        running[job.id] = lane
+        lastLane = lane
+        if outage != nil {
+            outage?.mayProbe = false
+            outage?.probe = job.id
+        }
+        return job
+    }
+
+    /// How many executors the rule asks for beyond those there are. They count from now on.
+    mutating func executorsToStart() -> Int {
+        let before = executors
+        if outage != nil {
+            // A probe needs one executor that is free; a busy one may hang for long.
+            if runnableCount() > 0, executors == running.count, executors < maxExecutors { executors += 1 }
+        } else {
+            while executors < maxExecutors, runnableCount() > 2 * (executors - largeRunning) { executors += 1 }
+        }
+        return executors - before
+    }
+
+    // MARK: The end of a job
+
+    /// An executor is done with a job; its outcome is not durable yet.
+    mutating func finish(_ outcome: TransferOutcome) {
+        running[outcome.job.id] = nil
+        unrecorded += 1
+        guard var current = outage else {
+            if outcome.isUnreachable { outage = Outage() }
+            return
+        }
+        let wasProbe = current.probe == outcome.job.id
+        if wasProbe { current.probe = nil }
+        if outcome.showsReachability {
+            outage = nil
+        } else if wasProbe, outcome.isUnreachable {
+            current.failures += 1
+            outage = current
+        } else {
+            // It told nothing about the storage: another job may be the probe.
+            if wasProbe { current.mayProbe = true }
+            outage = current
+        }
+    }
+
+    /// The outcomes are durable: their jobs leave memory. Returns how many executors have to be started.
+    mutating func recorded(_ outcomes: [TransferOutcome]) -> Int {
+        for outcome in outcomes { held.remove(outcome.job.id) }
+        unrecorded -= outcomes.count
+        return executorsToStart()
+    }
+
+    /// The wait after a failed probe is over. Returns how many executors have to be started.
+    mutating func allowProbe() -> Int {
+        guard let current = outage, current.probe == nil else { return 0 }
+        outage?.mayProbe = true
+        return executorsToStart()
+    }
+
+    /// Drops what waits in memory, for a stop: the durable queue still has it.
+    mutating func dropWindow() {
+        for lane in TransferLane.allCases {
+            for job in window[lane] ?? [] { held.remove(job.id) }
+            window[lane] = []
+        }
+    }
+
+    /// Drops one waiting job. Returns whether it waited.
+    mutating func drop(_ id: String) -> Bool {
+        for lane in TransferLane.allCases {
+            guard let index = window[lane]?.firstIndex(where: { $0.id == id }) else { continue }
+            window[lane]?.remove(at: index)
+            held.remove(id)
+            return true
+        }
+        return false
+    }
+
+    // MARK: What may run
+
+    private var largeRunning: Int { running.values.count { $0 == .large } }
+
+    private var mayTakeLarge: Bool { largeRunning < max(maxExecutors - 1, 1) }
+
+    private var mayRun: Bool {
+        if isPaused || isStopping || unrecorded >= Self.maxUnrecorded { return false }
+        return outage?.mayProbe ?? true
+    }
+
+    private func runnableCount() -> Int {
+        guard mayRun else { return 0 }
+        let large = min(count(.large), max(maxExecutors - 1, 1) - largeRunning)
+        let all = count(.small) + max(large, 0)
+        return outage == nil ? all : min(all, 1)
+    }
+
+    /// One large file is always on its way if one waits; beyond that small files go first, for they are quick.
+    private func nextLane() -> TransferLane? {
+        guard mayRun else { return nil }
+        let hasSmall = count(.small) > 0
+        let hasLarge = count(.large) > 0 && mayTakeLarge
+        // A single executor takes turns, or one lane would starve the other.
+        let isLargeDue = largeRunning == 0 && (maxExecutors > 1 || lastLane == .small)
+        if hasLarge, isLargeDue || !hasSmall { return .large }
+        return hasSmall ? .small : nil
+    }
+}
+
+extension TransferOutcome {
+    var isUnreachable: Bool {
+        if case .retry(let error, _, _) = result { error.code == .unreachable } else { false }
+    }
+
+    /// Whether the storage itself answered, well or badly.
+    var showsReachability: Bool {
+        switch result {
+        case .uploaded: true
+        case .retry(let error, _, _), .failed(let error): Self.answers.contains(error.code)
+        case .skipped, .givenBack: false
+        }
+    }
+
+    private static let answers: Set<StorageError.Code> = [
+        .throttled, .serverError, .integrity, .unauthorized, .forbidden, .noSpace, .tooLarge, .missing, .invalidRequest,
+    ]
+}

@@ -1,0 +1,33 @@
+package import LFSStorage
+
+/// One file that waits for its upload, as the durable queue describes it.
+package struct TransferJob: Hashable, Sendable, Identifiable {
+    package let id: String
+    package let key: ObjectKey
+    package let byteCount: Int64
+    /// How often an upload was tried and failed for a reason of its own.
+    package let attempts: Int
+    package let checkpoint: UploadCheckpoint?
+
+    package init(id: String, key: ObjectKey, byteCount: Int64, attempts: Int, checkpoint: UploadCheckpoint?) {
+        self.id = id
+        self.key = key
+        self.byteCount = byteCount
+        self.attempts = attempts
+        self.checkpoint = checkpoint
+    }
+
+    package var lane: TransferLane { TransferLane(byteCount: byteCount) }
+}
+
+/// Files are queued by size, so that a huge one never stands before small ones that could run beside it.
+package enum TransferLane: Int, CaseIterable, Sendable {
+    case small = 0, large = 1
+
+    /// The size in bytes from which on a file is large. The database's job table sorts by it too.
+    package static let largeByteCount: Int64 = 8 * 1_024 * 1_024
+
+    package init(byteCount: Int64) {
+        self = byteCount < Self.largeByteCount ? .small : .large
+    }
+}
