@@ -22,6 +22,18 @@ package final class StagingArea: Sendable {
         }
     }
 
+    /// Opens an area that an earlier start or another process made; nil when it cannot be used now.
+    package init?(existing path: String) {
+        do {
+            directory = try Directory.open(path)
+            let status = try directory.status()
+            device = status.device
+            try OwnFolder.require(status, path)
+        } catch {
+            return nil
+        }
+    }
+
     package var path: String { directory.path }
 
     /// Makes the bytes of a source durable under a new id.
@@ -39,13 +51,17 @@ package final class StagingArea: Sendable {
         try directory.status(of: id.text) != nil
     }
 
-    /// Calls `body` with each staged file and the time of its last change, in nanoseconds since 1970.
-    package func forEachFile(_ body: (FileID, _ changed: Int64) throws -> Bool) throws {
-        try directory.forEachFile { name in
-            guard let id = FileID(name), let status = try directory.status(of: name) else { return true }
-            return try body(id, status.changed)
+    /// Opens a file for reading; nil when the area does not have it.
+    package func open(_ id: FileID) throws(SystemError) -> Descriptor? {
+        do {
+            return try directory.openForReading(id.text)
+        } catch where error.isMissing {
+            return nil
         }
     }
+
+    /// The files in it, page by page.
+    package func files() throws(SystemError) -> FileCursor { try FileCursor(directory) }
 
     @discardableResult
     package func remove(_ id: FileID) throws(SystemError) -> Bool { try directory.remove(id.text) }

@@ -119,36 +119,21 @@ package final class Directory: Sendable {
 
     // MARK: Listing
 
-    /// Calls `body` with each name, in no order, as raw bytes; it returns false to stop. `.` and `..` are left out.
-    package func forEachName(_ body: ([UInt8]) throws -> Bool) throws {
-        let copy = try openAt(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard let stream = fdopendir(copy) else {
-            let code = errno
-            close(copy)
-            throw SystemError(call: "opendir", path: path, errno: code)
-        }
-        defer { closedir(stream) }
-        while true {
-            errno = 0
-            guard let entry = readdir(stream) else {
-                if errno != 0 { throw SystemError(call: "readdir", path: path, errno: errno) }
-                return
-            }
-            let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-                pointer.withMemoryRebound(to: UInt8.self, capacity: MemoryLayout.size(ofValue: pointer.pointee)) {
-                    Array(UnsafeBufferPointer(start: $0, count: strlen(UnsafeRawPointer($0).assumingMemoryBound(to: CChar.self))))
-                }
-            }
-            if name == [0x2E] || name == [0x2E, 0x2E] { continue }
-            if try !body(name) { return }
-        }
+    /// The names in this directory, page by page.
+    package func names() throws(SystemError) -> DirectoryCursor {
+        try DirectoryCursor(owning: openAt(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), path: path)
     }
 
-    /// As ``forEachName(_:)``, for folders whose names this package chose: others are passed over.
+    /// Calls `body` with each name that is valid UTF-8, in no order; it returns false to stop.
     package func forEachFile(_ body: (String) throws -> Bool) throws {
-        try forEachName { bytes in
-            guard let name = String(validating: bytes, as: UTF8.self) else { return true }
-            return try body(name)
+        let cursor = try names()
+        while true {
+            let page = try cursor.next(limit: 1_000)
+            if page.isEmpty { return }
+            for bytes in page {
+                guard let name = String(validating: bytes, as: UTF8.self) else { continue }
+                if try !body(name) { return }
+            }
         }
     }
 

@@ -59,13 +59,8 @@ package final class LocalStore: Sendable {
     @discardableResult
     package func remove(_ id: FileID) throws(SystemError) -> Bool { try directory.remove(id.text) }
 
-    /// Calls `body` with each file and the time of its last change, in nanoseconds since 1970.
-    package func forEachFile(_ body: (FileID, _ changed: Int64) throws -> Bool) throws {
-        try directory.forEachFile { name in
-            guard let id = FileID(name), let status = try directory.status(of: name) else { return true }
-            return try body(id, status.changed)
-        }
-    }
+    /// The files in it, page by page.
+    package func files() throws(SystemError) -> FileCursor { try FileCursor(directory) }
 
     /// Removes unfinished downloads and copies. Only for the holder of the exclusive lease.
     package func clearIncoming() throws {

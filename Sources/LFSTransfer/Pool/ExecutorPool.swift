@@ -29,7 +29,7 @@ package final class ExecutorPool: Sendable {
     private let feed = Signal()
     private let record = Signal()
     private let outage = Signal()
-    private let halt = Signal()
+    private let halt = Latch()
     private let starts: AsyncStream<Int>
     private let start: AsyncStream<Int>.Continuation
 
@@ -73,7 +73,8 @@ package final class ExecutorPool: Sendable {
             shared.pool.dropWindow()
         }
         start.finish()
-        for signal in [feed, record, outage, halt] { signal.notify() }
+        halt.open()
+        for signal in [feed, record, outage] { signal.notify() }
     }
 
     package func pause() { shared.withLock { $0.pool.isPaused = true } }
@@ -159,7 +160,7 @@ package final class ExecutorPool: Sendable {
     private func runProber() async {
         while !isStopping {
             if let delay = nextProbe() {
-                await halt.wait(for: delay, clock: clock)
+                await halt.wait(atMost: delay, clock: clock)
                 if !isStopping { launch(shared.withLock { $0.pool.allowProbe() }) }
             } else {
                 await outage.wait()
@@ -286,7 +287,7 @@ package final class ExecutorPool: Sendable {
 
     private func waitToRecordAgain(_ failures: Int, _ error: StorageError) async {
         if isStopping { return await record.waitThroughCancellation() }
-        await halt.wait(for: policy.delay(afterFailures: failures, error), clock: clock)
+        await halt.wait(atMost: policy.delay(afterFailures: failures, error), clock: clock)
     }
 
     private func settle(_ batch: [TransferOutcome]) {

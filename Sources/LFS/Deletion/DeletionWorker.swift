@@ -1,0 +1,136 @@
+import Foundation
+import GRDB
+import LFSFiles
+import LFSStorage
+import LFSSystem
+import LFSTransfer
+
+/// Carries out tombstones: local bytes first, then the remote object, again until the storage confirms it.
+///
+/// A tombstone is claimed durably before any byte goes, because a power cut may take back the commit that made it.
+/// From then on its id cannot be inserted again; until then inserting the file again takes the tombstone back.
+struct DeletionWorker: Sendable {
+    let runner: BackgroundRunner
+    let places: FilePlaces
+    let storage: any RemoteStorage
+    let policy: RetryPolicy
+    let wallClock: @Sendable () -> Date
+    /// The files whose uploads run: their objects may still appear, so they wait.
+    let uploading: @Sendable () -> Set<String>
+    let onRemoved: @Sendable (FileData.ID) -> Void
+
+    private static let batch = 100
+    private static let parallel = 4
+
+    /// Works off what is due. Returns how long until more is due, nil when nothing is left.
+    func run() async throws -> Duration? {
+        while !Task.isCancelled {
+            let (due, next) = try await claim()
+            if due.isEmpty { return next }
+            let results = await remove(due)
+            try await record(results)
+            for result in results where result.error == nil { onRemoved(result.tombstone.fileID) }
+        }
+        return nil
+    }
+
+    private func claim() async throws -> ([Tombstone], Duration?) {
+        let now = wallClock().millisecondsSince1970
+        let busy = uploading()
+        let far = now + policy.maxRetryAfter.milliseconds
+        let due = try await runner.read { db in
+            try Tombstone.fetchAll(
+                db, sql: Tombstone.due, arguments: [now, far, Self.batch + busy.count])
+        }.filter { !busy.contains($0.fileID) }
+        if due.isEmpty {
+            let next = try await runner.read { db in
+                try Int64.fetchOne(db, sql: "SELECT min(notBefore) FROM lfs_tombstone WHERE notBefore > ?", arguments: [now])
+            }
+            // Those that wait for their upload have no time of their own.
+            return ([], next.map { .milliseconds(max($0 - now, 1)) })
+        }
+        let ids = due.prefix(Self.batch).map(\.fileID)
+        let claimed = try await runner.writeDurably { db in
+            let marks = databaseQuestionMarks(count: ids.count)
+            try db.execute(
+                sql: "UPDATE lfs_tombstone SET state = 'removing' WHERE fileID IN (\(marks))",
+                arguments: StatementArguments(ids))
+            return try Tombstone.fetchAll(
+                db, sql: "SELECT * FROM lfs_tombstone WHERE fileID IN (\(marks))", arguments: StatementArguments(ids))
+        }
+        return (claimed, nil)
+    }
+
+    private struct Removal: Sendable {
+        var tombstone: Tombstone
+        var error: StorageError?
+    }
+
+    private func remove(_ tombstones: [Tombstone]) async -> [Removal] {
+        await withTaskGroup(of: Removal.self) { group in
+            var results: [Removal] = []
+            for (index, tombstone) in tombstones.enumerated() {
+                if index >= Self.parallel, let result = await group.next() { results.append(result) }
+                group.addTask { await remove(tombstone) }
+            }
+            for await result in group { results.append(result) }
+            return results
+        }
+    }
+
+    private func remove(_ tombstone: Tombstone) async -> Removal {
+        do {
+            if let id = FileID(tombstone.fileID) {
+                let places = places
+                try await BlockingPool.shared.run { _ in try places.remove(id) }
+            }
+            try await storage.delete(
+                ObjectKey(tombstone.key), abandoning: tombstone.checkpoint.map(UploadCheckpoint.init(rawValue:)))
+            return Removal(tombstone: tombstone)
+        } catch {
+            let failure = StorageError(wrapping: error)
+            return Removal(tombstone: tombstone, error: failure.isMissing ? nil : failure)
+        }
+    }
+
+    private func record(_ removals: [Removal]) async throws {
+        let now = wallClock().millisecondsSince1970
+        let policy = policy
+        try await runner.write { db in
+            for removal in removals {
+                guard let error = removal.error else {
+                    try db.execute(sql: "DELETE FROM lfs_tombstone WHERE fileID = ?", arguments: [removal.tombstone.fileID])
+                    continue
+                }
+                // What is refused today may be allowed tomorrow, so even that is tried again, at the longest interval.
+                let delay = error.isRetryable
+                    ? policy.delay(afterFailures: removal.tombstone.attempts + 1, error) : policy.maxRetryAfter
+                try db.execute(
+                    sql: """
+                        UPDATE lfs_tombstone SET attempts = attempts + 1, notBefore = ?, errorMessage = ? WHERE fileID = ?
+                        """,
+                    arguments: [now + delay.milliseconds, error.message, removal.tombstone.fileID])
+            }
+        }
+    }
+}
+
+/// A row of `lfs_tombstone`.
+struct Tombstone: FetchableRecord, Sendable {
+    let fileID: String
+    let key: String
+    let attempts: Int
+    let checkpoint: Data?
+
+    init(row: Row) {
+        fileID = row["fileID"]
+        key = row["key"]
+        attempts = row["attempts"]
+        checkpoint = row["checkpoint"]
+    }
+
+    /// Those whose time has come, or is further away than any wait can be. Arguments: now, the furthest time, limit.
+    static let due = """
+        SELECT * FROM lfs_tombstone WHERE notBefore <= ? OR notBefore > ? ORDER BY notBefore, fileID LIMIT ?
+        """
+}

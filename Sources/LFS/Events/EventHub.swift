@@ -1,0 +1,119 @@
+import Synchronization
+import LFSTransfer
+
+/// Passes events on to everyone who listens, and rings for those who wait for the queue to drain.
+///
+/// Owner of its state: the mutex. Nothing here blocks or waits.
+final class EventHub: Sendable {
+    private struct Listener {
+        /// Returns whether it wants more.
+        var receive: @Sendable (LFSEvent) -> Bool
+        var end: @Sendable () -> Void
+    }
+
+    private struct State {
+        var nextID = 0
+        var listeners: [Int: Listener] = [:]
+        var waiters: [Int: Signal] = [:]
+        var lastProgress: [FileData.ID: ContinuousClock.Instant] = [:]
+        var isClosed = false
+    }
+
+    /// Smaller files are through before a progress event could be seen.
+    private static let smallestWithProgress: Int64 = 1_024 * 1_024
+    private static let progressInterval = Duration.milliseconds(100)
+
+    private let state = Mutex(State())
+
+    func listen(_ policy: AsyncStream<LFSEvent>.Continuation.BufferingPolicy) -> AsyncStream<LFSEvent> {
+        let (stream, continuation) = AsyncStream.makeStream(of: LFSEvent.self, bufferingPolicy: policy)
+        let id = add(
+            Listener {
+                continuation.yield($0)
+                return true
+            } end: {
+                continuation.finish()
+            })
+        continuation.onTermination = { [weak self] _ in self?.remove(id) }
+        return stream
+    }
+
+    /// The progress of one file until it is through or given up.
+    func listen(to id: FileData.ID) -> AsyncStream<TransferProgress> {
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: TransferProgress.self, bufferingPolicy: .bufferingNewest(1))
+        let listener = add(
+            Listener { event in
+                switch event {
+                case .progress(id, let progress): continuation.yield(progress)
+                case .uploaded(id, _), .failed(id, _, nextAttempt: nil), .removed(id):
+                    continuation.finish()
+                    return false
+                default: break
+                }
+                return true
+            } end: {
+                continuation.finish()
+            })
+        continuation.onTermination = { [weak self] _ in self?.remove(listener) }
+        return stream
+    }
+
+    func send(_ event: LFSEvent) {
+        for (id, listener) in state.withLock({ $0.listeners }) where !listener.receive(event) { remove(id) }
+    }
+
+    private func add(_ listener: Listener) -> Int {
+        let (id, isClosed) = state.withLock { state in
+            state.nextID += 1
+            if !state.isClosed { state.listeners[state.nextID] = listener }
+            return (state.nextID, state.isClosed)
+        }
+        if isClosed { listener.end() }
+        return id
+    }
+
+    private func remove(_ id: Int) { state.withLock { _ = $0.listeners.removeValue(forKey: id) } }
+
+    func sendProgress(_ id: FileData.ID, _ progress: TransferProgress) {
+        guard progress.totalBytes >= Self.smallestWithProgress else { return }
+        let now = ContinuousClock.now
+        let isDue = state.withLock { state in
+            if let last = state.lastProgress[id], now - last < Self.progressInterval { return false }
+            state.lastProgress[id] = now
+            return true
+        }
+        if isDue { send(.progress(id, progress)) }
+    }
+
+    func endProgress(_ id: FileData.ID) {
+        state.withLock { _ = $0.lastProgress.removeValue(forKey: id) }
+    }
+
+    /// A signal that rings whenever the queue may have drained. The caller gives it back.
+    func addWaiter() -> (id: Int, signal: Signal) {
+        state.withLock { state in
+            state.nextID += 1
+            let signal = Signal()
+            state.waiters[state.nextID] = signal
+            return (state.nextID, signal)
+        }
+    }
+
+    func removeWaiter(_ id: Int) { state.withLock { _ = $0.waiters.removeValue(forKey: id) } }
+
+    func ringWaiters() {
+        for signal in state.withLock({ Array($0.waiters.values) }) { signal.notify() }
+    }
+
+    /// Ends every stream. Nobody can listen afterwards.
+    func close() {
+        let listeners = state.withLock { state in
+            state.isClosed = true
+            defer { state.listeners = [:] }
+            return Array(state.listeners.values)
+        }
+        for listener in listeners { listener.end() }
+        ringWaiters()
+    }
+}

@@ -1,0 +1,49 @@
+public import Foundation
+public import LFSStorage
+
+/// Something that happened to a file, after it is durable. Events are for showing; the rows are the truth.
+public enum LFSEvent: Sendable {
+    /// The file's row was committed, and its bytes are in the local store.
+    case queued(FileData.ID)
+    /// An upload advances. At most about ten a second for each file, and none for files that are through at once.
+    case progress(FileData.ID, TransferProgress)
+    /// The upload is proven and the row says `remote`.
+    case uploaded(FileData.ID, url: URL)
+    /// A try failed. The next one follows by itself after `nextAttempt`; nil means that it waits for
+    /// ``LFSManager/retry(_:)``.
+    case failed(FileData.ID, UploadFailure, nextAttempt: Duration?)
+    /// The remote storage as a whole cannot be reached, or can be again.
+    case storageReachable(Bool, reason: String?)
+    /// The file's row was deleted before, and now its bytes are gone here and on the remote storage.
+    case removed(FileData.ID)
+}
+
+/// How far an upload is.
+public struct TransferProgress: Hashable, Sendable {
+    public var bytesTransferred: Int64
+    public var totalBytes: Int64
+
+    public init(bytesTransferred: Int64, totalBytes: Int64) {
+        self.bytesTransferred = bytesTransferred
+        self.totalBytes = totalBytes
+    }
+
+    /// From 0 to 1; an empty file is complete.
+    public var fractionCompleted: Double {
+        totalBytes > 0 ? Double(bytesTransferred) / Double(totalBytes) : 1
+    }
+}
+
+/// Why a file is not uploaded.
+public struct UploadFailure: Hashable, Sendable {
+    public var fileID: FileData.ID
+    public var code: StorageError.Code
+    /// A sentence for the person who has to mend it.
+    public var reason: String
+
+    public init(fileID: FileData.ID, code: StorageError.Code, reason: String) {
+        self.fileID = fileID
+        self.code = code
+        self.reason = reason
+    }
+}

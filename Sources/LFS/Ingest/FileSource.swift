@@ -1,0 +1,45 @@
+public import Foundation
+import LFSFiles
+
+/// Where the bytes of a new file come from.
+///
+/// Whatever it is, it is read once, in pieces, and never held in memory as a whole. A handle or a stream is read from
+/// where it stands to its end; it is neither rewound nor closed.
+public struct FileSource: Sendable {
+    let ingest: IngestSource
+    /// The name that the source itself suggests.
+    let suggestedName: String?
+
+    /// Bytes in memory.
+    public static func bytes(_ bytes: some ContiguousBytes & Sendable) -> FileSource {
+        FileSource(ingest: .bytes(bytes), suggestedName: nil)
+    }
+
+    /// A file that stays where it is. It must not change while it is read.
+    public static func file(_ url: URL) -> FileSource {
+        FileSource(ingest: .copying(path: url.path), suggestedName: url.lastPathComponent)
+    }
+
+    /// A file that is given up: it is gone from its place when `makeFile` returns. Within one file system it is not copied.
+    public static func movingFile(_ url: URL) -> FileSource {
+        FileSource(ingest: .moving(path: url.path), suggestedName: url.lastPathComponent)
+    }
+
+    /// Chunks as they come, a network body for example.
+    public static func chunks<Chunks: AsyncSequence & Sendable>(_ chunks: Chunks) -> FileSource
+    where Chunks.Element: ContiguousBytes & Sendable {
+        FileSource(
+            ingest: .chunks { consume in for try await chunk in chunks { try await consume(chunk) } },
+            suggestedName: nil)
+    }
+
+    /// An open file, pipe or socket.
+    public static func handle(_ handle: FileHandle) -> FileSource {
+        FileSource(ingest: .handle(handle), suggestedName: nil)
+    }
+
+    /// An input stream, opened if it is not open yet.
+    public static func stream(_ stream: sending InputStream) -> FileSource {
+        FileSource(ingest: .stream(IngestSource.StreamBox(stream)), suggestedName: nil)
+    }
+}

@@ -1,0 +1,100 @@
+import GRDB
+import LFSFiles
+import LFSStorage
+
+/// Why LFS could not do what it was asked.
+public struct LFSError: Error, Sendable, CustomStringConvertible {
+    /// The kind of failure. More kinds may come, so a `switch` needs a `default`.
+    public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+        public let rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+        public var description: String { rawValue }
+
+        // MARK: Taking bytes in
+
+        /// The disk or the quota is full.
+        public static let noSpace = Code(rawValue: "noSpace")
+        /// A file or a folder may not be read or written.
+        public static let permissionDenied = Code(rawValue: "permissionDenied")
+        /// A folder is on a read-only file system.
+        public static let readOnly = Code(rawValue: "readOnly")
+        /// A file or a folder does not exist.
+        public static let missing = Code(rawValue: "missing")
+        /// The source is a folder, a link or a device.
+        public static let notAFile = Code(rawValue: "notAFile")
+        /// The source changed while it was read, or the bytes are not the recorded ones.
+        public static let sourceChanged = Code(rawValue: "sourceChanged")
+        /// The source of the bytes failed.
+        public static let sourceFailed = Code(rawValue: "sourceFailed")
+        /// The task was cancelled.
+        public static let cancelled = Code(rawValue: "cancelled")
+        /// The system reported something else.
+        public static let system = Code(rawValue: "system")
+
+        // MARK: Opening
+
+        /// The database has no LFS tables yet.
+        public static let notMigrated = Code(rawValue: "notMigrated")
+        /// The database was written by a newer version of LFS.
+        public static let newerSchema = Code(rawValue: "newerSchema")
+        /// The database is in memory and no local store was given.
+        public static let noLocalStore = Code(rawValue: "noLocalStore")
+        /// The folder beside the database belongs to another one.
+        public static let wrongStore = Code(rawValue: "wrongStore")
+        /// This connection has a manager already.
+        public static let alreadyOpen = Code(rawValue: "alreadyOpen")
+
+        // MARK: Using
+
+        /// The manager was stopped, or has not been started.
+        public static let notRunning = Code(rawValue: "notRunning")
+        /// There is no such file in the database.
+        public static let unknownFile = Code(rawValue: "unknownFile")
+        /// The file was made here, but its bytes are nowhere on this device.
+        public static let bytesMissing = Code(rawValue: "bytesMissing")
+        /// The file was deleted; its id cannot come back.
+        public static let deleted = Code(rawValue: "deleted")
+        /// The upload of the file is not proven yet, so its local bytes have to stay.
+        public static let notUploaded = Code(rawValue: "notUploaded")
+        /// The remote storage failed; ``LFSError/cause`` is its ``StorageError``.
+        public static let storage = Code(rawValue: "storage")
+    }
+
+    public let code: Code
+    /// What happened and what to do about it.
+    public let message: String
+    /// The file that it was about.
+    public let fileID: FileData.ID?
+    /// The error below this one, if there is one.
+    public let cause: (any Error)?
+
+    public init(_ code: Code, _ message: String, fileID: FileData.ID? = nil, cause: (any Error)? = nil) {
+        self.code = code
+        self.message = message
+        self.fileID = fileID
+        self.cause = cause
+    }
+
+    public var description: String { message }
+}
+
+extension LFSError {
+    /// Errors from the layers below in this module's words; others pass unchanged.
+    static func wrapping(_ error: any Error, fileID: FileData.ID? = nil) -> any Error {
+        switch error {
+        case let error as FileError:
+            LFSError(Code(rawValue: error.code.rawValue), error.message, fileID: fileID, cause: error.cause)
+        case let error as StorageError:
+            LFSError(.storage, error.message, fileID: fileID, cause: error)
+        case is CancellationError:
+            LFSError(.cancelled, "The task was cancelled.", fileID: fileID, cause: error)
+        default: error
+        }
+    }
+
+    /// The refusal behind a database error, nil if it was not one of ours.
+    init?(refusalOf id: FileData.ID, _ error: DatabaseError) {
+        guard let refusal = InsertError.allCases.first(where: { error.message == $0.message }) else { return nil }
+        self.init(refusal == .noBytes ? .bytesMissing : .deleted, refusal.message, fileID: id, cause: error)
+    }
+}

@@ -1,0 +1,109 @@
+public import Foundation
+import GRDB
+import LFSFiles
+import LFSStorage
+import LFSSystem
+import LFSTransfer
+
+extension LFSManager {
+    /// Makes bytes durable and returns the record to insert. It takes no part in any transaction.
+    ///
+    /// When it returns, the bytes are on the device under the file's id. A file that is never inserted is swept
+    /// ``LFSOptions/temporaryFileGracePeriod`` after its process has ended.
+    ///
+    /// - Parameters:
+    ///   - name: The name to show; nil takes the source's own, if it has one.
+    ///   - contentType: The media type; nil takes it from the name's extension.
+    /// - Throws: ``LFSError``; nothing is kept then, and a file that should have been moved is where it was.
+    public func makeFile(
+        from source: FileSource, name: String? = nil, contentType: String? = nil
+    ) async throws -> FileData {
+        guard !lifecycle.isStopped else {
+            throw LFSError(.notRunning, "The LFSManager was stopped. Open another one to make files.")
+        }
+        let now = options.wallClock()
+        do {
+            let file = try await places.staging.ingest(source.ingest, as: FileID.make(at: now))
+            let name = name ?? source.suggestedName
+            return FileData(
+                id: file.id.text, status: .local, url: nil, name: name,
+                contentType: contentType ?? MediaType.of(name: name), byteCount: file.byteCount, sha256: file.sha256,
+                key: "\(namespace)/\(file.id.text)",
+                createdAt: Date(timeIntervalSince1970: Double(now.millisecondsSince1970) / 1_000))
+        } catch {
+            throw LFSError.wrapping(error)
+        }
+    }
+
+    /// The bytes of a file: those on this device, else fetched from the remote storage first.
+    ///
+    /// - Returns: nil when the file's device has not uploaded it yet.
+    /// - Throws: ``LFSError/Code/bytesMissing`` when the file was made here and its bytes are lost;
+    ///   ``LFSError/Code/storage`` when fetching fails.
+    public func contents(of file: FileData) async throws -> FileContents? {
+        try await located(file).map { FileContents($0, byteCount: file.byteCount) }
+    }
+
+    /// Where the bytes of a file are on this device, fetched from the remote storage first if need be.
+    ///
+    /// The file is read-only. Before the commit it is at another place than afterwards.
+    /// - Returns: nil when the file's device has not uploaded it yet.
+    /// - Throws: As ``contents(of:)``.
+    public func localURL(of file: FileData) async throws -> URL? {
+        guard let descriptor = try await located(file), let id = FileID(file.id) else { return nil }
+        let store = places.store
+        let isPromoted = try await BlockingPool.shared.run { _ in try store.contains(id) }
+        return URL(fileURLWithPath: isPromoted ? store.path(of: id) : descriptor.path)
+    }
+
+    /// Frees the local bytes of a file that is on the remote storage. They are fetched again when they are needed.
+    ///
+    /// Returns when the row that allows it is durable and the bytes are gone; a reader that has them open keeps them.
+    /// - Throws: ``LFSError/Code/notUploaded`` while the upload is not proven.
+    public func removeLocalCopy(of id: FileData.ID) async throws {
+        let file = try await runner.writeDurably { db in try FileData.fetchOne(db, key: id) }
+        guard let file, let fileID = FileID(id) else {
+            throw LFSError(.unknownFile, "There is no file '\(id)' in the database.", fileID: id)
+        }
+        guard file.status == .remote else {
+            throw LFSError(
+                .notUploaded, "The upload of this file is not proven yet, and these are its only bytes.", fileID: id)
+        }
+        let places = places
+        do {
+            try await BlockingPool.shared.run { _ in try places.remove(fileID) }
+        } catch {
+            throw LFSError.wrapping(FileError.keeping(error, at: places.store.path), fileID: id)
+        }
+    }
+
+    private func located(_ file: FileData) async throws -> Descriptor? {
+        guard let id = FileID(file.id) else {
+            throw LFSError(.unknownFile, "'\(file.id)' is not a file id.", fileID: file.id)
+        }
+        let places = places
+        let open: @Sendable () async throws -> Descriptor? = {
+            try await BlockingPool.shared.run { _ in try places.open(id) }
+        }
+        do {
+            if let descriptor = try await open() { return descriptor }
+            // The caller's copy may be older than the upload.
+            guard let row = try await runner.read({ db in try FileData.fetchOne(db, key: file.id) }) else {
+                throw LFSError(.unknownFile, "There is no file '\(file.id)' in the database.", fileID: file.id)
+            }
+            guard row.status == .remote else {
+                if !row.key.hasPrefix(namespace + "/") { return nil }
+                throw LFSError(
+                    .bytesMissing, "The file was made on this device, but its bytes are gone from it.", fileID: file.id)
+            }
+            try await Downloader(store: places.store, storage: retrying(options.storage)).fetch(row)
+            return try await open()
+        } catch {
+            throw LFSError.wrapping(error, fileID: file.id)
+        }
+    }
+
+    private func retrying(_ storage: some RemoteStorage) -> any RemoteStorage {
+        RetryingStorage(storage, backoff: options.backoff, clock: options.clock, random: options.random)
+    }
+}

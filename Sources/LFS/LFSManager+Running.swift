@@ -1,0 +1,144 @@
+import LFSFiles
+import LFSStorage
+import LFSSystem
+import LFSTransfer
+import Logging
+
+extension LFSManager {
+    /// Starts the background work and returns; it goes on until ``stop()``.
+    ///
+    /// A host with a service group calls ``run()`` instead.
+    /// - Throws: ``LFSError/Code/notRunning`` when the manager ran before.
+    public func start() throws {
+        try lifecycle.begin()
+        // The one task without a parent: `stop` ends it and waits for it.
+        lifecycle.own(Task { try await self.work() })
+    }
+
+    /// Does the background work until ``stop()`` is called or the task is cancelled; then it returns, and nothing that
+    /// it started is left running. An empty queue does not end it.
+    public func run() async throws {
+        try lifecycle.begin()
+        try await work()
+    }
+
+    /// Ends the background work and gives the database back: uploads under way end within
+    /// ``LFSOptions/shutdownTimeout`` or go back to the queue. Nothing is lost; the next start goes on.
+    ///
+    /// When it returns, nothing of this manager is left running and no event follows.
+    public func stop() async throws {
+        if lifecycle.requestStop() {
+            pool.stop()
+            await lifecycle.waitForEnd()
+        }
+        if let task = lifecycle.takeTask() { try await task.value }
+        try await detach()
+    }
+
+    private func work() async throws {
+        defer { lifecycle.end() }
+        let result: Result<Void, any Error>
+        do {
+            result = .success(try await workUntilStopped())
+        } catch {
+            result = .failure(LFSError.wrapping(error))
+        }
+        try await detach()
+        try result.get()
+    }
+
+    private func workUntilStopped() async throws {
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { await self.watchCommits() }
+            tasks.addTask { try await self.lead() }
+            try await withTaskCancellationHandler {
+                do {
+                    while try await tasks.next() != nil {}
+                } catch {
+                    end()
+                    throw error
+                }
+            } onCancel: {
+                end()
+            }
+        }
+    }
+
+    private func end() {
+        _ = lifecycle.requestStop()
+        pool.stop()
+    }
+
+    // MARK: Commits
+
+    /// Promotes the files of each commit and passes the news on. Looks by itself from time to time as well, because
+    /// commits of other processes are not heard.
+    private func watchCommits() async {
+        let promoter = Promoter(runner: runner, places: places)
+        while !lifecycle.isStopRequested {
+            await lifecycle.stop.wait(orFor: commits, atMost: options.pollInterval, clock: options.clock)
+            let changes = observer.takeChanges()
+            pool.wake()
+            tombstones.notify()
+            do {
+                if changes.isOverflown {
+                    try await promoter.promoteAll { _, _ in }
+                } else {
+                    for id in try await promoter.promote(rows: changes.insertedRows) { hub.send(.queued(id)) }
+                }
+            } catch {
+                // Nothing is lost: whoever needs the bytes finds them where they are, and the next open promotes them.
+                options.logger.debug("promotion failed, will retry", metadata: ["error.message": "\(error)"])
+            }
+            hub.ringWaiters()
+        }
+    }
+
+    // MARK: Uploading
+
+    /// Waits until no other process uploads for this database, then does it until the stop.
+    private func lead() async throws {
+        let lock = places.store.uploaderLock
+        while !lifecycle.isStopRequested {
+            if try lock.tryLock(.exclusive) {
+                await offload()
+                return try lock.unlock()
+            }
+            await lifecycle.stop.wait(atMost: options.pollInterval, clock: options.clock)
+        }
+    }
+
+    private func offload() async {
+        options.logger.debug("uploading", metadata: ["lfs.storage": "\(options.storage.capabilities.kind)"])
+        await withTaskGroup(of: Void.self) { tasks in
+            let timeout = options.shutdownTimeout
+            tasks.addTask { await self.pool.run(gracePeriod: timeout) }
+            tasks.addTask { await self.remove() }
+            tasks.addTask { await self.sweep() }
+            await tasks.waitForAll()
+        }
+    }
+
+    private func remove() async {
+        while !lifecycle.isStopRequested {
+            var wait: Duration?
+            do {
+                wait = try await deletions.run()
+            } catch {
+                options.logger.debug("deleting failed, will retry", metadata: ["error.message": "\(error)"])
+                wait = options.pollInterval
+            }
+            await lifecycle.stop.wait(orFor: tombstones, atMost: wait, clock: options.clock)
+        }
+    }
+
+    private func sweep() async {
+        let recovery = Recovery(
+            runner: runner, places: places, gracePeriod: options.temporaryFileGracePeriod, wallClock: options.wallClock)
+        do {
+            try await recovery.sweepStore(namespace: namespace)
+        } catch {
+            options.logger.debug("sweep failed, next start tries again", metadata: ["error.message": "\(error)"])
+        }
+    }
+}

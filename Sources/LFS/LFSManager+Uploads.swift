@@ -1,0 +1,95 @@
+import GRDB
+import LFSStorage
+import LFSTransfer
+
+extension LFSManager {
+    /// What happens to files from now on. Each call is a stream of its own, which ends when the manager stops.
+    ///
+    /// - Parameter bufferingPolicy: what becomes of events that are not read in time.
+    public func events(
+        bufferingPolicy: AsyncStream<LFSEvent>.Continuation.BufferingPolicy = .bufferingNewest(1_000)
+    ) -> AsyncStream<LFSEvent> {
+        hub.listen(bufferingPolicy)
+    }
+
+    /// How far the upload of one file is, from now until it is through or given up.
+    public func progress(of id: FileData.ID) -> AsyncStream<TransferProgress> {
+        hub.listen(to: id)
+    }
+
+    /// The numbers of all files of the database.
+    public func status() async throws -> LFSStatus {
+        try await runner.read { db in try LFSStatus(db) }
+    }
+
+    /// Returns when nothing is queued, running or waiting for a retry on this device, and says what failed.
+    ///
+    /// It waits on the rows, not on the executors: uploads by another process count, and one that will be tried again
+    /// is not through. While uploads are paused it waits.
+    /// - Parameter timeout: how long to wait at the most; nil waits as long as it takes.
+    /// - Throws: ``LFSError/Code/notRunning`` when the manager does not run, or stops meanwhile.
+    @discardableResult
+    public func waitForUploads(timeout: Duration? = nil) async throws -> UploadSummary {
+        let deadline = timeout.map { ContinuousClock.now + $0 }
+        let waiter = hub.addWaiter()
+        defer { hub.removeWaiter(waiter.id) }
+        while true {
+            try Task.checkCancellation()
+            let isDrained = try await runner.read { db in
+                try Bool.fetchOne(db, sql: "SELECT NOT EXISTS (SELECT 1 FROM lfs_job WHERE state = 'queued')") ?? false
+            }
+            if isDrained || deadline.map({ $0 <= .now }) == true {
+                return try await runner.read { db in try UploadSummary(db) }
+            }
+            guard lifecycle.isRunning, !lifecycle.isStopRequested else {
+                throw LFSError(.notRunning, "Nothing uploads: the LFSManager was stopped, or start() was not called yet.")
+            }
+            let left = deadline.map { max($0 - .now, .zero) } ?? options.pollInterval
+            await waiter.signal.wait(for: min(left, options.pollInterval), clock: options.clock)
+        }
+    }
+
+    /// Takes no further upload until ``resume()``. Those under way go on.
+    public func pause() { pool.pause() }
+
+    /// Goes on after ``pause()``. Also worth calling when the network has come back: a storage that was away is tried at once.
+    public func resume() { pool.resume() }
+
+    /// Queues uploads again that failed or were cancelled, with their count of tries at zero.
+    ///
+    /// - Parameter ids: the files; nil for all.
+    /// - Returns: how many were queued.
+    @discardableResult
+    public func retry(_ ids: [FileData.ID]? = nil) async throws -> Int {
+        let now = options.wallClock().millisecondsSince1970
+        let count = try await runner.write { db in
+            let marks = ids.map { "AND fileID IN (\(databaseQuestionMarks(count: $0.count)))" } ?? ""
+            try db.execute(
+                sql: """
+                    UPDATE lfs_job SET state = 'queued', attempts = 0, notBefore = ?, errorCode = NULL, errorMessage = NULL
+                    WHERE state IN ('failed', 'cancelled') \(marks)
+                    """,
+                arguments: [now] + StatementArguments(ids ?? []))
+            return db.changesCount
+        }
+        pool.wake()
+        return count
+    }
+
+    /// Stops the upload of a file, running or not, until ``retry(_:)``. The file stays on this device.
+    public func cancel(_ id: FileData.ID) async throws {
+        try await runner.write { db in
+            try db.execute(
+                sql: "UPDATE lfs_job SET state = 'cancelled' WHERE fileID = ? AND state = 'queued'", arguments: [id])
+        }
+        pool.cancel(id)
+        hub.ringWaiters()
+    }
+
+    /// Whether every deleted file's bytes are gone, here and on the remote storage.
+    public func hasPendingDeletions() async throws -> Bool {
+        try await runner.read { db in
+            try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM lfs_tombstone)") ?? false
+        }
+    }
+}

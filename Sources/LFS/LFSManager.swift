@@ -1,0 +1,92 @@
+public import GRDB
+import LFSFiles
+import LFSStorage
+import LFSSystem
+import LFSTransfer
+import Logging
+import Synchronization
+
+/// Attaches files to the records of one database and offloads them in the background.
+///
+/// ```swift
+/// let lfs = try await LFSManager.open(database, options: LFSOptions(storage: storage))
+/// try await lfs.start()
+/// ```
+///
+/// It is wiring only: what it does is done by the parts below it. One manager at a time may use a database connection;
+/// several processes may open the same database, and one of them at a time uploads.
+public final class LFSManager: Sendable {
+    let options: LFSOptions
+    let namespace: String
+    let runner: BackgroundRunner
+    let places: FilePlaces
+    let observer: CommitObserver
+    let hub: EventHub
+    let pool: ExecutorPool
+    let journal: DatabaseJournal
+    let deletions: DeletionWorker
+    let lifecycle = Lifecycle()
+    let commits: Signal
+    let tombstones: Signal
+    private let database: any DatabaseWriter
+
+    /// Opens LFS on a database whose migrations have run, and repairs what a crash may have left.
+    ///
+    /// Nothing goes over the network and nothing runs in the background until ``start()`` or ``run()``; files can be
+    /// made and inserted from now on.
+    ///
+    /// - Throws: ``LFSError`` when the schema is missing or newer, or a folder cannot be used.
+    public static func open(_ database: any DatabaseWriter, options: LFSOptions) async throws -> LFSManager {
+        do {
+            let opening = try await Opening(database, options)
+            let manager = LFSManager(database, options, opening)
+            try await manager.attach(opening)
+            return manager
+        } catch {
+            throw LFSError.wrapping(error)
+        }
+    }
+
+    private init(_ database: any DatabaseWriter, _ options: LFSOptions, _ opening: Opening) {
+        self.database = database
+        self.options = options
+        namespace = opening.namespace
+        runner = opening.runner
+        places = opening.places
+        let (commits, tombstones, hub) = (Signal(), Signal(), EventHub())
+        self.commits = commits
+        self.tombstones = tombstones
+        self.hub = hub
+        observer = CommitObserver { commits.notify() }
+        let policy = RetryPolicy(
+            backoff: options.backoff, maxRetryAfter: options.maxRetryAfter, random: options.random)
+        journal = DatabaseJournal(
+            runner: runner, places: places, observer: observer, wallClock: options.wallClock,
+            longestWait: max(options.maxRetryAfter, options.backoff.cap))
+        pool = ExecutorPool(
+            storage: options.storage, journal: journal, maxExecutors: options.maxExecutors, policy: policy,
+            clock: options.clock, events: PoolEvents(hub: hub, logger: options.logger).handle)
+        deletions = DeletionWorker(
+            runner: runner, places: places, storage: options.storage, policy: policy, wallClock: options.wallClock,
+            uploading: { [pool] in pool.heldIDs }, onRemoved: { hub.send(.removed($0)) })
+    }
+
+    private func attach(_ opening: Opening) async throws {
+        let places = places
+        try await runner.withWriter { db in
+            // A place that cannot be examined now is no proof that the bytes are gone: the upload finds out.
+            try InsertGuard.install(db) { id in (try? places.contains(id)) ?? true }
+        }
+        database.add(transactionObserver: observer, extent: .observerLifetime)
+        try await opening.repair()
+    }
+
+    /// Undoes what ``open(_:options:)`` has attached to the host's connection, once.
+    func detach() async throws {
+        guard lifecycle.beginDetaching() else { return }
+        database.remove(transactionObserver: observer)
+        try await runner.withWriter { db in try InsertGuard.remove(db) }
+        try places.store.lease.unlock()
+        hub.close()
+    }
+}

@@ -1,0 +1,44 @@
+public import Foundation
+public import LFSStorage
+public import Logging
+
+/// How an ``LFSManager`` works. Only ``storage`` has to be given.
+public struct LFSOptions: Sendable {
+    /// Where files are offloaded to.
+    public var storage: any RemoteStorage
+    /// Where bytes wait between `makeFile` and the commit; nil for `temporary/` inside the local store.
+    ///
+    /// Each database gets a folder of its own in it. Another file system works, at the price of a copy on commit.
+    public var persistenceLocation: URL?
+    /// The folder that keeps the files; nil for `<database file>.lfs`. A database in memory needs it.
+    public var localStore: URL?
+    /// How many uploads run at once at the most. At least 1.
+    public var maxExecutors = 10
+    /// The delays between tries: doubling, with full jitter.
+    public var backoff = Backoff()
+    /// How long a storage may ask to be left alone (Retry-After).
+    public var maxRetryAfter = Duration.seconds(3_600)
+    /// How long a file that no row claims stays in the persistence location after the process that made it has ended.
+    public var temporaryFileGracePeriod = Duration.seconds(24 * 3_600)
+    /// How long uploads under way may go on after a stop before they are given back to the queue.
+    public var shutdownTimeout = Duration.seconds(10)
+    /// How often changes by other processes are looked for, and whether the upload lock is free.
+    public var pollInterval = Duration.seconds(1)
+    /// Where LFS logs, at `info` and below; captured when the manager opens.
+    public var logger: Logger
+
+    /// Options for a storage, with defaults for everything else.
+    public init(
+        storage: any RemoteStorage, persistenceLocation: URL? = nil, maxExecutors: Int = 10, logger: Logger = .current
+    ) {
+        self.storage = storage
+        self.persistenceLocation = persistenceLocation
+        self.maxExecutors = maxExecutors
+        self.logger = logger
+    }
+
+    /// Time and chance, which tests replace.
+    package var clock: any Clock<Duration> = ContinuousClock()
+    package var wallClock: @Sendable () -> Date = { Date() }
+    package var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
+}

@@ -1,0 +1,41 @@
+public import Foundation
+import LFSSystem
+
+/// The bytes of a file, in chunks, read as they are asked for.
+///
+/// It holds the file open, so that it can be read to its end even if its local copy is removed meanwhile. Every
+/// iteration begins at the first byte.
+public struct FileContents: AsyncSequence, Sendable {
+    public typealias Element = Data
+
+    private let file: Descriptor
+    /// The size in bytes.
+    public let byteCount: Int64
+
+    init(_ file: Descriptor, byteCount: Int64) {
+        self.file = file
+        self.byteCount = byteCount
+    }
+
+    public func makeAsyncIterator() -> Iterator { Iterator(file: file) }
+
+    /// Reads one chunk after the other.
+    public struct Iterator: AsyncIteratorProtocol {
+        let file: Descriptor
+        var offset: Int64 = 0
+
+        /// The next chunk of up to 256 KiB, nil at the end.
+        public mutating func next() async throws -> Data? {
+            let (file, offset) = (file, offset)
+            let chunk = try await BlockingPool.shared.run { flag in
+                try flag.check()
+                var chunk = Data(count: FileCopy.chunkSize)
+                let count = try chunk.withUnsafeMutableBytes { try file.read(into: $0, at: offset) }
+                chunk.removeLast(chunk.count - count)
+                return chunk
+            }
+            self.offset += Int64(chunk.count)
+            return chunk.isEmpty ? nil : chunk
+        }
+    }
+}

@@ -1,0 +1,66 @@
+import Foundation
+public import GRDB
+
+extension FileData: FetchableRecord, PersistableRecord {
+    public static let databaseTableName = "lfs_file"
+
+    /// The columns of `lfs_file`.
+    public enum Columns {
+        public static let id = Column(CodingKeys.id)
+        public static let status = Column(CodingKeys.status)
+        public static let url = Column(CodingKeys.url)
+        public static let name = Column(CodingKeys.name)
+        public static let contentType = Column(CodingKeys.contentType)
+        public static let byteCount = Column(CodingKeys.byteCount)
+        public static let sha256 = Column(CodingKeys.sha256)
+        public static let key = Column(CodingKeys.key)
+        public static let createdAt = Column(CodingKeys.createdAt)
+        public static let updateID = Column(CodingKeys.updateID)
+    }
+
+    /// Reads a row of `lfs_file`.
+    public init(row: Row) throws {
+        id = row[Columns.id]
+        status = row[Columns.status]
+        url = row[Columns.url]
+        name = row[Columns.name]
+        contentType = row[Columns.contentType]
+        byteCount = row[Columns.byteCount]
+        sha256 = row[Columns.sha256]
+        key = row[Columns.key]
+        createdAt = row[Columns.createdAt]
+        updateID = row[Columns.updateID]
+    }
+
+    /// Writes every column but `updateID`, which the database gives.
+    public func encode(to container: inout PersistenceContainer) {
+        container[Columns.id] = id
+        container[Columns.status] = status
+        container[Columns.url] = url?.absoluteString
+        container[Columns.name] = name
+        container[Columns.contentType] = contentType
+        container[Columns.byteCount] = byteCount
+        container[Columns.sha256] = sha256
+        container[Columns.key] = key
+        container[Columns.createdAt] = createdAt
+    }
+
+    /// Turns the refusals of the LFS triggers into ``LFSError``.
+    public func aroundInsert(_ db: Database, insert: () throws -> InsertionSuccess) throws {
+        do {
+            _ = try insert()
+        } catch let error as DatabaseError {
+            throw LFSError(refusalOf: id, error) ?? error
+        }
+    }
+}
+
+extension FileData.Status: DatabaseValueConvertible {}
+
+extension DerivableRequest where RowDecoder == FileData {
+    /// The files whose bytes are only on the device that made them.
+    public func pending() -> Self { filter(FileData.Columns.status == FileData.Status.local) }
+
+    /// The files that are on the remote storage.
+    public func offloaded() -> Self { filter(FileData.Columns.status == FileData.Status.remote) }
+}

@@ -1,0 +1,44 @@
+public import Foundation
+
+/// A file that a record of the app refers to: a row of the table `lfs_file`.
+///
+/// ``LFSManager/makeFile(from:name:contentType:)`` makes it once the bytes are durable. Inserting it is all that
+/// attaching takes: when the transaction commits, the bytes move into the local store and the upload is queued; when
+/// it rolls back, nothing has happened.
+///
+/// The content never changes. For other bytes make another file, and delete this one when nothing refers to it.
+public struct FileData: Identifiable, Hashable, Codable, Sendable {
+    /// Where the bytes are.
+    public enum Status: String, Codable, Hashable, Sendable {
+        /// Only on the device that made them.
+        case local
+        /// On the remote storage, proven; perhaps here as well.
+        case remote
+    }
+
+    /// UUID version 7 in lowercase text. It names the bytes on disk and in the object key.
+    public let id: String
+    /// The row's status when it was read. LFS alone changes it.
+    public internal(set) var status: Status
+    /// Where the object is, without a query; nil until the file is ``Status/remote``.
+    public internal(set) var url: URL?
+    /// The name to show to people. It is never part of a path, so it may be any text.
+    public var name: String?
+    /// The media type, such as `image/jpeg`.
+    public var contentType: String?
+    /// The size in bytes.
+    public let byteCount: Int64
+    /// SHA-256 of the content, 64 lowercase hex digits.
+    public let sha256: String
+    /// The object key: `<namespace>/<id>`, the same for every device that reads the row.
+    public let key: String
+    /// When the file was made, to the millisecond.
+    public let createdAt: Date
+    /// UUID version 7 that changes with every insert and update of the row and ascends within the database.
+    /// Nil until the row is read: the database gives it.
+    public internal(set) var updateID: String?
+
+    enum CodingKeys: String, CodingKey {
+        case id, status, url, name, contentType, byteCount, sha256, key, createdAt, updateID
+    }
+}

@@ -1,0 +1,72 @@
+import Foundation
+import GRDB
+import LFSFiles
+import LFSSystem
+
+/// What an open has to put right: files between commit and promotion, and files that no row claims.
+struct Recovery: Sendable {
+    let runner: BackgroundRunner
+    let places: FilePlaces
+    let gracePeriod: Duration
+    let wallClock: @Sendable () -> Date
+
+    /// Promotes what was committed. With `sweeps`, removes what no row claims and is older than the grace period.
+    ///
+    /// - Parameter sweeps: only for the holder of the store's exclusive lease: nobody else has the database open then,
+    ///   so no other process can be about to insert a file that has no row yet.
+    func repair(sweeps: Bool) async throws {
+        let limit = wallClock().nanosecondsSince1970 - gracePeriod.nanoseconds
+        try await Promoter(runner: runner, places: places).promoteAll { area, file in
+            if sweeps, file.changed <= limit { try area.remove(file.id) }
+        }
+        if sweeps {
+            let store = places.store
+            try await BlockingPool.shared.run { _ in try store.clearIncoming() }
+        }
+    }
+
+    /// Gives every file in the local store that no row claims a tombstone, so that its bytes go here and on the remote
+    /// storage: a power cut can take back the commit of a row whose file was promoted, and even uploaded, already.
+    func sweepStore(namespace: String) async throws {
+        let limit = wallClock().nanosecondsSince1970 - gracePeriod.nanoseconds
+        let cursor = try places.store.files()
+        while let page = try await BlockingPool.shared.run({ _ in try cursor.next() }) {
+            let texts = page.filter { $0.changed <= limit }.map(\.id.text)
+            if texts.isEmpty { continue }
+            let marks = databaseQuestionMarks(count: texts.count)
+            let unclaimed = try await runner.read { db in
+                let claimed = try Set(
+                    String.fetchAll(
+                        db,
+                        sql: """
+                            SELECT id FROM lfs_file WHERE id IN (\(marks))
+                            UNION ALL SELECT fileID FROM lfs_tombstone WHERE fileID IN (\(marks))
+                            """,
+                        arguments: StatementArguments(texts + texts)))
+                return texts.filter { !claimed.contains($0) }
+            }
+            guard !unclaimed.isEmpty else { continue }
+            try await runner.write { db in
+                for id in unclaimed {
+                    try db.execute(
+                        sql: """
+                            INSERT OR IGNORE INTO lfs_tombstone (fileID, key)
+                            SELECT ?, ? WHERE NOT EXISTS (SELECT 1 FROM lfs_file WHERE id = ?)
+                            """,
+                        arguments: [id, "\(namespace)/\(id)", id])
+                }
+            }
+        }
+    }
+}
+
+extension Date {
+    var nanosecondsSince1970: Int64 { Int64(timeIntervalSince1970 * 1_000_000) * 1_000 }
+}
+
+extension Duration {
+    var nanoseconds: Int64 {
+        let (seconds, overflow) = components.seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        return overflow ? .max / 2 : seconds + components.attoseconds / 1_000_000_000
+    }
+}

@@ -1,0 +1,144 @@
+import Foundation
+import GRDB
+import LFSFiles
+import LFSStorage
+import LFSSystem
+import LFSTransfer
+import Synchronization
+
+/// The durable queue of uploads: the table `lfs_job`, read page by page.
+///
+/// Owner of the descriptions of held jobs: the mutex.
+final class DatabaseJournal: TransferJournal {
+    /// What an upload needs to know of a row, as it was when its job was loaded.
+    private struct Description: Sendable {
+        var sha256: String
+        var contentType: String?
+        var name: String?
+        /// ``CommitObserver/deletions`` at the time.
+        var deletions: UInt64
+    }
+
+    private let runner: BackgroundRunner
+    private let places: FilePlaces
+    private let observer: CommitObserver
+    private let wallClock: @Sendable () -> Date
+    /// No wait can be longer than this, so a time further away comes from a clock that was set back.
+    private let longestWait: Duration
+    private let descriptions = Mutex<[String: Description]>([:])
+
+    init(
+        runner: BackgroundRunner, places: FilePlaces, observer: CommitObserver,
+        wallClock: @escaping @Sendable () -> Date, longestWait: Duration
+    ) {
+        self.runner = runner
+        self.places = places
+        self.observer = observer
+        self.wallClock = wallClock
+        self.longestWait = longestWait
+    }
+
+    // MARK: Reading
+
+    func page(_ lane: TransferLane, limit: Int, excluding held: Set<String>) async throws -> TransferPage {
+        let now = wallClock().millisecondsSince1970
+        let far = now + longestWait.milliseconds
+        let deletions = observer.deletions
+        let (rows, next) = try await runner.read { db in
+            // Held jobs come first in the order, so this many rows hold a whole page of others if there is one.
+            var rows = try JobRow.fetchAll(db, sql: JobRow.due, arguments: [lane.rawValue, now, limit + held.count])
+            if rows.count < limit {
+                rows += try JobRow.fetchAll(db, sql: JobRow.outOfReach, arguments: [lane.rawValue, far, limit])
+            }
+            let next = try Int64.fetchOne(db, sql: JobRow.nextDue, arguments: [lane.rawValue, now, far])
+            return (rows, next)
+        }
+        var jobs: [TransferJob] = []
+        for row in rows where jobs.count < limit && !held.contains(row.id) {
+            jobs.append(try row.job())
+            let description = Description(
+                sha256: row.sha256, contentType: row.contentType, name: row.name, deletions: deletions)
+            descriptions.withLock { $0[row.id] = description }
+        }
+        return TransferPage(jobs: jobs, nextDue: next.map { .milliseconds(max($0 - now, 1)) })
+    }
+
+    func check(_ job: TransferJob) async throws -> UploadDecision {
+        guard let description = try await currentDescription(of: job) else { return .skip(.notPending) }
+        guard let id = FileID(job.id) else {
+            return .fail(StorageError(.invalidRequest, "'\(job.id)' is not a file id.", key: job.key))
+        }
+        let places = places
+        let file = try await BlockingPool.shared.run { _ in
+            if let file = try places.store.open(id) { return Optional(file) }
+            return try places.promote(id) ? try places.store.open(id) : nil
+        }
+        guard let file else { return try await absent(job) }
+        do {
+            return .upload(
+                try UploadSource(
+                    descriptor: file, byteCount: job.byteCount, sha256: description.sha256,
+                    contentType: description.contentType, name: description.name))
+        } catch {
+            return .fail(error)
+        }
+    }
+
+    /// The row as it was loaded, or read again when rows were deleted since; nil when it is not pending any more.
+    private func currentDescription(of job: TransferJob) async throws -> Description? {
+        let deletions = observer.deletions
+        if let known = descriptions.withLock({ $0[job.id] }), known.deletions == deletions { return known }
+        let file = try await runner.read { db in try FileData.pendingFile(db, id: job.id) }
+        return file.map {
+            Description(sha256: $0.sha256, contentType: $0.contentType, name: $0.name, deletions: deletions)
+        }
+    }
+
+    /// The bytes are nowhere: perhaps another start left them in a place we have not looked at.
+    private func absent(_ job: TransferJob) async throws -> UploadDecision {
+        let (paths, isOurs) = try await runner.read { db in
+            let paths = try String.fetchAll(db, sql: "SELECT path FROM lfs_location")
+            let namespace = try String.fetchOne(db, sql: "SELECT namespace FROM lfs_state") ?? ""
+            return (paths, job.key.rawValue.hasPrefix(namespace + "/"))
+        }
+        guard isOurs else { return .skip(.madeElsewhere) }
+        let places = places
+        let isFound = try await BlockingPool.shared.run { _ in
+            places.add(paths)
+            guard let id = FileID(job.id) else { return false }
+            return try places.promote(id)
+        }
+        if isFound { return try await check(job) }
+        return .fail(
+            StorageError(
+                .sourceChanged,
+                "The file was made here, but its bytes are neither in \(places.store.path) nor in a persistence location.",
+                key: job.key))
+    }
+
+    // MARK: Writing
+
+    func record(_ outcomes: [TransferOutcome]) async throws {
+        let now = wallClock().millisecondsSince1970
+        try await runner.write { db in
+            for outcome in outcomes { try OutcomeRecord(outcome, now: now).save(db) }
+        }
+        descriptions.withLock { known in
+            for outcome in outcomes { known[outcome.job.id] = nil }
+        }
+    }
+
+    func save(_ checkpoint: UploadCheckpoint, for job: TransferJob) async throws {
+        try await runner.write { db in
+            try db.execute(
+                sql: "UPDATE lfs_job SET checkpoint = ? WHERE fileID = ?", arguments: [checkpoint.rawValue, job.id])
+        }
+    }
+}
+
+extension FileData {
+    /// The row if it is there and still waits for its upload.
+    static func pendingFile(_ db: Database, id: String) throws -> FileData? {
+        try FileData.filter(Columns.id == id && Columns.status == Status.local).fetchOne(db)
+    }
+}

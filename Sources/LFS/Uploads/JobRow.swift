@@ -1,0 +1,63 @@
+import Foundation
+import GRDB
+import LFSStorage
+import LFSTransfer
+
+/// A row of `lfs_job` with what an upload needs of its `lfs_file`.
+struct JobRow: FetchableRecord, Sendable {
+    let id: String
+    let key: String
+    let byteCount: Int64
+    let sha256: String
+    let contentType: String?
+    let name: String?
+    let attempts: Int
+    let checkpoint: Data?
+
+    init(row: Row) {
+        id = row[0]
+        key = row[1]
+        byteCount = row[2]
+        sha256 = row[3]
+        contentType = row[4]
+        name = row[5]
+        attempts = row[6]
+        checkpoint = row[7]
+    }
+
+    func job() throws -> TransferJob {
+        TransferJob(
+            id: id, key: try ObjectKey(key), byteCount: byteCount, attempts: attempts,
+            checkpoint: checkpoint.map(UploadCheckpoint.init(rawValue:)))
+    }
+
+    private static let columns = """
+        SELECT j.fileID, f.key, f.byteCount, f.sha256, f.contentType, f.name, j.attempts, j.checkpoint
+        FROM lfs_job j JOIN lfs_file f ON f.id = j.fileID
+        """
+
+    /// Jobs whose time has come, the oldest first. Arguments: lane, now, limit.
+    static let due = """
+        \(columns) WHERE j.state = 'queued' AND j.lane = ? AND j.notBefore <= ?
+        ORDER BY j.notBefore, j.fileID LIMIT ?
+        """
+
+    /// Jobs whose time is further away than any wait can be. Arguments: lane, the furthest time, limit.
+    static let outOfReach = """
+        \(columns) WHERE j.state = 'queued' AND j.lane = ? AND j.notBefore > ?
+        ORDER BY j.notBefore, j.fileID LIMIT ?
+        """
+
+    /// When the next job comes due. Arguments: lane, now, the furthest time.
+    static let nextDue = """
+        SELECT min(notBefore) FROM lfs_job WHERE state = 'queued' AND lane = ? AND notBefore > ? AND notBefore <= ?
+        """
+}
+
+extension Date {
+    var millisecondsSince1970: Int64 { Int64((timeIntervalSince1970 * 1_000).rounded()) }
+}
+
+extension Duration {
+    var milliseconds: Int64 { components.seconds * 1_000 + components.attoseconds / 1_000_000_000_000_000 }
+}

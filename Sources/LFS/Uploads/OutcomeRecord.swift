@@ -1,0 +1,58 @@
+import Foundation
+import GRDB
+import LFSStorage
+import LFSTransfer
+
+/// Writes the outcome of one upload into its rows, on the condition that they are still waiting for it.
+struct OutcomeRecord {
+    private let outcome: TransferOutcome
+    private let now: Int64
+
+    init(_ outcome: TransferOutcome, now: Int64) {
+        self.outcome = outcome
+        self.now = now
+    }
+
+    func save(_ db: Database) throws {
+        switch outcome.result {
+        case .uploaded(let object): try saveUpload(object, db)
+        case .retry(let error, let delay, let counts):
+            try db.execute(
+                sql: """
+                    UPDATE lfs_job SET attempts = attempts + ?, notBefore = ?, errorCode = ?, errorMessage = ?
+                    WHERE fileID = ? AND state = 'queued'
+                    """,
+                arguments: [counts ? 1 : 0, now + delay.milliseconds, error.code.rawValue, error.message, outcome.job.id])
+        case .failed(let error):
+            try db.execute(
+                sql: """
+                    UPDATE lfs_job SET state = 'failed', attempts = attempts + 1, errorCode = ?, errorMessage = ?
+                    WHERE fileID = ? AND state = 'queued'
+                    """,
+                arguments: [error.code.rawValue, error.message, outcome.job.id])
+        case .skipped: try dropJob(db)
+        case .givenBack: break
+        }
+    }
+
+    private func saveUpload(_ object: RemoteObject, _ db: Database) throws {
+        try db.execute(
+            sql: "UPDATE lfs_file SET status = 'remote', url = ? WHERE id = ? AND status = 'local'",
+            arguments: [object.url.absoluteString, outcome.job.id])
+        if db.changesCount > 0 { return }
+        let isThere = try Bool.fetchOne(
+            db, sql: "SELECT EXISTS (SELECT 1 FROM lfs_file WHERE id = ?)", arguments: [outcome.job.id])
+        if isThere == true { return try dropJob(db) }
+        // The row was deleted while its bytes were on their way: the object just made has to go as well.
+        try db.execute(
+            sql: """
+                INSERT INTO lfs_tombstone (fileID, key) VALUES (?, ?)
+                ON CONFLICT (fileID) DO UPDATE SET state = 'pending', notBefore = 0
+                """,
+            arguments: [outcome.job.id, outcome.job.key.rawValue])
+    }
+
+    private func dropJob(_ db: Database) throws {
+        try db.execute(sql: "DELETE FROM lfs_job WHERE fileID = ?", arguments: [outcome.job.id])
+    }
+}

@@ -1,0 +1,32 @@
+package import LFSSystem
+
+/// A place in the listing of a folder that holds files named by their ids. Other names are passed over.
+package final class FileCursor: Sendable {
+    package struct Entry: Sendable {
+        package let id: FileID
+        /// Time of the last change of content or name, in nanoseconds since 1970.
+        package let changed: Int64
+    }
+
+    private let directory: Directory
+    private let names: DirectoryCursor
+
+    init(_ directory: Directory) throws(SystemError) {
+        self.directory = directory
+        names = try directory.names()
+    }
+
+    /// The next page, nil at the end. One that holds no file of ours is empty. Blocks the thread.
+    package func next(limit: Int = 500) throws(SystemError) -> [Entry]? {
+        let page = try names.next(limit: limit)
+        if page.isEmpty { return nil }
+        var entries: [Entry] = []
+        for bytes in page {
+            guard let name = String(validating: bytes, as: UTF8.self), let id = FileID(name),
+                let status = try directory.status(of: name), status.isRegularFile
+            else { continue }
+            entries.append(Entry(id: id, changed: status.changed))
+        }
+        return entries
+    }
+}
