@@ -35,6 +35,29 @@ extension LFSManager {
         }
     }
 
+    /// Removes the bytes of a file that was made and will not be inserted after all.
+    ///
+    /// - Throws: ``LFSError/Code/notUploaded`` when a row has it; delete the row then.
+    public func discard(_ file: FileData) async throws {
+        guard let id = FileID(file.id) else { return }
+        guard try await runner.read({ db in try !FileData.exists(db, key: id.text) }) else {
+            throw LFSError(.notUploaded, "A row has this file. Delete the row, and its bytes go as well.", fileID: file.id)
+        }
+        let staging = places.staging
+        do {
+            try await BlockingPool.shared.run { _ in _ = try staging.remove(id) }
+        } catch {
+            throw LFSError.wrapping(FileError.keeping(error, at: staging.path), fileID: file.id)
+        }
+    }
+
+    /// Whether the bytes of a file are on this device, so that reading it needs no network.
+    public func hasLocalCopy(of id: FileData.ID) async throws -> Bool {
+        guard let id = FileID(id) else { return false }
+        let places = places
+        return try await BlockingPool.shared.run { _ in try places.contains(id) }
+    }
+
     /// The bytes of a file: those on this device, else fetched from the remote storage first.
     ///
     /// - Returns: nil when the file's device has not uploaded it yet.

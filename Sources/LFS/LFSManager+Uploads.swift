@@ -30,23 +30,10 @@ extension LFSManager {
     /// - Throws: ``LFSError/Code/notRunning`` when the manager does not run, or stops meanwhile.
     @discardableResult
     public func waitForUploads(timeout: Duration? = nil) async throws -> UploadSummary {
-        let deadline = timeout.map { ContinuousClock.now + $0 }
-        let waiter = hub.addWaiter()
-        defer { hub.removeWaiter(waiter.id) }
-        while true {
-            try Task.checkCancellation()
-            let isDrained = try await runner.read { db in
-                try Bool.fetchOne(db, sql: "SELECT NOT EXISTS (SELECT 1 FROM lfs_job WHERE state = 'queued')") ?? false
-            }
-            if isDrained || deadline.map({ $0 <= .now }) == true {
-                return try await runner.read { db in try UploadSummary(db) }
-            }
-            guard lifecycle.isRunning, !lifecycle.isStopRequested else {
-                throw LFSError(.notRunning, "Nothing uploads: the LFSManager was stopped, or start() was not called yet.")
-            }
-            let left = deadline.map { max($0 - .now, .zero) } ?? options.pollInterval
-            await waiter.signal.wait(for: min(left, options.pollInterval), clock: options.clock)
+        try await wait(timeout) { db in
+            try Bool.fetchOne(db, sql: "SELECT NOT EXISTS (SELECT 1 FROM lfs_job WHERE state = 'queued')") ?? false
         }
+        return try await runner.read { db in try UploadSummary(db) }
     }
 
     /// Takes no further upload until ``resume()``. Those under way go on.
@@ -86,10 +73,33 @@ extension LFSManager {
         hub.ringWaiters()
     }
 
-    /// Whether every deleted file's bytes are gone, here and on the remote storage.
-    public func hasPendingDeletions() async throws -> Bool {
-        try await runner.read { db in
-            try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM lfs_tombstone)") ?? false
+    /// Returns when every deletion has been carried out, or has been tried and will be tried again later.
+    ///
+    /// - Returns: how many deleted files still have bytes somewhere; they are removed as soon as the storage allows it.
+    /// - Throws: ``LFSError/Code/notRunning`` when the manager does not run, or stops meanwhile.
+    @discardableResult
+    public func waitForDeletions(timeout: Duration? = nil) async throws -> Int {
+        try await wait(timeout) { db in
+            try Bool.fetchOne(db, sql: "SELECT NOT EXISTS (SELECT 1 FROM lfs_tombstone WHERE attempts = 0)") ?? false
+        }
+        return try await runner.read { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM lfs_tombstone") ?? 0 }
+    }
+
+    /// Waits until a question about the rows is answered with yes, or the time is over.
+    private func wait(
+        _ timeout: Duration?, until isDone: @escaping @Sendable (Database) throws -> Bool
+    ) async throws {
+        let deadline = timeout.map { ContinuousClock.now + $0 }
+        let waiter = hub.addWaiter()
+        defer { hub.removeWaiter(waiter.id) }
+        while try await !runner.read(isDone) {
+            if let deadline, deadline <= .now { return }
+            guard lifecycle.isRunning, !lifecycle.isStopRequested else {
+                throw LFSError(.notRunning, "Nothing runs: the LFSManager was stopped, or start() was not called yet.")
+            }
+            let left = deadline.map { max($0 - .now, .zero) } ?? options.pollInterval
+            await waiter.signal.wait(for: min(left, options.pollInterval), clock: options.clock)
+            try Task.checkCancellation()
         }
     }
 }

@@ -17,7 +17,8 @@ struct DeletionWorker: Sendable {
     let wallClock: @Sendable () -> Date
     /// The files whose uploads run: their objects may still appear, so they wait.
     let uploading: @Sendable () -> Set<String>
-    let onRemoved: @Sendable (FileData.ID) -> Void
+    /// Takes the files that are gone, after each round.
+    let onProgress: @Sendable ([FileData.ID]) -> Void
 
     private static let batch = 100
     private static let parallel = 4
@@ -29,7 +30,7 @@ struct DeletionWorker: Sendable {
             if due.isEmpty { return next }
             let results = await remove(due)
             try await record(results)
-            for result in results where result.error == nil { onRemoved(result.tombstone.fileID) }
+            onProgress(results.filter { $0.error == nil }.map(\.tombstone.fileID))
         }
         return nil
     }

@@ -46,7 +46,7 @@ final class EventHub: Sendable {
             Listener { event in
                 switch event {
                 case .progress(id, let progress): continuation.yield(progress)
-                case .uploaded(id, _), .failed(id, _, nextAttempt: nil), .removed(id):
+                case .uploaded(id, _, _), .failed(id, _, nextAttempt: nil), .removed(id):
                     continuation.finish()
                     return false
                 default: break

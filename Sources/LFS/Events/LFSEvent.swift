@@ -8,7 +8,7 @@ public enum LFSEvent: Sendable {
     /// An upload advances. At most about ten a second for each file, and none for files that are through at once.
     case progress(FileData.ID, TransferProgress)
     /// The upload is proven and the row says `remote`.
-    case uploaded(FileData.ID, url: URL)
+    case uploaded(FileData.ID, url: URL, byteCount: Int64)
     /// A try failed. The next one follows by itself after `nextAttempt`; nil means that it waits for
     /// ``LFSManager/retry(_:)``.
     case failed(FileData.ID, UploadFailure, nextAttempt: Duration?)

@@ -13,7 +13,7 @@ struct PoolEvents: Sendable {
             hub.sendProgress(id, TransferProgress(bytesTransferred: bytes, totalBytes: total))
         case .uploaded(let id, let object):
             hub.endProgress(id)
-            hub.send(.uploaded(id, url: object.url))
+            hub.send(.uploaded(id, url: object.url, byteCount: object.byteCount))
         case .failed(let id, let error, let nextAttempt):
             hub.endProgress(id)
             log(id, error, nextAttempt)

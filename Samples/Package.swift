@@ -1,0 +1,39 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+]
+
+/// What people run: it uses the public products only, as any app would.
+let package = Package(
+    name: "Samples",
+    platforms: [.macOS(.v15)],
+    products: [.executable(name: "uploader", targets: ["uploader"])],
+    dependencies: [
+        .package(name: "LFS", path: ".."),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+    ],
+    targets: [
+        .executableTarget(
+            name: "uploader",
+            dependencies: ["UploaderKit", .product(name: "ArgumentParser", package: "swift-argument-parser")]),
+        .target(
+            name: "UploaderKit",
+            dependencies: [
+                .product(name: "LFS", package: "LFS"),
+                .product(name: "LFSStorage", package: "LFS"),
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ]),
+        .testTarget(name: "UploaderTests", dependencies: ["UploaderKit", "uploader"]),
+    ])
+
+for target in package.targets {
+    target.swiftSettings = (target.swiftSettings ?? []) + settings
+}

@@ -1,0 +1,33 @@
+import ArgumentParser
+import Foundation
+import GRDB
+import LFS
+
+struct ListCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "List the attached files: id, status, size, path.")
+
+    @OptionGroup var database: DatabaseOptions
+
+    @Flag(name: .long, help: "Print one JSON object for each file.")
+    var json = false
+
+    func run() throws {
+        try reportingErrors {
+            try DocumentDatabase.openForReading(database.database).read { db in
+                let documents = try AttachedDocument.all().order(Column("path")).fetchCursor(db)
+                while let attached = try documents.next() {
+                    let (document, file) = (attached.document, attached.file)
+                    if json {
+                        var event = JSONEvent("file")
+                        (event.id, event.path, event.bytes) = (file.id, document.path.description, file.byteCount)
+                        (event.status, event.url) = (file.status.rawValue, file.url?.absoluteString)
+                        Console.result(try event.jsonLine())
+                    } else {
+                        Console.result("\(file.id)  \(file.status.rawValue)  \(Format.bytes(file.byteCount))  \(document.path)")
+                    }
+                }
+            }
+        }
+    }
+}

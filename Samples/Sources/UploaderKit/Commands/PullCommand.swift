@@ -1,0 +1,38 @@
+import ArgumentParser
+import Foundation
+import GRDB
+import LFS
+
+struct PullCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "pull",
+        abstract: "Write attached files into a folder, fetching them from the storage where needed.",
+        discussion: """
+            Files get the paths that they had within the folder that was pushed. A file that is there already with the
+            same content is left alone; one with other content is never overwritten.
+            """)
+
+    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var transfer: TransferOptions
+    @OptionGroup var output: OutputOptions
+
+    @Flag(name: .long, help: "Write all files.")
+    var all = false
+
+    @Option(name: .customLong("output"), help: ArgumentHelp("The folder to write into.", valueName: "dir"))
+    var folder: String
+
+    @Argument(help: ArgumentHelp("The ids of the files.", valueName: "id"))
+    var ids: [String] = []
+
+    func validate() throws {
+        if all != ids.isEmpty { throw ValidationError("Give either the ids of files or --all.") }
+    }
+
+    func run() async throws {
+        let (ids, folder) = (all ? nil : ids, folder)
+        try await UploadRun.run(database, transfer, output, mustExist: true) { run in
+            try await Restorer(database: run.database, lfs: run.lfs, report: run.report, folder: folder).run(ids)
+        }
+    }
+}

@@ -1,0 +1,33 @@
+import ArgumentParser
+import Foundation
+import GRDB
+import LFS
+
+struct RemoveCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "remove",
+        abstract: "Remove files: their records, their local bytes and their remote objects.",
+        discussion: "The files that were pushed stay where they are. 'list' shows the ids.")
+
+    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var transfer: TransferOptions
+    @OptionGroup var output: OutputOptions
+
+    @Argument(help: ArgumentHelp("The ids of the files.", valueName: "id"))
+    var ids: [String]
+
+    func run() async throws {
+        let ids = ids
+        try await UploadRun.run(database, transfer, output, mustExist: true) { run in
+            let found = try await run.database.write { db in
+                let found = try FileData.filter(ids: ids).fetchAll(db).map(\.id)
+                try Document.filter(found.contains(Column("fileId"))).deleteAll(db)
+                try FileData.deleteAll(db, ids: found)
+                return Set(found)
+            }
+            for id in ids where !found.contains(id) { run.report.failed(FilePath(id), "there is no file with this id") }
+            try await run.reportDeletions()
+            for id in found { run.report.removed(id) }
+        }
+    }
+}

@@ -1,0 +1,28 @@
+import ArgumentParser
+import LFS
+
+struct ResumeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "resume",
+        abstract: "Upload whatever is still pending or has failed, carry out pending deletions, then exit.")
+
+    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var transfer: TransferOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        try await UploadRun.run(database, transfer, output, mustExist: true) { run in
+            try await run.reportDeletions()
+        }
+    }
+}
+
+extension UploadRun {
+    /// Waits for pending deletions and says what is left of them.
+    func reportDeletions() async throws {
+        let left = try await lfs.waitForDeletions()
+        if left > 0 {
+            report.failedDeletions(left)
+        }
+    }
+}

@@ -1,0 +1,70 @@
+import Foundation
+import GRDB
+
+/// A path as the system has it: bytes. They are text nearly always, but Linux does not require it, and two texts that
+/// Swift holds for equal (é composed or not) are two files.
+struct FilePath: Hashable, Sendable, CustomStringConvertible {
+    let bytes: [UInt8]
+
+    init(bytes: [UInt8]) { self.bytes = bytes }
+    init(_ text: String) { bytes = Array(text.utf8) }
+
+    /// For people: bytes that are no text show as U+FFFD, control characters as escapes, so that a name cannot break
+    /// a line or a terminal.
+    var description: String {
+        var text = ""
+        for scalar in String(decoding: bytes, as: UTF8.self).unicodeScalars {
+            if scalar.value < 0x20 || scalar.value == 0x7F {
+                text += scalar.escaped(asASCII: true)
+            } else {
+                text.unicodeScalars.append(scalar)
+            }
+        }
+        return text
+    }
+
+    /// The exact text, nil when the bytes are none.
+    var text: String? { String(validating: bytes, as: UTF8.self) }
+
+    var components: [[UInt8]] { bytes.split(separator: Self.slash).map(Array.init) }
+    var lastComponent: FilePath { FilePath(bytes: components.last ?? bytes) }
+
+    func appending(_ name: [UInt8]) -> FilePath {
+        FilePath(bytes: bytes.last == Self.slash ? bytes + name : bytes + [Self.slash] + name)
+    }
+
+    /// The path from the root of the file system, with `.` and `..` resolved by name.
+    func absolute(from folder: String) -> FilePath {
+        let start = bytes.first == Self.slash ? [] : FilePath(folder).components
+        var result = start
+        for component in components where component != [0x2E] {
+            if component == [0x2E, 0x2E] { _ = result.popLast() } else { result.append(component) }
+        }
+        return FilePath(bytes: [Self.slash] + Array(result.joined(separator: [Self.slash])))
+    }
+
+    /// Calls the body with the path as C has it.
+    func withCString<Result>(_ body: (UnsafePointer<CChar>) throws -> Result) rethrows -> Result {
+        try (bytes.map { CChar(bitPattern: $0) } + [0]).withUnsafeBufferPointer { buffer in
+            // The buffer holds at least the final zero.
+            try body(buffer.baseAddress.unsafelyUnwrapped)
+        }
+    }
+
+    private static let slash = UInt8(ascii: "/")
+}
+
+/// Text where it is text, a blob of the exact bytes where it is not.
+extension FilePath: DatabaseValueConvertible {
+    var databaseValue: DatabaseValue {
+        if let text { text.databaseValue } else { bytes.withUnsafeBytes { Data($0) }.databaseValue }
+    }
+
+    static func fromDatabaseValue(_ value: DatabaseValue) -> FilePath? {
+        switch value.storage {
+        case .string(let text): FilePath(text)
+        case .blob(let data): FilePath(bytes: Array(data))
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,60 @@
+import ArgumentParser
+
+/// What every command needs.
+struct DatabaseOptions: ParsableArguments {
+    @Option(name: .long, help: ArgumentHelp("The SQLite database that holds the records.", valueName: "path"))
+    var database: String
+}
+
+/// What every command that uploads needs.
+struct TransferOptions: ParsableArguments {
+    @Option(name: .long, help: StorageArgument.help, transform: StorageArgument.init(parsing:))
+    var to: StorageArgument
+
+    @Option(name: .long, help: ArgumentHelp(
+        "Where bytes wait until their record is committed; a folder inside the database's own by default.",
+        valueName: "dir"))
+    var persistenceLocation: String?
+
+    @Option(name: .long, help: "How many uploads run at once at the most.")
+    var maxExecutors = 10
+
+    func validate() throws {
+        guard (1...1_000).contains(maxExecutors) else {
+            throw ValidationError("--max-executors has to be a number from 1 to 1000.")
+        }
+    }
+}
+
+/// What is shown, and how.
+struct OutputOptions: ParsableArguments {
+    @Flag(name: .long, help: "Print one JSON object for each event, the last one a summary.")
+    var json = false
+
+    @Option(name: .long, help: "How progress is shown on the standard error: auto, plain or none.")
+    var progress = ProgressStyle.auto
+
+    @Option(name: .long, help: "Seconds between two lines of plain progress.")
+    var progressInterval = 5.0
+
+    @Flag(name: .shortAndLong, help: "Show errors only.")
+    var quiet = false
+
+    @Flag(name: .shortAndLong, help: "Name each file that was attached or uploaded.")
+    var verbose = false
+
+    func validate() throws {
+        guard progressInterval >= 0.1, progressInterval <= 86_400 else {
+            throw ValidationError("--progress-interval has to be a number of seconds from 0.1 to 86400.")
+        }
+    }
+}
+
+/// How progress is shown.
+enum ProgressStyle: String, ExpressibleByArgument, CaseIterable {
+    /// A line that is redrawn on a terminal, plain lines elsewhere.
+    case auto
+    /// A whole line every few seconds.
+    case plain
+    case none
+}

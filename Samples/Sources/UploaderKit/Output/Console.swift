@@ -1,0 +1,57 @@
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// The two streams of the process, written whole lines at a time. A reader that has gone ends the process quietly.
+enum Console {
+    static func result(_ line: String) { write(line + "\n", to: STDOUT_FILENO) }
+    static func message(_ line: String) { write(line + "\n", to: STDERR_FILENO) }
+
+    /// Redraws the last line of the terminal.
+    static func redraw(_ line: String) { write("\r\(line)\u{1B}[K", to: STDERR_FILENO) }
+    static func eraseLine() { write("\r\u{1B}[K", to: STDERR_FILENO) }
+
+    /// Whether the standard error is a terminal that can redraw a line.
+    static var canRedraw: Bool {
+        guard isatty(STDERR_FILENO) == 1 else { return false }
+        return getenv("TERM").map { String(cString: $0) != "dumb" } ?? false
+    }
+
+    /// The width of the terminal in columns.
+    static var columns: Int {
+        var size = winsize()
+        guard ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
+        return Int(size.ws_col)
+    }
+
+    private static func write(_ text: String, to descriptor: Int32) {
+        var text = text
+        text.withUTF8 { bytes in
+            var rest = UnsafeRawBufferPointer(bytes)
+            while !rest.isEmpty {
+                let count = systemWrite(descriptor, rest.baseAddress, rest.count)
+                if count < 0 {
+                    if errno == EINTR || errno == EAGAIN { continue }
+                    // 'uploader … | head': whoever read the results has seen enough, and there is no one to tell.
+                    if errno == EPIPE, descriptor == STDOUT_FILENO { _exit(141) }
+                    return
+                }
+                rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
+            }
+        }
+    }
+
+    private static func systemWrite(_ descriptor: Int32, _ start: UnsafeRawPointer?, _ count: Int) -> Int {
+        #if canImport(Glibc)
+        Glibc.write(descriptor, start, count)
+        #elseif canImport(Musl)
+        Musl.write(descriptor, start, count)
+        #else
+        Darwin.write(descriptor, start, count)
+        #endif
+    }
+}

@@ -1,0 +1,60 @@
+/// Numbers as people read them.
+enum Format {
+    /// `1.2 GiB`: three digits at the most, powers of 1024.
+    static func bytes(_ count: Int64) -> String {
+        var value = Double(count)
+        var unit = 0
+        while value >= 999.5, unit < units.count - 1 {
+            value /= 1_024
+            unit += 1
+        }
+        return "\(number(value, isWhole: unit == 0)) \(units[unit])"
+    }
+
+    /// `1.2/8.4 GiB`: both in the unit of the larger.
+    static func bytes(_ part: Int64, of whole: Int64) -> String {
+        var divisor = 1.0
+        var unit = 0
+        while Double(whole) / divisor >= 999.5, unit < units.count - 1 {
+            divisor *= 1_024
+            unit += 1
+        }
+        let texts = [part, whole].map { number(Double($0) / divisor, isWhole: unit == 0) }
+        return "\(texts[0])/\(texts[1]) \(units[unit])"
+    }
+
+    /// `12,345`.
+    static func count(_ value: Int) -> String {
+        var text = ""
+        for (index, digit) in String(value).reversed().enumerated() {
+            if index > 0, index % 3 == 0 { text.append(",") }
+            text.append(digit)
+        }
+        return String(text.reversed())
+    }
+
+    /// `1 file`, `2 files`.
+    static func count(_ value: Int, _ noun: String) -> String { "\(count(value)) \(noun)\(value == 1 ? "" : "s")" }
+
+    /// `1m24s`: the two largest units.
+    static func time(_ seconds: Double) -> String {
+        let whole = Int(seconds.rounded(.up))
+        switch whole {
+        case ..<60: return "\(whole)s"
+        case ..<3_600: return "\(whole / 60)m\(whole % 60)s"
+        case ..<86_400: return "\(whole / 3_600)h\(whole % 3_600 / 60)m"
+        default: return "\(whole / 86_400)d\(whole % 86_400 / 3_600)h"
+        }
+    }
+
+    /// Seconds with one decimal.
+    static func seconds(_ seconds: Double) -> String { number(seconds, isWhole: false) }
+
+    private static let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"]
+
+    private static func number(_ value: Double, isWhole: Bool) -> String {
+        if isWhole || value >= 99.95 { return String(Int(value.rounded())) }
+        let tenths = Int((value * 10).rounded())
+        return "\(tenths / 10).\(tenths % 10)"
+    }
+}

@@ -1,0 +1,42 @@
+import Foundation
+
+/// One line of `--json`. Fields may be added; readers ignore those they do not know.
+struct JSONEvent: Encodable {
+    var event: String
+    var id: String?
+    var path: String?
+    var status: String?
+    var bytes: Int64?
+    var totalBytes: Int64?
+    var url: String?
+    var reason: String?
+    var code: String?
+    /// Seconds until the next try.
+    var nextAttempt: Double?
+
+    init(_ event: String) { self.event = event }
+
+    enum CodingKeys: String, CodingKey {
+        case event, id, path, status, bytes, totalBytes, url, reason, code, nextAttempt
+    }
+}
+
+/// The last line of `--json`.
+struct JSONSummary: Encodable {
+    var event = "summary"
+    var attached: Int
+    var uploaded: Int
+    var failed: Int
+    var skipped: Int
+    var bytes: Int64
+    var seconds: Double
+}
+
+extension Encodable {
+    /// The value as one line of JSON.
+    func jsonLine() throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return String(decoding: try encoder.encode(self), as: UTF8.self)
+    }
+}

@@ -1,0 +1,246 @@
+import Foundation
+import LFS
+import LFSStorage
+import Synchronization
+
+/// What a run tells while it goes on and at its end. Owner of the figures: the mutex.
+final class Report: Sendable {
+    private struct State {
+        var tally = Tally()
+        var meter = RateMeter()
+        var hasLine = false
+    }
+
+    private let options: OutputStyle
+    private let state = Mutex(State())
+    private let start = ContinuousClock.now
+
+    init(_ options: OutputOptions) {
+        self.options = OutputStyle(options)
+    }
+
+    var tally: Tally { state.withLock { $0.tally } }
+
+    // MARK: Attaching
+
+    func walkBegins() { state.withLock { $0.tally.isWalking = true } }
+    func walkEnded() { state.withLock { $0.tally.isWalking = false } }
+
+    /// What waited before this run.
+    func pending(files: Int, bytes: Int64) {
+        state.withLock { state in
+            state.tally.totalFiles += files
+            state.tally.totalBytes += bytes
+        }
+    }
+
+    func attached(_ file: FileData, _ path: FilePath) {
+        state.withLock { state in
+            state.tally.attached += 1
+            state.tally.totalFiles += 1
+            state.tally.totalBytes += file.byteCount
+        }
+        var event = JSONEvent("attached")
+        (event.id, event.path, event.bytes) = (file.id, path.description, file.byteCount)
+        tell(event, verbose: "attached \(file.id) \(path)")
+    }
+
+    func unchanged(_ path: FilePath) {
+        state.withLock { $0.tally.skipped += 1 }
+        skipped(path, "unchanged", isProblem: false)
+    }
+
+    func passedOver(_ path: FilePath, _ reason: String) {
+        state.withLock { $0.tally.skipped += 1 }
+        skipped(path, reason, isProblem: false)
+    }
+
+    func unreadable(_ path: FilePath, _ reason: String) {
+        state.withLock { state in
+            state.tally.skipped += 1
+            state.tally.unreadable += 1
+        }
+        skipped(path, reason, isProblem: true)
+    }
+
+    private func skipped(_ path: FilePath, _ reason: String, isProblem: Bool) {
+        var event = JSONEvent("skipped")
+        (event.path, event.reason) = (path.description, reason)
+        tell(event, verbose: isProblem ? nil : "skipped \(path): \(reason)")
+        if isProblem { message("skipped \(path): \(reason)") }
+    }
+
+    func failed(_ path: FilePath, _ reason: String) {
+        state.withLock { $0.tally.failed += 1 }
+        var event = JSONEvent("failed")
+        (event.path, event.reason) = (path.description, reason)
+        tell(event, verbose: nil)
+        message("failed \(path): \(reason)")
+    }
+
+    // MARK: Uploading
+
+    func handle(_ event: LFSEvent) {
+        switch event {
+        case .queued, .removed: break
+        case .progress(let id, let progress):
+            state.withLock { $0.tally.partial[id] = progress.bytesTransferred }
+            var line = JSONEvent("progress")
+            (line.id, line.bytes, line.totalBytes) = (id, progress.bytesTransferred, progress.totalBytes)
+            tell(line, verbose: nil)
+        case .uploaded(let id, let url, let byteCount): uploaded(id, url, byteCount)
+        case .failed(let id, let failure, let nextAttempt): uploadFailed(id, failure, nextAttempt)
+        case .storageReachable(let isReachable, let reason):
+            message(isReachable ? "The storage is reachable again." : "\(reason ?? "The storage cannot be reached.") Trying again…")
+        }
+    }
+
+    private func uploaded(_ id: FileData.ID, _ url: URL, _ byteCount: Int64) {
+        state.withLock { state in
+            state.tally.partial[id] = nil
+            state.tally.retrying.remove(id)
+            state.tally.uploaded += 1
+            state.tally.bytes += byteCount
+        }
+        var event = JSONEvent("uploaded")
+        (event.id, event.url, event.bytes) = (id, url.absoluteString, byteCount)
+        tell(event, verbose: "uploaded \(id) \(url.absoluteString)")
+    }
+
+    private func uploadFailed(_ id: FileData.ID, _ failure: UploadFailure, _ nextAttempt: Duration?) {
+        state.withLock { state in
+            state.tally.partial[id] = nil
+            if nextAttempt == nil {
+                state.tally.retrying.remove(id)
+                state.tally.failed += 1
+            } else {
+                state.tally.retrying.insert(id)
+            }
+        }
+        var event = JSONEvent(nextAttempt == nil ? "failed" : "retrying")
+        (event.id, event.reason, event.code) = (id, failure.reason, failure.code.rawValue)
+        event.nextAttempt = nextAttempt.map { $0 / .seconds(1) }
+        tell(event, verbose: nextAttempt == nil ? nil : "retrying \(id): \(failure.reason)")
+        if nextAttempt == nil { message("failed \(id): \(failure.reason)") }
+    }
+
+    // MARK: Reading and removing
+
+    func pulled(_ file: FileData, _ path: FilePath) {
+        var event = JSONEvent("pulled")
+        (event.id, event.path, event.bytes) = (file.id, path.description, file.byteCount)
+        tell(event, verbose: "pulled \(file.id) \(path)")
+        state.withLock { $0.tally.pulled += 1 }
+    }
+
+    func removed(_ id: FileData.ID) {
+        var event = JSONEvent("removed")
+        event.id = id
+        tell(event, verbose: "removed \(id)")
+        state.withLock { $0.tally.removed += 1 }
+    }
+
+    func failedDeletions(_ count: Int) {
+        state.withLock { $0.tally.failed += count }
+        message(
+            "\(Format.count(count, "removed file")) still has bytes on the storage, which did not delete them. Run 'resume' to try again.")
+    }
+
+    // MARK: Results
+
+    /// One event on the standard output: as JSON, or as a line when more is wanted.
+    func tell(_ event: JSONEvent, verbose: String?) {
+        if options.isJSON {
+            do { Console.result(try event.jsonLine()) } catch { message("\(error)") }
+        } else if options.isVerbose, let verbose {
+            line { Console.result(verbose) }
+        }
+    }
+
+    /// A line on the standard error that is always shown.
+    func message(_ text: String) {
+        line { Console.message("uploader: \(text)") }
+    }
+
+    /// A line on the standard error that `--quiet` leaves out.
+    func note(_ text: String) {
+        if !options.isQuiet { message(text) }
+    }
+
+    /// The last word of a run that uploads.
+    func summary() {
+        endProgress()
+        let tally = tally
+        let seconds = (ContinuousClock.now - start) / .seconds(1)
+        if options.isJSON {
+            let summary = JSONSummary(
+                attached: tally.attached, uploaded: tally.uploaded, failed: tally.failed, skipped: tally.skipped,
+                bytes: tally.bytes, seconds: (seconds * 1_000).rounded() / 1_000)
+            do { Console.result(try summary.jsonLine()) } catch { message("\(error)") }
+        } else if !options.isQuiet {
+            Console.result(
+                tally.words.joined(separator: ", ") + ", \(Format.bytes(tally.bytes)) in \(Format.seconds(seconds)) s")
+        }
+    }
+
+    // MARK: Progress
+
+    /// Shows progress until the task is cancelled.
+    func showProgress() async {
+        guard options.progress != .none else { return }
+        let interval = options.redraws ? Duration.milliseconds(200) : .seconds(options.interval)
+        while true {
+            do { try await Task.sleep(for: interval) } catch { return }
+            showProgressNow()
+        }
+    }
+
+    /// Shows one line of progress now.
+    func showProgressNow() {
+        let columns = options.redraws ? Console.columns : 80
+        let text = state.withLock { state in
+            let time = (ContinuousClock.now - start) / .seconds(1)
+            let tally = state.tally
+            state.meter.add(tally.doneBytes, at: time)
+            state.hasLine = options.redraws
+            return ProgressLine.text(
+                tally, rate: state.meter.rate,
+                timeLeft: tally.isWalking ? nil : state.meter.timeLeft(tally.doneBytes, of: tally.totalBytes, at: time),
+                columns: columns)
+        }
+        if options.redraws { Console.redraw(text) } else { Console.message(text) }
+    }
+
+    func endProgress() {
+        let hasLine = state.withLock { state in
+            defer { state.hasLine = false }
+            return state.hasLine
+        }
+        if hasLine { Console.eraseLine() }
+    }
+
+    /// Writes a line so that it does not mix with the one that is redrawn.
+    private func line(_ write: () -> Void) {
+        endProgress()
+        write()
+    }
+}
+
+/// The output options, with `auto` decided.
+struct OutputStyle: Sendable {
+    let isJSON: Bool
+    let isQuiet: Bool
+    let isVerbose: Bool
+    let progress: ProgressStyle
+    let redraws: Bool
+    let interval: Double
+
+    init(_ options: OutputOptions) {
+        isJSON = options.json
+        isQuiet = options.quiet
+        isVerbose = options.verbose
+        progress = options.quiet ? .none : options.progress
+        redraws = progress == .auto && Console.canRedraw
+        interval = options.progressInterval
+    }
+}

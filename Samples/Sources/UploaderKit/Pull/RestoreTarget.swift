@@ -1,0 +1,103 @@
+import Foundation
+import LFS
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// The file that one document is written to. Names come from a database, so they are not trusted: they lead to no
+/// place outside of the folder, and links on the way are refused.
+struct RestoreTarget: Sendable {
+    let path: FilePath
+    private let folders: [FilePath]
+    private let part: FilePath
+
+    /// - Throws: ``UploaderError`` for a name that leads elsewhere.
+    init(_ attached: AttachedDocument, in folder: String) throws {
+        let depth = FilePath(attached.document.title).components.count
+        let names = attached.document.path.components.suffix(max(depth, 1))
+        var current = FilePath(folder).absolute(from: FileManager.default.currentDirectoryPath)
+        var folders: [FilePath] = []
+        for (index, name) in names.enumerated() {
+            guard !name.isEmpty, name != [0x2E], name != [0x2E, 0x2E], !name.contains(0) else {
+                throw UploaderError("its path in the database is not one that can be written")
+            }
+            current = current.appending(name)
+            if index < names.count - 1 { folders.append(current) }
+        }
+        guard !names.isEmpty else { throw UploaderError("its path in the database is empty") }
+        path = current
+        self.folders = folders
+        part = FilePath(bytes: current.bytes.dropLast(names.last?.count ?? 0) + Array(".\(attached.file.id).part".utf8))
+    }
+
+    /// Writes the file unless it is there with the same content. Returns whether it wrote.
+    func write(_ contents: FileContents) async throws -> Bool {
+        try makeFolders()
+        if let existing = try openExisting() {
+            guard try await isEqual(existing, contents) else {
+                throw UploaderError("\(path) is there with other content and is not overwritten")
+            }
+            return false
+        }
+        _ = part.withCString { unlink($0) }
+        let file = try open(part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW)
+        do {
+            for try await chunk in contents { try file.write(contentsOf: chunk) }
+            try file.synchronize()
+            // Fails if the name was taken meanwhile, where a rename would replace it.
+            guard part.withCString({ from in path.withCString { link(from, $0) } }) == 0 else { throw failure() }
+        } catch {
+            _ = part.withCString { unlink($0) }
+            throw error
+        }
+        _ = part.withCString { unlink($0) }
+        return true
+    }
+
+    private func makeFolders() throws {
+        for folder in folders {
+            if folder.withCString({ mkdir($0, 0o777) }) == 0 { continue }
+            guard errno == EEXIST else { throw failure() }
+            var status = stat()
+            guard folder.withCString({ lstat($0, &status) }) == 0, status.st_mode & S_IFMT == S_IFDIR else {
+                throw UploaderError("\(folder) is in the way: it is not a folder")
+            }
+        }
+    }
+
+    private func openExisting() throws -> FileHandle? {
+        var status = stat()
+        guard path.withCString({ lstat($0, &status) }) == 0 else {
+            if errno == ENOENT { return nil }
+            throw failure()
+        }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw UploaderError("\(path) is in the way: it is not a file") }
+        return try open(path, O_RDONLY | O_NOFOLLOW)
+    }
+
+    private func isEqual(_ existing: FileHandle, _ contents: FileContents) async throws -> Bool {
+        for try await chunk in contents {
+            var rest = chunk
+            while !rest.isEmpty {
+                guard let piece = try existing.read(upToCount: rest.count), !piece.isEmpty, rest.starts(with: piece) else {
+                    return false
+                }
+                rest = rest.dropFirst(piece.count)
+            }
+        }
+        return try existing.read(upToCount: 1)?.isEmpty ?? true
+    }
+
+    private func open(_ path: FilePath, _ flags: Int32) throws -> FileHandle {
+        let number = path.withCString { openat(AT_FDCWD, $0, flags | O_CLOEXEC, 0o666) }
+        guard number >= 0 else { throw failure() }
+        return FileHandle(fileDescriptor: number, closeOnDealloc: true)
+    }
+
+    private func failure() -> UploaderError { UploaderError("\(path): \(String(cString: strerror(errno)))") }
+}

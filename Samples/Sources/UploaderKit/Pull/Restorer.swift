@@ -1,0 +1,70 @@
+import Foundation
+import GRDB
+import LFS
+
+/// Writes attached files into a folder, several beside each other.
+struct Restorer: Sendable {
+    let database: DatabasePool
+    let lfs: LFSManager
+    let report: Report
+    let folder: String
+
+    private static let parallel = 8
+    private static let page = 500
+
+    /// - Parameter ids: the files; nil for all.
+    func run(_ ids: [FileData.ID]?) async throws {
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        var last: FilePath?
+        var found: Set<FileData.ID> = []
+        while true {
+            let page = try await documents(after: last, ids)
+            guard let end = page.last else { break }
+            last = end.document.path
+            if ids != nil { found.formUnion(page.map(\.file.id)) }
+            try await restore(page)
+        }
+        for id in ids ?? [] where !found.contains(id) { report.failed(FilePath(id), "there is no file with this id") }
+    }
+
+    private func documents(after path: FilePath?, _ ids: [FileData.ID]?) async throws -> [AttachedDocument] {
+        try await database.read { db in
+            var request = AttachedDocument.all().order(Column("path")).limit(Self.page)
+            if let path { request = request.filter(Column("path") > path) }
+            if let ids { request = request.filter(ids.contains(Column("fileId"))) }
+            return try request.fetchAll(db)
+        }
+    }
+
+    private func restore(_ documents: [AttachedDocument]) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for (index, attached) in documents.enumerated() {
+                if index >= Self.parallel { try await group.next() }
+                group.addTask { try await restore(attached) }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    private func restore(_ attached: AttachedDocument) async throws {
+        let path = attached.document.path
+        do {
+            let target = try RestoreTarget(attached, in: folder)
+            let wasHere = try await lfs.hasLocalCopy(of: attached.file.id)
+            guard let contents = try await lfs.contents(of: attached.file) else {
+                return report.failed(path, "the device that made it has not uploaded it yet")
+            }
+            if try await target.write(contents) {
+                report.pulled(attached.file, target.path)
+            } else {
+                report.unchanged(target.path)
+            }
+            // What was fetched only to be written out need not take the space twice.
+            if !wasHere { try await lfs.removeLocalCopy(of: attached.file.id) }
+        } catch is CancellationError {
+            throw CancellationError()
+        } catch {
+            report.failed(path, "\(error)")
+        }
+    }
+}

@@ -1,0 +1,37 @@
+public import ArgumentParser
+
+/// The command `uploader`: attaches files to a database and offloads them.
+public struct Uploader: AsyncParsableCommand {
+    public static let configuration = CommandConfiguration(
+        commandName: "uploader",
+        abstract: "Attaches files to a SQLite database and offloads them to a storage in the background.",
+        discussion: """
+            EXAMPLES
+              Offload a folder to another disk:
+                uploader push --database photos.sqlite --to dir:/mnt/backup ~/Pictures
+              Go on after an interruption, or after the storage was away:
+                uploader resume --database photos.sqlite --to dir:/mnt/backup
+              Fetch everything on another machine:
+                uploader pull --database photos.sqlite --to dir:/mnt/backup --all --output ~/Restored
+
+            STORAGE
+              dir:PATH   a folder: a mounted share, another disk
+
+            Results go to the standard output, progress and messages to the standard error.
+
+            EXIT STATUS
+              0    everything that was asked for is done
+              1    the command could not do its job
+              3    some files failed; each is named with its reason
+              64   the command line is wrong
+              130  interrupted by Ctrl-C, 143 by SIGTERM; nothing is lost, 'resume' goes on
+            Take any other number for a failure.
+            """,
+        version: "0.1.0",
+        subcommands: [
+            PushCommand.self, ResumeCommand.self, StatusCommand.self, ListCommand.self, PullCommand.self,
+            RemoveCommand.self,
+        ])
+
+    public init() {}
+}
