@@ -15,9 +15,9 @@ struct UploadRun: Sendable {
     /// - Throws: `ExitCode` when something was left undone; other errors when the command could not do its job.
     static func run(
         _ databaseOptions: DatabaseOptions, _ transfer: TransferOptions, _ output: OutputOptions, mustExist: Bool,
-        _ work: @escaping @Sendable (UploadRun) async throws -> Void
+        about purpose: Purpose = .uploading, _ work: @escaping @Sendable (UploadRun) async throws -> Void
     ) async throws {
-        let report = Report(output)
+        let report = Report(output, about: purpose)
         do {
             let run = try await open(databaseOptions, transfer, report, mustExist: mustExist)
             try await run.supervise(work)

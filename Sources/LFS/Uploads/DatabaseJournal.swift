@@ -46,11 +46,14 @@ final class DatabaseJournal: TransferJournal {
         let deletions = observer.deletions
         let (rows, next) = try await runner.read { db in
             // Held jobs come first in the order, so this many rows hold a whole page of others if there is one.
-            var rows = try JobRow.fetchAll(db, sql: JobRow.due, arguments: [lane.rawValue, now, limit + held.count])
+            let due = try db.cachedStatement(sql: JobRow.due)
+            var rows = try JobRow.fetchAll(due, arguments: [lane.rawValue, now, limit + held.count])
             if rows.count < limit {
-                rows += try JobRow.fetchAll(db, sql: JobRow.outOfReach, arguments: [lane.rawValue, far, limit])
+                let outOfReach = try db.cachedStatement(sql: JobRow.outOfReach)
+                rows += try JobRow.fetchAll(outOfReach, arguments: [lane.rawValue, far, limit])
             }
-            let next = try Int64.fetchOne(db, sql: JobRow.nextDue, arguments: [lane.rawValue, now, far])
+            let nextDue = try db.cachedStatement(sql: JobRow.nextDue)
+            let next = try Int64.fetchOne(nextDue, arguments: [lane.rawValue, now, far])
             return (rows, next)
         }
         var jobs: [TransferJob] = []

@@ -17,42 +17,47 @@ struct OutcomeRecord {
         switch outcome.result {
         case .uploaded(let object): try saveUpload(object, db)
         case .retry(let error, let delay, let counts):
-            try db.execute(
-                sql: """
+            try run(
+                db, """
                     UPDATE lfs_job SET attempts = attempts + ?, notBefore = ?, errorCode = ?, errorMessage = ?
                     WHERE fileID = ? AND state = 'queued'
                     """,
-                arguments: [counts ? 1 : 0, now + delay.milliseconds, error.code.rawValue, error.message, outcome.job.id])
+                [counts ? 1 : 0, now + delay.milliseconds, error.code.rawValue, error.message, outcome.job.id])
         case .failed(let error):
-            try db.execute(
-                sql: """
+            try run(
+                db, """
                     UPDATE lfs_job SET state = 'failed', attempts = attempts + 1, errorCode = ?, errorMessage = ?
                     WHERE fileID = ? AND state = 'queued'
                     """,
-                arguments: [error.code.rawValue, error.message, outcome.job.id])
+                [error.code.rawValue, error.message, outcome.job.id])
         case .skipped: try dropJob(db)
         case .givenBack: break
         }
     }
 
     private func saveUpload(_ object: RemoteObject, _ db: Database) throws {
-        try db.execute(
-            sql: "UPDATE lfs_file SET status = 'remote', url = ? WHERE id = ? AND status = 'local'",
-            arguments: [object.url.absoluteString, outcome.job.id])
+        try run(
+                db, "UPDATE lfs_file SET status = 'remote', url = ? WHERE id = ? AND status = 'local'",
+                [object.url.absoluteString, outcome.job.id])
         if db.changesCount > 0 { return }
         let isThere = try Bool.fetchOne(
             db, sql: "SELECT EXISTS (SELECT 1 FROM lfs_file WHERE id = ?)", arguments: [outcome.job.id])
         if isThere == true { return try dropJob(db) }
         // The row was deleted while its bytes were on their way: the object just made has to go as well.
-        try db.execute(
-            sql: """
+        try run(
+                db, """
                 INSERT INTO lfs_tombstone (fileID, key) VALUES (?, ?)
                 ON CONFLICT (fileID) DO UPDATE SET state = 'pending', notBefore = 0
                 """,
-            arguments: [outcome.job.id, outcome.job.key.rawValue])
+                [outcome.job.id, outcome.job.key.rawValue])
     }
 
     private func dropJob(_ db: Database) throws {
-        try db.execute(sql: "DELETE FROM lfs_job WHERE fileID = ?", arguments: [outcome.job.id])
+        try run(db, "DELETE FROM lfs_job WHERE fileID = ?", [outcome.job.id])
+    }
+
+    /// Compiling a statement with its triggers costs more than running it, so each is compiled once.
+    private func run(_ db: Database, _ sql: String, _ arguments: StatementArguments) throws {
+        try db.cachedStatement(sql: sql).execute(arguments: arguments)
     }
 }

@@ -8,7 +8,7 @@ struct PullCommand: AsyncParsableCommand {
         commandName: "pull",
         abstract: "Write attached files into a folder, fetching them from the storage where needed.",
         discussion: """
-            Files get the paths that they had within the folder that was pushed. A file that is there already with the
+            A folder that was pushed comes back under its own name, as 'cp -r' would write it. A file that is there already with the
             same content is left alone; one with other content is never overwritten.
             """)
 
@@ -31,7 +31,7 @@ struct PullCommand: AsyncParsableCommand {
 
     func run() async throws {
         let (ids, folder) = (all ? nil : ids, folder)
-        try await UploadRun.run(database, transfer, output, mustExist: true) { run in
+        try await UploadRun.run(database, transfer, output, mustExist: true, about: .pulling) { run in
             try await Restorer(database: run.database, lfs: run.lfs, report: run.report, folder: folder).run(ids)
         }
     }

@@ -18,7 +18,7 @@ struct RemoveCommand: AsyncParsableCommand {
 
     func run() async throws {
         let ids = ids
-        try await UploadRun.run(database, transfer, output, mustExist: true) { run in
+        try await UploadRun.run(database, transfer, output, mustExist: true, about: .removing) { run in
             let found = try await run.database.write { db in
                 let found = try FileData.filter(ids: ids).fetchAll(db).map(\.id)
                 try Document.filter(found.contains(Column("fileId"))).deleteAll(db)

@@ -6,7 +6,7 @@ import LFS
 struct Document: Codable, FetchableRecord, PersistableRecord, Sendable {
     /// Where the file was, from the root of the file system.
     var path: FilePath
-    /// The path within the folder that was pushed, or the file's name.
+    /// The path from the name of the folder that was pushed on, or the file's name.
     var title: String
     var addedAt: Date
     var fileId: FileData.ID

@@ -3,7 +3,7 @@ enum ProgressLine {
     static func text(_ tally: Tally, rate: Double, timeLeft: Double?, columns: Int = 80) -> String {
         let more = tally.isWalking ? "+" : ""
         var parts = [
-            "\(Format.count(tally.uploaded))/\(Format.count(tally.totalFiles))\(more) files",
+            "\(Format.count(tally.doneFiles))/\(Format.count(tally.totalFiles))\(more) files",
             Format.bytes(tally.doneBytes, of: max(tally.totalBytes, tally.doneBytes)),
             "\(tally.percent) %",
             "\(Format.bytes(Int64(rate)))/s",

@@ -15,7 +15,10 @@ final class Report: Sendable {
     private let state = Mutex(State())
     private let start = ContinuousClock.now
 
-    init(_ options: OutputOptions) {
+    private let purpose: Purpose
+
+    init(_ options: OutputOptions, about purpose: Purpose = .uploading) {
+        self.purpose = purpose
         self.options = OutputStyle(options)
     }
 
@@ -130,7 +133,10 @@ final class Report: Sendable {
         var event = JSONEvent("pulled")
         (event.id, event.path, event.bytes) = (file.id, path.description, file.byteCount)
         tell(event, verbose: "pulled \(file.id) \(path)")
-        state.withLock { $0.tally.pulled += 1 }
+        state.withLock { state in
+            state.tally.pulled += 1
+            state.tally.bytes += file.byteCount
+        }
     }
 
     func removed(_ id: FileData.ID) {
@@ -179,7 +185,7 @@ final class Report: Sendable {
             do { Console.result(try summary.jsonLine()) } catch { message("\(error)") }
         } else if !options.isQuiet {
             Console.result(
-                tally.words.joined(separator: ", ") + ", \(Format.bytes(tally.bytes)) in \(Format.seconds(seconds)) s")
+                tally.words(about: purpose).joined(separator: ", ") + ", \(Format.bytes(tally.bytes)) in \(Format.seconds(seconds)) s")
         }
     }
 
@@ -188,6 +194,8 @@ final class Report: Sendable {
     /// Shows progress until the task is cancelled.
     func showProgress() async {
         guard options.progress != .none else { return }
+        // The rate counts from the start, not from the first line.
+        state.withLock { $0.meter.add(0, at: 0) }
         let interval = options.redraws ? Duration.milliseconds(200) : .seconds(options.interval)
         while true {
             do { try await Task.sleep(for: interval) } catch { return }

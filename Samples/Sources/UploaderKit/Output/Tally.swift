@@ -1,3 +1,6 @@
+/// What a run is about.
+enum Purpose { case uploading, pulling, removing }
+
 /// The figures of one run.
 struct Tally: Equatable {
     var attached = 0
@@ -8,7 +11,7 @@ struct Tally: Equatable {
     var skipped = 0
     /// Those of the skipped ones that should have been attached.
     var unreadable = 0
-    /// The bytes of the uploaded files.
+    /// The bytes of the files that are through.
     var bytes: Int64 = 0
 
     var pulled = 0
@@ -25,16 +28,22 @@ struct Tally: Equatable {
     var doneBytes: Int64 { bytes + partial.values.reduce(0, +) }
     var hasFailures: Bool { failed > 0 || unreadable > 0 }
 
-    /// The figures for people: those of every run, and the others where there are any.
-    var words: [String] {
-        let always = [(attached, "attached"), (uploaded, "uploaded"), (failed, "failed"), (skipped, "skipped")]
-        let sometimes = [(pulled, "pulled"), (removed, "removed")].filter { $0.0 > 0 }
-        return (always + sometimes).map { "\(Format.count($0.0)) \($0.1)" }
+    /// Files that are through: uploaded and proven, or written out.
+    var doneFiles: Int { uploaded + pulled }
+
+    /// The figures for people: those that the run is about, and the others where there are any.
+    func words(about purpose: Purpose) -> [String] {
+        let all: [(Int, String, Bool)] = [
+            (attached, "attached", purpose == .uploading), (pulled, "pulled", purpose == .pulling),
+            (removed, "removed", purpose == .removing), (uploaded, "uploaded", purpose == .uploading),
+            (failed, "failed", true), (skipped, "skipped", purpose != .removing),
+        ]
+        return all.filter { $0.2 || $0.0 > 0 }.map { "\(Format.count($0.0)) \($0.1)" }
     }
 
     /// Whole per cent of the bytes; 100 only when every upload is proven.
     var percent: Int {
-        guard !isWalking, uploaded < totalFiles else { return isWalking ? min(share, 99) : 100 }
+        guard !isWalking, doneFiles < totalFiles else { return isWalking ? min(share, 99) : 100 }
         return min(share, 99)
     }
 

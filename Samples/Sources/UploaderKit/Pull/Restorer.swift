@@ -21,6 +21,7 @@ struct Restorer: Sendable {
             let page = try await documents(after: last, ids)
             guard let end = page.last else { break }
             last = end.document.path
+            report.pending(files: page.count, bytes: page.reduce(0) { $0 + $1.file.byteCount })
             if ids != nil { found.formUnion(page.map(\.file.id)) }
             try await restore(page)
         }

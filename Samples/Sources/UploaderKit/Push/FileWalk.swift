@@ -20,14 +20,14 @@ struct FileWalk {
     struct Candidate: Hashable, Sendable {
         /// From the root of the file system.
         let path: FilePath
-        /// Within the folder that was given, or the file's name.
+        /// From the name of the folder that was given on, or the file's name.
         let title: FilePath
         let stamp: FileStamp
     }
 
     private struct Folder {
         let path: FilePath
-        let title: FilePath?
+        let title: FilePath
         var names: [[UInt8]]
     }
 
@@ -44,22 +44,21 @@ struct FileWalk {
         while true {
             if !folders.isEmpty, let name = folders[folders.count - 1].names.popLast() {
                 let folder = folders[folders.count - 1]
-                let title = folder.title.map { $0.appending(name) } ?? FilePath(bytes: name)
-                if let item = visit(folder.path.appending(name), title) { return item }
+                if let item = visit(folder.path.appending(name), folder.title.appending(name)) { return item }
             } else if folders.popLast() == nil {
                 guard let root = roots.popLast() else { return nil }
-                if let item = visit(root, nil) { return item }
+                if let item = visit(root, root.lastComponent) { return item }
             }
         }
     }
 
     /// Looks at one name. A folder is entered, which is no item.
-    private mutating func visit(_ path: FilePath, _ title: FilePath?) -> Item? {
+    private mutating func visit(_ path: FilePath, _ title: FilePath) -> Item? {
         var status = stat()
         guard path.withCString({ lstat($0, &status) }) == 0 else { return .unreadable(path, Self.reason()) }
         switch status.st_mode & S_IFMT {
         case S_IFREG:
-            return .file(Candidate(path: path, title: title ?? path.lastComponent, stamp: FileStamp(status)))
+            return .file(Candidate(path: path, title: title, stamp: FileStamp(status)))
         case S_IFDIR:
             guard let names = Self.names(in: path) else { return .unreadable(path, Self.reason()) }
             folders.append(Folder(path: path, title: title, names: names))

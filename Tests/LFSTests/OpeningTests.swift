@@ -1,0 +1,139 @@
+import Foundation
+import GRDB
+import LFS
+import LFSStorage
+import Testing
+
+@Suite("Opening a database", .timeLimit(.minutes(1)))
+struct OpeningTests {
+    @Test("A database without the LFS tables is refused with what to do")
+    func notMigrated() async throws {
+        let database = try DatabaseQueue()
+        let code = await errorCode { _ = try await LFSManager.open(database, options: LFSOptions(storage: InMemoryStorage())) }
+        #expect(code == .notMigrated)
+    }
+
+    @Test("A database from a newer schema is refused", arguments: [
+        "UPDATE lfs_state SET schemaVersion = 2", "INSERT INTO grdb_migrations VALUES ('lfs.v2')",
+    ])
+    func newerSchema(change: String) async throws {
+        try await withHost { host in
+            try await host.database.write { try $0.execute(sql: change) }
+            let code = await errorCode { _ = try await LFSManager.open(host.database, options: host.options) }
+            #expect(code == .newerSchema)
+            #expect(!FileManager.default.fileExists(atPath: host.store.path))
+        }
+    }
+
+    @Test("A database in memory needs a folder, and works with one")
+    func inMemory() async throws {
+        try await withHost { host in
+            let database = try DatabaseQueue()
+            try TestHost.migrator.migrate(database)
+            var options = host.options
+            let code = await errorCode { _ = try await LFSManager.open(database, options: host.options) }
+            #expect(code == .noLocalStore)
+            options.localStore = host.folder.appendingPathComponent("store")
+            try await withManager(host, options, on: database) { lfs in
+                let file = try await lfs.makeFile(from: .bytes(someBytes()))
+                try await database.write { try file.insert($0) }
+                try await lfs.waitForUploads()
+                #expect(try await database.read { try FileData.fetchOne($0)?.status } == .remote)
+            }
+        }
+    }
+
+    @Test("One connection has one manager at a time, and another one after a stop")
+    func alreadyOpen() async throws {
+        try await withHost { host in
+            try await withManager(host) { _ in
+                #expect(await errorCode { _ = try await LFSManager.open(host.database, options: host.options) } == .alreadyOpen)
+            }
+            try await withManager(host) { _ in }
+        }
+    }
+
+    @Test("A folder that belongs to another database is refused and left as it is")
+    func wrongStore() async throws {
+        try await withHost { host in
+            try await withManager(host) { _ in }
+            try await withHost { other in
+                var options = other.options
+                options.localStore = host.store
+                let code = await errorCode { _ = try await LFSManager.open(other.database, options: options) }
+                #expect(code == .wrongStore)
+            }
+        }
+    }
+
+    @Test("A folder that other users can write is refused")
+    func insecureStore() async throws {
+        try await withHost { host in
+            try await withManager(host) { _ in }
+            try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: host.store.path)
+            let code = await errorCode { _ = try await LFSManager.open(host.database, options: host.options) }
+            #expect(code == .permissionDenied)
+        }
+    }
+
+    @Test("The migrations live in the host's migrator and do not make it start over")
+    func hostMigrator() async throws {
+        try await withHost { host in
+            try await withManager(host) { lfs in
+                let file = try await lfs.makeFile(from: .bytes(someBytes()))
+                try await host.database.write { try file.insert($0) }
+                var migrator = TestHost.migrator
+                migrator.eraseDatabaseOnSchemaChange = true
+                try migrator.migrate(host.database)
+                #expect(try host.count("lfs_file") == 1)
+                #expect(try await host.database.read { try !migrator.hasBeenSuperseded($0) })
+                try await lfs.waitForUploads()
+            }
+        }
+    }
+
+    @Test("A manager runs once, and a stopped one makes no files and waits for none")
+    func lifecycle() async throws {
+        try await withHost { host in
+            let lfs = try await LFSManager.open(host.database, options: host.options)
+            let file = try await lfs.makeFile(from: .bytes(someBytes()))
+            try await host.database.write { try file.insert($0) }
+            #expect(await errorCode { try await lfs.waitForUploads() } == .notRunning)
+            try lfs.start()
+            #expect(await errorCode { try lfs.start() } == .notRunning)
+            try await lfs.waitForUploads()
+            try await lfs.stop()
+            try await lfs.stop()
+            #expect(await errorCode { _ = try await lfs.makeFile(from: .bytes(someBytes())) } == .notRunning)
+            #expect(await errorCode { try lfs.start() } == .notRunning)
+        }
+    }
+
+    @Test("run() ends when its task is cancelled, and the next manager goes on")
+    func cancelledRun() async throws {
+        try await withHost { host in
+            let lfs = try await LFSManager.open(host.database, options: host.options)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await lfs.run() }
+                let file = try await lfs.makeFile(from: .bytes(someBytes()))
+                try await host.database.write { try file.insert($0) }
+                while try host.count("lfs_job") > 0 { await Task.yield() }
+                group.cancelAll()
+                try await group.waitForAll()
+            }
+            try await withManager(host) { lfs in #expect(try await lfs.status().remote == 1) }
+        }
+    }
+
+    @Test("Stopping ends the stream of events")
+    func eventsEnd() async throws {
+        try await withHost { host in
+            let lfs = try await LFSManager.open(host.database, options: host.options)
+            try lfs.start()
+            let events = lfs.events()
+            try await lfs.stop()
+            for await _ in events {}
+            for await _ in lfs.events() {}
+        }
+    }
+}

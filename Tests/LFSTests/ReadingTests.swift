@@ -1,0 +1,115 @@
+import Foundation
+import GRDB
+import LFS
+import LFSStorage
+import Testing
+
+@Suite("Reading files back", .timeLimit(.minutes(1)))
+struct ReadingTests {
+    @Test("Bytes can be read before the commit, after it, and after the local copy went")
+    func everywhere() async throws {
+        try await withLFS { host, lfs in
+            let bytes = someBytes(700_000)
+            let file = try await lfs.makeFile(from: .bytes(bytes))
+            #expect(try await read(file, lfs) == bytes)
+            try await host.database.write { try file.insert($0) }
+            #expect(try await read(file, lfs) == bytes)
+            try await lfs.waitForUploads()
+            try await lfs.removeLocalCopy(of: file.id)
+            #expect(try await !lfs.hasLocalCopy(of: file.id))
+            #expect(try host.filesInStore().isEmpty)
+            #expect(try await read(file, lfs) == bytes)
+            #expect(try host.filesInStore() == [file.id])
+            let url = try #require(try await lfs.localURL(of: file))
+            #expect(try [UInt8](Data(contentsOf: url)) == bytes)
+        }
+    }
+
+    @Test("The only bytes of a file cannot be removed")
+    func onlyCopy() async throws {
+        try await withLFS { host, lfs in
+            lfs.pause()
+            let file = try await lfs.makeFile(from: .bytes(someBytes()))
+            try await host.database.write { try file.insert($0) }
+            #expect(await errorCode { try await lfs.removeLocalCopy(of: file.id) } == .notUploaded)
+            #expect(await errorCode { try await lfs.removeLocalCopy(of: "x") } == .unknownFile)
+            #expect(try await read(file, lfs)?.count == 1_000)
+            lfs.resume()
+        }
+    }
+
+    @Test("A reader that has the file open reads it to its end although the copy goes meanwhile")
+    func openReader() async throws {
+        try await withLFS { host, lfs in
+            let bytes = someBytes(600_000)
+            let file = try await lfs.makeFile(from: .bytes(bytes))
+            try await host.database.write { try file.insert($0) }
+            try await lfs.waitForUploads()
+            let contents = try #require(try await lfs.contents(of: file))
+            try await lfs.removeLocalCopy(of: file.id)
+            var read: [UInt8] = []
+            for try await chunk in contents { read += chunk }
+            #expect(read == bytes)
+        }
+    }
+
+    @Test("A file that was made here and is lost is told from one that is elsewhere")
+    func lost() async throws {
+        try await withLFS(expectsLeftovers: true) { host, lfs in
+            lfs.pause()
+            let file = try await lfs.makeFile(from: .bytes(someBytes()))
+            try await host.database.write { try file.insert($0) }
+            while try host.filesInStore().isEmpty { await Task.yield() }
+            try FileManager.default.removeItem(at: host.store.appendingPathComponent(file.id))
+            #expect(await errorCode { _ = try await lfs.contents(of: file) } == .bytesMissing)
+            lfs.resume()
+            let summary = try await lfs.waitForUploads()
+            #expect(summary.failures.map(\.fileID) == [file.id])
+            #expect(try host.file(file.id)?.status == .local)
+        }
+    }
+
+    @Test("Another device reads what this one uploaded, by the key in the row")
+    func otherDevice() async throws {
+        let storage = InMemoryStorage()
+        try await withLFS(storage: storage) { host, lfs in
+            let bytes = someBytes(300_000)
+            let file = try await lfs.makeFile(from: .bytes(bytes))
+            try await host.database.write { try file.insert($0) }
+            try await lfs.waitForUploads()
+            let row = try #require(try host.file(file.id))
+            try await withLFS(storage: storage) { other, otherLFS in
+                try await other.database.write { try row.insert($0) }
+                #expect(try await read(row, otherLFS) == bytes)
+            }
+        }
+    }
+
+    @Test("A remote object with other bytes is an error, and nothing of it is kept")
+    func wrongBytes() async throws {
+        let storage = InMemoryStorage()
+        try await withLFS(storage: storage) { host, lfs in
+            let file = try await lfs.makeFile(from: .bytes(someBytes()))
+            let other = try await lfs.makeFile(from: .bytes(someBytes()))
+            try await host.database.write { db in
+                try file.insert(db)
+                try other.insert(db)
+            }
+            try await lfs.waitForUploads()
+            try await lfs.removeLocalCopy(of: file.id)
+            let wrong = UploadSourceFactory.source(of: other, in: host.store)
+            _ = try await storage.upload(try wrong(), to: try ObjectKey(file.key), session: UploadSession())
+            #expect(await errorCode { _ = try await lfs.contents(of: file) } == .sourceChanged)
+            #expect(try host.filesInStore() == [other.id])
+            let incoming = try FileManager.default.contentsOfDirectory(atPath: host.store.appendingPathComponent("incoming").path)
+            #expect(incoming.isEmpty)
+        }
+    }
+}
+
+enum UploadSourceFactory {
+    /// The stored bytes of a file as something to upload.
+    static func source(of file: FileData, in store: URL) -> () throws -> UploadSource {
+        { try UploadSource(file: store.appendingPathComponent(file.id), byteCount: file.byteCount, sha256: file.sha256) }
+    }
+}

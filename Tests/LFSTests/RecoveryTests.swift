@@ -1,0 +1,137 @@
+import Foundation
+import GRDB
+import LFS
+import LFSStorage
+import Testing
+
+@Suite("Going on after a crash", .timeLimit(.minutes(1)))
+struct RecoveryTests {
+    /// A process that dies: the manager is never started and its lease is given up by closing.
+    private func leave(_ host: TestHost, _ options: LFSOptions? = nil, commits: Bool) async throws -> FileData {
+        let lfs = try await LFSManager.open(host.database, options: options ?? host.options)
+        let file = try await lfs.makeFile(from: .bytes(someBytes()))
+        if commits { try await host.database.write { try file.insert($0) } }
+        try await lfs.stop()
+        return file
+    }
+
+    @Test("A file between commit and promotion is promoted by the next open and then uploaded")
+    func promotion() async throws {
+        try await withHost { host in
+            let file = try await leave(host, commits: true)
+            #expect(try host.filesInTemporary() == [file.id])
+            try await withManager(host, starts: false) { _ in
+                #expect(try host.filesInStore() == [file.id])
+                #expect(try host.filesInTemporary().isEmpty)
+            }
+            try await withManager(host) { lfs in
+                try await lfs.waitForUploads()
+                #expect(try host.file(file.id)?.status == .remote)
+            }
+        }
+    }
+
+    @Test("A file in another persistence location is found without the option")
+    func otherLocation() async throws {
+        try await withHost { host in
+            var options = host.options
+            options.persistenceLocation = host.folder.appendingPathComponent("elsewhere")
+            let file = try await leave(host, options, commits: true)
+            #expect(try host.filesInTemporary().isEmpty)
+            try await withManager(host) { lfs in
+                try await lfs.waitForUploads()
+                #expect(try host.file(file.id)?.status == .remote)
+                #expect(try host.filesInStore() == [file.id])
+            }
+        }
+    }
+
+    @Test("A persistence location on another file system works")
+    func otherFileSystem() async throws {
+        let shm = URL(fileURLWithPath: "/dev/shm/lfs-\(UUID().uuidString)")
+        guard FileManager.default.fileExists(atPath: "/dev/shm") else {
+            return print("skipped: there is no /dev/shm here")
+        }
+        defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: shm) } }
+        try await withLFS(configure: { $0.persistenceLocation = shm }) { host, lfs in
+            let bytes = someBytes(500_000)
+            let file = try await lfs.makeFile(from: .bytes(bytes))
+            try await host.database.write { try file.insert($0) }
+            try await lfs.waitForUploads()
+            #expect(try host.filesInStore() == [file.id])
+            #expect(try await read(file, lfs) == bytes)
+            let left = try FileManager.default.subpathsOfDirectory(atPath: shm.path).filter { $0.hasSuffix(file.id) }
+            #expect(left.isEmpty)
+        }
+    }
+
+    @Test("A file that no row claims stays within the grace period and goes after it")
+    func sweep() async throws {
+        try await withHost { host in
+            let file = try await leave(host, commits: false)
+            var options = host.options
+            options.temporaryFileGracePeriod = .seconds(3_600)
+            try await withManager(host, options, starts: false) { _ in #expect(try host.filesInTemporary() == [file.id]) }
+            options.wallClock = { Date(timeIntervalSinceNow: -10 * 365 * 86_400) }
+            try await withManager(host, options, starts: false) { _ in #expect(try host.filesInTemporary() == [file.id]) }
+            options.wallClock = { Date(timeIntervalSinceNow: 3_700) }
+            try await withManager(host, options, starts: false) { _ in #expect(try host.filesInTemporary().isEmpty) }
+        }
+    }
+
+    @Test("Nothing is swept while another manager has the database open")
+    func sweepWaitsForOthers() async throws {
+        try await withHost { host in
+            var options = host.options
+            options.temporaryFileGracePeriod = .zero
+            let other = try host.otherDatabase()
+            try await withManager(host, options, starts: false) { lfs in
+                let file = try await lfs.makeFile(from: .bytes(someBytes()))
+                try await withManager(host, options, on: other, starts: false) { _ in
+                    #expect(try host.filesInTemporary() == [file.id])
+                }
+                try await host.database.write { try file.insert($0) }
+            }
+            try other.close()
+        }
+    }
+
+    @Test("A promoted file whose row a power cut took back goes, here and on the storage")
+    func orphanInStore() async throws {
+        let storage = InMemoryStorage()
+        try await withHost(storage: storage) { host in
+            var file: FileData?
+            try await withManager(host) { lfs in
+                let made = try await lfs.makeFile(from: .bytes(someBytes()))
+                try await host.database.write { try made.insert($0) }
+                try await lfs.waitForUploads()
+                file = made
+            }
+            // What a power cut does to a commit that was not synced: the row is gone and no trigger ran.
+            try await host.database.write { db in
+                try db.execute(sql: "DELETE FROM lfs_file; DELETE FROM lfs_tombstone")
+            }
+            #expect(try host.filesInStore() == [file?.id])
+            var options = host.options
+            options.temporaryFileGracePeriod = .zero
+            try await withManager(host, options) { lfs in
+                while try !host.filesInStore().isEmpty || !storage.keys.isEmpty { await Task.yield() }
+                try await lfs.waitForDeletions()
+            }
+        }
+    }
+
+    @Test("Jobs whose time a clock set back has moved out of reach are due")
+    func clockSetBack() async throws {
+        try await withHost { host in
+            let file = try await leave(host, commits: true)
+            try await host.database.write { db in
+                try db.execute(sql: "UPDATE lfs_job SET notBefore = notBefore + 315360000000")
+            }
+            try await withManager(host) { lfs in
+                try await lfs.waitForUploads()
+                #expect(try host.file(file.id)?.status == .remote)
+            }
+        }
+    }
+}

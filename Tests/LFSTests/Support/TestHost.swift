@@ -1,0 +1,139 @@
+import Foundation
+import GRDB
+import LFS
+import LFSStorage
+import Testing
+
+/// A host app in a folder of its own: a database with a table that refers to files, a storage, and managers on top.
+struct TestHost: Sendable {
+    let folder: URL
+    let database: any DatabaseWriter
+    let storage: any RemoteStorage
+
+    var databasePath: String { folder.appendingPathComponent("recipes.sqlite").path }
+    var store: URL { folder.appendingPathComponent("recipes.sqlite.lfs") }
+    var temporary: URL { store.appendingPathComponent("temporary") }
+
+    var options: LFSOptions {
+        var options = LFSOptions(storage: storage)
+        options.backoff = Backoff(base: .milliseconds(1), cap: .milliseconds(20))
+        options.pollInterval = .milliseconds(20)
+        return options
+    }
+
+    /// Another connection to the same database, as another process has it.
+    func otherDatabase() throws -> DatabasePool { try Self.open(databasePath) }
+
+    static func open(_ path: String) throws -> DatabasePool {
+        var configuration = Configuration()
+        configuration.busyMode = .timeout(10)
+        return try DatabasePool(path: path, configuration: configuration)
+    }
+
+    static var migrator: DatabaseMigrator {
+        var migrator = DatabaseMigrator()
+        migrator.registerLFSMigrations()
+        migrator.registerMigration("recipes") { db in
+            try db.create(table: "recipe") { table in
+                table.autoIncrementedPrimaryKey("id")
+                table.column("title", .text).notNull()
+                table.column("photoId", .text).references("lfs_file", onDelete: .setNull)
+            }
+        }
+        return migrator
+    }
+
+    // MARK: What is on disk
+
+    func filesInStore() throws -> Set<String> { try Self.files(in: store) }
+    func filesInTemporary() throws -> Set<String> { try Self.files(in: temporary) }
+
+    static func files(in folder: URL) throws -> Set<String> {
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+        return Set(names.filter { $0.count == 36 })
+    }
+
+    // MARK: What is in the database
+
+    func file(_ id: String) throws -> FileData? { try database.read { try FileData.fetchOne($0, key: id) } }
+    func count(_ sql: String) throws -> Int { try database.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM \(sql)") ?? -1 } }
+}
+
+struct Recipe: Codable, FetchableRecord, PersistableRecord {
+    var title: String
+    var photoId: String?
+    static let photo = belongsTo(FileData.self, key: "photo")
+}
+
+/// Which kind of connection the host has.
+enum Connection: CaseIterable { case pool, queue }
+
+/// A host in a folder that is gone afterwards.
+func withHost(
+    _ connection: Connection = .pool, storage: (any RemoteStorage)? = nil, _ body: (TestHost) async throws -> Void
+) async throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("lfs-test-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: folder) } }
+    let path = folder.appendingPathComponent("recipes.sqlite").path
+    let database: any DatabaseWriter = connection == .pool ? try TestHost.open(path) : try DatabaseQueue(path: path)
+    try TestHost.migrator.migrate(database)
+    try await body(TestHost(folder: folder, database: database, storage: storage ?? InMemoryStorage()))
+    try database.close()
+}
+
+/// A host with a manager that runs. Afterwards it is stopped, and nothing may be left over.
+func withLFS(
+    _ connection: Connection = .pool, storage: (any RemoteStorage)? = nil,
+    configure: (inout LFSOptions) -> Void = { _ in }, expectsLeftovers: Bool = false,
+    _ body: (TestHost, LFSManager) async throws -> Void
+) async throws {
+    try await withHost(connection, storage: storage) { host in
+        var options = host.options
+        configure(&options)
+        try await withManager(host, options) { lfs in
+            try await body(host, lfs)
+            if !expectsLeftovers {
+                try await lfs.waitForUploads()
+                try await lfs.waitForDeletions()
+                #expect(try host.filesInTemporary().isEmpty)
+                #expect(try host.count("lfs_job") == 0)
+                #expect(try host.count("lfs_tombstone") == 0)
+            }
+        }
+    }
+}
+
+/// Opens, starts and always stops a manager.
+func withManager(_ host: TestHost, _ options: LFSOptions? = nil, on database: (any DatabaseWriter)? = nil, starts: Bool = true, _ body: (LFSManager) async throws -> Void) async throws {
+    let lfs = try await LFSManager.open(database ?? host.database, options: options ?? host.options)
+    do {
+        if starts { try lfs.start() }
+        try await body(lfs)
+    } catch {
+        try await lfs.stop()
+        throw error
+    }
+    try await lfs.stop()
+}
+
+/// Bytes that differ from call to call.
+func someBytes(_ count: Int = 1_000) -> [UInt8] { (0..<count).map { _ in UInt8.random(in: .min ... .max) } }
+
+/// All bytes of a file as the manager reads them.
+func read(_ file: FileData, _ lfs: LFSManager) async throws -> [UInt8]? {
+    guard let contents = try await lfs.contents(of: file) else { return nil }
+    var bytes: [UInt8] = []
+    for try await chunk in contents { bytes += chunk }
+    return bytes
+}
+
+/// The code of the LFSError that a call throws, nil if it throws none.
+func errorCode(_ body: () async throws -> Void) async -> LFSError.Code? {
+    do {
+        try await body()
+        return nil
+    } catch {
+        return (error as? LFSError)?.code
+    }
+}
