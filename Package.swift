@@ -36,7 +36,7 @@ let package = Package(
         .target(
             name: "LFS",
             dependencies: ["LFSSystem", "LFSFiles", "LFSTransfer", "LFSStorage", grdb, logging]),
-        .target(name: "LFSTesting", dependencies: ["LFSStorage"]),
+        .target(name: "LFSTesting", dependencies: ["LFSStorage", "LFSSystem"]),
 
         .target(
             name: "TestSupport", dependencies: ["LFSSystem", "LFSFiles", "LFSStorage", "LFSTransfer", "LFS", grdb],

@@ -1,0 +1,96 @@
+import LFSStorage
+import Synchronization
+
+extension StorageConformance {
+    /// Tasks that are told to stop.
+    static let cancellationChecks: [StorageCheck] = [
+        StorageCheck("an upload by a cancelled task ends with an error and leaves nothing", cancelledBefore),
+        StorageCheck("an upload that is cancelled on its way leaves the whole object or nothing", cancelledOnItsWay),
+        StorageCheck("an upload that is cancelled on its way leaves the former object or the new one", cancelledReplacement),
+        StorageCheck("a download that is cancelled on its way ends, and gave the right bytes so far", cancelledDownload),
+    ]
+
+    private static func cancelledBefore(_ room: CheckRoom) async throws {
+        let key = try room.key("content")
+        try await room.failing("an upload by a cancelled task fails with a storage error") {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.cancelAll()
+                group.addTask { try await room.upload(TestContent.make(2 * TestContent.chunk), to: key) }
+                try await group.waitForAll()
+            }
+        }
+        try room.require(try await room.content(of: key) == nil, "nothing is stored")
+    }
+
+    private static func cancelledOnItsWay(_ room: CheckRoom) async throws {
+        let key = try room.key("content")
+        let content = TestContent.make(8 * TestContent.chunk)
+        let succeeded = try await uploadAndCancel(content, to: key, room)
+        let stored = try await room.content(of: key)
+        try room.require(stored == nil || stored == content, "the object is whole or not there")
+        try room.require(!succeeded || stored == content, "an upload that succeeded all the same is stored")
+        let listed = try await room.objects(below: room.prefix).joined()
+        try room.require(listed.count == (stored == nil ? 0 : 1), "a listing shows nothing unfinished")
+    }
+
+    private static func cancelledReplacement(_ room: CheckRoom) async throws {
+        let key = try room.key("content")
+        let former = TestContent.make(3 * TestContent.chunk, seed: 1)
+        let content = TestContent.make(8 * TestContent.chunk, seed: 2)
+        try await room.upload(former, to: key)
+        let succeeded = try await uploadAndCancel(content, to: key, room)
+        let stored = try await room.content(of: key)
+        try room.require(stored == content || (!succeeded && stored == former), "the former object or the new one is there")
+    }
+
+    /// Uploads, and cancels the task at the first report of progress. Returns whether the upload succeeded all the same.
+    private static func uploadAndCancel(_ content: [UInt8], to key: ObjectKey, _ room: CheckRoom) async throws -> Bool {
+        try await cancelling { cancel in
+            try await room.upload(content, to: key, session: UploadSession(onProgress: { _ in cancel() }))
+        }
+    }
+
+    private static func cancelledDownload(_ room: CheckRoom) async throws {
+        let key = try room.key("content")
+        let content = TestContent.make(8 * TestContent.chunk)
+        try await room.upload(content, to: key)
+        let received = Mutex<[UInt8]>([])
+        let succeeded = try await cancelling { cancel in
+            let sink = DownloadSink { bytes in
+                received.withLock { $0.append(contentsOf: bytes) }
+                cancel()
+            }
+            _ = try await room.storage.download(DownloadRequest(key), into: sink)
+        }
+        let bytes = received.withLock { $0 }
+        try room.require(content.starts(with: bytes), "the bytes that came are the right ones")
+        try room.require(!succeeded || bytes == content, "a download that succeeded all the same gave every byte")
+    }
+
+    /// Runs a call that gets the means to cancel its own task. Returns whether it succeeded; only storage errors may end it.
+    private static func cancelling(
+        _ call: @escaping @Sendable (_ cancel: @escaping @Sendable () -> Void) async throws -> Void
+    ) async throws -> Bool {
+        let (requests, request) = AsyncStream<Void>.makeStream()
+        return try await withThrowingTaskGroup(of: Bool?.self) { group in
+            group.addTask {
+                do {
+                    try await call { request.yield() }
+                    return true
+                } catch is StorageError {
+                    return false
+                }
+            }
+            group.addTask {
+                for await _ in requests { break }
+                return nil
+            }
+            var succeeded = false
+            for try await result in group {
+                succeeded = result ?? succeeded
+                group.cancelAll()
+            }
+            return succeeded
+        }
+    }
+}

@@ -1,0 +1,44 @@
+public import LFSStorage
+import Synchronization
+
+/// A storage that flips one bit of what passes through and notices nothing, as faulty memory or a faulty disk does.
+public struct ByteFlippingStorage: StorageWrapper {
+    /// On which way the bit flips.
+    public enum Way: Hashable, Sendable {
+        case upload, download
+    }
+
+    public let base: any RemoteStorage
+    private let way: Way
+
+    public init(_ base: any RemoteStorage, on way: Way) {
+        self.base = base
+        self.way = way
+    }
+
+    public func upload(_ source: UploadSource, to key: ObjectKey, session: UploadSession) async throws -> RemoteObject {
+        guard way == .upload, source.byteCount > 0 else {
+            return try await base.upload(source, to: key, session: session)
+        }
+        var content = try source.contents()
+        content[content.count / 2] ^= 1
+        var object = try await base.upload(.temporary(content), to: key, session: session)
+        object.sha256 = source.sha256
+        return object
+    }
+
+    public func download(_ request: DownloadRequest, into sink: DownloadSink) async throws -> RemoteObject {
+        guard way == .download else { return try await base.download(request, into: sink) }
+        let isFlipped = Mutex(false)
+        let flipping = DownloadSink { bytes in
+            var bytes = Array(bytes)
+            let isDue = isFlipped.withLock { isFlipped in
+                defer { isFlipped = true }
+                return !isFlipped
+            }
+            if isDue, !bytes.isEmpty { bytes[bytes.count / 2] ^= 1 }
+            try bytes.withUnsafeBytes { try sink.write($0) }
+        }
+        return try await base.download(request, into: flipping)
+    }
+}

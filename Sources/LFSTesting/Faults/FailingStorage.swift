@@ -1,0 +1,71 @@
+public import LFSStorage
+import Synchronization
+
+/// A storage whose first calls of some kinds fail, and whose later ones go on to the storage below.
+///
+/// Owner of the count: the mutex.
+public final class FailingStorage: StorageWrapper {
+    public let base: any RemoteStorage
+    private let error: StorageError
+    private let operations: Set<StorageOperation>
+    private let left: Mutex<Int>
+
+    /// - Parameters:
+    ///   - times: how many calls fail, all kinds together.
+    ///   - operations: the kinds of calls that fail.
+    public init(
+        _ base: any RemoteStorage, times: Int, with error: StorageError,
+        operations: Set<StorageOperation> = Set(StorageOperation.allCases)
+    ) {
+        self.base = base
+        self.error = error
+        self.operations = operations
+        self.left = Mutex(times)
+    }
+
+    /// A storage whose first call fails.
+    public static func once(
+        _ base: any RemoteStorage, with error: StorageError,
+        operations: Set<StorageOperation> = Set(StorageOperation.allCases)
+    ) -> FailingStorage {
+        FailingStorage(base, times: 1, with: error, operations: operations)
+    }
+
+    /// How many calls are still to fail.
+    public var failuresLeft: Int { left.withLock { $0 } }
+
+    public func upload(_ source: UploadSource, to key: ObjectKey, session: UploadSession) async throws -> RemoteObject {
+        try failIfDue(.upload)
+        return try await base.upload(source, to: key, session: session)
+    }
+
+    public func download(_ request: DownloadRequest, into sink: DownloadSink) async throws -> RemoteObject {
+        try failIfDue(.download)
+        return try await base.download(request, into: sink)
+    }
+
+    public func head(_ key: ObjectKey) async throws -> RemoteObject {
+        try failIfDue(.head)
+        return try await base.head(key)
+    }
+
+    public func delete(_ key: ObjectKey, abandoning checkpoint: UploadCheckpoint?) async throws {
+        try failIfDue(.delete)
+        try await base.delete(key, abandoning: checkpoint)
+    }
+
+    public func list(_ request: ListRequest) async throws -> ListPage {
+        try failIfDue(.list)
+        return try await base.list(request)
+    }
+
+    private func failIfDue(_ operation: StorageOperation) throws(StorageError) {
+        guard operations.contains(operation) else { return }
+        let isDue = left.withLock { left in
+            guard left > 0 else { return false }
+            left -= 1
+            return true
+        }
+        if isDue { throw error }
+    }
+}

@@ -1,0 +1,119 @@
+public import LFSStorage
+import Synchronization
+
+/// A storage whose uploads wait at a gate that a test opens, so that a test decides what runs beside what.
+///
+/// Owner of its state: the mutex.
+public final class GatedStorage: StorageWrapper {
+    private struct State {
+        var isOpen = false
+        var arrivals: [ObjectKey] = []
+        var inside = 0
+        var maxInside = 0
+        var nextTicket = 0
+        var waiting: [(ticket: Int, key: ObjectKey, continuation: CheckedContinuation<Bool, Never>)] = []
+        var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+    }
+
+    public let base: any RemoteStorage
+    private let state = Mutex(State())
+
+    public init(_ base: any RemoteStorage) {
+        self.base = base
+    }
+
+    // MARK: What a test sees
+
+    /// The keys of the uploads that came so far, in the order they came; each try counts.
+    public var arrivals: [ObjectKey] { state.withLock { $0.arrivals } }
+    /// The keys of the uploads that wait now.
+    public var waiting: [ObjectKey] { state.withLock { $0.waiting.map(\.key) } }
+    /// The largest number of uploads that were under way at one time, waiting ones included.
+    public var maxConcurrentUploads: Int { state.withLock { $0.maxInside } }
+
+    /// Returns when this many uploads have come, counted from the beginning.
+    public func waitForArrivals(_ count: Int) async {
+        await withCheckedContinuation { continuation in
+            let isReady = state.withLock { state in
+                if state.arrivals.count >= count { return true }
+                state.watchers.append((count, continuation))
+                return false
+            }
+            if isReady { continuation.resume() }
+        }
+    }
+
+    // MARK: What a test does
+
+    /// Lets all uploads pass, those that wait and those to come.
+    public func open() {
+        let waiting = state.withLock { state in
+            state.isOpen = true
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+        for waiter in waiting { waiter.continuation.resume(returning: true) }
+    }
+
+    /// Lets uploads that come from now on wait.
+    public func close() { state.withLock { $0.isOpen = false } }
+
+    /// Lets the upload pass that waits with this key, once. Returns whether there was one.
+    @discardableResult
+    public func pass(_ key: ObjectKey) -> Bool {
+        let waiter = state.withLock { state in
+            state.waiting.firstIndex { $0.key == key }.map { state.waiting.remove(at: $0) }
+        }
+        waiter?.continuation.resume(returning: true)
+        return waiter != nil
+    }
+
+    // MARK: Uploads
+
+    public func upload(_ source: UploadSource, to key: ObjectKey, session: UploadSession) async throws -> RemoteObject {
+        let ticket = arrive(key)
+        defer { state.withLock { $0.inside -= 1 } }
+        guard await waitAtGate(ticket, key) else {
+            throw StorageError(.cancelled, "The upload was cancelled at the gate.", key: key)
+        }
+        return try await base.upload(source, to: key, session: session)
+    }
+
+    private func arrive(_ key: ObjectKey) -> Int {
+        state.withLock { state in
+            state.inside += 1
+            state.maxInside = max(state.maxInside, state.inside)
+            state.nextTicket += 1
+            return state.nextTicket
+        }
+    }
+
+    /// Returns false when the task was cancelled before it could pass.
+    private func waitAtGate(_ ticket: Int, _ key: ObjectKey) async -> Bool {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let (answer, watchers) = state.withLock { state in
+                    // It counts as arrived only when it waits, so that a test can let it pass right away.
+                    state.arrivals.append(key)
+                    let answer: Bool? = Task.isCancelled ? false : state.isOpen ? true : nil
+                    if answer == nil { state.waiting.append((ticket, key, continuation)) }
+                    return (answer, Self.takeWatchers(&state))
+                }
+                for watcher in watchers { watcher.resume() }
+                if let answer { continuation.resume(returning: answer) }
+            }
+        } onCancel: {
+            let waiter = state.withLock { state in
+                state.waiting.firstIndex { $0.ticket == ticket }.map { state.waiting.remove(at: $0) }
+            }
+            waiter?.continuation.resume(returning: false)
+        }
+    }
+
+    private static func takeWatchers(_ state: inout State) -> [CheckedContinuation<Void, Never>] {
+        let count = state.arrivals.count
+        let ready = state.watchers.filter { $0.count <= count }
+        state.watchers.removeAll { $0.count <= count }
+        return ready.map(\.continuation)
+    }
+}

@@ -1,0 +1,47 @@
+public import LFSStorage
+
+/// A storage that lets every call wait before it begins, by a clock that a test moves.
+public struct SlowStorage: StorageWrapper {
+    public let base: any RemoteStorage
+    private let delay: Duration
+    private let clock: any Clock<Duration>
+
+    public init(_ base: any RemoteStorage, delay: Duration, clock: any Clock<Duration>) {
+        self.base = base
+        self.delay = delay
+        self.clock = clock
+    }
+
+    public func upload(_ source: UploadSource, to key: ObjectKey, session: UploadSession) async throws -> RemoteObject {
+        try await wait()
+        return try await base.upload(source, to: key, session: session)
+    }
+
+    public func download(_ request: DownloadRequest, into sink: DownloadSink) async throws -> RemoteObject {
+        try await wait()
+        return try await base.download(request, into: sink)
+    }
+
+    public func head(_ key: ObjectKey) async throws -> RemoteObject {
+        try await wait()
+        return try await base.head(key)
+    }
+
+    public func delete(_ key: ObjectKey, abandoning checkpoint: UploadCheckpoint?) async throws {
+        try await wait()
+        try await base.delete(key, abandoning: checkpoint)
+    }
+
+    public func list(_ request: ListRequest) async throws -> ListPage {
+        try await wait()
+        return try await base.list(request)
+    }
+
+    private func wait() async throws(StorageError) {
+        do {
+            try await clock.sleep(for: delay)
+        } catch {
+            throw StorageError(.cancelled, "The call was cancelled while the slow storage waited.", cause: error)
+        }
+    }
+}

@@ -1,0 +1,62 @@
+public import LFSStorage
+import Synchronization
+
+/// A storage behind a network that a test switches off and on.
+///
+/// Owner of its state: the mutex.
+public final class UnreachableStorage: StorageWrapper {
+    private struct State {
+        var isReachable: Bool
+        var refusedCalls = 0
+    }
+
+    public let base: any RemoteStorage
+    private let state: Mutex<State>
+
+    public init(_ base: any RemoteStorage, isReachable: Bool = false) {
+        self.base = base
+        self.state = Mutex(State(isReachable: isReachable))
+    }
+
+    public var isReachable: Bool { state.withLock { $0.isReachable } }
+
+    /// How many calls came while the network was off.
+    public var refusedCalls: Int { state.withLock { $0.refusedCalls } }
+
+    public func setReachable(_ isReachable: Bool) {
+        state.withLock { $0.isReachable = isReachable }
+    }
+
+    public func upload(_ source: UploadSource, to key: ObjectKey, session: UploadSession) async throws -> RemoteObject {
+        try requireNetwork(key)
+        return try await base.upload(source, to: key, session: session)
+    }
+
+    public func download(_ request: DownloadRequest, into sink: DownloadSink) async throws -> RemoteObject {
+        try requireNetwork(request.key)
+        return try await base.download(request, into: sink)
+    }
+
+    public func head(_ key: ObjectKey) async throws -> RemoteObject {
+        try requireNetwork(key)
+        return try await base.head(key)
+    }
+
+    public func delete(_ key: ObjectKey, abandoning checkpoint: UploadCheckpoint?) async throws {
+        try requireNetwork(key)
+        try await base.delete(key, abandoning: checkpoint)
+    }
+
+    public func list(_ request: ListRequest) async throws -> ListPage {
+        try requireNetwork(nil)
+        return try await base.list(request)
+    }
+
+    private func requireNetwork(_ key: ObjectKey?) throws(StorageError) {
+        let isReachable = state.withLock { state in
+            if !state.isReachable { state.refusedCalls += 1 }
+            return state.isReachable
+        }
+        guard isReachable else { throw StorageError(.unreachable, "The network is switched off.", key: key) }
+    }
+}

@@ -1,0 +1,143 @@
+package import LFSStorage
+package import LFSTransfer
+import Synchronization
+
+/// A durable queue that forgets at the end of the test: due times by a manual clock, and every call on record.
+///
+/// Owner of its state: the mutex.
+package final class InMemoryJournal: TransferJournal {
+    package enum Ending: Hashable, Sendable {
+        case uploaded, failed(StorageError.Code), skipped
+    }
+
+    private struct Entry {
+        var id: String
+        var key: ObjectKey
+        var byteCount: Int64
+        var attempts = 0
+        var due: Duration = .zero
+        var ending: Ending?
+    }
+
+    private struct State {
+        var order: [String] = []
+        var entries: [String: Entry] = [:]
+        /// Entries before this place of the order have ended.
+        var firstOpen = 0
+        var records: [[TransferOutcome]] = []
+        var pages: [Int] = []
+        var failingRecords = 0
+        var failingPages = 0
+    }
+
+    /// Asked before every upload; by default it is the same source for every job.
+    package typealias Check = @Sendable (TransferJob) async throws -> UploadDecision
+
+    private let clock: ManualClock
+    private let answer: Check
+    private let state = Mutex(State())
+
+    package init(clock: ManualClock, check: @escaping Check) {
+        self.clock = clock
+        self.answer = check
+    }
+
+    // MARK: What a test does
+
+    /// Adds jobs that are due at once. Their byte counts decide on lanes only.
+    package func add(_ ids: [String], byteCount: Int64 = 1) throws {
+        let entries = try ids.map { Entry(id: $0, key: try ObjectKey("test/" + $0), byteCount: byteCount) }
+        state.withLock { state in
+            for entry in entries {
+                state.order.append(entry.id)
+                state.entries[entry.id] = entry
+            }
+        }
+    }
+
+    /// Lets the next calls fail as a database does that is busy.
+    package func failNext(records: Int = 0, pages: Int = 0) {
+        state.withLock { state in
+            state.failingRecords += records
+            state.failingPages += pages
+        }
+    }
+
+    // MARK: What a test sees
+
+    /// How jobs ended; those that have not are not in it.
+    package var endings: [String: Ending] { state.withLock { $0.entries.compactMapValues(\.ending) } }
+    package func attempts(of id: String) -> Int? { state.withLock { $0.entries[id]?.attempts } }
+    /// Every batch that was written.
+    package var records: [[TransferOutcome]] { state.withLock { $0.records } }
+    /// The size of every page that was read.
+    package var pages: [Int] { state.withLock { $0.pages } }
+    /// When a job is due, on the manual clock.
+    package func due(_ id: String) -> Duration? { state.withLock { $0.entries[id]?.due } }
+
+    // MARK: TransferJournal
+
+    package func page(_ lane: TransferLane, limit: Int, excluding held: Set<String>) async throws -> TransferPage {
+        let now = clock.now.offset
+        return try state.withLock { state in
+            if state.failingPages > 0 {
+                state.failingPages -= 1
+                throw JournalIsBusy()
+            }
+            while state.firstOpen < state.order.count, state.entries[state.order[state.firstOpen]]?.ending != nil {
+                state.firstOpen += 1
+            }
+            var page = TransferPage(jobs: [], nextDue: nil)
+            for id in state.order[state.firstOpen...] where page.jobs.count < limit && !held.contains(id) {
+                guard let entry = state.entries[id], entry.ending == nil,
+                    TransferLane(byteCount: entry.byteCount) == lane
+                else { continue }
+                if entry.due <= now {
+                    page.jobs.append(Self.job(entry))
+                } else {
+                    page.nextDue = min(page.nextDue ?? .seconds(1_000_000), entry.due - now)
+                }
+            }
+            state.pages.append(page.jobs.count)
+            return page
+        }
+    }
+
+    package func check(_ job: TransferJob) async throws -> UploadDecision { try await answer(job) }
+
+    package func record(_ outcomes: [TransferOutcome]) async throws {
+        let now = clock.now.offset
+        try state.withLock { state in
+            if state.failingRecords > 0 {
+                state.failingRecords -= 1
+                throw JournalIsBusy()
+            }
+            state.records.append(outcomes)
+            for outcome in outcomes { Self.apply(outcome, now, to: &state.entries[outcome.job.id]) }
+        }
+    }
+
+    package func save(_ checkpoint: UploadCheckpoint, for job: TransferJob) async throws {}
+
+    private static func job(_ entry: Entry) -> TransferJob {
+        TransferJob(
+            id: entry.id, key: entry.key, byteCount: entry.byteCount, attempts: entry.attempts, checkpoint: nil)
+    }
+
+    private static func apply(_ outcome: TransferOutcome, _ now: Duration, to entry: inout Entry?) {
+        switch outcome.result {
+        case .uploaded: entry?.ending = .uploaded
+        case .skipped: entry?.ending = .skipped
+        case .failed(let error): entry?.ending = .failed(error.code)
+        case .retry(_, let delay, let counts):
+            entry?.due = now + delay
+            if counts { entry?.attempts += 1 }
+        case .givenBack: break
+        }
+    }
+}
+
+/// The error of a journal that could not be read or written just then.
+package struct JournalIsBusy: Error {
+    package init() {}
+}

@@ -1,0 +1,44 @@
+package import LFSStorage
+package import Foundation
+import LFSSystem
+
+/// Content for tests.
+package enum SampleBytes {
+    /// Bytes that do not repeat within any chunk; the same for the same seed.
+    package static func make(_ byteCount: Int, seed: UInt64 = 1) -> [UInt8] {
+        var generator = SeededGenerator(seed: seed)
+        let words = (0..<(byteCount + 7) / 8).map { _ in generator.next() }
+        return words.withUnsafeBytes { Array($0.prefix(byteCount)) }
+    }
+
+    package static func sha256(_ bytes: some Sequence<UInt8>) -> String {
+        var hash = ContentHash()
+        Array(bytes).withUnsafeBytes { hash.update($0) }
+        return hash.hex
+    }
+
+    /// Writes the bytes to a file and opens it as the source of an upload.
+    package static func source(
+        _ bytes: [UInt8], at url: URL, sha256: String? = nil
+    ) throws -> UploadSource {
+        try Data(bytes).write(to: url)
+        return try UploadSource(file: url, byteCount: Int64(bytes.count), sha256: sha256 ?? Self.sha256(bytes))
+    }
+}
+
+/// SplitMix64: a small generator whose numbers follow from its seed, so that a failure can be repeated.
+package struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    package init(seed: UInt64) {
+        state = seed
+    }
+
+    package mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var word = state
+        word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
+        return word ^ (word >> 31)
+    }
+}
