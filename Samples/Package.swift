@@ -31,7 +31,9 @@ let package = Package(
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
-        .testTarget(name: "UploaderTests", dependencies: ["UploaderKit", "uploader"]),
+        .testTarget(
+            name: "UploaderTests",
+            dependencies: ["UploaderKit", "uploader", .product(name: "GRDB", package: "GRDB.swift")]),
     ])
 
 for target in package.targets {

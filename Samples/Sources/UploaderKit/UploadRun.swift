@@ -18,18 +18,26 @@ struct UploadRun: Sendable {
         about purpose: Purpose = .uploading, _ work: @escaping @Sendable (UploadRun) async throws -> Void
     ) async throws {
         let report = Report(output, about: purpose)
-        do {
+        let main = Task {
             let run = try await open(databaseOptions, transfer, report, mustExist: mustExist)
-            try await run.supervise(work)
-        } catch let status as ExitCode {
+            try await run.perform(work)
+        }
+        let interruption = Interruption { _ in
+            report.message("Stopping: finishing what is under way; again stops at once. Nothing is lost.")
+            main.cancel()
+        } onStatus: {
+            report.showProgressNow()
+        }
+        let result = await main.result
+        report.endProgress()
+        if let status = interruption.exitStatus {
             report.summary()
-            throw status
+            throw ExitCode(status)
+        }
+        do {
+            try result.get()
         } catch {
-            report.endProgress()
-            report.message("\(error)")
-            var event = JSONEvent("error")
-            event.reason = "\(error)"
-            report.tell(event, verbose: nil)
+            report.error(error)
             report.summary()
             throw ExitCode(1)
         }
@@ -49,48 +57,37 @@ struct UploadRun: Sendable {
         return UploadRun(database: database, lfs: try await LFSManager.open(database, options: options), report: report)
     }
 
-    /// Does the work under the signals and with progress shown, and stops the manager whatever happens.
-    private func supervise(_ work: @escaping @Sendable (UploadRun) async throws -> Void) async throws {
+    /// Does the work with progress shown, and stops the manager whatever happens.
+    private func perform(_ work: @escaping @Sendable (UploadRun) async throws -> Void) async throws {
         let events = lfs.events(bufferingPolicy: .unbounded)
-        let main = Task { try await perform(work) }
-        let report = report
-        let interruption = Interruption { signal in
-            report.message(
-                signal == SIGINT
-                    ? "Stopping: finishing what is under way. Press Ctrl-C again to stop at once; nothing is lost."
-                    : "Stopping: finishing what is under way. Nothing is lost.")
-            main.cancel()
-        } onStatus: {
-            report.showProgressNow()
-        }
-        let failure: (any Error)? = await withTaskGroup(of: Void.self) { side in
-            side.addTask { for await event in events { report.handle(event) } }
-            let progress = Task { await report.showProgress() }
-            defer { progress.cancel() }
-            do {
-                try await main.value
-                return nil
-            } catch {
-                return error
-            }
-        }
-        report.endProgress()
-        if let status = interruption.exitStatus { throw ExitCode(status) }
-        if let failure { throw failure }
+        async let telling: Void = tell(events)
+        // Ends with this scope.
+        async let _: Void = report.showProgress()
+        let result = await Result { try await offload(work) }
+        // Ends the events, so that every one of them is told before the summary.
+        try await lfs.stop()
+        await telling
+        try result.get()
     }
 
-    private func perform(_ work: @Sendable (UploadRun) async throws -> Void) async throws {
-        do {
-            let before = try await lfs.status()
-            let retried = try await lfs.retry()
-            report.pending(files: before.local - before.failed - before.cancelled + retried, bytes: try await lfs.status().pendingBytes)
-            try lfs.start()
-            try await work(self)
-            try await lfs.waitForUploads()
-        } catch {
-            try await lfs.stop()
-            throw error
-        }
-        try await lfs.stop()
+    private func tell(_ events: AsyncStream<LFSEvent>) async {
+        for await event in events { report.handle(event) }
+    }
+
+    private func offload(_ work: @Sendable (UploadRun) async throws -> Void) async throws {
+        let before = try await lfs.status()
+        let retried = try await lfs.retry()
+        report.pending(
+            files: before.local - before.failed - before.cancelled + retried, bytes: try await lfs.status().pendingBytes)
+        try lfs.start()
+        try await work(self)
+        try await lfs.waitForUploads()
+    }
+}
+
+extension Result where Failure == any Error {
+    /// What an asynchronous body returns or throws.
+    fileprivate init(_ body: () async throws -> Success) async {
+        do { self = .success(try await body()) } catch { self = .failure(error) }
     }
 }

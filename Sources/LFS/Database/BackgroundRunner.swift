@@ -29,6 +29,9 @@ final class BackgroundRunner: Sendable {
         self.writer = writer
     }
 
+    /// Writes that wait for their transaction.
+    var pendingCount: Int { state.withLock { $0.pending.count } }
+
     func read<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
         try await writer.read(body)
     }

@@ -1,17 +1,17 @@
 import Foundation
-import GRDB
+package import GRDB
 
 /// A path as the system has it: bytes. They are text nearly always, but Linux does not require it, and two texts that
 /// Swift holds for equal (é composed or not) are two files.
-struct FilePath: Hashable, Sendable, CustomStringConvertible {
-    let bytes: [UInt8]
+package struct FilePath: Hashable, Sendable, CustomStringConvertible {
+    package let bytes: [UInt8]
 
-    init(bytes: [UInt8]) { self.bytes = bytes }
-    init(_ text: String) { bytes = Array(text.utf8) }
+    package init(bytes: [UInt8]) { self.bytes = bytes }
+    package init(_ text: String) { bytes = Array(text.utf8) }
 
     /// For people: bytes that are no text show as U+FFFD, control characters as escapes, so that a name cannot break
     /// a line or a terminal.
-    var description: String {
+    package var description: String {
         var text = ""
         for scalar in String(decoding: bytes, as: UTF8.self).unicodeScalars {
             if scalar.value < 0x20 || scalar.value == 0x7F {
@@ -24,17 +24,17 @@ struct FilePath: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The exact text, nil when the bytes are none.
-    var text: String? { String(validating: bytes, as: UTF8.self) }
+    package var text: String? { String(validating: bytes, as: UTF8.self) }
 
-    var components: [[UInt8]] { bytes.split(separator: Self.slash).map(Array.init) }
-    var lastComponent: FilePath { FilePath(bytes: components.last ?? bytes) }
+    package var components: [[UInt8]] { bytes.split(separator: Self.slash).map(Array.init) }
+    package var lastComponent: FilePath { FilePath(bytes: components.last ?? bytes) }
 
-    func appending(_ name: [UInt8]) -> FilePath {
+    package func appending(_ name: [UInt8]) -> FilePath {
         FilePath(bytes: bytes.last == Self.slash ? bytes + name : bytes + [Self.slash] + name)
     }
 
     /// The path from the root of the file system, with `.` and `..` resolved by name.
-    func absolute(from folder: String) -> FilePath {
+    package func absolute(from folder: String) -> FilePath {
         let start = bytes.first == Self.slash ? [] : FilePath(folder).components
         var result = start
         for component in components where component != [0x2E] {
@@ -44,7 +44,7 @@ struct FilePath: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Calls the body with the path as C has it.
-    func withCString<Result>(_ body: (UnsafePointer<CChar>) throws -> Result) rethrows -> Result {
+    package func withCString<Result>(_ body: (UnsafePointer<CChar>) throws -> Result) rethrows -> Result {
         try (bytes.map { CChar(bitPattern: $0) } + [0]).withUnsafeBufferPointer { buffer in
             // The buffer holds at least the final zero.
             try body(buffer.baseAddress.unsafelyUnwrapped)
@@ -56,11 +56,11 @@ struct FilePath: Hashable, Sendable, CustomStringConvertible {
 
 /// Text where it is text, a blob of the exact bytes where it is not.
 extension FilePath: DatabaseValueConvertible {
-    var databaseValue: DatabaseValue {
+    package var databaseValue: DatabaseValue {
         if let text { text.databaseValue } else { bytes.withUnsafeBytes { Data($0) }.databaseValue }
     }
 
-    static func fromDatabaseValue(_ value: DatabaseValue) -> FilePath? {
+    package static func fromDatabaseValue(_ value: DatabaseValue) -> FilePath? {
         switch value.storage {
         case .string(let text): FilePath(text)
         case .blob(let data): FilePath(bytes: Array(data))

@@ -1,7 +1,7 @@
 /// Numbers as people read them.
-enum Format {
+package enum Format {
     /// `1.2 GiB`: three digits at the most, powers of 1024.
-    static func bytes(_ count: Int64) -> String {
+    package static func bytes(_ count: Int64) -> String {
         var value = Double(count)
         var unit = 0
         while value >= 999.5, unit < units.count - 1 {
@@ -12,7 +12,7 @@ enum Format {
     }
 
     /// `1.2/8.4 GiB`: both in the unit of the larger.
-    static func bytes(_ part: Int64, of whole: Int64) -> String {
+    package static func bytes(_ part: Int64, of whole: Int64) -> String {
         var divisor = 1.0
         var unit = 0
         while Double(whole) / divisor >= 999.5, unit < units.count - 1 {
@@ -24,7 +24,7 @@ enum Format {
     }
 
     /// `12,345`.
-    static func count(_ value: Int) -> String {
+    package static func count(_ value: Int) -> String {
         var text = ""
         for (index, digit) in String(value).reversed().enumerated() {
             if index > 0, index % 3 == 0 { text.append(",") }
@@ -34,10 +34,10 @@ enum Format {
     }
 
     /// `1 file`, `2 files`.
-    static func count(_ value: Int, _ noun: String) -> String { "\(count(value)) \(noun)\(value == 1 ? "" : "s")" }
+    package static func count(_ value: Int, _ noun: String) -> String { "\(count(value)) \(noun)\(value == 1 ? "" : "s")" }
 
     /// `1m24s`: the two largest units.
-    static func time(_ seconds: Double) -> String {
+    package static func time(_ seconds: Double) -> String {
         let whole = Int(seconds.rounded(.up))
         switch whole {
         case ..<60: return "\(whole)s"
@@ -48,7 +48,7 @@ enum Format {
     }
 
     /// Seconds with one decimal.
-    static func seconds(_ seconds: Double) -> String { number(seconds, isWhole: false) }
+    package static func seconds(_ seconds: Double) -> String { number(seconds, isWhole: false) }
 
     private static let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"]
 

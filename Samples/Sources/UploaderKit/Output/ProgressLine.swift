@@ -1,6 +1,6 @@
 /// The line that tells how far a run is, at most as wide as the terminal.
-enum ProgressLine {
-    static func text(_ tally: Tally, rate: Double, timeLeft: Double?, columns: Int = 80) -> String {
+package enum ProgressLine {
+    package static func text(_ tally: Tally, rate: Double, timeLeft: Double?, columns: Int = 80) -> String {
         let more = tally.isWalking ? "+" : ""
         var parts = [
             "\(Format.count(tally.doneFiles))/\(Format.count(tally.totalFiles))\(more) files",

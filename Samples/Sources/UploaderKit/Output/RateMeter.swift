@@ -1,7 +1,9 @@
 import Foundation
 
 /// A byte rate smoothed over about half a minute, and the time that is left by it.
-struct RateMeter {
+package struct RateMeter {
+    package init() {}
+
     /// The weight of the past falls to 1/e in this many seconds.
     private static let memory = 30.0
     /// Before that much time and work has passed, a time left is a guess.
@@ -14,7 +16,7 @@ struct RateMeter {
     private var weightedSeconds = 0.0
 
     /// Takes the bytes done so far at a time in seconds.
-    mutating func add(_ bytes: Int64, at time: Double) {
+    package mutating func add(_ bytes: Int64, at time: Double) {
         defer { last = (time, bytes) }
         guard let last else { return start = time }
         let elapsed = time - last.time
@@ -25,10 +27,10 @@ struct RateMeter {
     }
 
     /// Bytes a second.
-    var rate: Double { weightedSeconds > 0 ? weightedBytes / weightedSeconds : 0 }
+    package var rate: Double { weightedSeconds > 0 ? weightedBytes / weightedSeconds : 0 }
 
     /// Seconds until all is done, nil until it can be trusted.
-    func timeLeft(_ done: Int64, of total: Int64, at time: Double) -> Double? {
+    package func timeLeft(_ done: Int64, of total: Int64, at time: Double) -> Double? {
         guard let start, time - start >= Self.trustedSeconds, total > 0, rate > 0,
             Double(done) / Double(total) >= Self.trustedFraction
         else { return nil }

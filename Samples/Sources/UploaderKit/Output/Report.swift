@@ -163,14 +163,17 @@ final class Report: Sendable {
         }
     }
 
+    /// Why the command cannot do its job.
+    func error(_ error: any Error) {
+        message("\(error)")
+        var event = JSONEvent("error")
+        event.reason = "\(error)"
+        tell(event, verbose: nil)
+    }
+
     /// A line on the standard error that is always shown.
     func message(_ text: String) {
         line { Console.message("uploader: \(text)") }
-    }
-
-    /// A line on the standard error that `--quiet` leaves out.
-    func note(_ text: String) {
-        if !options.isQuiet { message(text) }
     }
 
     /// The last word of a run that uploads.

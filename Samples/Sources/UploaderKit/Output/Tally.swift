@@ -1,38 +1,40 @@
 /// What a run is about.
-enum Purpose { case uploading, pulling, removing }
+package enum Purpose { case uploading, pulling, removing }
 
 /// The figures of one run.
-struct Tally: Equatable {
-    var attached = 0
-    var uploaded = 0
-    /// Files that could not be attached or uploaded, without those that could not be read.
-    var failed = 0
-    /// Files that were passed over: unchanged, links, or not readable.
-    var skipped = 0
-    /// Those of the skipped ones that should have been attached.
-    var unreadable = 0
-    /// The bytes of the files that are through.
-    var bytes: Int64 = 0
+package struct Tally: Equatable {
+    package init() {}
 
-    var pulled = 0
-    var removed = 0
+    package var attached = 0
+    package var uploaded = 0
+    /// Files that could not be attached or uploaded, without those that could not be read.
+    package var failed = 0
+    /// Files that were passed over: unchanged, links, or not readable.
+    package var skipped = 0
+    /// Those of the skipped ones that should have been attached.
+    package var unreadable = 0
+    /// The bytes of the files that are through.
+    package var bytes: Int64 = 0
+
+    package var pulled = 0
+    package var removed = 0
 
     // What there is to do.
-    var totalFiles = 0
-    var totalBytes: Int64 = 0
-    var isWalking = false
+    package var totalFiles = 0
+    package var totalBytes: Int64 = 0
+    package var isWalking = false
     /// The bytes of files that are under way, by their id.
-    var partial: [String: Int64] = [:]
-    var retrying: Set<String> = []
+    package var partial: [String: Int64] = [:]
+    package var retrying: Set<String> = []
 
-    var doneBytes: Int64 { bytes + partial.values.reduce(0, +) }
-    var hasFailures: Bool { failed > 0 || unreadable > 0 }
+    package var doneBytes: Int64 { bytes + partial.values.reduce(0, +) }
+    package var hasFailures: Bool { failed > 0 || unreadable > 0 }
 
     /// Files that are through: uploaded and proven, or written out.
-    var doneFiles: Int { uploaded + pulled }
+    package var doneFiles: Int { uploaded + pulled }
 
     /// The figures for people: those that the run is about, and the others where there are any.
-    func words(about purpose: Purpose) -> [String] {
+    package func words(about purpose: Purpose) -> [String] {
         let all: [(Int, String, Bool)] = [
             (attached, "attached", purpose == .uploading), (pulled, "pulled", purpose == .pulling),
             (removed, "removed", purpose == .removing), (uploaded, "uploaded", purpose == .uploading),
@@ -42,7 +44,7 @@ struct Tally: Equatable {
     }
 
     /// Whole per cent of the bytes; 100 only when every upload is proven.
-    var percent: Int {
+    package var percent: Int {
         guard !isWalking, doneFiles < totalFiles else { return isWalking ? min(share, 99) : 100 }
         return min(share, 99)
     }

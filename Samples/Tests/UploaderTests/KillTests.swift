@@ -1,0 +1,63 @@
+import Foundation
+import Testing
+
+@Suite("Killed at any moment", .serialized, .timeLimit(.minutes(10)))
+struct KillTests {
+    /// 50 kills are what a release is measured by; `LFS_KILLS` sets another number.
+    private static let kills = Int(ProcessInfo.processInfo.environment["LFS_KILLS"] ?? "") ?? 50
+
+    @Test("After kill -9 and resume every committed file is remote and equal, and nothing is left over")
+    func kill() throws {
+        var killedInTime = 0
+        for round in 0..<Self.kills {
+            try withFolder(files: 250) { folder in
+                let location = round.isMultiple(of: 2) ? [] : ["--persistence-location", "staging"]
+                let push = ["push", "--database", "a.sqlite", "--to", "dir:remote"] + location + ["files"]
+                let run = try UploaderProcess(push, in: folder)
+                // Any moment: from before the first file to after the last.
+                let delay = Int.random(in: 0..<450_000)
+                usleep(UInt32(delay))
+                Foundation.kill(run.process.processIdentifier, SIGKILL)
+                if try run.wait().status == 128 + SIGKILL { killedInTime += 1 }
+                try check(folder, "round \(round), killed after \(delay) µs")
+            }
+        }
+        #expect(killedInTime > Self.kills / 4, "The kills came too late to show anything: \(killedInTime)")
+        print("killed in time: \(killedInTime) of \(Self.kills)")
+    }
+
+    private func check(_ folder: URL, _ round: String) throws {
+        let database = folder.appendingPathComponent("a.sqlite")
+        guard FileManager.default.fileExists(atPath: database.path), try TestDatabase.count("sqlite_master WHERE name = 'document'", in: database) == 1
+        else { return }
+        let committed = try TestDatabase.entries(in: database)
+        let resumed = try UploaderProcess.run("resume", "--database", "a.sqlite", "--to", "dir:remote", in: folder)
+        #expect(resumed.status == 0, "\(round): \(resumed.messages)")
+        let after = try TestDatabase.entries(in: database)
+        #expect(after.count == committed.count, "\(round)")
+        #expect(try TestDatabase.count("lfs_file", in: database) == committed.count, "\(round)")
+        for entry in after {
+            #expect(entry.status == "remote", "\(round)")
+            let object = try Data(contentsOf: folder.appendingPathComponent("remote/\(entry.key)"))
+            #expect(object == (try Data(contentsOf: URL(fileURLWithPath: entry.path))), "\(round)")
+        }
+        // No bytes without a record: neither staged, nor kept, nor on the storage.
+        let ids = Set(after.map(\.id))
+        #expect(try names(folder, "a.sqlite.lfs/temporary").isEmpty, "\(round)")
+        #expect(try names(folder, "staging").isEmpty, "\(round)")
+        #expect(try names(folder, "a.sqlite.lfs") == ids, "\(round)")
+        #expect(try names(folder, "remote") == ids, "\(round)")
+    }
+
+    /// The names of all files below a folder that are not our own lock and marker files.
+    private func names(_ folder: URL, _ path: String) throws -> Set<String> {
+        let root = folder.appendingPathComponent(path)
+        guard FileManager.default.fileExists(atPath: root.path) else { return [] }
+        let ours: Set = ["lfs.json", "attached.lock", "uploader.lock"]
+        let files = try FileManager.default.subpathsOfDirectory(atPath: root.path).filter { sub in
+            var isFolder: ObjCBool = false
+            return FileManager.default.fileExists(atPath: root.appendingPathComponent(sub).path, isDirectory: &isFolder) && !isFolder.boolValue
+        }
+        return Set(files.map { ($0 as NSString).lastPathComponent }).subtracting(ours)
+    }
+}

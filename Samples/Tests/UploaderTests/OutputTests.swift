@@ -1,0 +1,72 @@
+import Testing
+
+import UploaderKit
+
+@Suite("What people read")
+struct OutputTests {
+    @Test("The progress line stays within the terminal", arguments: [20, 40, 80, 120])
+    func width(columns: Int) {
+        var tally = Tally()
+        (tally.uploaded, tally.totalFiles, tally.isWalking) = (1_234_567, 2_345_678, true)
+        (tally.bytes, tally.totalBytes, tally.failed) = (123_456_789_012, 987_654_321_098, 12)
+        tally.retrying = ["a", "b"]
+        let line = ProgressLine.text(tally, rate: 123_456_789, timeLeft: 86_399, columns: columns)
+        #expect(line.count < columns)
+        #expect(line.hasPrefix("1,234,567/2,345,678"))
+    }
+
+    @Test("The usual line reads as promised and fits into 80 columns")
+    func usualLine() {
+        var tally = Tally()
+        (tally.uploaded, tally.totalFiles) = (312, 2_028)
+        (tally.bytes, tally.totalBytes, tally.failed) = (1_288_490_189, 9_019_431_322, 1)
+        tally.retrying = ["a", "b"]
+        let line = ProgressLine.text(tally, rate: 92_274_688, timeLeft: 84, columns: 80)
+        #expect(line == "312/2,028 files  1.2/8.4 GiB  14 %  88.0 MiB/s  ETA 1m24s  2 retrying  1 failed")
+    }
+
+    @Test("100 % is shown only when every upload is proven")
+    func neverTooEarly() {
+        var tally = Tally()
+        (tally.totalFiles, tally.totalBytes, tally.uploaded, tally.bytes) = (2, 100, 1, 50)
+        tally.partial = ["a": 50]
+        #expect(tally.percent == 99)
+        (tally.partial, tally.uploaded, tally.bytes) = ([:], 2, 100)
+        #expect(tally.percent == 100)
+        tally.isWalking = true
+        #expect(tally.percent == 99)
+    }
+
+    @Test("The time left is told once it can be trusted, from a smoothed rate")
+    func timeLeft() {
+        var meter = RateMeter()
+        meter.add(0, at: 0)
+        meter.add(100, at: 1)
+        #expect(meter.timeLeft(100, of: 1_000, at: 1) == nil)
+        for second in 2...10 { meter.add(Int64(second) * 100, at: Double(second)) }
+        let left = meter.timeLeft(1_000, of: 2_000, at: 10)
+        #expect(left.map { abs($0 - 10) < 0.5 } == true)
+        #expect(meter.timeLeft(1_000, of: 1_000_000, at: 10) == nil)
+    }
+
+    @Test("Numbers are short")
+    func formats() {
+        #expect(Format.bytes(0) == "0 B")
+        #expect(Format.bytes(999) == "999 B")
+        #expect(Format.bytes(1_000) == "1.0 KiB")
+        #expect(Format.bytes(1_536) == "1.5 KiB")
+        #expect(Format.bytes(1_048_575) == "1.0 MiB")
+        #expect(Format.count(1_234_567) == "1,234,567")
+        #expect(Format.time(59.2) == "1m0s")
+        #expect(Format.time(90_061) == "1d1h")
+    }
+
+    @Test("Paths are resolved by name, and shown so that they cannot break a line")
+    func paths() {
+        #expect(FilePath("a/../b/./c").absolute(from: "/x/y") == FilePath("/x/y/b/c"))
+        #expect(FilePath("/../..").absolute(from: "/x") == FilePath("/"))
+        #expect(FilePath("a\nb").description == "a\\nb")
+        #expect(FilePath("caf\u{E9}") != FilePath("cafe\u{301}"))
+        #expect(FilePath(bytes: [0xFF]).text == nil)
+    }
+}

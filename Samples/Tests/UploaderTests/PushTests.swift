@@ -1,0 +1,125 @@
+import Foundation
+import Testing
+
+@Suite("Pushing", .timeLimit(.minutes(2)))
+struct PushTests {
+    @Test("A folder is offloaded, and every object is equal to its file")
+    func folder() throws {
+        try withFolder(files: 30) { folder in
+            try FileManager.default.createDirectory(
+                at: folder.appendingPathComponent("files/deep/deeper"), withIntermediateDirectories: true)
+            try Data().write(to: folder.appendingPathComponent("files/deep/deeper/empty"))
+            try randomData(3_000_000).write(to: folder.appendingPathComponent("files/deep/large.mov"))
+            let pushed = try UploaderProcess.run("push", "--database", "a.sqlite", "--to", "dir:remote", "--json", "files", in: folder)
+            #expect(pushed.status == 0)
+            #expect(pushed.summary?["attached"] as? Int == 32)
+            #expect(pushed.summary?["uploaded"] as? Int == 32)
+            #expect(pushed.summary?["failed"] as? Int == 0)
+            #expect(pushed.summary?["bytes"] as? Int == 30 * 10_240 + 3_000_000)
+            for event in pushed.events where event["event"] as? String == "uploaded" {
+                let url = try #require(URL(string: event["url"] as? String ?? ""))
+                let id = try #require(event["id"] as? String)
+                let attached = try #require(pushed.events.first { $0["event"] as? String == "attached" && $0["id"] as? String == id })
+                let source = URL(fileURLWithPath: attached["path"] as? String ?? "")
+                #expect(try Data(contentsOf: url) == Data(contentsOf: source))
+            }
+            let temporary = folder.appendingPathComponent("a.sqlite.lfs/temporary")
+            #expect(try FileManager.default.contentsOfDirectory(atPath: temporary.path).isEmpty)
+        }
+    }
+
+    @Test("Pushing again attaches only what is new or has changed")
+    func again() throws {
+        try withFolder(files: 10) { folder in
+            let push = ["push", "--database", "a.sqlite", "--to", "dir:remote", "--json", "files"]
+            _ = try UploaderProcess(push, in: folder).wait()
+            #expect(try UploaderProcess(push, in: folder).wait().summary?["skipped"] as? Int == 10)
+            try randomData(10_240).write(to: folder.appendingPathComponent("files/0.bin"))
+            try randomData(5).write(to: folder.appendingPathComponent("files/new.bin"))
+            #expect(try system("touch", folder.appendingPathComponent("files/1.bin").path))
+            let third = try UploaderProcess(push, in: folder).wait()
+            #expect(third.summary?["attached"] as? Int == 2)
+            #expect(third.summary?["skipped"] as? Int == 9)
+            let status = try UploaderProcess.run("status", "--database", "a.sqlite", "--json", in: folder)
+            #expect(status.output == "{\"failed\":0,\"files\":11,\"local\":0,\"pendingBytes\":0,\"remote\":11}\n")
+        }
+    }
+
+    @Test("What is pushed can be pulled elsewhere, and nothing there is overwritten")
+    func pull() throws {
+        try withFolder(files: 10) { folder in
+            _ = try UploaderProcess.run("push", "--database", "a.sqlite", "--to", "dir:remote", "files", in: folder)
+            // Another machine: it has the database and the storage, but no local files.
+            try FileManager.default.removeItem(at: folder.appendingPathComponent("a.sqlite.lfs"))
+            let pull = ["pull", "--database", "a.sqlite", "--to", "dir:remote", "--all", "--output", "out", "--json"]
+            let pulled = try UploaderProcess(pull, in: folder).wait()
+            #expect(pulled.status == 0)
+            #expect(try system("diff", "-r", folder.appendingPathComponent("files").path, folder.appendingPathComponent("out/files").path))
+            #expect(try UploaderProcess(pull, in: folder).wait().summary?["skipped"] as? Int == 10)
+            let changed = folder.appendingPathComponent("out/files/3.bin")
+            try Data("mine".utf8).write(to: changed)
+            let third = try UploaderProcess(pull, in: folder).wait()
+            #expect(third.status == 3)
+            #expect(try Data(contentsOf: changed) == Data("mine".utf8))
+        }
+    }
+
+    @Test("Removed files go here and on the storage, and unknown ids are named")
+    func remove() throws {
+        try withFolder(files: 5) { folder in
+            let pushed = try UploaderProcess.run("push", "--database", "a.sqlite", "--to", "dir:remote", "--json", "files", in: folder)
+            let ids = pushed.events.compactMap { $0["event"] as? String == "uploaded" ? $0["id"] as? String : nil }
+            let removed = try UploaderProcess(
+                ["remove", "--database", "a.sqlite", "--to", "dir:remote", ids[0], ids[1]], in: folder).wait()
+            #expect(removed.status == 0)
+            let objects = try FileManager.default.subpathsOfDirectory(atPath: folder.appendingPathComponent("remote").path)
+            #expect(Set(objects.map { $0.suffix(36) }.filter { $0.contains("-") }.map(String.init)) == Set(ids[2...]))
+            let unknown = try UploaderProcess.run("remove", "--database", "a.sqlite", "--to", "dir:remote", ids[0], in: folder)
+            #expect(unknown.status == 3)
+            #expect(unknown.messages.contains(ids[0]))
+        }
+    }
+
+    @Test("A dry run names what would be attached and makes nothing")
+    func dryRun() throws {
+        try withFolder(files: 3) { folder in
+            let result = try UploaderProcess.run("push", "--database", "a.sqlite", "--to", "dir:remote", "-n", "files", in: folder)
+            #expect(result.status == 0)
+            #expect(result.output.contains("3 files to attach, 30.0 KiB"))
+            for name in ["a.sqlite", "remote", "a.sqlite.lfs"] {
+                #expect(!FileManager.default.fileExists(atPath: folder.appendingPathComponent(name).path))
+            }
+        }
+    }
+
+    @Test("Ctrl-C ends with 130 and a summary, and resume uploads the rest")
+    func interrupt() throws {
+        try withFolder(files: 1_500) { folder in
+            let push = try UploaderProcess(
+                ["push", "--database", "a.sqlite", "--to", "dir:remote", "--json", "files"], in: folder)
+            let database = folder.appendingPathComponent("a.sqlite.lfs/lfs.json").path
+            while !FileManager.default.fileExists(atPath: database) { sched_yield() }
+            push.process.interrupt()
+            let result = try push.wait()
+            #expect(result.status == 130)
+            #expect(result.summary != nil)
+            #expect(result.messages.contains("Stopping"))
+            let resumed = try UploaderProcess.run("resume", "--database", "a.sqlite", "--to", "dir:remote", in: folder)
+            #expect(resumed.status == 0)
+            let status = try UploaderProcess.run("status", "--database", "a.sqlite", "--json", in: folder)
+            #expect(status.output.contains("\"local\":0"))
+        }
+    }
+
+    @Test("Help, a wrong option and a wrong storage have their own exit status")
+    func usage() throws {
+        try withFolder { folder in
+            #expect(try UploaderProcess.run("--help", in: folder).status == 0)
+            #expect(try UploaderProcess.run("push", "--nonsense", in: folder).status == 64)
+            let storage = try UploaderProcess.run("push", "--database", "a", "--to", "ftp:x", "files", in: folder)
+            #expect(storage.status == 64)
+            #expect(storage.messages.contains("dir:PATH"))
+            #expect(try UploaderProcess.run("pull", "--database", "a", "--to", "dir:r", "--output", "o", in: folder).status == 64)
+        }
+    }
+}

@@ -1,0 +1,141 @@
+import Foundation
+import GRDB
+import LFS
+import LFSStorage
+import LFSTransfer
+import Testing
+
+@Suite("Deleting files", .timeLimit(.minutes(1)))
+struct DeletionTests {
+    private func uploaded(_ host: TestHost, _ lfs: LFSManager) async throws -> FileData {
+        let file = try await lfs.makeFile(from: .bytes(someBytes()))
+        try await host.database.write { try file.insert($0) }
+        try await lfs.waitForUploads()
+        return try #require(try host.file(file.id))
+    }
+
+    @Test("A deleted row takes its bytes along, here and on the storage", arguments: ["record", "sql", "all"])
+    func delete(way: String) async throws {
+        let storage = InMemoryStorage()
+        try await withLFS(storage: storage) { host, lfs in
+            let file = try await uploaded(host, lfs)
+            try await host.database.write { db in
+                switch way {
+                case "record": try file.delete(db)
+                case "sql": try db.execute(sql: "DELETE FROM lfs_file WHERE id = ?", arguments: [file.id])
+                default: try db.execute(sql: "DELETE FROM lfs_file")
+                }
+            }
+            #expect(try await lfs.waitForDeletions() == 0)
+            #expect(storage.keys.isEmpty)
+            #expect(try host.filesInStore().isEmpty)
+        }
+    }
+
+    @Test("A file that is deleted while its upload runs leaves nothing on the storage")
+    func deleteDuringUpload() async throws {
+        let gate = Gate()
+        let storage = ScriptedStorage(beforeUpload: { _, _ in try await gate.pass() })
+        try await withLFS(storage: storage) { host, lfs in
+            let file = try await lfs.makeFile(from: .bytes(someBytes()))
+            try await host.database.write { try file.insert($0) }
+            await gate.reached.wait()
+            try await host.database.write { _ = try file.delete($0) }
+            gate.opened.open()
+            try await lfs.waitForUploads()
+            #expect(try await lfs.waitForDeletions() == 0)
+            #expect(storage.memory.keys.isEmpty)
+            #expect(try host.filesInStore().isEmpty)
+        }
+    }
+
+    @Test("A file that is deleted before its upload is not uploaded")
+    func deleteBeforeUpload() async throws {
+        let storage = ScriptedStorage()
+        try await withLFS(storage: storage) { host, lfs in
+            lfs.pause()
+            let file = try await lfs.makeFile(from: .bytes(someBytes()))
+            try await host.database.write { try file.insert($0) }
+            try await host.database.write { _ = try file.delete($0) }
+            try await lfs.waitForDeletions()
+            lfs.resume()
+            try await lfs.waitForUploads()
+            #expect(storage.uploads == 0)
+            #expect(try host.filesInStore().isEmpty)
+        }
+    }
+
+    @Test("A storage that does not delete is asked again until it does")
+    func retried() async throws {
+        let storage = ScriptedStorage(beforeDelete: { _, call in
+            if call <= 3 { throw StorageError(.serverError, "Not now.") }
+        })
+        try await withLFS(storage: storage) { host, lfs in
+            let file = try await uploaded(host, lfs)
+            try await host.database.write { _ = try file.delete($0) }
+            while try host.count("lfs_tombstone") > 0 { await Task.yield() }
+            #expect(storage.memory.keys.isEmpty)
+        }
+    }
+
+    @Test("Inserting a file again takes its deletion back as long as no byte has gone")
+    func insertAgain() async throws {
+        let storage = InMemoryStorage()
+        try await withHost(storage: storage) { host in
+            let lfs = try await LFSManager.open(host.database, options: host.options)
+            let file = try await lfs.makeFile(from: .bytes(someBytes()))
+            try await host.database.write { try file.insert($0) }
+            try await host.database.write { _ = try file.delete($0) }
+            #expect(try host.count("lfs_tombstone") == 1)
+            try await host.database.write { try file.insert($0) }
+            #expect(try host.count("lfs_tombstone") == 0)
+            #expect(try host.count("lfs_job") == 1)
+            try lfs.start()
+            try await lfs.waitForUploads()
+            #expect(storage.keys.count == 1)
+            try await lfs.stop()
+        }
+    }
+
+    @Test("An id whose bytes have begun to go cannot come back")
+    func cannotComeBack() async throws {
+        let gate = Gate()
+        let storage = ScriptedStorage(beforeDelete: { _, _ in try await gate.pass() })
+        try await withLFS(storage: storage) { host, lfs in
+            let file = try await uploaded(host, lfs)
+            try await host.database.write { _ = try file.delete($0) }
+            await gate.reached.wait()
+            #expect(await errorCode { try await host.database.write { try file.insert($0) } } == .deleted)
+            gate.opened.open()
+        }
+    }
+
+    @Test("INSERT OR REPLACE of the same file keeps its bytes", arguments: [false, true])
+    func replace(recursiveTriggers: Bool) async throws {
+        let storage = InMemoryStorage()
+        try await withLFS(storage: storage) { host, lfs in
+            let file = try await uploaded(host, lfs)
+            try await host.database.writeWithoutTransaction { db in
+                try db.execute(sql: "PRAGMA recursive_triggers = \(recursiveTriggers ? 1 : 0)")
+                try file.insert(db, onConflict: .replace)
+            }
+            try await lfs.waitForDeletions()
+            #expect(storage.keys.count == 1)
+            #expect(try host.filesInStore() == [file.id])
+            #expect(try host.file(file.id)?.status == .remote)
+        }
+    }
+
+    @Test("Deletions that a stop interrupts are carried out by the next manager")
+    func interrupted() async throws {
+        let storage = InMemoryStorage()
+        try await withHost(storage: storage) { host in
+            try await withManager(host) { lfs in _ = try await uploaded(host, lfs) }
+            try await host.database.write { _ = try FileData.deleteAll($0) }
+            #expect(storage.keys.count == 1)
+            try await withManager(host) { lfs in #expect(try await lfs.waitForDeletions() == 0) }
+            #expect(storage.keys.isEmpty)
+            #expect(try host.filesInStore().isEmpty)
+        }
+    }
+}

@@ -1,0 +1,183 @@
+import Foundation
+import GRDB
+import LFS
+import LFSStorage
+import LFSTransfer
+import Testing
+
+@Suite("Offloading in the background", .timeLimit(.minutes(1)))
+struct OffloadTests {
+    @Test("A failure that can pass is tried again until it succeeds")
+    func retries() async throws {
+        let storage = ScriptedStorage(beforeUpload: { _, call in
+            if call <= 3 { throw StorageError(.serverError, "The server had a bad moment.") }
+        })
+        try await withLFS(storage: storage) { host, lfs in
+            let events = lfs.events(bufferingPolicy: .unbounded)
+            let file = try await lfs.makeFile(from: .bytes(someBytes()))
+            try await host.database.write { try file.insert($0) }
+            #expect(try await lfs.waitForUploads().failed == 0)
+            #expect(storage.uploads == 4)
+            var seen: [String] = []
+            for await event in events {
+                switch event {
+                case .queued: seen.append("queued")
+                case .failed(_, let failure, let next): seen.append("\(failure.code) \(next != nil)")
+                case .uploaded: seen.append("uploaded")
+                default: break
+                }
+                if case .uploaded = event { break }
+            }
+            #expect(seen.filter { $0 != "queued" } == ["serverError true", "serverError true", "serverError true", "uploaded"])
+        }
+    }
+
+    @Test("A failure that cannot pass keeps its reason and the local file, and retry() starts over")
+    func permanentFailure() async throws {
+        let isFixed = Latch()
+        let storage = ScriptedStorage(beforeUpload: { _, call in
+            if call == 1 { throw StorageError(.forbidden, "Access to the bucket is denied.") }
+        })
+        try await withLFS(storage: storage) { host, lfs in
+            let bytes = someBytes()
+            let file = try await lfs.makeFile(from: .bytes(bytes))
+            try await host.database.write { try file.insert($0) }
+            let summary = try await lfs.waitForUploads()
+            #expect(summary.failures == [
+                UploadFailure(fileID: file.id, code: .forbidden, reason: "Access to the bucket is denied.")
+            ])
+            #expect(try await lfs.status().failed == 1)
+            #expect(try host.file(file.id)?.status == .local)
+            #expect(try await read(file, lfs) == bytes)
+            isFixed.open()
+            #expect(try await lfs.retry([file.id]) == 1)
+            #expect(try await lfs.waitForUploads().failed == 0)
+            #expect(try host.file(file.id)?.status == .remote)
+        }
+    }
+
+    @Test("A paused manager uploads nothing, and goes on when resumed")
+    func pause() async throws {
+        let storage = ScriptedStorage()
+        try await withLFS(storage: storage) { host, lfs in
+            lfs.pause()
+            let file = try await lfs.makeFile(from: .bytes(someBytes()))
+            try await host.database.write { try file.insert($0) }
+            let summary = try await lfs.waitForUploads(timeout: .milliseconds(100))
+            #expect(summary.pending == 1)
+            #expect(storage.uploads == 0)
+            lfs.resume()
+            #expect(try await lfs.waitForUploads().pending == 0)
+        }
+    }
+
+    @Test("A cancelled upload stops, stays on the device and goes on with retry()")
+    func cancel() async throws {
+        let gate = Gate()
+        let storage = ScriptedStorage(beforeUpload: { _, call in if call == 1 { try await gate.pass() } })
+        try await withLFS(storage: storage) { host, lfs in
+            let file = try await lfs.makeFile(from: .bytes(someBytes()))
+            try await host.database.write { try file.insert($0) }
+            await gate.reached.wait()
+            try await lfs.cancel(file.id)
+            try await lfs.waitForUploads()
+            #expect(try await lfs.status().cancelled == 1)
+            #expect(try host.file(file.id)?.status == .local)
+            #expect(try await lfs.retry() == 1)
+            try await lfs.waitForUploads()
+            #expect(try host.file(file.id)?.status == .remote)
+        }
+    }
+
+    @Test("A stop gives an upload back, and the next manager carries it out")
+    func stopGivesBack() async throws {
+        let gate = Gate()
+        let storage = ScriptedStorage(beforeUpload: { _, call in if call == 1 { try await gate.pass() } })
+        try await withHost(storage: storage) { host in
+            var options = host.options
+            options.shutdownTimeout = .milliseconds(10)
+            let lfs = try await LFSManager.open(host.database, options: options)
+            try lfs.start()
+            let file = try await lfs.makeFile(from: .bytes(someBytes()))
+            try await host.database.write { try file.insert($0) }
+            await gate.reached.wait()
+            try await lfs.stop()
+            #expect(try host.file(file.id)?.status == .local)
+            #expect(try host.count("lfs_job WHERE state = 'queued' AND attempts = 0") == 1)
+            try await withManager(host) { next in
+                try await next.waitForUploads()
+                #expect(try host.file(file.id)?.status == .remote)
+            }
+        }
+    }
+
+    @Test("A stop lets an upload end that is nearly through")
+    func stopWaits() async throws {
+        let gate = Gate()
+        let storage = ScriptedStorage(beforeUpload: { _, _ in try await gate.pass() })
+        try await withHost(storage: storage) { host in
+            let lfs = try await LFSManager.open(host.database, options: host.options)
+            try lfs.start()
+            let file = try await lfs.makeFile(from: .bytes(someBytes()))
+            try await host.database.write { try file.insert($0) }
+            await gate.reached.wait()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await lfs.stop() }
+                gate.opened.open()
+                try await group.waitForAll()
+            }
+            #expect(try host.file(file.id)?.status == .remote)
+        }
+    }
+
+    @Test("Small files pass a huge one that is on its way")
+    func smallPassLarge() async throws {
+        let gate = Gate()
+        let storage = ScriptedStorage(beforeUpload: { _, call in if call == 1 { try await gate.pass() } })
+        try await withLFS(storage: storage, configure: { $0.maxExecutors = 2 }) { host, lfs in
+            let huge = try await lfs.makeFile(from: .bytes([UInt8](repeating: 1, count: 9 * 1_024 * 1_024)))
+            try await host.database.write { try huge.insert($0) }
+            await gate.reached.wait()
+            let small = try await lfs.makeFile(from: .bytes(someBytes()))
+            try await host.database.write { try small.insert($0) }
+            while try host.file(small.id)?.status != .remote { await Task.yield() }
+            #expect(try host.file(huge.id)?.status == .local)
+            gate.opened.open()
+        }
+    }
+
+    @Test("Progress of a large file rises and ends with its upload")
+    func progress() async throws {
+        try await withLFS { host, lfs in
+            let file = try await lfs.makeFile(from: .bytes([UInt8](repeating: 1, count: 4 * 1_024 * 1_024)))
+            let progress = lfs.progress(of: file.id)
+            try await host.database.write { try file.insert($0) }
+            var last = 0.0
+            for await step in progress {
+                #expect(step.totalBytes == 4 * 1_024 * 1_024)
+                #expect(step.fractionCompleted >= last)
+                last = step.fractionCompleted
+            }
+            try await lfs.waitForUploads()
+        }
+    }
+
+    @Test("Bytes that have rotted on the device are never uploaded")
+    func bitRot() async throws {
+        try await withLFS(expectsLeftovers: true) { host, lfs in
+            lfs.pause()
+            let file = try await lfs.makeFile(from: .bytes(someBytes()))
+            try await host.database.write { try file.insert($0) }
+            while try host.filesInStore().isEmpty { await Task.yield() }
+            let url = host.store.appendingPathComponent(file.id)
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: url.path)
+            var bytes = try Data(contentsOf: url)
+            bytes[500] ^= 1
+            try bytes.write(to: url)
+            lfs.resume()
+            let summary = try await lfs.waitForUploads()
+            #expect(summary.failures.map(\.code) == [.sourceChanged])
+            #expect(FileManager.default.fileExists(atPath: url.path))
+        }
+    }
+}

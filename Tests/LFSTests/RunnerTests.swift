@@ -1,0 +1,96 @@
+import Foundation
+import GRDB
+import LFSTransfer
+import Synchronization
+import Testing
+
+@testable import LFS
+
+@Suite("The background runner", .timeLimit(.minutes(1)))
+struct RunnerTests {
+    @Test("Writes that come while the writer is busy are committed together")
+    func grouped() async throws {
+        try await withHost { host in
+            let runner = BackgroundRunner(host.database)
+            let commits = CommitCounter()
+            host.database.add(transactionObserver: commits)
+            let (isBusy, goOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+            host.database.asyncWriteWithoutTransaction { _ in
+                isBusy.signal()
+                goOn.wait()
+            }
+            isBusy.wait()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<20 {
+                    group.addTask {
+                        try await runner.write { try Recipe(title: "\(number)").insert($0) }
+                    }
+                }
+                while runner.pendingCount < 20 { await Task.yield() }
+                goOn.signal()
+                try await group.waitForAll()
+            }
+            #expect(commits.count == 1)
+            #expect(try host.count("recipe") == 20)
+        }
+    }
+
+    @Test("Of writes that share a transaction only the one at fault fails")
+    func oneAtFault() async throws {
+        try await withHost { host in
+            let runner = BackgroundRunner(host.database)
+            let (isBusy, goOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+            host.database.asyncWriteWithoutTransaction { _ in
+                isBusy.signal()
+                goOn.wait()
+            }
+            isBusy.wait()
+            let failures = await withTaskGroup(of: Bool.self) { group in
+                for number in 0..<10 {
+                    group.addTask {
+                        do {
+                            try await runner.write { db in
+                                try Recipe(title: "\(number)").insert(db)
+                                if number == 3 { throw DatabaseError(resultCode: .SQLITE_CONSTRAINT) }
+                            }
+                            return false
+                        } catch {
+                            return true
+                        }
+                    }
+                }
+                while runner.pendingCount < 10 { await Task.yield() }
+                goOn.signal()
+                return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+            }
+            #expect(failures == 1)
+            #expect(try host.count("recipe") == 9)
+            #expect(try host.count("recipe WHERE title = '3'") == 0)
+        }
+    }
+
+    @Test("A durable write runs with full sync and leaves the host's setting as it was")
+    func durable() async throws {
+        try await withHost { host in
+            let runner = BackgroundRunner(host.database)
+            let pragma: @Sendable (Database) throws -> Int? = { try Int.fetchOne($0, sql: "PRAGMA synchronous") }
+            #expect(try await host.database.writeWithoutTransaction(pragma) == 1)
+            #expect(try await runner.writeDurably(pragma) == 2)
+            #expect(try await host.database.writeWithoutTransaction(pragma) == 1)
+            await #expect(throws: DatabaseError.self) {
+                try await runner.writeDurably { _ in throw DatabaseError(resultCode: .SQLITE_FULL) }
+            }
+            #expect(try await host.database.writeWithoutTransaction(pragma) == 1)
+        }
+    }
+}
+
+/// Counts commits. Owner: the mutex.
+private final class CommitCounter: TransactionObserver, Sendable {
+    private let commits = Mutex(0)
+    var count: Int { commits.withLock { $0 } }
+    func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { true }
+    func databaseDidChange(with event: DatabaseEvent) {}
+    func databaseDidCommit(_ db: Database) { commits.withLock { $0 += 1 } }
+    func databaseDidRollback(_ db: Database) {}
+}
