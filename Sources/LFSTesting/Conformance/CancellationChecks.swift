@@ -71,26 +71,24 @@ extension StorageConformance {
     private static func cancelling(
         _ call: @escaping @Sendable (_ cancel: @escaping @Sendable () -> Void) async throws -> Void
     ) async throws -> Bool {
-        let (requests, request) = AsyncStream<Void>.makeStream()
-        return try await withThrowingTaskGroup(of: Bool?.self) { group in
-            group.addTask {
-                do {
-                    try await call { request.yield() }
-                    return true
-                } catch is StorageError {
-                    return false
-                }
+        let handle = Mutex<Task<Bool, any Error>?>(nil)
+        let (starts, start) = AsyncStream<Void>.makeStream()
+        // A task of its own, for only a handle cancels at once, also from a thread that runs no task.
+        let task = Task {
+            for await _ in starts { break }
+            do {
+                try await call { handle.withLock { $0 }?.cancel() }
+                return true
+            } catch is StorageError {
+                return false
             }
-            group.addTask {
-                for await _ in requests { break }
-                return nil
-            }
-            var succeeded = false
-            for try await result in group {
-                succeeded = result ?? succeeded
-                group.cancelAll()
-            }
-            return succeeded
+        }
+        handle.withLock { $0 = task }
+        start.yield()
+        return try await withTaskCancellationHandler {
+            try await task.value
+        } onCancel: {
+            task.cancel()
         }
     }
 }

@@ -9,8 +9,9 @@ extension StorageConformance {
         StorageCheck("the pages of a listing keep to their limit and have every object once", listingPages),
     ]
 
-    /// In the order of their bytes, which is not the order of a walk through folders.
-    private static let names = ["a", "a-b", "a.b", "a/b", "a/c", "a0", "a_b", "aa", "b"]
+    /// In the order of their bytes, which is not the order of a walk through folders. No key is a folder of another:
+    /// a storage with real folders could not hold both.
+    private static let names = ["a-b", "a.b", "a/b", "a/c", "a0", "a_b", "aa", "b"]
 
     private static func fill(_ room: CheckRoom) async throws -> [ObjectKey] {
         for name in names.reversed() { try await room.upload(Array(name.utf8), to: try room.key("list/" + name)) }
@@ -26,7 +27,7 @@ extension StorageConformance {
         let sizes = zip(found.map(\.byteCount), found.map { Int64($0.key.rawValue.utf8.count) - Int64(room.prefix.count) - 5 })
         try room.require(sizes.allSatisfy { $0 == $1 }, "a listing tells each object's size")
         let below = try await room.objects(below: room.prefix + "list/a/").joined().map(\.key)
-        try room.require(Set(below) == Set([all[3], all[4]]), "a longer prefix has the keys that begin with it")
+        try room.require(Set(below) == Set([all[2], all[3]]), "a longer prefix has the keys that begin with it")
         let partial = try await room.objects(below: room.prefix + "list/a").joined().map(\.key)
         try room.require(Set(partial) == Set(all.dropLast()), "a prefix need not end at a slash")
     }
