@@ -133,7 +133,7 @@ struct DeletionTests {
             try await withManager(host) { lfs in _ = try await uploaded(host, lfs) }
             try await host.database.write { _ = try FileData.deleteAll($0) }
             #expect(storage.keys.count == 1)
-            try await withManager(host) { lfs in #expect(try await lfs.waitForDeletions() == 0) }
+            try await withManager(host) { lfs in try await #expect(lfs.waitForDeletions() == 0) }
             #expect(storage.keys.isEmpty)
             #expect(try host.filesInStore().isEmpty)
         }

@@ -82,8 +82,7 @@ struct OpeningTests {
             try await withManager(host) { lfs in
                 let file = try await lfs.makeFile(from: .bytes(someBytes()))
                 try await host.database.write { try file.insert($0) }
-                var migrator = TestHost.migrator
-                migrator.eraseDatabaseOnSchemaChange = true
+                let migrator = TestHost.erasingMigrator
                 try migrator.migrate(host.database)
                 #expect(try host.count("lfs_file") == 1)
                 #expect(try await host.database.read { try !migrator.hasBeenSuperseded($0) })
@@ -121,7 +120,7 @@ struct OpeningTests {
                 group.cancelAll()
                 try await group.waitForAll()
             }
-            try await withManager(host) { lfs in #expect(try await lfs.status().remote == 1) }
+            try await withManager(host) { lfs in try await #expect(lfs.status().remote == 1) }
         }
     }
 

@@ -21,8 +21,8 @@ struct RecoveryTests {
             let file = try await leave(host, commits: true)
             #expect(try host.filesInTemporary() == [file.id])
             try await withManager(host, starts: false) { _ in
-                #expect(try host.filesInStore() == [file.id])
-                #expect(try host.filesInTemporary().isEmpty)
+                try #expect(host.filesInStore() == [file.id])
+                try #expect(host.filesInTemporary().isEmpty)
             }
             try await withManager(host) { lfs in
                 try await lfs.waitForUploads()
@@ -71,11 +71,11 @@ struct RecoveryTests {
             let file = try await leave(host, commits: false)
             var options = host.options
             options.temporaryFileGracePeriod = .seconds(3_600)
-            try await withManager(host, options, starts: false) { _ in #expect(try host.filesInTemporary() == [file.id]) }
+            try await withManager(host, options, starts: false) { _ in try #expect(host.filesInTemporary() == [file.id]) }
             options.wallClock = { Date(timeIntervalSinceNow: -10 * 365 * 86_400) }
-            try await withManager(host, options, starts: false) { _ in #expect(try host.filesInTemporary() == [file.id]) }
+            try await withManager(host, options, starts: false) { _ in try #expect(host.filesInTemporary() == [file.id]) }
             options.wallClock = { Date(timeIntervalSinceNow: 3_700) }
-            try await withManager(host, options, starts: false) { _ in #expect(try host.filesInTemporary().isEmpty) }
+            try await withManager(host, options, starts: false) { _ in try #expect(host.filesInTemporary().isEmpty) }
         }
     }
 
@@ -88,7 +88,7 @@ struct RecoveryTests {
             try await withManager(host, options, starts: false) { lfs in
                 let file = try await lfs.makeFile(from: .bytes(someBytes()))
                 try await withManager(host, options, on: other, starts: false) { _ in
-                    #expect(try host.filesInTemporary() == [file.id])
+                    try #expect(host.filesInTemporary() == [file.id])
                 }
                 try await host.database.write { try file.insert($0) }
             }

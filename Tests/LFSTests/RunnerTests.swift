@@ -64,8 +64,8 @@ struct RunnerTests {
                 return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
             }
             #expect(failures == 1)
-            #expect(try host.count("recipe") == 9)
-            #expect(try host.count("recipe WHERE title = '3'") == 0)
+            try #expect(host.count("recipe") == 9)
+            try #expect(host.count("recipe WHERE title = '3'") == 0)
         }
     }
 
@@ -74,13 +74,13 @@ struct RunnerTests {
         try await withHost { host in
             let runner = BackgroundRunner(host.database)
             let pragma: @Sendable (Database) throws -> Int? = { try Int.fetchOne($0, sql: "PRAGMA synchronous") }
-            #expect(try await host.database.writeWithoutTransaction(pragma) == 1)
-            #expect(try await runner.writeDurably(pragma) == 2)
-            #expect(try await host.database.writeWithoutTransaction(pragma) == 1)
+            try await #expect(host.database.writeWithoutTransaction(pragma) == 1)
+            try await #expect(runner.writeDurably(pragma) == 2)
+            try await #expect(host.database.writeWithoutTransaction(pragma) == 1)
             await #expect(throws: DatabaseError.self) {
                 try await runner.writeDurably { _ in throw DatabaseError(resultCode: .SQLITE_FULL) }
             }
-            #expect(try await host.database.writeWithoutTransaction(pragma) == 1)
+            try await #expect(host.database.writeWithoutTransaction(pragma) == 1)
         }
     }
 }

@@ -43,12 +43,20 @@ struct TestHost: Sendable {
         return migrator
     }
 
+    /// Starts over when it finds tables that it did not make.
+    static var erasingMigrator: DatabaseMigrator {
+        var migrator = migrator
+        migrator.eraseDatabaseOnSchemaChange = true
+        return migrator
+    }
+
     // MARK: What is on disk
 
     func filesInStore() throws -> Set<String> { try Self.files(in: store) }
     func filesInTemporary() throws -> Set<String> { try Self.files(in: temporary) }
 
     static func files(in folder: URL) throws -> Set<String> {
+        guard FileManager.default.fileExists(atPath: folder.path) else { return [] }
         let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
         return Set(names.filter { $0.count == 36 })
     }
