@@ -38,10 +38,13 @@ package final class StagingArea: Sendable {
 
     /// Makes the bytes of a source durable under a new id.
     ///
+    /// - Parameter onProgress: takes the number of bytes that are in so far.
     /// - Throws: ``FileError``; nothing is left in the area then.
-    package func ingest(_ source: IngestSource, as id: FileID) async throws -> IngestedFile {
+    package func ingest(
+        _ source: IngestSource, as id: FileID, onProgress: @escaping @Sendable (Int64) -> Void = { _ in }
+    ) async throws -> IngestedFile {
         do {
-            return try await Ingest(area: self, id: id).run(source)
+            return try await Ingest(area: self, id: id, onProgress: onProgress).run(source)
         } catch {
             throw FileError.keeping(error, at: path)
         }
@@ -66,8 +69,10 @@ package final class StagingArea: Sendable {
     @discardableResult
     package func remove(_ id: FileID) throws(SystemError) -> Bool { try directory.remove(id.text) }
 
-    func writer(for id: FileID) async throws -> IngestWriter {
-        try await BlockingPool.shared.run { _ in try IngestWriter(id.text, in: self.directory) }
+    func writer(for id: FileID, _ onProgress: @escaping @Sendable (Int64) -> Void) async throws -> IngestWriter {
+        try await BlockingPool.shared.run { _ in
+            try IngestWriter(id.text, in: self.directory, onProgress: onProgress)
+        }
     }
 
     func synchronize() async throws {

@@ -13,6 +13,7 @@ struct OutputTests {
         let line = ProgressLine.text(tally, rate: 123_456_789, timeLeft: 86_399, columns: columns)
         #expect(line.count < columns)
         #expect(line.hasPrefix("1,234,567/2,345,678"))
+        #expect(ProgressLine.reading(tally, rate: 123_456_789, columns: columns).count < columns)
     }
 
     @Test("The usual line reads as promised and fits into 80 columns")

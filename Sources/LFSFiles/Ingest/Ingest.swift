@@ -13,12 +13,14 @@ package struct IngestedFile: Hashable, Sendable {
 struct Ingest: Sendable {
     let area: StagingArea
     let id: FileID
+    /// Takes the number of bytes that are in so far.
+    let onProgress: @Sendable (Int64) -> Void
 
     func run(_ source: IngestSource) async throws -> IngestedFile {
         switch source {
         case .bytes(let bytes): return try await write { writer, _ in try Self.feed(bytes, to: writer) }
         case .copying(let path): return try await copy(from: path)
-        case .moving(let path): return try await IngestMove(area: area, id: id, path: path).run()
+        case .moving(let path): return try await IngestMove(ingest: self, path: path).run()
         case .handle(let handle): return try await read(handle)
         case .stream(let stream): return try await write { writer, flag in try Self.drain(writer, flag, stream.read) }
         case .chunks(let forEach): return try await collect(forEach)
@@ -57,7 +59,7 @@ struct Ingest: Sendable {
     private func collect(
         _ forEach: @Sendable ((IngestSource.Bytes) async throws -> Void) async throws -> Void
     ) async throws -> IngestedFile {
-        let writer = try await area.writer(for: id)
+        let writer = try await area.writer(for: id, onProgress)
         return try await finishing(writer) {
             var buffer: [UInt8] = []
             try await forEach { chunk in
@@ -82,7 +84,7 @@ struct Ingest: Sendable {
     private func write(
         _ body: @escaping @Sendable (IngestWriter, CancellationFlag) throws -> Void
     ) async throws -> IngestedFile {
-        let writer = try await area.writer(for: id)
+        let writer = try await area.writer(for: id, onProgress)
         return try await finishing(writer) {
             try await BlockingPool.shared.run { flag in
                 try body(writer, flag)

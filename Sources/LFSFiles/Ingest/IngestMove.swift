@@ -5,13 +5,15 @@ import LFSSystem
 /// Where a rename cannot do (another file system, or a second name through which others could still write), the file
 /// is copied and removed once the copy is durable.
 struct IngestMove: Sendable {
-    let area: StagingArea
-    let id: FileID
+    let ingest: Ingest
     let path: String
+
+    private var area: StagingArea { ingest.area }
+    private var id: FileID { ingest.id }
 
     func run() async throws -> IngestedFile {
         if let moved = try await rename() { return moved }
-        let copied = try await Ingest(area: area, id: id).copy(from: path)
+        let copied = try await ingest.copy(from: path)
         try await BlockingPool.shared.run { _ in try removeSource() }
         return copied
     }
@@ -22,7 +24,10 @@ struct IngestMove: Sendable {
             let source = try SourceFile(open())
             guard source.before.linkCount == 1, source.before.device == area.device else { return nil }
             var hash = ContentHash()
-            try source.read(flag) { hash.update($0) }
+            try source.read(flag) { bytes in
+                hash.update(bytes)
+                ingest.onProgress(hash.byteCount)
+            }
             do {
                 try area.adopt(path, as: id)
             } catch let error as SystemError where error.isOtherFileSystem {

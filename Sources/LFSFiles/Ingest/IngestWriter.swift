@@ -9,10 +9,14 @@ final class IngestWriter: Sendable {
     private let name: String
     private let file: Descriptor
     private let hash = Mutex(ContentHash())
+    private let onProgress: @Sendable (Int64) -> Void
 
-    init(_ name: String, in directory: Directory) throws(FileError) {
+    init(
+        _ name: String, in directory: Directory, onProgress: @escaping @Sendable (Int64) -> Void
+    ) throws(FileError) {
         self.directory = directory
         self.name = name
+        self.onProgress = onProgress
         do {
             file = try directory.create(name)
         } catch {
@@ -26,7 +30,11 @@ final class IngestWriter: Sendable {
         } catch {
             throw FileError.keeping(error, at: directory.path)
         }
-        hash.withLock { $0.update(bytes) }
+        let count = hash.withLock { hash in
+            hash.update(bytes)
+            return hash.byteCount
+        }
+        onProgress(count)
     }
 
     /// Makes the content durable; the directory's entry is the caller's to sync.

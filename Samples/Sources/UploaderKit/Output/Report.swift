@@ -8,6 +8,7 @@ final class Report: Sendable {
     private struct State {
         var tally = Tally()
         var meter = RateMeter()
+        var readMeter = RateMeter()
         var hasLine = false
     }
 
@@ -28,6 +29,10 @@ final class Report: Sendable {
 
     func walkBegins() { state.withLock { $0.tally.isWalking = true } }
     func walkEnded() { state.withLock { $0.tally.isWalking = false } }
+
+    /// A file that is new or has changed was found, and will be read.
+    func found(_ bytes: Int64) { state.withLock { $0.tally.foundBytes += bytes } }
+    func read(_ bytes: Int64) { state.withLock { $0.tally.readBytes += bytes } }
 
     /// What waited before this run.
     func pending(files: Int, bytes: Int64) {
@@ -198,7 +203,10 @@ final class Report: Sendable {
     func showProgress() async {
         guard options.progress != .none else { return }
         // The rate counts from the start, not from the first line.
-        state.withLock { $0.meter.add(0, at: 0) }
+        state.withLock { state in
+            state.meter.add(0, at: 0)
+            state.readMeter.add(0, at: 0)
+        }
         let interval = options.redraws ? Duration.milliseconds(200) : .seconds(options.interval)
         while true {
             do { try await Task.sleep(for: interval) } catch { return }
@@ -213,11 +221,11 @@ final class Report: Sendable {
             let time = (ContinuousClock.now - start) / .seconds(1)
             let tally = state.tally
             state.meter.add(tally.doneBytes, at: time)
+            state.readMeter.add(tally.readBytes, at: time)
             state.hasLine = options.redraws
-            return ProgressLine.text(
-                tally, rate: state.meter.rate,
-                timeLeft: tally.isWalking ? nil : state.meter.timeLeft(tally.doneBytes, of: tally.totalBytes, at: time),
-                columns: columns)
+            if tally.isWalking { return ProgressLine.reading(tally, rate: state.readMeter.rate, columns: columns) }
+            let timeLeft = state.meter.timeLeft(tally.doneBytes, of: tally.totalBytes, at: time)
+            return ProgressLine.text(tally, rate: state.meter.rate, timeLeft: timeLeft, columns: columns)
         }
         if options.redraws { Console.redraw(text) } else { Console.message(text) }
     }

@@ -23,6 +23,9 @@ package struct Tally: Equatable {
     package var totalFiles = 0
     package var totalBytes: Int64 = 0
     package var isWalking = false
+    /// The bytes of the files that were found to be new, and how many of them are read.
+    package var foundBytes: Int64 = 0
+    package var readBytes: Int64 = 0
     /// The bytes of files that are under way, by their id.
     package var partial: [String: Int64] = [:]
     package var retrying: Set<String> = []

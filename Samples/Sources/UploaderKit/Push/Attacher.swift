@@ -52,6 +52,7 @@ struct Attacher: Sendable {
             if byPath[candidate.path]?.document.stamp == candidate.stamp.text {
                 report.unchanged(candidate.path)
             } else {
+                report.found(candidate.stamp.byteCount)
                 waiting.append(candidate)
             }
         }
@@ -94,7 +95,8 @@ struct Attacher: Sendable {
         case .success(let source):
             do {
                 let name = candidate.title.lastComponent.text ?? candidate.title.lastComponent.description
-                let file = try await lfs.makeFile(from: .handle(source.handle), name: name)
+                let meter = ReadMeter(report)
+                let file = try await lfs.makeFile(from: .handle(source.handle), name: name, onProgress: meter.add)
                 guard file.byteCount == source.stamp.byteCount else {
                     try await lfs.discard(file)
                     throw LFSError(.sourceChanged, "it changed while it was read; push it again when nothing writes to it")
@@ -135,6 +137,22 @@ struct Attacher: Sendable {
             report.unchanged(made.candidate.path)
         }
         for made in fresh { report.attached(made.file, made.candidate.path) }
+    }
+}
+
+/// Turns the running count of one file into steps for the sum of all.
+private final class ReadMeter: Sendable {
+    private let last = Mutex<Int64>(0)
+    private let report: Report
+
+    init(_ report: Report) { self.report = report }
+
+    func add(_ count: Int64) {
+        let step = last.withLock { last in
+            defer { last = count }
+            return count - last
+        }
+        report.read(step)
     }
 }
 
