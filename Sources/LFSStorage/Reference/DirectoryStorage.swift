@@ -128,7 +128,14 @@ public final class DirectoryStorage: RemoteStorage {
     private static func copy(
         _ file: Descriptor, _ range: Range<Int64>, to sink: DownloadSink, _ flag: CancellationFlag
     ) throws {
-        try FileCopy.forEachChunk(of: file, range, flag) { try sink.write($0) }
+        try FileCopy.forEachChunk(of: file, range, flag) { bytes in
+            do { try sink.write(bytes) } catch { throw SinkFailure(error: error) }
+        }
+    }
+
+    /// An error of the caller's sink on its way out, so that none of it is taken for an error of the folder.
+    private struct SinkFailure: Error {
+        let error: any Error
     }
 
     // MARK: Folders
@@ -149,6 +156,8 @@ public final class DirectoryStorage: RemoteStorage {
                 folders.withLock { $0[path] = nil }
             } catch let error as SystemError where error.isMissing {
                 throw StorageError(.missing, "There is no object '\(key)' in \(url.path).", key: key, cause: error)
+            } catch let failure as SinkFailure {
+                throw failure.error
             } catch {
                 throw DirectoryStorageErrors.using(url.path, error, key: key)
             }

@@ -32,16 +32,7 @@ public final class InMemoryStorage: RemoteStorage {
     public func bytes(of key: ObjectKey) -> [UInt8]? { state.withLock { $0.entries[key]?.bytes } }
 
     public func upload(_ source: UploadSource, to key: ObjectKey, session: UploadSession) async throws -> RemoteObject {
-        let (bytes, sha256) = try await BlockingPool.shared.run { flag in
-            var bytes: [UInt8] = []
-            var hash = ContentHash()
-            try FileCopy.forEachChunk(of: source.descriptor, 0..<source.byteCount, flag) { chunk in
-                bytes.append(contentsOf: chunk)
-                hash.update(chunk)
-                session.report(bytesTransferred: hash.byteCount)
-            }
-            return (bytes, hash.hex)
-        }
+        let (bytes, sha256) = try await read(source, session, key)
         guard Int64(bytes.count) == source.byteCount, sha256 == source.sha256 else {
             throw StorageError(
                 .sourceChanged, "The local bytes do not have the size and SHA-256 that were recorded for them.", key: key)
@@ -80,6 +71,25 @@ public final class InMemoryStorage: RemoteStorage {
             .sorted { $0.key.rawValue.utf8.lexicographicallyPrecedes($1.key.rawValue.utf8) }
         let page = found.prefix(request.limit).map { Self.describe($0.key, $0.value) }
         return ListPage(objects: page, next: found.count > page.count ? page.last?.key.rawValue : nil)
+    }
+
+    private func read(
+        _ source: UploadSource, _ session: UploadSession, _ key: ObjectKey
+    ) async throws(StorageError) -> (bytes: [UInt8], sha256: String) {
+        do {
+            return try await BlockingPool.shared.run { flag in
+                var bytes: [UInt8] = []
+                var hash = ContentHash()
+                try FileCopy.forEachChunk(of: source.descriptor, 0..<source.byteCount, flag) { chunk in
+                    bytes.append(contentsOf: chunk)
+                    hash.update(chunk)
+                    session.report(bytesTransferred: hash.byteCount)
+                }
+                return (bytes, hash.hex)
+            }
+        } catch {
+            throw StorageError(wrapping: error, key: key)
+        }
     }
 
     private func entry(_ key: ObjectKey) throws(StorageError) -> Entry {
