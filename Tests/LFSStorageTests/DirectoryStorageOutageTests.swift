@@ -1,0 +1,116 @@
+import Foundation
+import LFSStorage
+import LFSTesting
+import TestSupport
+import Testing
+
+/// Folders that go away, fill up or may not be written.
+@Suite("A storage folder that fails", .timeLimit(.minutes(2)))
+struct DirectoryStorageOutageTests {
+    private func upload(_ bytes: [UInt8], to storage: DirectoryStorage, name: String = "content") async throws {
+        _ = try await storage.upload(.temporary(bytes), to: ObjectKey("space/" + name), session: UploadSession())
+    }
+
+    private func requireUnreachable(_ storage: DirectoryStorage) async throws {
+        let key = try ObjectKey("space/content")
+        let calls: [() async throws -> Void] = [
+            { try await self.upload([1], to: storage) },
+            { _ = try await storage.head(key) },
+            { _ = try await storage.download(DownloadRequest(key), into: DownloadSink { _ in }) },
+            { try await storage.delete(key, abandoning: nil) },
+            { _ = try await storage.list(ListRequest(prefix: "")) },
+        ]
+        for call in calls {
+            let error = await #expect(throws: StorageError.self) { try await call() }
+            #expect(error?.code == .unreachable)
+        }
+    }
+
+    @Test("because it went away is unreachable, and works again when it is back")
+    func missingRoot() async throws {
+        try await withTemporaryFolder { folder in
+            let root = folder.child("share")
+            let storage = try DirectoryStorage(at: root)
+            try await upload([1, 2, 3], to: storage)
+            try FileManager.default.moveItem(at: root, to: folder.child("elsewhere"))
+            try await requireUnreachable(storage)
+            #expect(try names(in: folder) == ["elsewhere"])
+            try FileManager.default.moveItem(at: folder.child("elsewhere"), to: root)
+            #expect(try await storage.head(ObjectKey("space/content")).byteCount == 3)
+        }
+    }
+
+    @Test("because another folder took its place is unreachable, and nothing is written there")
+    func replacedRoot() async throws {
+        try await withTemporaryFolder { folder in
+            let root = folder.child("share")
+            let storage = try DirectoryStorage(at: root)
+            try await upload([1, 2, 3], to: storage)
+            try FileManager.default.moveItem(at: root, to: folder.child("elsewhere"))
+            try FileManager.default.createDirectory(at: root, withIntermediateDirectories: false)
+            try await requireUnreachable(storage)
+            #expect(try names(in: root) == [])
+            #expect(try names(in: folder.child("elsewhere").child("space")) == ["content"])
+        }
+    }
+
+    @Test("because a folder below it was removed makes that folder again")
+    func removedNamespace() async throws {
+        try await withTemporaryFolder { folder in
+            let storage = try DirectoryStorage(at: folder.child("share"))
+            try await upload([1], to: storage)
+            try FileManager.default.removeItem(at: folder.child("share").child("space"))
+            let error = await #expect(throws: StorageError.self) { try await storage.head(ObjectKey("space/content")) }
+            #expect(error?.code == .missing)
+            try await upload([1, 2], to: storage)
+            #expect(try await storage.head(ObjectKey("space/content")).byteCount == 2)
+        }
+    }
+
+    @Test("because it is full says so, keeps nothing of the upload and takes smaller files")
+    func fullDisk() async throws {
+        _ = try await withSmallFileSystem(kilobytes: 512) { folder in
+            let storage = try DirectoryStorage(at: folder.child("share"))
+            let error = await #expect(throws: StorageError.self) {
+                try await upload(SampleBytes.make(1_000_000), to: storage)
+            }
+            #expect(error?.code == .noSpace)
+            #expect(error?.isRetryable == true)
+            #expect(try names(in: folder.child("share").child("space")) == [])
+            try await upload(SampleBytes.make(100_000), to: storage)
+            let former = SampleBytes.make(100_000)
+            await #expect(throws: StorageError.self) { try await upload(SampleBytes.make(900_000), to: storage) }
+            #expect(try Data(contentsOf: folder.child("share").child("space").child("content")) == Data(former))
+        }
+    }
+
+    @Test("because it may not be written names the folder and its permissions")
+    func readOnly() async throws {
+        _ = try await withSmallFileSystem(kilobytes: 512) { folder in
+            let root = folder.child("share")
+            let storage = try DirectoryStorage(at: root)
+            try await upload([1], to: storage)
+            try #require(try runTool("mount", ["-o", "remount,ro", folder.path]))
+            let errors = [
+                await #expect(throws: StorageError.self) { try await upload([1, 2], to: storage) },
+                #expect(throws: StorageError.self) { try DirectoryStorage(at: root) },
+            ]
+            for error in errors {
+                #expect(error?.code == .forbidden)
+                #expect(error?.message.contains(root.path) == true && error?.message.contains("permissions") == true)
+            }
+            #expect(try await storage.head(ObjectKey("space/content")).byteCount == 1)
+        }
+    }
+
+    @Test("because its parent is missing, or because it is a file, is told when it is opened")
+    func openingErrors() async throws {
+        try await withTemporaryFolder { folder in
+            let error = #expect(throws: StorageError.self) { try DirectoryStorage(at: folder.child("a").child("b")) }
+            #expect(error?.code == .invalidRequest)
+            try Data([1]).write(to: folder.child("file"))
+            let other = #expect(throws: StorageError.self) { try DirectoryStorage(at: folder.child("file")) }
+            #expect(other?.isRetryable == false)
+        }
+    }
+}

@@ -1,0 +1,169 @@
+import Dispatch
+import Foundation
+import LFSStorage
+import LFSTesting
+import TestSupport
+import Testing
+
+/// What is special to a folder as a remote storage; the rest is the conformance suite's.
+@Suite("A folder as a remote storage", .timeLimit(.minutes(2)))
+struct DirectoryStorageTests {
+    private let content = SampleBytes.make(600_000)
+
+    private func withStorage(_ body: (DirectoryStorage, URL) async throws -> Void) async throws {
+        try await withTemporaryFolder { folder in
+            try await body(try DirectoryStorage(at: folder.child("storage")), folder.child("storage"))
+        }
+    }
+
+    @discardableResult
+    private func upload(
+        _ bytes: [UInt8], as name: String = "content", to storage: some RemoteStorage,
+        session: UploadSession = UploadSession()
+    ) async throws -> RemoteObject {
+        try await storage.upload(.temporary(bytes), to: ObjectKey("space/" + name), session: session)
+    }
+
+    @Test("keeps objects under their keys, for the owner only")
+    func layout() async throws {
+        try await withStorage { storage, folder in
+            let object = try await upload(content, to: storage)
+            let file = folder.child("space").child("content")
+            #expect(try Data(contentsOf: file) == Data(content))
+            #expect(object.url.isFileURL && object.url.path == file.path)
+            #expect(try permissions(of: file) == 0o600)
+            #expect(try permissions(of: folder.child("space")) == 0o700)
+            #expect(try permissions(of: folder) == 0o700)
+        }
+    }
+
+    @Test("reuses the part that a crash has left, and leaves none itself")
+    func partOfACrash() async throws {
+        try await withStorage { storage, folder in
+            let space = folder.child("space")
+            try FileManager.default.createDirectory(at: space, withIntermediateDirectories: false)
+            try Data(SampleBytes.make(900_000, seed: 9)).write(to: space.child(".content.part"))
+            try await upload(content, to: storage)
+            #expect(try Data(contentsOf: space.child("content")) == Data(content))
+            #expect(try names(in: space) == ["content"])
+        }
+    }
+
+    @Test("removes the part that a crash has left when its object is removed")
+    func removesPart() async throws {
+        try await withStorage { storage, folder in
+            let space = folder.child("space")
+            try FileManager.default.createDirectory(at: space, withIntermediateDirectories: false)
+            try Data([1]).write(to: space.child(".content.part"))
+            try await storage.delete(ObjectKey("space/content"), abandoning: nil)
+            #expect(try names(in: space) == [])
+        }
+    }
+
+    @Test("shows nothing of an upload that is under way")
+    func nothingUnfinishedIsSeen() async throws {
+        try await withStorage { storage, folder in
+            let upload = HeldUpload(content, to: try ObjectKey("space/content"), of: storage)
+            await upload.waitUntilHeld()
+            #expect(try names(in: folder.child("space")) == [".content.part"])
+            #expect(try await storage.list(ListRequest(prefix: "")).objects == [])
+            await #expect(throws: StorageError.self) { try await storage.head(ObjectKey("space/content")) }
+            upload.release()
+            _ = try await upload.value
+            #expect(try await storage.list(ListRequest(prefix: "")).objects.map(\.key.rawValue) == ["space/content"])
+        }
+    }
+
+    @Test("keeps an upload whole whose key is removed and uploaded again meanwhile")
+    func removedWhileUploading() async throws {
+        try await withStorage { storage, _ in
+            let key = try ObjectKey("space/content")
+            let first = HeldUpload(content, to: key, of: storage, atReport: 3)
+            await first.waitUntilHeld()
+            try await storage.delete(key, abandoning: nil)
+            let other = SampleBytes.make(700_000, seed: 2)
+            let second = Task { try await upload(other, to: storage) }
+            first.release()
+            _ = try await first.value
+            let bytes = try Data(contentsOf: storage.url.child("space").child("content"))
+            #expect(bytes == Data(content) || bytes == Data(other), "\(bytes.count) bytes")
+            _ = try await second.value
+            #expect(try Data(contentsOf: storage.url.child("space").child("content")) == Data(other))
+        }
+    }
+
+    @Test("never shows the unfinished file of another upload")
+    func foreignPart() async throws {
+        try await withStorage { storage, folder in
+            let key = try ObjectKey("space/content")
+            let part = folder.child("space").child(".content.part")
+            let upload = HeldUpload(content, to: key, of: storage, atReport: 3)
+            await upload.waitUntilHeld()
+            try await storage.delete(key, abandoning: nil)
+            if !FileManager.default.fileExists(atPath: part.path) {
+                // The name is free, so another upload may begin under it.
+                try Data([1, 2, 3]).write(to: part)
+            }
+            upload.release()
+            _ = try await upload.value
+            #expect(try Data(contentsOf: folder.child("space").child("content")) == Data(content))
+        }
+    }
+
+    @Test("lets go of an upload that is cancelled while another one to its key runs")
+    func cancelledWhileWaiting() async throws {
+        try await withStorage { storage, _ in
+            let first = HeldUpload(content, to: try ObjectKey("space/content"), of: storage)
+            await first.waitUntilHeld()
+            let second = Task { try await upload(SampleBytes.make(5), to: storage) }
+            second.cancel()
+            let error = await #expect(throws: StorageError.self) { try await second.value }
+            #expect(error?.code == .cancelled)
+            first.release()
+            _ = try await first.value
+        }
+    }
+
+    @Test("lists objects only: no hidden files, no links, no names that are not keys")
+    func foreignFiles() async throws {
+        try await withStorage { storage, folder in
+            try await upload([1], to: storage)
+            let space = folder.child("space")
+            for name in [".hidden", "UPPER", "with space", "new\nline"] { try Data([1]).write(to: space.child(name)) }
+            try FileManager.default.createSymbolicLink(at: space.child("link"), withDestinationURL: space.child("content"))
+            #expect(try await storage.list(ListRequest(prefix: "")).objects.map(\.key.rawValue) == ["space/content"])
+            await #expect(throws: StorageError.self) { try await storage.head(ObjectKey("space")) }
+        }
+    }
+
+    @Test("takes a page limit of nothing as one", arguments: [0, -3])
+    func emptyPages(_ limit: Int) async throws {
+        try await withStorage { storage, _ in
+            for name in ["a", "b"] { try await upload([1], as: name, to: storage) }
+            let page = try await storage.list(ListRequest(prefix: "", limit: limit))
+            #expect(page.objects.count == 1 && page.next != nil)
+        }
+    }
+}
+
+/// An upload that stops at one of its progress reports until the test lets it go on.
+struct HeldUpload: Sendable {
+    private let reports = EventLog<Int64>()
+    private let gate = DispatchSemaphore(value: 0)
+    private let number: Int
+    private let task: Task<RemoteObject, any Error>
+
+    init(_ content: [UInt8], to key: ObjectKey, of storage: any RemoteStorage, atReport number: Int = 1) {
+        self.number = number
+        let session = UploadSession(onProgress: { [reports, gate] bytes in
+            reports.add(bytes)
+            // This is a thread for blocking calls, so holding it holds nobody else up.
+            if reports.events.count == number { gate.wait() }
+        })
+        task = Task { try await storage.upload(.temporary(content), to: key, session: session) }
+    }
+
+    func waitUntilHeld() async { await reports.wait { [number] in $0.count >= number } }
+    func release() { gate.signal() }
+    var value: RemoteObject { get async throws { try await task.value } }
+}

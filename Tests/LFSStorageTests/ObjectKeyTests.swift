@@ -1,0 +1,24 @@
+import LFSStorage
+import Testing
+
+@Suite("An object key", .timeLimit(.minutes(1)))
+struct ObjectKeyTests {
+    @Test(
+        "takes segments of a-z, 0-9, '.', '_' and '-'",
+        arguments: ["a", "0", "a/b", "a.b_c-d/e", "_", "-", "a..b", String(repeating: "k", count: 512)])
+    func valid(_ text: String) throws {
+        #expect(try ObjectKey(text).rawValue == text)
+    }
+
+    @Test(
+        "refuses everything else",
+        arguments: [
+            "", "/", "/a", "a/", "a//b", ".", "..", "../a", "a/../b", "a/.b", ".a", "A", "a b", "a\n", "a\u{0}b", "ä", "a%2f",
+            "a\\b", "a:b", "e\u{301}", String(repeating: "k", count: 513),
+        ])
+    func invalid(_ text: String) {
+        let error = #expect(throws: StorageError.self) { try ObjectKey(text) }
+        #expect(error?.code == .invalidKey)
+        #expect(error?.isRetryable == false)
+    }
+}

@@ -1,0 +1,150 @@
+import LFSStorage
+import LFSTesting
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite("Retries of calls that a person waits for", .timeLimit(.minutes(1)))
+struct RetryingStorageTests {
+    private let memory = InMemoryStorage()
+    private let clock = ManualClock()
+    private let content = SampleBytes.make(10_000)
+
+    private func retrying(_ base: some RemoteStorage, random: Double = 0) -> RetryingStorage<some RemoteStorage> {
+        RetryingStorage(base, maxAttempts: 4, clock: clock, random: { random })
+    }
+
+    private func stored() async throws -> ObjectKey {
+        let key = try ObjectKey("test/content")
+        _ = try await memory.upload(.temporary(content), to: key, session: UploadSession())
+        return key
+    }
+
+    private func download(
+        _ request: DownloadRequest, from storage: some RemoteStorage
+    ) async throws -> [UInt8] {
+        let received = Mutex<[UInt8]>([])
+        _ = try await storage.download(request, into: DownloadSink { bytes in
+            received.withLock { $0.append(contentsOf: bytes) }
+        })
+        return received.withLock { $0 }
+    }
+
+    @Test("go on with a download after the last byte that came")
+    func resumesDownload() async throws {
+        let key = try await stored()
+        let cut = CuttingStorage(memory, after: 3_000)
+        #expect(try await download(DownloadRequest(key), from: retrying(cut)) == content)
+        #expect(cut.requests.map(\.range) == [nil, 3_000..<Int64.max, 6_000..<Int64.max, 9_000..<Int64.max])
+        #expect(cut.requests.dropFirst().allSatisfy { $0.entityTag == "v1" })
+    }
+
+    @Test("go on with a range within the range")
+    func resumesRange() async throws {
+        let key = try await stored()
+        let cut = CuttingStorage(memory, after: 40)
+        let bytes = try await download(DownloadRequest(key, range: 100..<200), from: retrying(cut))
+        #expect(bytes == Array(content[100..<200]))
+        #expect(cut.requests.map(\.range) == [100..<200, 140..<200, 180..<200])
+    }
+
+    @Test("end when the object was replaced after a cut")
+    func replacedObject() async throws {
+        let key = try await stored()
+        let memory = memory
+        let cut = CuttingStorage(memory, after: 3_000) { attempt in
+            guard attempt == 2 else { return }
+            _ = try await memory.upload(.temporary([1, 2, 3]), to: key, session: UploadSession())
+        }
+        let error = await #expect(throws: StorageError.self) {
+            try await download(DownloadRequest(key), from: retrying(cut))
+        }
+        #expect(error?.code == .changed)
+    }
+
+    @Test("wait as long as the storage asks, up to the cap", arguments: [(5, 5), (86_400, 60)])
+    func retryAfter(_ asked: Int, _ waited: Int) async throws {
+        let key = try await stored()
+        let busy = StorageError(.throttled, "Slow down.", retryAfter: .seconds(asked))
+        let storage = retrying(FailingStorage.once(memory, with: busy, operations: [.head]))
+        async let object = storage.head(key)
+        await clock.waitForSleepers { $0 == [.seconds(waited)] }
+        clock.advance(by: .seconds(waited))
+        #expect(try await object.byteCount == 10_000)
+    }
+
+    @Test("end after the last attempt with the last error")
+    func givesUp() async throws {
+        let failing = FailingStorage(memory, times: 9, with: StorageError(.serverError, "Down."), operations: [.list])
+        let error = await #expect(throws: StorageError.self) {
+            try await retrying(failing).list(ListRequest(prefix: ""))
+        }
+        #expect(error?.code == .serverError)
+        #expect(failing.failuresLeft == 5)
+    }
+
+    @Test("do not repeat what cannot help", arguments: [StorageError.Code.missing, .forbidden, .changed, .cancelled])
+    func permanentErrors(_ code: StorageError.Code) async throws {
+        let failing = FailingStorage(memory, times: 9, with: StorageError(code, "No."))
+        let key = try ObjectKey("test/content")
+        await #expect(throws: StorageError.self) { try await retrying(failing).head(key) }
+        #expect(failing.failuresLeft == 8)
+    }
+
+    @Test("leave uploads and deletes to those who keep their tries in the database")
+    func passesThrough() async throws {
+        let failing = FailingStorage(memory, times: 9, with: StorageError(.unreachable, "Off."))
+        let storage = retrying(failing)
+        let key = try ObjectKey("test/content")
+        await #expect(throws: StorageError.self) {
+            try await storage.upload(.temporary([1]), to: key, session: UploadSession())
+        }
+        await #expect(throws: StorageError.self) { try await storage.delete(key, abandoning: nil) }
+        #expect(failing.failuresLeft == 7)
+    }
+
+    @Test("do not call a sink again that has failed")
+    func sinkErrors() async throws {
+        let key = try await stored()
+        let calls = Mutex(0)
+        let sink = DownloadSink { _ in
+            calls.withLock { $0 += 1 }
+            throw JournalIsBusy()
+        }
+        await #expect(throws: JournalIsBusy.self) {
+            try await retrying(memory).download(DownloadRequest(key), into: sink)
+        }
+        #expect(calls.withLock { $0 } == 1)
+    }
+}
+
+/// A storage whose downloads break off after some bytes, as a connection does.
+final class CuttingStorage: StorageWrapper {
+    let base: any RemoteStorage
+    private let byteCount: Int
+    private let onAttempt: @Sendable (Int) async throws -> Void
+    private let seen = Mutex<[DownloadRequest]>([])
+
+    init(
+        _ base: any RemoteStorage, after byteCount: Int, onAttempt: @escaping @Sendable (Int) async throws -> Void = { _ in }
+    ) {
+        self.base = base
+        self.byteCount = byteCount
+        self.onAttempt = onAttempt
+    }
+
+    var requests: [DownloadRequest] { seen.withLock { $0 } }
+
+    func download(_ request: DownloadRequest, into sink: DownloadSink) async throws -> RemoteObject {
+        let attempt = seen.withLock { seen in
+            seen.append(request)
+            return seen.count
+        }
+        try await onAttempt(attempt)
+        let limit = byteCount
+        return try await base.download(request, into: DownloadSink { bytes in
+            try sink.write(UnsafeRawBufferPointer(rebasing: bytes.prefix(limit)))
+            if bytes.count > limit { throw StorageError(.timeout, "The connection broke off.") }
+        })
+    }
+}
