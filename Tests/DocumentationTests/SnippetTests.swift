@@ -1,0 +1,92 @@
+import Foundation
+import GRDB
+import LFS
+import LFSStorage
+import Testing
+
+@Suite("What the documentation shows", .timeLimit(.minutes(1)))
+struct SnippetTests {
+    private static let root = URL(fileURLWithPath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+
+    private static let pages: [String] = {
+        let catalog = "Sources/LFS/LFS.docc"
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: root.appendingPathComponent(catalog).path)) ?? []
+        return ["README.md", "CONTRIBUTING.md"] + names.filter { $0.hasSuffix(".md") }.sorted().map { "\(catalog)/\($0)" }
+    }()
+
+    @Test("Every Swift example is code that this target compiles", arguments: pages)
+    func compiled(page: String) throws {
+        let text = try String(contentsOf: Self.root.appendingPathComponent(page), encoding: .utf8)
+        let compiled = try Self.snippets()
+        for block in Self.blocks(in: text) {
+            #expect(compiled.contains(block), "\(page) shows code that is in no snippet:\n\(block)")
+        }
+    }
+
+    @Test("There are examples, and snippets that nobody shows are none")
+    func shown() throws {
+        let blocks = try Self.pages.flatMap {
+            Self.blocks(in: try String(contentsOf: Self.root.appendingPathComponent($0), encoding: .utf8))
+        }
+        #expect(blocks.count >= 10)
+        for snippet in try Self.snippets() { #expect(blocks.contains(snippet), "No page shows:\n\(snippet)") }
+    }
+
+    @Test("The README's example runs as it stands")
+    func readme() async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("readme-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: folder) } }
+        let picture = folder.appendingPathComponent("picture.jpg")
+        try Data(repeating: 7, count: 100_000).write(to: picture)
+        try await example(folder: folder, picture: picture)
+        let database = try DatabaseQueue(path: folder.appendingPathComponent("recipes.sqlite").path)
+        let photo = try #require(try await database.read { try FileData.fetchOne($0) })
+        #expect(photo.status == .remote)
+        #expect(try Data(contentsOf: try #require(photo.url)).count == 100_000)
+    }
+
+    @Test("The README's table names tests that exist")
+    func namedTests() throws {
+        let readme = try String(contentsOf: Self.root.appendingPathComponent("README.md"), encoding: .utf8)
+        let names = readme.matches(of: /\| `(\w+Tests)` \|/).map { String($0.1) }
+        #expect(names.count >= 5)
+        let folders = ["Tests", "Samples/Tests"].map { Self.root.appendingPathComponent($0).path }
+        let files = try folders.flatMap { try FileManager.default.subpathsOfDirectory(atPath: $0) }
+        for name in names { #expect(files.contains { $0.hasSuffix("/\(name).swift") }, "There is no \(name)") }
+    }
+
+    /// The Swift blocks of a page.
+    private static func blocks(in text: String) -> [String] {
+        text.components(separatedBy: "```swift\n").dropFirst().map { part in
+            part.components(separatedBy: "\n```")[0]
+        }
+    }
+
+    /// What stands between `// snippet` and `// end` in the compiled files, without its indentation.
+    private static func snippets() throws -> [String] {
+        let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("Snippets")
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+        return try files.flatMap { file in
+            var snippets: [String] = []
+            var current: [String]?
+            for line in try String(contentsOf: folder.appendingPathComponent(file), encoding: .utf8).components(separatedBy: "\n") {
+                switch line.trimmingCharacters(in: .whitespaces) {
+                case "// snippet": current = []
+                case "// end":
+                    snippets.append(withoutIndentation(current ?? []))
+                    current = nil
+                default: current?.append(line)
+                }
+            }
+            return snippets
+        }
+    }
+
+    private static func withoutIndentation(_ lines: [String]) -> String {
+        let indents = lines.filter { !$0.isEmpty }.map { $0.prefix { $0 == " " }.count }
+        let indent = indents.min() ?? 0
+        return lines.map { String($0.dropFirst(indent)) }.joined(separator: "\n")
+    }
+}

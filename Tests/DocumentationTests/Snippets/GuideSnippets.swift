@@ -1,0 +1,130 @@
+import Foundation
+import GRDB
+import LFS
+import LFSStorage
+import LFSTesting
+import Testing
+
+enum Guide {
+    // snippet
+    struct Recipe: Codable, FetchableRecord, PersistableRecord {
+        var title: String
+        var photoId: FileData.ID?
+
+        static let photo = belongsTo(FileData.self, key: "photo")
+    }
+
+    struct RecipeInfo: Decodable, FetchableRecord {
+        var recipe: Recipe
+        var photo: FileData?
+    }
+    // end
+
+    static func migrate(_ database: DatabasePool) throws {
+        // snippet
+        var migrator = DatabaseMigrator()
+        migrator.registerLFSMigrations()
+        migrator.registerMigration("recipes") { db in
+            try db.create(table: "recipe") { table in
+                table.autoIncrementedPrimaryKey("id")
+                table.column("title", .text).notNull()
+                table.column("photoId", .text).references("lfs_file")
+            }
+        }
+        try migrator.migrate(database)
+        // end
+    }
+
+    static func open(_ database: DatabasePool, _ remoteFolder: URL) async throws -> LFSManager {
+        // snippet
+        let storage = try DirectoryStorage(at: remoteFolder)
+        let lfs = try await LFSManager.open(database, options: LFSOptions(storage: storage))
+        try lfs.start()
+        // end
+        return lfs
+    }
+
+    static func attach(_ picture: URL, _ database: DatabasePool, _ lfs: LFSManager) async throws -> FileData {
+        // snippet
+        let photo = try await lfs.makeFile(from: .file(picture), name: "toast.jpg")
+        try await database.write { db in
+            try photo.insert(db)
+            try Recipe(title: "French toast", photoId: photo.id).insert(db)
+        }
+        // end
+        return photo
+    }
+
+    static func observe() -> ValueObservation<ValueReducers.Fetch<[RecipeInfo]>> {
+        // snippet
+        let recipes = ValueObservation.tracking { db in
+            try Recipe.including(optional: Recipe.photo).asRequest(of: RecipeInfo.self).fetchAll(db)
+        }
+        // end
+        return recipes
+    }
+
+    static func showProgress(_ photo: FileData, _ lfs: LFSManager) async {
+        // snippet
+        for await progress in lfs.progress(of: photo.id) {
+            print(progress.fractionCompleted)
+        }
+        // end
+    }
+
+    static func read(_ photo: FileData, _ lfs: LFSManager) async throws {
+        // snippet
+        guard let contents = try await lfs.contents(of: photo) else {
+            return  // made on another device, which has not uploaded it yet
+        }
+        for try await chunk in contents {
+            print(chunk.count)
+        }
+        // end
+    }
+
+    static func free(_ lfs: LFSManager) async throws {
+        // snippet
+        for await event in lfs.events() {
+            if case .uploaded(let id, _, _) = event {
+                try await lfs.removeLocalCopy(of: id)
+            }
+        }
+        // end
+    }
+}
+
+// snippet
+/// Lets objects be read, and refuses everything else.
+struct ReadOnlyStorage<Base: RemoteStorage>: RemoteStorage {
+    let base: Base
+
+    var capabilities: StorageCapabilities { base.capabilities }
+
+    func upload(_ source: UploadSource, to key: ObjectKey, session: UploadSession) async throws -> RemoteObject {
+        throw StorageError(.forbidden, "This storage is read-only.", key: key)
+    }
+
+    func download(_ request: DownloadRequest, into sink: DownloadSink) async throws -> RemoteObject {
+        try await base.download(request, into: sink)
+    }
+
+    func head(_ key: ObjectKey) async throws -> RemoteObject { try await base.head(key) }
+
+    func delete(_ key: ObjectKey, abandoning checkpoint: UploadCheckpoint?) async throws {
+        throw StorageError(.forbidden, "This storage is read-only.", key: key)
+    }
+
+    func list(_ request: ListRequest) async throws -> ListPage { try await base.list(request) }
+}
+// end
+
+// snippet
+@Suite("The storage keeps the contract")
+struct MyStorageTests {
+    @Test(arguments: StorageConformance.checks)
+    func conforms(_ check: StorageCheck) async throws {
+        try await check.run(against: InMemoryStorage())
+    }
+}
+// end
