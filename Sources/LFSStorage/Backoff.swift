@@ -16,7 +16,8 @@ public struct Backoff: Hashable, Sendable {
     /// The longest that the delay after this many failures (1 or more) can be.
     public func ceiling(afterFailures failures: Int) -> Duration {
         var delay = base
-        for _ in 1..<max(failures, 1) where delay < cap { delay *= 2 }
+        // No cap is 64 doublings away from a base that can be told from nothing.
+        for _ in 1..<min(max(failures, 1), 64) where delay < cap { delay *= 2 }
         return min(delay, cap)
     }
 

@@ -4,13 +4,13 @@ public struct ListRequest: Hashable, Sendable {
     public var prefix: String
     /// The ``ListPage/next`` of the page before, nil for the first page.
     public var continuation: String?
-    /// How many objects a page holds at the most.
-    public var limit: Int
+    /// How many objects a page holds at the most: at least 1, and less counts as 1.
+    public var limit: Int { didSet { limit = max(limit, 1) } }
 
     public init(prefix: String, continuation: String? = nil, limit: Int = 1_000) {
         self.prefix = prefix
         self.continuation = continuation
-        self.limit = limit
+        self.limit = max(limit, 1)
     }
 }
 

@@ -45,6 +45,9 @@ public struct RetryingStorage<Base: RemoteStorage>: RemoteStorage {
     }
 
     /// Goes on after the last byte that reached the sink, and only while the object is the same one.
+    ///
+    /// Without an entity tag in the request it is held to the object that is there at the first retry: a replacement
+    /// before that shows in the content's checksum only, which the caller compares anyway.
     public func download(_ request: DownloadRequest, into sink: DownloadSink) async throws -> RemoteObject {
         let received = Mutex<Int64>(0)
         let counting = DownloadSink { bytes in

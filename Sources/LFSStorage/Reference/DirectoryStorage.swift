@@ -70,7 +70,7 @@ public final class DirectoryStorage: RemoteStorage {
     public func delete(_ key: ObjectKey, abandoning checkpoint: UploadCheckpoint?) async throws {
         try await inFolder(of: key) { folder, name in
             let found = try await BlockingPool.shared.run { _ in
-                let unfinished = try folder.remove(DirectoryUpload.partName(of: name))
+                let unfinished = try DirectoryUpload.removeAbandoned(name, in: folder)
                 return try folder.remove(name) || unfinished
             }
             if found { try await folder.synchronize() }

@@ -22,7 +22,7 @@ struct DirectoryUpload: Sendable {
     /// Blocks the thread. The folder's own sync is the caller's: uploads that end together share it.
     func run(_ flag: CancellationFlag) throws {
         let part = Self.partName(of: name)
-        let file = try claim(part)
+        let file = try claim(part, flag)
         do {
             try fill(file, flag)
             try folder.rename(part, to: folder, as: name)
@@ -38,15 +38,45 @@ struct DirectoryUpload: Sendable {
         }
     }
 
+    /// Removes what a crash has left of an upload. The part of one that is under way stays: it is that upload's.
+    static func removeAbandoned(_ name: String, in folder: Directory) throws -> Bool {
+        let part = partName(of: name)
+        guard try folder.status(of: part) != nil else { return false }
+        let file = try folder.openOrCreate(part)
+        guard try tryLock(file), try isCurrent(file, part, folder) else { return false }
+        return try folder.remove(part)
+    }
+
     /// Opens the part file under a lock. Another upload of the same key is waited for; a part without an owner is reused.
-    private func claim(_ part: String) throws -> Descriptor {
+    private func claim(_ part: String, _ flag: CancellationFlag) throws -> Descriptor {
         while true {
             let file = try folder.openOrCreate(part)
-            try checked("flock", file.path) { flock(file.raw, LOCK_EX) }
+            while try !Self.tryLock(file) {
+                // The owner may be another process, which can only be asked again; a blocking wait ignores the flag.
+                try flag.check()
+                usleep(Self.lockInterval)
+            }
             // The owner before us may have renamed or removed the file while we waited for its lock.
-            guard let current = try folder.status(of: part), try current.inode == file.status().inode else { continue }
+            guard try Self.isCurrent(file, part, folder) else { continue }
             try file.truncate(to: 0)
             return file
+        }
+    }
+
+    /// In microseconds.
+    private static let lockInterval: UInt32 = 5_000
+
+    private static func isCurrent(_ file: Descriptor, _ part: String, _ folder: Directory) throws -> Bool {
+        try folder.status(of: part)?.inode == file.status().inode
+    }
+
+    /// Returns false when another upload holds the lock.
+    private static func tryLock(_ file: Descriptor) throws(SystemError) -> Bool {
+        do {
+            try checked("flock", file.path) { flock(file.raw, LOCK_EX | LOCK_NB) }
+            return true
+        } catch where error.errno == EWOULDBLOCK {
+            return false
         }
     }
 
