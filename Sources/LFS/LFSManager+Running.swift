@@ -113,9 +113,32 @@ extension LFSManager {
         await withTaskGroup(of: Void.self) { tasks in
             let timeout = options.shutdownTimeout
             tasks.addTask { await self.pool.run(gracePeriod: timeout) }
-            tasks.addTask { await self.remove() }
-            tasks.addTask { await self.sweep() }
+            tasks.addTask { await self.untilStopped(gracePeriod: timeout) { await self.remove() } }
+            tasks.addTask { await self.untilStopped(gracePeriod: .zero) { await self.sweep() } }
             await tasks.waitForAll()
+        }
+    }
+
+    /// Does the work to its end. After a stop it has the grace period to end by itself, then it is cancelled.
+    private func untilStopped(gracePeriod: Duration, _ work: @escaping @Sendable () async -> Void) async {
+        let (stop, ended, clock) = (lifecycle.stop, Latch(), options.clock)
+        await withTaskGroup(of: Void.self) { tasks in
+            tasks.addTask {
+                await work()
+                ended.open()
+            }
+            tasks.addTask {
+                await withTaskGroup(of: Void.self) { either in
+                    either.addTask { await stop.wait() }
+                    either.addTask { await ended.wait() }
+                    await either.next()
+                    either.cancelAll()
+                }
+                await ended.wait(atMost: gracePeriod, clock: clock)
+            }
+            // Whichever is first, it is over for the other.
+            await tasks.next()
+            tasks.cancelAll()
         }
     }
 
@@ -123,7 +146,7 @@ extension LFSManager {
         while !lifecycle.isStopRequested {
             var wait: Duration?
             do {
-                wait = try await deletions.run()
+                wait = try await deletions.run { self.lifecycle.isStopRequested }
             } catch {
                 options.logger.debug("deleting failed, will retry", metadata: ["error.message": "\(error)"])
                 wait = options.pollInterval

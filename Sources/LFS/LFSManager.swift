@@ -80,8 +80,13 @@ public final class LFSManager: Sendable {
             // A place that cannot be examined now is no proof that the bytes are gone: the upload finds out.
             try InsertGuard.install(db) { id in (try? places.contains(id)) ?? true }
         }
-        database.add(transactionObserver: observer, extent: .observerLifetime)
-        try await opening.repair()
+        do {
+            database.add(transactionObserver: observer, extent: .observerLifetime)
+            try await opening.repair()
+        } catch {
+            try await detach()
+            throw error
+        }
     }
 
     /// Undoes what ``open(_:options:)`` has attached to the host's connection, once.

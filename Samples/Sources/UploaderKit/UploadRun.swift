@@ -9,6 +9,8 @@ struct UploadRun: Sendable {
     let database: DatabasePool
     let lfs: LFSManager
     let report: Report
+    /// The files and folders that the run writes to itself.
+    let ownPaths: [String]
 
     /// Runs the command's own work, then waits until everything is offloaded.
     ///
@@ -54,7 +56,11 @@ struct UploadRun: Sendable {
         options.persistenceLocation = transfer.persistenceLocation.map { URL(fileURLWithPath: $0, isDirectory: true) }
         // A file without a record is of no use after this process: nobody else knows its id.
         options.temporaryFileGracePeriod = .zero
-        return UploadRun(database: database, lfs: try await LFSManager.open(database, options: options), report: report)
+        let path = databaseOptions.database
+        return UploadRun(
+            database: database, lfs: try await LFSManager.open(database, options: options), report: report,
+            ownPaths: ["", "-wal", "-shm", "-journal", ".lfs"].map { path + $0 }
+                + [transfer.to.localPath, transfer.persistenceLocation].compactMap(\.self))
     }
 
     /// Does the work with progress shown, and stops the manager whatever happens.
@@ -75,10 +81,9 @@ struct UploadRun: Sendable {
     }
 
     private func offload(_ work: @Sendable (UploadRun) async throws -> Void) async throws {
-        let before = try await lfs.status()
-        let retried = try await lfs.retry()
-        report.pending(
-            files: before.local - before.failed - before.cancelled + retried, bytes: try await lfs.status().pendingBytes)
+        try await lfs.retry()
+        let status = try await lfs.status()
+        report.pending(files: status.local, bytes: status.pendingBytes)
         try lfs.start()
         try await work(self)
         try await lfs.waitForUploads()

@@ -45,6 +45,22 @@ struct PushTests {
         }
     }
 
+    @Test("A file that is given twice is attached once, and what the run writes to itself not at all")
+    func ownFiles() throws {
+        try withFolder(files: 5) { folder in
+            let push = ["push", "--database", "a.sqlite", "--to", "dir:remote", "--json", "files/1.bin", "files", ".", "files"]
+            for attached in [5, 0] {
+                let result = try UploaderProcess(push, in: folder).wait()
+                let paths = result.events.compactMap { $0["event"] as? String == "attached" ? $0["path"] as? String : nil }
+                // The test's own logs lie in the folder as well.
+                #expect(paths.filter { $0.hasSuffix(".bin") }.count == attached)
+                #expect(!paths.contains { $0.contains("/remote/") || $0.contains("a.sqlite") })
+            }
+            #expect(try TestDatabase.count("lfs_file", in: folder.appendingPathComponent("a.sqlite"))
+                == TestDatabase.count("document", in: folder.appendingPathComponent("a.sqlite")))
+        }
+    }
+
     @Test("What is pushed can be pulled elsewhere, and nothing there is overwritten")
     func pull() throws {
         try withFolder(files: 10) { folder in

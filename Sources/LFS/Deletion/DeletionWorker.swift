@@ -23,9 +23,9 @@ struct DeletionWorker: Sendable {
     private static let batch = 100
     private static let parallel = 4
 
-    /// Works off what is due. Returns how long until more is due, nil when nothing is left.
-    func run() async throws -> Duration? {
-        while !Task.isCancelled {
+    /// Works off what is due, round by round, until told to stop. Returns how long until more is due, nil when nothing is left.
+    func run(until isStopped: @Sendable () -> Bool) async throws -> Duration? {
+        while !isStopped(), !Task.isCancelled {
             let (due, next) = try await claim()
             if due.isEmpty { return next }
             let results = await remove(due)

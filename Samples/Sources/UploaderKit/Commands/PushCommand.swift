@@ -28,7 +28,8 @@ struct PushCommand: AsyncParsableCommand {
         try await UploadRun.run(database, transfer, output, mustExist: false) { run in
             run.report.walkBegins()
             defer { run.report.walkEnded() }
-            try await Attacher(database: run.database, lfs: run.lfs, report: run.report).run(paths)
+            try await Attacher(database: run.database, lfs: run.lfs, report: run.report, excluded: run.ownPaths)
+                .run(paths)
         }
     }
 }

@@ -19,6 +19,13 @@ enum StorageArgument: Sendable {
         }
     }
 
+    /// The folder that it is, nil when it is not on this machine.
+    var localPath: String? {
+        switch self {
+        case .directory(let path): path
+        }
+    }
+
     /// Opens the storage.
     ///
     /// - Throws: `StorageError` when it cannot be used.

@@ -8,6 +8,8 @@ struct Attacher: Sendable {
     let database: any DatabaseWriter
     let lfs: LFSManager
     let report: Report
+    /// What this run writes to itself.
+    let excluded: [String]
 
     private static let batchFiles = 256
     private static let batchBytes: Int64 = 64 * 1_024 * 1_024
@@ -17,7 +19,7 @@ struct Attacher: Sendable {
     ///
     /// - Throws: when the place for the bytes or the database fails, so that going on makes no sense.
     func run(_ paths: [String]) async throws {
-        var walk = FileWalk(paths, from: FileManager.default.currentDirectoryPath)
+        var walk = FileWalk(paths, from: FileManager.default.currentDirectoryPath, excluding: excluded)
         while true {
             try Task.checkCancellation()
             let batch = nextBatch(&walk)
@@ -29,9 +31,12 @@ struct Attacher: Sendable {
     private func nextBatch(_ walk: inout FileWalk) -> [FileWalk.Candidate] {
         var batch: [FileWalk.Candidate] = []
         var bytes: Int64 = 0
+        var paths: Set<FilePath> = []
         while batch.count < Self.batchFiles, bytes < Self.batchBytes, let item = walk.next() {
             switch item {
             case .file(let candidate):
+                // A file can be given twice, by itself and in its folder.
+                guard paths.insert(candidate.path).inserted else { continue }
                 batch.append(candidate)
                 bytes += candidate.stamp.byteCount
             case .unreadable(let path, let reason): report.unreadable(path, reason)

@@ -31,12 +31,31 @@ struct FileWalk {
         var names: [[UInt8]]
     }
 
+    /// What a file or folder is, whatever path leads to it.
+    private struct Identity: Hashable {
+        let device: UInt64
+        let inode: UInt64
+
+        init(_ status: stat) {
+            device = UInt64(truncatingIfNeeded: status.st_dev)
+            inode = UInt64(status.st_ino)
+        }
+    }
+
     private var roots: [FilePath]
     private var folders: [Folder] = []
+    private let excluded: Set<Identity>
 
-    /// - Parameter paths: files and folders; relative ones are resolved from the given folder.
-    init(_ paths: [String], from folder: String) {
+    /// - Parameters:
+    ///   - paths: files and folders; relative ones are resolved from the given folder.
+    ///   - excluded: files and folders to leave out, those that we write to ourselves.
+    init(_ paths: [String], from folder: String, excluding excluded: [String] = []) {
         roots = paths.map { FilePath($0).absolute(from: folder) }.reversed()
+        self.excluded = Set(
+            excluded.compactMap { path in
+                var status = stat()
+                return stat(path, &status) == 0 ? Identity(status) : nil
+            })
     }
 
     /// The next name, nil when there is none left.
@@ -56,6 +75,7 @@ struct FileWalk {
     private mutating func visit(_ path: FilePath, _ title: FilePath) -> Item? {
         var status = stat()
         guard path.withCString({ lstat($0, &status) }) == 0 else { return .unreadable(path, Self.reason()) }
+        if excluded.contains(Identity(status)) { return .notAFile(path, "it belongs to the uploader itself") }
         switch status.st_mode & S_IFMT {
         case S_IFREG:
             return .file(Candidate(path: path, title: title, stamp: FileStamp(status)))
