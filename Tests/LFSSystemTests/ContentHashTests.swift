@@ -1,0 +1,35 @@
+import Testing
+import TestSupport
+
+@testable import LFSSystem
+
+@Suite("The hash of a content", .timeLimit(.minutes(1)))
+struct ContentHashTests {
+    @Test(
+        "is SHA-256 as FIPS 180-4 has it",
+        arguments: [
+            ("", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
+            ("abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
+            (
+                "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
+                "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"
+            ),
+        ])
+    func vectors(_ text: String, _ digest: String) {
+        #expect(ContentHash.hex(ofText: text) == digest)
+    }
+
+    @Test("does not depend on the pieces it is fed with")
+    func pieces() {
+        let bytes = SampleBytes.make(10_000)
+        var whole = ContentHash()
+        bytes.withUnsafeBytes { whole.update($0) }
+        var parts = ContentHash()
+        bytes.withUnsafeBytes { buffer in
+            for start in stride(from: 0, to: bytes.count, by: 7) {
+                parts.update(UnsafeRawBufferPointer(rebasing: buffer[start..<min(start + 7, bytes.count)]))
+            }
+        }
+        #expect(parts.hex == whole.hex && parts.byteCount == 10_000)
+    }
+}

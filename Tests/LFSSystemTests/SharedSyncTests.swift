@@ -1,0 +1,73 @@
+import Dispatch
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import LFSSystem
+
+/// One sync for all who ask for it at about the same time.
+@Suite("A shared sync", .timeLimit(.minutes(1)))
+struct SharedSyncTests {
+    /// A sync that a test holds: it says that it began, and ends when it is let go.
+    final class HeldSync: Sendable {
+        let begun = EventLog<Int>()
+        private let gate = DispatchSemaphore(value: 0)
+
+        func run(failing: Bool = false) throws(SystemError) {
+            begun.add(1)
+            gate.wait()
+            if failing { throw SystemError(call: "fsync", path: "here", errno: 5) }
+        }
+
+        func release() { gate.signal() }
+        func waitUntilBegun(_ count: Int) async { await begun.wait { $0.count >= count } }
+    }
+
+    @Test("serves a caller that comes during a sync by a later one")
+    func laterSync() async throws {
+        let held = HeldSync()
+        let sync = SharedSync { () throws(SystemError) in try held.run() }
+        let ended = EventLog<Int>()
+        let first = Task {
+            try await sync.run()
+            ended.add(1)
+        }
+        await held.waitUntilBegun(1)
+        let second = Task {
+            try await sync.run()
+            ended.add(2)
+        }
+        held.release()
+        try await first.value
+        await held.waitUntilBegun(2)
+        #expect(ended.events == [1], "the second caller waits for the second sync")
+        held.release()
+        try await second.value
+        #expect(held.begun.events.count == 2)
+    }
+
+    @Test("that fails fails all who wait for it, and the next one starts anew")
+    func failure() async throws {
+        let held = HeldSync()
+        let isBroken = Mutex(true)
+        let sync = SharedSync { () throws(SystemError) in try held.run(failing: isBroken.withLock { $0 }) }
+        let tasks = (1...8).map { _ in Task { try await sync.run() } }
+        await held.waitUntilBegun(1)
+        for _ in 1...8 { held.release() }
+        for task in tasks { await #expect(throws: SystemError.self) { try await task.value } }
+        isBroken.withLock { $0 = false }
+        held.release()
+        try await sync.run()
+    }
+
+    @Test("ends for every one of many callers")
+    func manyCallers() async throws {
+        let count = Mutex(0)
+        let sync = SharedSync { () throws(SystemError) in count.withLock { $0 += 1 } }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 1...2_000 { group.addTask { try await sync.run() } }
+            try await group.waitForAll()
+        }
+        #expect((1...2_000).contains(count.withLock { $0 }))
+    }
+}

@@ -1,0 +1,87 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import LFSSystem
+
+@Suite("System calls", .timeLimit(.minutes(1)))
+struct SystemCallTests {
+    @Test("are made again as long as a signal interrupts them")
+    func interrupted() throws {
+        var calls = 0
+        let result = try checked("read", "here") { () -> Int32 in
+            calls += 1
+            errno = EINTR
+            return calls < 4 ? -1 : 7
+        }
+        #expect(result == 7 && calls == 4)
+    }
+
+    @Test("that fail tell which call failed on what, and why")
+    func failing() {
+        let error = #expect(throws: SystemError.self) {
+            try checked("open", "/some/path") { () -> Int32 in
+                errno = ENOSPC
+                return -1
+            }
+        }
+        #expect(error?.isNoSpace == true && error?.isMissing == false)
+        #expect(error?.description.hasPrefix("open /some/path: ") == true)
+    }
+
+    @Test("on a directory never follow a link, replace or overwrite by accident")
+    func directory() async throws {
+        try await withTemporaryFolder { folder in
+            let directory = try Directory.openOrMake(folder.child("own").path)
+            try Data([1]).write(to: folder.child("target"))
+            try FileManager.default.createSymbolicLink(
+                at: folder.child("own").child("link"), withDestinationURL: folder.child("target"))
+            #expect(#expect(throws: SystemError.self) { try directory.openForReading("link") }?.isSymbolicLink == true)
+            #expect(#expect(throws: SystemError.self) { try directory.create("link") }?.isExisting == true)
+            #expect(throws: SystemError.self) { try directory.openOrCreate("link") }
+            _ = try directory.create("a")
+            _ = try directory.create("b")
+            let error = #expect(throws: SystemError.self) {
+                try directory.renameExclusively("a", to: directory, as: "b")
+            }
+            #expect(error?.isExisting == true)
+            #expect(try names(in: folder.child("own")) == ["a", "b", "link"])
+            #expect(try permissions(of: folder.child("own")) == 0o700)
+            #expect(try permissions(of: folder.child("own").child("a")) == 0o600)
+        }
+    }
+
+    @Test("list a directory in pages, whatever bytes its names have")
+    func listing() async throws {
+        try await withTemporaryFolder { folder in
+            let directory = try Directory.open(folder.path)
+            let wanted = (0..<25).map { "file \($0)" } + ["new\nline", ".hidden", String(repeating: "n", count: 255)]
+            for name in wanted { _ = try directory.create(name) }
+            let cursor = try directory.names()
+            var found: [String] = []
+            while true {
+                let page = try cursor.next(limit: 4)
+                if page.isEmpty { break }
+                #expect(page.count <= 4)
+                found += page.map { String(decoding: $0, as: UTF8.self) }
+            }
+            #expect(found.sorted() == wanted.sorted())
+        }
+    }
+
+    @Test("lock a file for one holder, or for several that share")
+    func locks() async throws {
+        try await withTemporaryFolder { folder in
+            let directory = try Directory.open(folder.path)
+            let first = try FileLock("lock", in: directory)
+            let second = try FileLock("lock", in: directory)
+            #expect(try first.tryLock(.shared) && second.tryLock(.shared))
+            #expect(try !first.tryLock(.exclusive))
+            try second.unlock()
+            #expect(try first.tryLock(.exclusive))
+            #expect(try !second.tryLock(.shared))
+            try first.unlock()
+            #expect(try second.tryLock(.exclusive))
+        }
+    }
+}
