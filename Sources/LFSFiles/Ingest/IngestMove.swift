@@ -28,21 +28,27 @@ struct IngestMove: Sendable {
                 hash.update(bytes)
                 ingest.onProgress(hash.byteCount)
             }
-            do {
-                try area.adopt(path, as: id)
-            } catch let error as SystemError where error.isOtherFileSystem {
-                return nil
-            }
-            do {
-                try settle(source)
-            } catch {
-                try area.giveBack(id, to: path)
-                throw error
-            }
+            guard try take(source) else { return nil }
             return IngestedFile(id: id, byteCount: hash.byteCount, sha256: hash.hex)
         }
         if moved != nil { try await area.synchronize() }
         return moved
+    }
+
+    /// Renames what was read into the area, or leaves it where it was. Returns false where a rename cannot do.
+    func take(_ source: SourceFile) throws -> Bool {
+        do {
+            try area.adopt(path, as: id)
+        } catch where error.isOtherFileSystem {
+            return false
+        }
+        do {
+            try settle(source)
+        } catch {
+            try area.giveBack(id, to: path)
+            throw error
+        }
+        return true
     }
 
     private func open() throws(FileError) -> Descriptor {

@@ -1,0 +1,85 @@
+import Foundation
+import LFSSystem
+import TestSupport
+import Testing
+
+@testable import LFSFiles
+
+@Suite("A download into the store", .timeLimit(.minutes(1)))
+struct IncomingFileTests {
+    private let content = SampleBytes.make(100_000)
+
+    private func withStore(_ body: (LocalStore) async throws -> Void) async throws {
+        try await withTemporaryFolder { folder in
+            try await body(try LocalStore(at: folder.child("app.lfs").path, databaseID: "one"))
+        }
+    }
+
+    private func write(_ bytes: [UInt8], to file: IncomingFile) throws {
+        try bytes.withUnsafeBytes { try file.write($0) }
+    }
+
+    @Test("gets its name only when size and SHA-256 are right")
+    func finishes() async throws {
+        try await withStore { store in
+            let id = FileID.make()
+            let file = try IncomingFile(id, byteCount: 100_000, in: store)
+            try write(Array(content.prefix(60_000)), to: file)
+            #expect(try !store.contains(id))
+            try write(Array(content.dropFirst(60_000)), to: file)
+            try await file.finish(sha256: SampleBytes.sha256(content))
+            #expect(try Data(contentsOf: URL(fileURLWithPath: store.path(of: id))) == Data(content))
+            #expect(try permissions(of: URL(fileURLWithPath: store.path(of: id))) == 0o400)
+            #expect(try names(in: URL(fileURLWithPath: store.incoming.path)) == [])
+        }
+    }
+
+    @Test("with other bytes, or with too few, is refused and can be discarded", arguments: [true, false])
+    func wrongBytes(_ isShort: Bool) async throws {
+        try await withStore { store in
+            let id = FileID.make()
+            let file = try IncomingFile(id, byteCount: 100_000, in: store)
+            try write(isShort ? Array(content.dropLast()) : content.reversed(), to: file)
+            let error = await #expect(throws: FileError.self) {
+                try await file.finish(sha256: SampleBytes.sha256(content))
+            }
+            #expect(error?.code == .sourceChanged)
+            #expect(try !store.contains(id))
+            try file.discard()
+            #expect(try names(in: URL(fileURLWithPath: store.incoming.path)) == [])
+        }
+    }
+
+    @Test("ends as soon as more bytes come than were recorded")
+    func longer() async throws {
+        try await withStore { store in
+            let file = try IncomingFile(FileID.make(), byteCount: 99_999, in: store)
+            let error = #expect(throws: FileError.self) { try write(content, to: file) }
+            #expect(error?.code == .sourceChanged)
+            try file.discard()
+        }
+    }
+
+    @Test("leaves the file of a faster download alone")
+    func twice() async throws {
+        try await withStore { store in
+            let id = FileID.make()
+            let files = try (1...2).map { _ in try IncomingFile(id, byteCount: 100_000, in: store) }
+            for file in files { try write(content, to: file) }
+            try await files[1].finish(sha256: SampleBytes.sha256(content))
+            let first = try inode(of: URL(fileURLWithPath: store.path(of: id)))
+            try await files[0].finish(sha256: SampleBytes.sha256(content))
+            #expect(try inode(of: URL(fileURLWithPath: store.path(of: id))) == first)
+            #expect(try names(in: URL(fileURLWithPath: store.incoming.path)) == [])
+        }
+    }
+
+    @Test("that a crash cut off is cleared away")
+    func cleared() async throws {
+        try await withStore { store in
+            _ = try IncomingFile(FileID.make(), byteCount: 5, in: store)
+            try store.clearIncoming()
+            #expect(try names(in: URL(fileURLWithPath: store.incoming.path)) == [])
+        }
+    }
+}

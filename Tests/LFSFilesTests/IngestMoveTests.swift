@@ -1,0 +1,108 @@
+import Foundation
+import LFSSystem
+import TestSupport
+import Testing
+
+@testable import LFSFiles
+
+@Suite("Moving a file in", .timeLimit(.minutes(2)))
+struct IngestMoveTests {
+    private let content = SampleBytes.make(FileCopy.chunkSize + 5)
+
+    @Test("keeps the file itself on one file system")
+    func sameFile() async throws {
+        try await withArea { area, folder in
+            let source = folder.child("source")
+            try Data(content).write(to: source)
+            try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: source.path)
+            let before = try inode(of: source)
+            let id = FileID.make()
+            _ = try await area.ingest(.moving(path: source.path), as: id)
+            #expect(try inode(of: area.url.child(id.text)) == before)
+            #expect(try permissions(of: area.url.child(id.text)) == 0o600)
+            #expect(try names(in: folder) == ["area"])
+        }
+    }
+
+    @Test("copies a file that has a second name, for others could still write to it")
+    func hardLink() async throws {
+        try await withArea { area, folder in
+            let source = folder.child("source")
+            try Data(content).write(to: source)
+            try FileManager.default.linkItem(at: source, to: folder.child("other name"))
+            let id = FileID.make()
+            _ = try await area.ingest(.moving(path: source.path), as: id)
+            #expect(try inode(of: area.url.child(id.text)) != inode(of: folder.child("other name")))
+            #expect(try names(in: folder) == ["area", "other name"])
+            #expect(try Data(contentsOf: folder.child("other name")) == Data(content))
+        }
+    }
+
+    @Test("copies from another file system, and removes the original then", .enabled(if: otherFileSystem != nil))
+    func otherDisk() async throws {
+        try await withArea { area, _ in
+            try await withTemporaryFolder(in: #require(otherFileSystem)) { elsewhere in
+                let source = elsewhere.child("source")
+                try Data(content).write(to: source)
+                let id = FileID.make()
+                let ingested = try await area.ingest(.moving(path: source.path), as: id)
+                #expect(ingested.sha256 == SampleBytes.sha256(content))
+                #expect(try Data(contentsOf: area.url.child(id.text)) == Data(content))
+                #expect(try names(in: elsewhere) == [])
+            }
+        }
+    }
+
+    @Test("leaves the original where it is when the copy fails", .enabled(if: otherFileSystem != nil))
+    func failedCopy() async throws {
+        _ = try await withSmallFileSystem(kilobytes: 64) { disk in
+            try await withTemporaryFolder { folder in
+                let source = folder.child("source")
+                try Data(content).write(to: source)
+                let area = try StagingArea(at: disk.child("area").path)
+                await #expect(throws: FileError.self) {
+                    try await area.ingest(.moving(path: source.path), as: FileID.make())
+                }
+                #expect(try Data(contentsOf: source) == Data(content))
+                #expect(try names(in: area.url) == [])
+            }
+        }
+    }
+
+    @Test("gives a file back as it was that was written to between the reading and the renaming")
+    func givesBack() async throws {
+        try await withArea { area, folder in
+            let file = folder.child("source")
+            try Data(content).write(to: file)
+            try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file.path)
+            let source = try SourceFile(Descriptor.openForReading(file.path))
+            try source.read(CancellationFlag()) { _ in }
+            let handle = try FileHandle(forWritingTo: file)
+            try handle.write(contentsOf: Data([0, 0]))
+            try handle.truncate(atOffset: 5)
+            let move = IngestMove(ingest: Ingest(area: area, id: FileID.make(), onProgress: { _ in }), path: file.path)
+            let error = #expect(throws: FileError.self) { try move.take(source) }
+            #expect(error?.code == .sourceChanged)
+            #expect(try names(in: area.url) == [])
+            #expect(try Data(contentsOf: file).count == 5)
+            #expect(try permissions(of: file) == 0o644)
+        }
+    }
+
+    @Test("gives a file back that took the place of the one that was read")
+    func replaced() async throws {
+        try await withArea { area, folder in
+            let file = folder.child("source")
+            try Data(content).write(to: file)
+            let source = try SourceFile(Descriptor.openForReading(file.path))
+            try source.read(CancellationFlag()) { _ in }
+            try FileManager.default.removeItem(at: file)
+            try Data([1, 2, 3]).write(to: file)
+            let move = IngestMove(ingest: Ingest(area: area, id: FileID.make(), onProgress: { _ in }), path: file.path)
+            let error = #expect(throws: FileError.self) { try move.take(source) }
+            #expect(error?.code == .sourceChanged)
+            #expect(try names(in: area.url) == [])
+            #expect(try Data(contentsOf: file) == Data([1, 2, 3]))
+        }
+    }
+}

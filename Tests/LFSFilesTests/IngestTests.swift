@@ -1,0 +1,115 @@
+import Foundation
+import LFSSystem
+import TestSupport
+import Testing
+
+@testable import LFSFiles
+
+/// A staging area of its own in a folder of its own, and what must hold after every ingest.
+func withArea(_ body: (StagingArea, URL) async throws -> Void) async throws {
+    try await withTemporaryFolder { folder in
+        try await body(try StagingArea(at: folder.child("area").path), folder)
+    }
+}
+
+extension StagingArea {
+    var url: URL { URL(fileURLWithPath: path) }
+}
+
+@Suite("Taking bytes in", .timeLimit(.minutes(2)))
+struct IngestTests {
+    static let chunk = FileCopy.chunkSize
+    static let sizes = [0, 1, chunk - 1, chunk, chunk + 1, 2 * chunk, 3 * chunk + 17]
+
+    enum Kind: CaseIterable, Sendable {
+        case bytes, copying, moving, chunks, handle, stream
+
+        func source(_ content: [UInt8], _ file: URL) throws -> IngestSource {
+            switch self {
+            case .bytes: return .bytes(Data(content))
+            case .chunks:
+                return .chunks { consume in
+                    for start in stride(from: 0, to: content.count, by: 100_003) {
+                        try await consume(Array(content[start..<min(start + 100_003, content.count)]))
+                    }
+                }
+            case .stream: return .stream(IngestSource.StreamBox(InputStream(data: Data(content))))
+            case .copying, .moving, .handle:
+                try Data(content).write(to: file)
+                if self == .copying { return .copying(path: file.path) }
+                if self == .moving { return .moving(path: file.path) }
+                return .handle(try FileHandle(forReadingFrom: file))
+            }
+        }
+    }
+
+    @Test("keeps every byte, its count and its SHA-256", arguments: Kind.allCases, sizes)
+    func everySource(_ kind: Kind, _ size: Int) async throws {
+        try await withArea { area, folder in
+            let content = SampleBytes.make(size)
+            let id = FileID.make()
+            let ingested = try await area.ingest(kind.source(content, folder.child("source")), as: id)
+            #expect(ingested.id == id)
+            #expect(ingested.byteCount == Int64(size))
+            #expect(ingested.sha256 == SampleBytes.sha256(content))
+            #expect(try names(in: area.url) == [id.text])
+            #expect(try Data(contentsOf: area.url.child(id.text)) == Data(content))
+            #expect(try permissions(of: area.url.child(id.text)) == 0o600)
+            let isLeft = FileManager.default.fileExists(atPath: folder.child("source").path)
+            #expect(isLeft == (kind == .copying || kind == .handle))
+        }
+    }
+
+    @Test("does not depend on the size of the chunks", arguments: [1, 7, IngestTests.chunk, 3 * IngestTests.chunk])
+    func chunkSizes(_ size: Int) async throws {
+        try await withArea { area, _ in
+            let content = SampleBytes.make(20 * size + 3)
+            let ingested = try await area.ingest(
+                .chunks { consume in
+                    try await consume([UInt8]())
+                    for start in stride(from: 0, to: content.count, by: size) {
+                        try await consume(content[start..<min(start + size, content.count)])
+                    }
+                }, as: FileID.make())
+            #expect(ingested.sha256 == SampleBytes.sha256(content))
+        }
+    }
+
+    @Test("reads a handle from its position to its end, and neither closes nor rewinds it")
+    func handlePosition() async throws {
+        try await withArea { area, folder in
+            let content = SampleBytes.make(10_000)
+            try Data(content).write(to: folder.child("source"))
+            let handle = try FileHandle(forReadingFrom: folder.child("source"))
+            try handle.seek(toOffset: 4_000)
+            let ingested = try await area.ingest(.handle(handle), as: FileID.make())
+            #expect(ingested.byteCount == 6_000)
+            #expect(ingested.sha256 == SampleBytes.sha256(content[4_000...]))
+            #expect(try handle.offset() == 10_000)
+            try handle.seek(toOffset: 0)
+            #expect(try handle.read(upToCount: 3) == Data(content.prefix(3)))
+            try handle.close()
+        }
+    }
+
+    @Test("reads a pipe to its end")
+    func pipe() async throws {
+        try await withArea { area, _ in
+            let pipe = Pipe()
+            try pipe.fileHandleForWriting.write(contentsOf: Data("from a pipe".utf8))
+            try pipe.fileHandleForWriting.close()
+            let ingested = try await area.ingest(.handle(pipe.fileHandleForReading), as: FileID.make())
+            #expect(ingested.sha256 == SampleBytes.sha256(Array("from a pipe".utf8)))
+        }
+    }
+
+    @Test("refuses an id that is taken, and keeps what has it")
+    func takenID() async throws {
+        try await withArea { area, _ in
+            let id = FileID.make()
+            _ = try await area.ingest(.bytes([UInt8]([1])), as: id)
+            await #expect(throws: FileError.self) { try await area.ingest(.bytes([UInt8]([2])), as: id) }
+            #expect(try Data(contentsOf: area.url.child(id.text)) == Data([1]))
+        }
+    }
+}
