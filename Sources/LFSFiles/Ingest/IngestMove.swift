@@ -45,6 +45,7 @@ struct IngestMove: Sendable {
         do {
             try settle(source)
         } catch {
+            try source.file.setMode(source.before.permissions)
             try area.giveBack(id, to: path)
             throw error
         }
