@@ -6,7 +6,7 @@ import Synchronization
 package final class EventLog<Event: Sendable>: Sendable {
     private struct State {
         var events: [Event] = []
-        var watchers: [(isMet: @Sendable ([Event]) -> Bool, continuation: CheckedContinuation<Void, Never>)] = []
+        var watchers = Watchers<[Event]>()
     }
 
     private let state = Mutex(State())
@@ -18,22 +18,50 @@ package final class EventLog<Event: Sendable>: Sendable {
     package func add(_ event: Event) {
         let ready = state.withLock { state in
             state.events.append(event)
-            let events = state.events
-            let ready = state.watchers.filter { $0.isMet(events) }
-            if !ready.isEmpty { state.watchers.removeAll { $0.isMet(events) } }
-            return ready
+            return state.watchers.takeReady(state.events)
         }
-        for watcher in ready { watcher.continuation.resume() }
+        for continuation in ready { continuation.resume() }
     }
 
+    /// Returns when the events meet a condition, or when the task is cancelled.
     package func wait(until isMet: @escaping @Sendable ([Event]) -> Bool) async {
-        await withCheckedContinuation { continuation in
-            let isReady = state.withLock { state in
-                if isMet(state.events) { return true }
-                state.watchers.append((isMet, continuation))
-                return false
+        let id = state.withLock { $0.watchers.makeID() }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isReady = state.withLock { state in
+                    if Task.isCancelled || isMet(state.events) { return true }
+                    state.watchers.add(id, isMet, continuation)
+                    return false
+                }
+                if isReady { continuation.resume() }
             }
-            if isReady { continuation.resume() }
+        } onCancel: {
+            state.withLock { $0.watchers.remove(id) }?.resume()
         }
+    }
+}
+
+/// Those who wait for a condition. A part of the state that it is about, under the same lock.
+struct Watchers<Value: Sendable>: Sendable {
+    typealias Condition = @Sendable (Value) -> Bool
+
+    private var waiting: [Int: (isMet: Condition, continuation: CheckedContinuation<Void, Never>)] = [:]
+    private var lastID = 0
+
+    mutating func makeID() -> Int {
+        lastID += 1
+        return lastID
+    }
+
+    mutating func add(_ id: Int, _ isMet: @escaping Condition, _ continuation: CheckedContinuation<Void, Never>) {
+        waiting[id] = (isMet, continuation)
+    }
+
+    mutating func remove(_ id: Int) -> CheckedContinuation<Void, Never>? { waiting.removeValue(forKey: id)?.continuation }
+
+    mutating func takeReady(_ value: Value) -> [CheckedContinuation<Void, Never>] {
+        let ready = waiting.filter { $0.value.isMet(value) }
+        for id in ready.keys { waiting[id] = nil }
+        return ready.values.map(\.continuation)
     }
 }

@@ -63,6 +63,9 @@ package final class InMemoryJournal: TransferJournal {
         }
     }
 
+    /// Ends a job as a row does that is deleted.
+    package func withdraw(_ id: String) { state.withLock { $0.entries[id]?.ending = .skipped } }
+
     // MARK: What a test sees
 
     /// How jobs ended; those that have not are not in it.

@@ -16,7 +16,7 @@ package final class ManualClock: Clock {
         var now = Instant(offset: .zero)
         var nextID = 0
         var sleepers: [Int: (deadline: Instant, continuation: CheckedContinuation<Void, any Error>)] = [:]
-        var watchers: [(isMet: @Sendable ([Duration]) -> Bool, continuation: CheckedContinuation<Void, Never>)] = []
+        var watchers = Watchers<[Duration]>()
 
         /// How long the sleepers still sleep, shortest first.
         var remaining: [Duration] { sleepers.values.map { $0.deadline.offset - now.offset }.sorted() }
@@ -41,7 +41,7 @@ package final class ManualClock: Clock {
                     if Task.isCancelled { return (.failure(CancellationError()), []) }
                     if deadline <= state.now { return (.success(()), []) }
                     state.sleepers[id] = (deadline, continuation)
-                    return (nil, Self.takeWatchers(&state))
+                    return (nil, state.watchers.takeReady(state.remaining))
                 }
                 for watcher in watchers { watcher.resume() }
                 if let answer { continuation.resume(with: answer) }
@@ -63,22 +63,28 @@ package final class ManualClock: Clock {
         for sleeper in woken { sleeper.continuation.resume() }
     }
 
-    /// Returns when the times that sleepers still sleep, shortest first, meet a condition.
+    /// Returns when the times that sleepers still sleep, shortest first, meet a condition, or when the task is cancelled.
     package func waitForSleepers(until isMet: @escaping @Sendable ([Duration]) -> Bool = { !$0.isEmpty }) async {
-        await withCheckedContinuation { continuation in
-            let isReady = state.withLock { state in
-                if isMet(state.remaining) { return true }
-                state.watchers.append((isMet, continuation))
-                return false
+        let id = state.withLock { $0.watchers.makeID() }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isReady = state.withLock { state in
+                    if Task.isCancelled || isMet(state.remaining) { return true }
+                    state.watchers.add(id, isMet, continuation)
+                    return false
+                }
+                if isReady { continuation.resume() }
             }
-            if isReady { continuation.resume() }
+        } onCancel: {
+            state.withLock { $0.watchers.remove(id) }?.resume()
         }
     }
 
-    private static func takeWatchers(_ state: inout State) -> [CheckedContinuation<Void, Never>] {
-        let remaining = state.remaining
-        let ready = state.watchers.filter { $0.isMet(remaining) }
-        state.watchers.removeAll { $0.isMet(remaining) }
-        return ready.map(\.continuation)
+    /// Moves the time to the end of the shortest sleep again and again, until the task is cancelled.
+    package func runFreely() async {
+        while !Task.isCancelled {
+            await waitForSleepers()
+            if let next = remaining.first { advance(by: next) }
+        }
     }
 }

@@ -12,7 +12,12 @@ public final class GatedStorage: StorageWrapper {
         var maxInside = 0
         var nextTicket = 0
         var waiting: [(ticket: Int, key: ObjectKey, continuation: CheckedContinuation<Bool, Never>)] = []
-        var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+        var watchers: [(ticket: Int, count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+
+        mutating func makeTicket() -> Int {
+            nextTicket += 1
+            return nextTicket
+        }
     }
 
     public let base: any RemoteStorage
@@ -31,15 +36,23 @@ public final class GatedStorage: StorageWrapper {
     /// The largest number of uploads that were under way at one time, waiting ones included.
     public var maxConcurrentUploads: Int { state.withLock { $0.maxInside } }
 
-    /// Returns when this many uploads have come, counted from the beginning.
+    /// Returns when this many uploads have come, counted from the beginning, or when the task is cancelled.
     public func waitForArrivals(_ count: Int) async {
-        await withCheckedContinuation { continuation in
-            let isReady = state.withLock { state in
-                if state.arrivals.count >= count { return true }
-                state.watchers.append((count, continuation))
-                return false
+        let ticket = state.withLock { $0.makeTicket() }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isReady = state.withLock { state in
+                    if Task.isCancelled || state.arrivals.count >= count { return true }
+                    state.watchers.append((ticket, count, continuation))
+                    return false
+                }
+                if isReady { continuation.resume() }
             }
-            if isReady { continuation.resume() }
+        } onCancel: {
+            let watcher = state.withLock { state in
+                state.watchers.firstIndex { $0.ticket == ticket }.map { state.watchers.remove(at: $0) }
+            }
+            watcher?.continuation.resume()
         }
     }
 
@@ -83,8 +96,7 @@ public final class GatedStorage: StorageWrapper {
         state.withLock { state in
             state.inside += 1
             state.maxInside = max(state.maxInside, state.inside)
-            state.nextTicket += 1
-            return state.nextTicket
+            return state.makeTicket()
         }
     }
 
