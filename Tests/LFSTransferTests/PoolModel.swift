@@ -1,0 +1,139 @@
+import LFSStorage
+
+@testable import LFSTransfer
+
+/// A pool without tasks: the state under test, the executors that it believes in, and what must hold after every step.
+struct PoolModel {
+    enum Step: CaseIterable, Sendable {
+        case enqueueSmall, enqueueLarge, take, succeed, fail, lose, giveBack, record, allowProbe, pause, resume, drop
+    }
+
+    private(set) var state: PoolState
+    /// Executors that will ask for a job next.
+    private(set) var free = 0
+    private(set) var running: [TransferJob] = []
+    private(set) var unrecorded: [TransferOutcome] = []
+    private(set) var recorded: [String] = []
+    private(set) var dropped: Set<String> = []
+    /// Jobs that were taken during the present outage and still run.
+    private var probes: Set<String> = []
+    private var lastID = 0
+
+    init(maxExecutors: Int) {
+        state = PoolState(maxExecutors: maxExecutors)
+    }
+
+    // MARK: Steps
+
+    /// Does a step as the pool does it, if it can happen now. `pick` chooses among jobs.
+    mutating func apply(_ step: Step, pick: Int) {
+        switch step {
+        case .enqueueSmall: enqueue(pick % 3 + 1, byteCount: 1)
+        case .enqueueLarge: enqueue(pick % 2 + 1, byteCount: TransferLane.largeByteCount)
+        case .take: take()
+        case .succeed: finish(pick, .skipped(.notPending), isProof: true)
+        case .fail: finish(pick, .failed(StorageError(.forbidden, "")), isProof: false)
+        case .lose: finish(pick, .retry(StorageError(.unreachable, ""), after: .zero, counts: false), isProof: false)
+        case .giveBack: finish(pick, .givenBack, isProof: false)
+        case .record: record()
+        case .allowProbe: free += state.allowProbe()
+        case .pause: state.isPaused = true
+        case .resume:
+            state.isPaused = false
+            free += state.allowProbe() + state.executorsToStart()
+        case .drop: drop(pick)
+        }
+        if state.outage == nil { probes = [] }
+    }
+
+    private mutating func enqueue(_ count: Int, byteCount: Int64) {
+        let jobs = (1...count).compactMap { _ -> TransferJob? in
+            lastID += 1
+            guard let key = ObjectKey(listed: "test/\(lastID)") else { return nil }
+            return TransferJob(id: "\(lastID)", key: key, byteCount: byteCount, attempts: 0, checkpoint: nil)
+        }
+        free += state.enqueue(jobs)
+    }
+
+    private mutating func take() {
+        guard free > 0 else { return }
+        free -= 1
+        let isOut = state.outage != nil
+        if let job = state.take() {
+            running.append(job)
+            if isOut { probes.insert(job.id) }
+        }
+        free += state.executorsToStart()
+    }
+
+    private mutating func finish(_ pick: Int, _ result: TransferOutcome.Result, isProof: Bool) {
+        guard !running.isEmpty else { return }
+        let job = running.remove(at: pick % running.count)
+        var result = result
+        if isProof, let url = Self.url {
+            result = .uploaded(RemoteObject(key: job.key, byteCount: job.byteCount, url: url))
+        }
+        let outcome = TransferOutcome(job: job, result: result)
+        state.finish(outcome)
+        probes.remove(job.id)
+        unrecorded.append(outcome)
+        free += 1
+    }
+
+    private mutating func record() {
+        let batch = unrecorded
+        unrecorded = []
+        recorded += batch.map(\.job.id)
+        free += state.recorded(batch)
+    }
+
+    private mutating func drop(_ pick: Int) {
+        let id = "\(pick % max(lastID, 1) + 1)"
+        if state.drop(id) { dropped.insert(id) }
+    }
+
+    // MARK: What must hold
+
+    /// The first rule that does not hold, nil when all do.
+    var brokenRule: String? {
+        let busyWithLarge = running.count { $0.lane == .large }
+        let isOnlyLarge = busyWithLarge == running.count
+        let hasSmall = state.count(.small) > 0
+        let isFull = state.executors >= state.maxExecutors
+        if state.executors != free + running.count { return "the executors are those that run or will ask" }
+        if state.executors > state.maxExecutors { return "there are at most \(state.maxExecutors) executors" }
+        if state.running.count != running.count { return "the running jobs are known" }
+        if probes.count > 1 { return "an outage has one probe at a time" }
+        if state.maxExecutors > 1, busyWithLarge >= state.maxExecutors { return "one executor is kept for small files" }
+        if isRunnable, free == 0, running.isEmpty { return "a job that can run has an executor" }
+        if isRunnable, state.outage == nil, hasSmall, free == 0, isOnlyLarge, state.maxExecutors > 1 {
+            return "a small file never waits for large ones only"
+        }
+        if isRunnable, state.outage != nil, free == 0, !isFull { return "a probe that may go has a free executor" }
+        return brokenCount
+    }
+
+    private var brokenCount: String? {
+        let places = state.queued + running.count + unrecorded.count
+        if state.held.count != places { return "what is held waits, runs or is not recorded yet" }
+        if places + recorded.count + dropped.count != lastID { return "no job is lost" }
+        if Set(recorded).count != recorded.count { return "no job is recorded twice" }
+        return nil
+    }
+
+    private var isRunnable: Bool {
+        guard state.queued > 0, !state.isPaused, state.unrecorded < PoolState.maxUnrecorded else { return false }
+        return state.outage?.mayProbe ?? true
+    }
+
+    /// Lets everything succeed until nothing is left. Returns how many jobs are left when nothing moves any more.
+    mutating func drain() -> Int {
+        apply(.resume, pick: 0)
+        for _ in 0..<10 * (lastID + 10) {
+            for step in [Step.take, .succeed, .record, .allowProbe] { apply(step, pick: 0) }
+        }
+        return state.held.count
+    }
+
+    private static let url = RemoteObject.anywhere
+}
