@@ -26,6 +26,7 @@ package final class InMemoryJournal: TransferJournal {
         var firstOpen = 0
         var records: [[TransferOutcome]] = []
         var pages: [Int] = []
+        var endedCount = 0
         var failingRecords = 0
         var failingPages = 0
     }
@@ -64,12 +65,18 @@ package final class InMemoryJournal: TransferJournal {
     }
 
     /// Ends a job as a row does that is deleted.
-    package func withdraw(_ id: String) { state.withLock { $0.entries[id]?.ending = .skipped } }
+    package func withdraw(_ id: String) {
+        state.withLock { state in
+            if state.entries[id]?.ending == nil { state.endedCount += 1 }
+            state.entries[id]?.ending = .skipped
+        }
+    }
 
     // MARK: What a test sees
 
     /// How jobs ended; those that have not are not in it.
     package var endings: [String: Ending] { state.withLock { $0.entries.compactMapValues(\.ending) } }
+    package var endedCount: Int { state.withLock { $0.endedCount } }
     package func attempts(of id: String) -> Int? { state.withLock { $0.entries[id]?.attempts } }
     /// Every batch that was written.
     package var records: [[TransferOutcome]] { state.withLock { $0.records } }
@@ -116,7 +123,10 @@ package final class InMemoryJournal: TransferJournal {
                 throw JournalIsBusy()
             }
             state.records.append(outcomes)
-            for outcome in outcomes { Self.apply(outcome, now, to: &state.entries[outcome.job.id]) }
+            for outcome in outcomes where state.entries[outcome.job.id]?.ending == nil {
+                Self.apply(outcome, now, to: &state.entries[outcome.job.id])
+                if state.entries[outcome.job.id]?.ending != nil { state.endedCount += 1 }
+            }
         }
     }
 

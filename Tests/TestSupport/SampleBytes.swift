@@ -1,6 +1,7 @@
 package import LFSStorage
 package import Foundation
 import LFSSystem
+import Synchronization
 
 /// Content for tests.
 package enum SampleBytes {
@@ -41,4 +42,17 @@ package struct SeededGenerator: RandomNumberGenerator {
         word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
         return word ^ (word >> 31)
     }
+}
+
+/// A generator that several tasks share.
+///
+/// Owner of the numbers: the mutex.
+package final class LockedGenerator: Sendable {
+    private let generator: Mutex<SeededGenerator>
+
+    package init(seed: UInt64) {
+        generator = Mutex(SeededGenerator(seed: seed))
+    }
+
+    package func next(below limit: Int) -> Int { generator.withLock { Int.random(in: 0..<limit, using: &$0) } }
 }

@@ -1,0 +1,137 @@
+import LFSStorage
+import LFSTesting
+import TestSupport
+import Testing
+
+@testable import LFSTransfer
+
+@Suite("The executor pool", .timeLimit(.minutes(2)))
+struct ExecutorPoolTests {
+    private let memory = InMemoryStorage()
+
+    @Test("uploads 10,000 jobs exactly once each, and holds a page of them at a time")
+    func manyJobs() async throws {
+        let counted = GatedStorage.opened(around: memory)
+        try await withPool(counted, jobs: numbers(0..<10_000)) { harness in
+            await harness.waitForEnd(of: 10_000)
+            #expect(harness.journal.endings.count { $0.value == .uploaded } == 10_000)
+            #expect(counted.arrivals.count == 10_000 && Set(counted.arrivals).count == 10_000)
+            #expect(counted.maxConcurrentUploads <= 10)
+            #expect((harness.journal.pages.max() ?? 0) <= PoolState.windowLimit)
+            let recorded = harness.journal.records.joined().map(\.job.id)
+            #expect(recorded.count == 10_000 && Set(recorded).count == 10_000)
+        }
+        #expect(memory.keys.count == 10_000)
+    }
+
+    @Test("runs as many uploads at once as the rule and the maximum say", arguments: [(1, 10, 1), (4, 10, 2), (50, 3, 3)])
+    func concurrency(_ jobs: Int, _ maxExecutors: Int, _ expected: Int) async throws {
+        let gate = GatedStorage(memory)
+        try await withPool(gate, maxExecutors: maxExecutors, jobs: numbers(0..<jobs)) { harness in
+            await gate.waitForArrivals(expected)
+            #expect(harness.pool.executorCount == expected)
+            gate.open()
+            await harness.waitForEnd(of: jobs)
+            #expect(gate.maxConcurrentUploads <= expected)
+        }
+    }
+
+    @Test("never strands a job that comes at the moment at which an executor leaves")
+    func lostWakeUp() async throws {
+        try await withPool(memory, maxExecutors: 1) { harness in
+            for number in 1...1_500 {
+                try harness.journal.add(["\(number)"])
+                harness.pool.wake()
+                // As soon as the outcome is known the executor leaves, and the next job comes.
+                await harness.events.wait { $0.suffix(4).contains { $0.uploadedID == "\(number)" } }
+            }
+            await harness.waitForEnd(of: 1_500)
+        }
+        #expect(memory.keys.count == 1_500)
+    }
+
+    @Test("takes up all that is added while it works")
+    func addedMeanwhile() async throws {
+        try await withPool(memory) { harness in
+            await withTaskGroup(of: Void.self) { group in
+                for block in 0..<20 {
+                    group.addTask {
+                        for number in 0..<25 {
+                            #expect(throws: Never.self) { try harness.journal.add(["\(block)-\(number)"]) }
+                            harness.pool.wake()
+                            await Task.yield()
+                        }
+                    }
+                }
+            }
+            await harness.waitForEnd(of: 500)
+        }
+        #expect(memory.keys.count == 500)
+    }
+
+    @Test("does not let a huge file hold up small ones")
+    func hugeFile() async throws {
+        let gate = GatedStorage(memory)
+        try await withPool(gate, maxExecutors: 2, jobs: numbers(0..<12), large: ["huge", "huger"]) { harness in
+            let small = try (0..<12).map { try ObjectKey("test/\($0)") }
+            for count in 2...13 {
+                await gate.waitForArrivals(count)
+                let key = try #require(gate.waiting.first { small.contains($0) })
+                gate.pass(key)
+            }
+            await harness.events.wait { $0.count { $0.uploadedID != nil } == 12 }
+            #expect(gate.waiting.map(\.rawValue) == ["test/huge"], "one executor is kept for small files")
+            gate.open()
+            await harness.waitForEnd(of: 14)
+        }
+    }
+
+    @Test("starts nothing while it is paused, and everything afterwards")
+    func pause() async throws {
+        let clock = ManualClock()
+        let journal = InMemoryJournal(clock: clock) { _ in .skip(.notPending) }
+        try await withPool(memory, journal: journal, clock: clock) { harness in
+            await harness.events.wait { !$0.isEmpty }
+            harness.pool.pause()
+            try journal.add(numbers(0..<40))
+            harness.pool.wake()
+            await harness.waitUntilHeld(40)
+            #expect(harness.pool.executorCount == 0 && journal.endings.isEmpty)
+            harness.pool.resume()
+            await harness.waitForEnd(of: 40)
+        }
+    }
+
+    @Test("skips what need not be uploaded, and fails what never can")
+    func decisions() async throws {
+        let gate = GatedStorage.opened(around: memory)
+        let check: InMemoryJournal.Check = { job in
+            switch job.id {
+            case "elsewhere": .skip(.madeElsewhere)
+            case "gone": .skip(.notPending)
+            default: .fail(StorageError(.sourceChanged, "The file is gone."))
+            }
+        }
+        try await withPool(gate, jobs: ["elsewhere", "gone", "lost"], check: check) { harness in
+            await harness.waitForEnd(of: 3)
+            #expect(
+                harness.journal.endings == ["elsewhere": .skipped, "gone": .skipped, "lost": .failed(.sourceChanged)])
+            #expect(gate.arrivals.isEmpty)
+        }
+    }
+}
+
+extension PoolHarness {
+    /// Waits until the pool holds this many jobs, by letting the feeder's own reads of the journal pass.
+    func waitUntilHeld(_ count: Int) async {
+        while pool.heldIDs.count < count, !Task.isCancelled { await Task.yield() }
+    }
+}
+
+extension GatedStorage {
+    static func opened(around base: any RemoteStorage) -> GatedStorage {
+        let storage = GatedStorage(base)
+        storage.open()
+        return storage
+    }
+}

@@ -1,0 +1,77 @@
+import Foundation
+import LFSStorage
+import LFSTesting
+import TestSupport
+import Testing
+
+@testable import LFSTransfer
+
+/// A running pool on a journal in memory and a clock that the test moves.
+struct PoolHarness: Sendable {
+    let pool: ExecutorPool
+    let journal: InMemoryJournal
+    let clock: ManualClock
+    /// Everything but progress.
+    let events: EventLog<TransferEvent>
+
+    /// Waits until every job that was added has ended for good, and the pool says that it is idle.
+    func waitForEnd(of count: Int) async {
+        let journal = journal
+        await events.wait { events in
+            guard case .idle = events.last else { return false }
+            return journal.endedCount >= count
+        }
+    }
+}
+
+/// Runs a pool, and stops it afterwards: `run()` has to return, and nothing may be left in memory.
+///
+/// - Parameters:
+///   - random: the jitter: 1 makes every delay its longest, 0 none at all.
+///   - check: the answer to whether an upload should happen; by default the same few bytes for every job.
+func withPool(
+    _ storage: any RemoteStorage, maxExecutors: Int = 10, random: Double = 1, jobs: [String] = [], large: [String] = [],
+    journal given: InMemoryJournal? = nil, clock: ManualClock = ManualClock(), check: InMemoryJournal.Check? = nil,
+    _ body: (PoolHarness) async throws -> Void
+) async throws {
+    let source = try UploadSource.temporary(Array("the same few bytes".utf8))
+    let journal = given ?? InMemoryJournal(clock: clock, check: check ?? { _ in .upload(source) })
+    try journal.add(jobs)
+    try journal.add(large, byteCount: TransferLane.largeByteCount)
+    let events = EventLog<TransferEvent>()
+    let pool = ExecutorPool(
+        storage: storage, journal: journal, maxExecutors: maxExecutors, policy: RetryPolicy(random: { random }), clock: clock,
+        events: { event in
+            if case .progress = event { return }
+            events.add(event)
+        })
+    let harness = PoolHarness(pool: pool, journal: journal, clock: clock, events: events)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+        group.addTask { await pool.run() }
+        do {
+            try await body(harness)
+        } catch {
+            group.cancelAll()
+            throw error
+        }
+        pool.stop()
+        try await group.waitForAll()
+    }
+    #expect(pool.isIdle && pool.runningCount == 0, "nothing is left when run() has returned")
+}
+
+func numbers(_ range: Range<Int>) -> [String] { range.map(String.init) }
+
+extension TransferEvent {
+    var uploadedID: String? {
+        if case .uploaded(let id, _) = self { id } else { nil }
+    }
+
+    var failure: (id: String, code: StorageError.Code, nextAttempt: Duration?)? {
+        if case .failed(let id, let error, let next) = self { (id, error.code, next) } else { nil }
+    }
+
+    var reachable: Bool? {
+        if case .reachable(let isReachable, _) = self { isReachable } else { nil }
+    }
+}

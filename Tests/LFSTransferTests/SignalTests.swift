@@ -1,0 +1,53 @@
+import TestSupport
+import Testing
+
+@testable import LFSTransfer
+
+@Suite("Signals and latches", .timeLimit(.minutes(1)))
+struct SignalTests {
+    @Test("a signal that comes before anyone waits is kept, once")
+    func keptSignal() async throws {
+        let signal = Signal()
+        signal.notify()
+        signal.notify()
+        await signal.wait()
+        let clock = ManualClock()
+        async let second: Void = signal.wait(for: .seconds(5), clock: clock)
+        await clock.waitForSleepers()
+        clock.advance(by: .seconds(5))
+        await second
+    }
+
+    @Test("no signal is lost between two tasks")
+    func pingPong() async throws {
+        let (ping, pong) = (Signal(), Signal())
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { for _ in 1...5_000 { await ping.wait(); pong.notify() } }
+            group.addTask { for _ in 1...5_000 { ping.notify(); await pong.wait() } }
+        }
+    }
+
+    @Test("a wait ends with its task, and a later signal is for the next one")
+    func cancelledWait() async throws {
+        let signal = Signal()
+        let waiting = Task { await signal.wait() }
+        waiting.cancel()
+        await waiting.value
+        signal.notify()
+        await signal.wait()
+    }
+
+    @Test("a latch lets all pass that wait, and all that come later")
+    func latch() async throws {
+        let latch = Latch()
+        let clock = ManualClock()
+        let waiting = (1...20).map { _ in Task { await latch.wait() } }
+        async let timed: Void = latch.wait(atMost: .seconds(3), clock: clock)
+        await clock.waitForSleepers()
+        clock.advance(by: .seconds(3))
+        await timed
+        latch.open()
+        for task in waiting { await task.value }
+        await latch.wait()
+    }
+}
