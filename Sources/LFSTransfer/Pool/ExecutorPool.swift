@@ -185,21 +185,21 @@ package final class ExecutorPool: Sendable {
     }
 
     private func runExecutors(_ gracePeriod: Duration) async {
-        await withTaskGroup(of: Void.self) { executors in
-            // Ends with the stream, so a cancelled task comes out here too.
-            for await count in starts {
-                for _ in 0..<count { executors.addTask { await self.runExecutor() } }
+        let end = Signal()
+        await withTaskGroup(of: Void.self) { watch in
+            watch.addTask {
+                await self.halt.wait()
+                await end.wait(for: gracePeriod, clock: self.clock)
+                self.cancelAll()
             }
-            let clock = clock
-            let end = Signal()
-            await withTaskGroup(of: Void.self) { watch in
-                watch.addTask {
-                    await end.wait(for: gracePeriod, clock: clock)
-                    self.cancelAll()
+            // Discarding, for an ordinary group keeps every executor that has left until somebody asks for its result.
+            await withDiscardingTaskGroup { executors in
+                // Ends with the stream, so a cancelled task comes out here too.
+                for await count in starts {
+                    for _ in 0..<count { executors.addTask { await self.runExecutor() } }
                 }
-                await executors.waitForAll()
-                end.notify()
             }
+            end.notify()
         }
         // Nothing runs any more: the recorder may end once it has written what is left.
         shared.withLock { $0.executorsHaveEnded = true }
