@@ -37,12 +37,12 @@ extension LFSManager {
         }
     }
 
-    /// Removes the bytes of a file that was made and will not be inserted after all.
+    /// Removes the bytes of a file that was made and will not be inserted after all. Works in a cancelled task too.
     ///
     /// - Throws: ``LFSError/Code/notUploaded`` when a row has it; delete the row then.
     public func discard(_ file: FileData) async throws {
         guard let id = FileID(file.id) else { return }
-        guard try await runner.read({ db in try !FileData.exists(db, key: id.text) }) else {
+        guard try await runner.readThroughCancellation({ db in try !FileData.exists(db, key: id.text) }) else {
             throw LFSError(.notUploaded, "A row has this file. Delete the row, and its bytes go as well.", fileID: file.id)
         }
         let staging = places.staging

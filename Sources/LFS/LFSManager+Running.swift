@@ -75,18 +75,21 @@ extension LFSManager {
     /// commits of other processes are not heard.
     private func watchCommits() async {
         let promoter = Promoter(runner: runner, places: places)
+        var missed = false
         while !lifecycle.isStopRequested {
             await lifecycle.stop.wait(orFor: commits, atMost: options.pollInterval, clock: options.clock)
             let changes = observer.takeChanges()
             pool.wake()
             tombstones.notify()
             do {
-                if changes.isOverflown {
+                if changes.isOverflown || missed {
+                    missed = false
                     try await promoter.promoteAll { _, _ in }
                 } else {
                     for id in try await promoter.promote(rows: changes.insertedRows) { hub.send(.queued(id)) }
                 }
             } catch {
+                missed = true
                 // Nothing is lost: whoever needs the bytes finds them where they are, and the next open promotes them.
                 options.logger.debug("promotion failed, will retry", metadata: ["error.message": "\(error)"])
             }

@@ -12,9 +12,22 @@ extension LFSManager {
         hub.listen(bufferingPolicy)
     }
 
-    /// How far the upload of one file is, from now until it is through or given up.
-    public func progress(of id: FileData.ID) -> AsyncStream<TransferProgress> {
-        hub.listen(to: id)
+    /// How far the upload of one file is, from now until it is through, given up or cancelled. Nothing comes for a file
+    /// that is so already.
+    public func progress(of id: FileData.ID) async throws -> AsyncStream<TransferProgress> {
+        let (stream, end) = hub.listen(to: id)
+        let isUnderWay = try await runner.read { db in
+            // A file that is not inserted yet will be.
+            try Bool.fetchOne(
+                db,
+                sql: """
+                    SELECT EXISTS (SELECT 1 FROM lfs_job WHERE fileID = ?1 AND state = 'queued')
+                        OR NOT EXISTS (SELECT 1 FROM lfs_file WHERE id = ?1)
+                    """,
+                arguments: [id]) ?? false
+        }
+        if !isUnderWay { end() }
+        return stream
     }
 
     /// The numbers of all files of the database.
@@ -50,14 +63,19 @@ extension LFSManager {
     public func retry(_ ids: [FileData.ID]? = nil) async throws -> Int {
         let now = options.wallClock().millisecondsSince1970
         let count = try await runner.write { db in
-            let marks = ids.map { "AND fileID IN (\(databaseQuestionMarks(count: $0.count)))" } ?? ""
-            try db.execute(
-                sql: """
-                    UPDATE lfs_job SET state = 'queued', attempts = 0, notBefore = ?, errorCode = NULL, errorMessage = NULL
-                    WHERE state IN ('failed', 'cancelled') \(marks)
-                    """,
-                arguments: [now] + StatementArguments(ids ?? []))
-            return db.changesCount
+            let again = """
+                UPDATE lfs_job SET state = 'queued', attempts = 0, notBefore = ?, errorCode = NULL, errorMessage = NULL
+                WHERE state IN ('failed', 'cancelled')
+                """
+            guard let ids else {
+                try db.execute(sql: again, arguments: [now])
+                return db.changesCount
+            }
+            let one = try db.cachedStatement(sql: again + " AND fileID = ?")
+            return try ids.reduce(0) { count, id in
+                try one.execute(arguments: [now, id])
+                return count + db.changesCount
+            }
         }
         pool.wake()
         return count
@@ -69,7 +87,10 @@ extension LFSManager {
             try db.execute(
                 sql: "UPDATE lfs_job SET state = 'cancelled' WHERE fileID = ? AND state = 'queued'", arguments: [id])
         }
+        journal.noteCancellation()
         pool.cancel(id)
+        hub.endProgress(id)
+        hub.send(.cancelled(id))
         hub.ringWaiters()
     }
 

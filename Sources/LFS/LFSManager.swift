@@ -38,6 +38,9 @@ public final class LFSManager: Sendable {
     /// - Throws: ``LFSError`` when the schema is missing or newer, or a folder cannot be used.
     public static func open(_ database: any DatabaseWriter, options: LFSOptions) async throws -> LFSManager {
         do {
+            var options = options
+            // A shorter one would be a busy loop.
+            options.pollInterval = max(options.pollInterval, .milliseconds(10))
             let opening = try await Opening(database, options)
             let manager = LFSManager(database, options, opening)
             try await manager.attach(opening)

@@ -31,6 +31,11 @@ package struct FileID: Hashable, Sendable, CustomStringConvertible {
         return FileID(unchecked: parts.joined(separator: "-"))
     }
 
+    /// When the id was made, in milliseconds since 1970.
+    package var milliseconds: Int64 {
+        Int64(text.prefix(8) + text.dropFirst(9).prefix(4), radix: 16) ?? 0
+    }
+
     private init(unchecked text: String) { self.text = text }
 
     private static func hex(_ number: UInt64) -> [Character] {

@@ -7,6 +7,9 @@ import Synchronization
 package final class BlockingPool: Sendable {
     /// The pool of this process: threads are the process's, not a manager's, and it holds no data.
     package static let shared = BlockingPool(width: 16)
+    /// Threads for reading what somebody else fills, such as a pipe: they may wait for as long as that takes, and
+    /// whatever they wait for must not hold up files.
+    package static let foreign = BlockingPool(width: 64)
 
     private struct State {
         var busy = 0

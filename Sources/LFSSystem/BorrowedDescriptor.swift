@@ -13,6 +13,12 @@ package enum BorrowedDescriptor {
         try checked("read", "descriptor \(number)") { systemRead(number, buffer.baseAddress, buffer.count) }
     }
 
+    /// Returns whether a read would not block, or would end, within the time. True at the end of a pipe and for files.
+    package static func waitUntilReadable(_ number: Int32, milliseconds: Int32) throws(SystemError) -> Bool {
+        var request = pollfd(fd: number, events: Int16(POLLIN), revents: 0)
+        return try checked("poll", "descriptor \(number)") { poll(&request, 1, milliseconds) } > 0
+    }
+
     package static func status(_ number: Int32) -> FileStatus? {
         var raw = stat()
         return fstat(number, &raw) == 0 ? FileStatus(raw) : nil

@@ -112,7 +112,11 @@ package final class Directory: Sendable {
 
     /// Returns when every file made, renamed or removed here before the call is on the device.
     /// Calls that come together share one `fsync`.
-    package func synchronize() async throws(SystemError) { try await syncs.run() }
+    ///
+    /// - Parameter threads: where the call may block.
+    package func synchronize(on threads: BlockingPool = .shared) async throws(SystemError) {
+        try await syncs.run(on: threads)
+    }
 
     /// As ``synchronize()``, blocking the thread, without sharing.
     package func synchronizeNow() throws(SystemError) { try descriptor.synchronize() }

@@ -17,14 +17,14 @@ final class SharedSync: Sendable {
         self.sync = sync
     }
 
-    func run() async throws(SystemError) {
+    func run(on threads: BlockingPool = .shared) async throws(SystemError) {
         let failure = await withCheckedContinuation { continuation in
             let leads = state.withLock { state in
                 state.waiting.append(continuation)
                 defer { state.isRunning = true }
                 return !state.isRunning
             }
-            if leads { BlockingPool.shared.start { self.serve() } }
+            if leads { threads.start { self.serve() } }
         }
         if let failure { throw failure }
     }

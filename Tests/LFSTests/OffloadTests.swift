@@ -150,7 +150,7 @@ struct OffloadTests {
     func progress() async throws {
         try await withLFS { host, lfs in
             let file = try await lfs.makeFile(from: .bytes([UInt8](repeating: 1, count: 4 * 1_024 * 1_024)))
-            let progress = lfs.progress(of: file.id)
+            let progress = try await lfs.progress(of: file.id)
             try await host.database.write { try file.insert($0) }
             var last = 0.0
             for await step in progress {
@@ -159,6 +159,53 @@ struct OffloadTests {
                 last = step.fractionCompleted
             }
             try await lfs.waitForUploads()
+        }
+    }
+
+    @Test("A file that is deleted and inserted again right away is uploaded, however the two meet its upload")
+    func insertedAgain() async throws {
+        let storage = InMemoryStorage()
+        try await withLFS(storage: storage) { host, lfs in
+            var ids: Set<String> = []
+            for _ in 0..<200 {
+                let file = try await lfs.makeFile(from: .bytes(someBytes(10)))
+                try await host.database.write { try file.insert($0) }
+                try await host.database.write { _ = try file.delete($0) }
+                // Refused once its bytes have begun to go, which is right as well.
+                if await errorCode({ try await host.database.write { try file.insert($0) } }) == nil { ids.insert(file.id) }
+            }
+            try await lfs.waitForUploads()
+            try await lfs.waitForDeletions()
+            #expect(try host.count("lfs_file WHERE status = 'local'") == 0)
+            #expect(Set(storage.keys.map { String($0.rawValue.suffix(36)) }) == ids)
+        }
+    }
+
+    @Test("The progress of a file that is through already ends at once")
+    func progressOfUploaded() async throws {
+        try await withLFS { host, lfs in
+            let file = try await lfs.makeFile(from: .bytes(someBytes()))
+            try await host.database.write { try file.insert($0) }
+            try await lfs.waitForUploads()
+            for await _ in try await lfs.progress(of: file.id) {}
+        }
+    }
+
+    @Test("Options at their limits do not bring it down")
+    func extremeOptions() async throws {
+        let storage = ScriptedStorage(beforeUpload: { _, call in
+            if call == 1 { throw StorageError(.serverError, "Later.", retryAfter: .milliseconds(1)) }
+        })
+        try await withLFS(storage: storage, configure: {
+            $0.maxRetryAfter = .seconds(Int64.max)
+            $0.temporaryFileGracePeriod = .seconds(Int64.max)
+            $0.pollInterval = .seconds(-1)
+            $0.maxExecutors = -5
+        }) { host, lfs in
+            let file = try await lfs.makeFile(from: .bytes(someBytes()))
+            try await host.database.write { try file.insert($0) }
+            try await lfs.waitForUploads()
+            #expect(try host.file(file.id)?.status == .remote)
         }
     }
 

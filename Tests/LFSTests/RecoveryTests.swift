@@ -121,6 +121,35 @@ struct RecoveryTests {
         }
     }
 
+    @Test("A database that was restored from an older copy sweeps nothing that it cannot know")
+    func restoredDatabase() async throws {
+        let storage = InMemoryStorage()
+        try await withHost(storage: storage) { host in
+            var options = host.options
+            options.temporaryFileGracePeriod = .zero
+            try await withManager(host, options) { _ in }
+            let backup = host.folder.appendingPathComponent("backup.sqlite").path
+            try host.database.backup(to: DatabaseQueue(path: backup))
+            try await withManager(host, options) { lfs in
+                let made = try await lfs.makeFile(from: .bytes(someBytes()))
+                try await host.database.write { try made.insert($0) }
+                try await lfs.waitForUploads()
+            }
+            try DatabaseQueue(path: backup).backup(to: host.database)
+            #expect(try host.count("lfs_file") == 0)
+            for _ in 0..<2 {
+                try await withManager(host, options) { lfs in
+                    let sign = try await lfs.makeFile(from: .bytes(someBytes()))
+                    try await host.database.write { try sign.insert($0) }
+                    try await lfs.waitForUploads()
+                    try await lfs.waitForDeletions()
+                }
+            }
+            #expect(storage.keys.count == 3)
+            #expect(try host.filesInStore().count == 3)
+        }
+    }
+
     @Test("Jobs whose time a clock set back has moved out of reach are due")
     func clockSetBack() async throws {
         try await withHost { host in

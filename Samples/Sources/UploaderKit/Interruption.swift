@@ -29,7 +29,8 @@ final class Interruption: Sendable {
             source.activate()
             return source
         }
-        sources = [SIGINT, SIGTERM, SIGHUP].map { number in
+        // Whoever started us with nohup wants a hang-up to be ignored.
+        sources = [SIGINT, SIGTERM, SIGHUP].filter { $0 != SIGHUP || !Self.isIgnored($0) }.map { number in
             source(number) {
                 if first.take(number) { onFirst(number) } else { _exit(128 + number) }
             }
@@ -38,6 +39,18 @@ final class Interruption: Sendable {
 
     /// The exit status that the signal asks for, nil when none came.
     var exitStatus: Int32? { first.signal.map { 128 + $0 } }
+
+    private static func isIgnored(_ number: Int32) -> Bool {
+        var action = sigaction()
+        sigaction(number, nil, &action)
+        #if canImport(Darwin)
+        let handler = action.__sigaction_u.__sa_handler
+        #else
+        let handler = action.__sigaction_handler.sa_handler
+        #endif
+        // SIG_IGN is the number 1 in place of a function.
+        return unsafeBitCast(handler, to: Int.self) == 1
+    }
 
     /// The first signal that came. Owner: the mutex.
     private final class First: Sendable {

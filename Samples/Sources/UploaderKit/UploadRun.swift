@@ -11,6 +11,8 @@ struct UploadRun: Sendable {
     let report: Report
     /// The files and folders that the run writes to itself.
     let ownPaths: [String]
+    /// Files whose local bytes are lost or not the recorded ones, as an earlier upload found.
+    let damaged: Set<FileData.ID>
 
     /// Runs the command's own work, then waits until everything is offloaded.
     ///
@@ -56,11 +58,16 @@ struct UploadRun: Sendable {
         options.persistenceLocation = transfer.persistenceLocation.map { URL(fileURLWithPath: $0, isDirectory: true) }
         // A file without a record is of no use after this process: nobody else knows its id.
         options.temporaryFileGracePeriod = .zero
-        let path = databaseOptions.database
+        // SQLite resolves links, and what belongs to the database lies beside the file that it found.
+        let path = try await database.read { db in
+            try String.fetchOne(db, sql: "SELECT file FROM pragma_database_list WHERE name = 'main'") ?? databaseOptions.database
+        }
+        let failures = try await database.read { db in try UploadFailure.fetchAll(db) }
         return UploadRun(
             database: database, lfs: try await LFSManager.open(database, options: options), report: report,
             ownPaths: ["", "-wal", "-shm", "-journal", ".lfs"].map { path + $0 }
-                + [transfer.to.localPath, transfer.persistenceLocation].compactMap(\.self))
+                + [transfer.to.localPath, transfer.persistenceLocation].compactMap(\.self),
+            damaged: Set(failures.filter { $0.code == .sourceChanged }.map(\.fileID)))
     }
 
     /// Does the work with progress shown, and stops the manager whatever happens.
@@ -86,7 +93,8 @@ struct UploadRun: Sendable {
         report.pending(files: status.local, bytes: status.pendingBytes)
         try lfs.start()
         try await work(self)
-        try await lfs.waitForUploads()
+        // The rows tell what became of the files, also when another process has uploaded them.
+        report.settle(try await lfs.waitForUploads())
     }
 }
 

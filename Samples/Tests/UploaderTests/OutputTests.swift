@@ -8,7 +8,7 @@ struct OutputTests {
     func width(columns: Int) {
         var tally = Tally()
         (tally.uploaded, tally.totalFiles, tally.isWalking) = (1_234_567, 2_345_678, true)
-        (tally.bytes, tally.totalBytes, tally.failed) = (123_456_789_012, 987_654_321_098, 12)
+        (tally.bytes, tally.totalBytes, tally.refused) = (123_456_789_012, 987_654_321_098, 12)
         tally.retrying = ["a", "b"]
         let line = ProgressLine.text(tally, rate: 123_456_789, timeLeft: 86_399, columns: columns)
         #expect(line.count < columns)
@@ -20,7 +20,7 @@ struct OutputTests {
     func usualLine() {
         var tally = Tally()
         (tally.uploaded, tally.totalFiles) = (312, 2_028)
-        (tally.bytes, tally.totalBytes, tally.failed) = (1_288_490_189, 9_019_431_322, 1)
+        (tally.bytes, tally.totalBytes, tally.refused) = (1_288_490_189, 9_019_431_322, 1)
         tally.retrying = ["a", "b"]
         let line = ProgressLine.text(tally, rate: 92_274_688, timeLeft: 84, columns: 80)
         #expect(line == "312/2,028 files  1.2/8.4 GiB  14 %  88.0 MiB/s  ETA 1m24s  2 retrying  1 failed")

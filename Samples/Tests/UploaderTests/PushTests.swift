@@ -61,6 +61,72 @@ struct PushTests {
         }
     }
 
+    @Test("Two pushes of the same folder at once leave one file for each document")
+    func twoPushes() throws {
+        try withFolder(files: 600) { folder in
+            let push = ["push", "--database", "a.sqlite", "--to", "dir:remote", "--json", "files"]
+            _ = try UploaderProcess(["push", "--database", "a.sqlite", "--to", "dir:remote", "files/0.bin"], in: folder).wait()
+            let runs = try (0..<2).map { _ in try UploaderProcess(push, in: folder) }
+            for run in runs {
+                let result = try run.wait()
+                #expect(result.status == 0, "\(result.messages)")
+                #expect(result.summary?["failed"] as? Int == 0)
+            }
+            let database = folder.appendingPathComponent("a.sqlite")
+            #expect(try TestDatabase.count("document", in: database) == 600)
+            _ = try UploaderProcess.run("resume", "--database", "a.sqlite", "--to", "dir:remote", in: folder)
+            #expect(try TestDatabase.count("lfs_file", in: database) == 600)
+            #expect(try TestDatabase.count("lfs_file WHERE status = 'remote'", in: database) == 600)
+        }
+    }
+
+    @Test("A file whose local bytes were lost or damaged before the upload is mended by pushing it again", arguments: [true, false])
+    func mended(isLost: Bool) throws {
+        try withFolder(files: 2) { folder in
+            let push = ["push", "--database", "a.sqlite", "--to", "dir:remote", "--json", "files"]
+            // Attached, but not uploaded: the storage's folder is in the way.
+            try FileManager.default.createDirectory(at: folder.appendingPathComponent("remote"), withIntermediateDirectories: true)
+            _ = try UploaderProcess(push, in: folder).wait()
+            let database = folder.appendingPathComponent("a.sqlite")
+            let entry = try #require(try TestDatabase.entries(in: database).first)
+            try TestDatabase.forgetUpload(of: entry.id, in: database)
+            let kept = folder.appendingPathComponent("a.sqlite.lfs/\(entry.id)")
+            try FileManager.default.removeItem(at: kept)
+            if !isLost { try randomData(10_240).write(to: kept) }
+            let first = try UploaderProcess(push, in: folder).wait()
+            let second = first.status == 0 ? first : try UploaderProcess(push, in: folder).wait()
+            #expect(second.status == 0, "\(second.messages)")
+            #expect(try TestDatabase.count("lfs_file WHERE status = 'remote'", in: database) == 2)
+            #expect(try TestDatabase.count("lfs_file", in: database) == 2)
+        }
+    }
+
+    @Test("Two files of the same name from different folders both come back")
+    func sameName() throws {
+        try withFolder { folder in
+            for name in ["x", "y"] {
+                try FileManager.default.createDirectory(at: folder.appendingPathComponent(name), withIntermediateDirectories: true)
+                try Data(name.utf8).write(to: folder.appendingPathComponent("\(name)/note.txt"))
+            }
+            _ = try UploaderProcess.run("push", "--database", "a.sqlite", "--to", "dir:remote", "x/note.txt", "y/note.txt", in: folder)
+            let pulled = try UploaderProcess.run("pull", "--database", "a.sqlite", "--to", "dir:remote", "--all", "--output", "out", in: folder)
+            #expect(pulled.status == 0, "\(pulled.messages)")
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder.appendingPathComponent("out").path).count == 2)
+        }
+    }
+
+    @Test("Results that cannot be written are no success")
+    func lostResults() throws {
+        try withFolder(files: 1) { folder in
+            _ = try UploaderProcess.run("push", "--database", "a.sqlite", "--to", "dir:remote", "files", in: folder)
+            let list = ["list", "--database", "a.sqlite"]
+            let full = try UploaderProcess(list, in: folder, through: ["/bin/sh", "-c", "\"$0\" \"$@\" >/dev/full"]).wait()
+            #expect(full.status == 1)
+            #expect(full.messages.contains("cannot be written"))
+            #expect(try UploaderProcess.run("push", "--database", "a", "--to", "dir:r", "", in: folder).status == 64)
+        }
+    }
+
     @Test("What is pushed can be pulled elsewhere, and nothing there is overwritten")
     func pull() throws {
         try withFolder(files: 10) { folder in

@@ -20,6 +20,14 @@ enum TestDatabase {
         return rows.map { Entry(path: $0[0], id: $0[1], status: $0[2], key: $0[3]) }
     }
 
+    /// Makes a file wait for its upload again, as if it had never been uploaded.
+    static func forgetUpload(of id: String, in file: URL) throws {
+        try execute("DROP TRIGGER lfs_file_keep_remote", in: file)
+        try execute("UPDATE lfs_file SET status = 'local', url = NULL WHERE id = '\(id)'", in: file)
+        try execute(
+            "INSERT INTO lfs_job (fileID, lane, byteCount, notBefore) VALUES ('\(id)', 0, 10240, 0)", in: file)
+    }
+
     static func count(_ sql: String, in file: URL) throws -> Int {
         let queue = try DatabaseQueue(path: file.path)
         let count = try queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM \(sql)") ?? -1 }

@@ -36,6 +36,15 @@ final class BackgroundRunner: Sendable {
         try await writer.read(body)
     }
 
+    /// As ``read(_:)``, for work that has to be done in a cancelled task too.
+    func readThroughCancellation<Value: Sendable>(
+        _ body: @escaping @Sendable (Database) throws -> Value
+    ) async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            writer.asyncRead { db in continuation.resume(with: Result { try body(try db.get()) }) }
+        }
+    }
+
     /// Runs the body in a transaction that others may share. It may run twice, so it does nothing but read and write rows.
     func write<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
         let result = Slot<Value>()

@@ -59,7 +59,9 @@ struct DeletionWorker: Sendable {
             return try Tombstone.fetchAll(
                 db, sql: "SELECT * FROM lfs_tombstone WHERE fileID IN (\(marks))", arguments: StatementArguments(ids))
         }
-        return (claimed, nil)
+        // An upload may have begun between the two looks; its tombstone waits for the next round.
+        let nowBusy = uploading()
+        return (claimed.filter { !nowBusy.contains($0.fileID) }, nil)
     }
 
     private struct Removal: Sendable {
@@ -100,7 +102,10 @@ struct DeletionWorker: Sendable {
         try await runner.write { db in
             for removal in removals {
                 guard let error = removal.error else {
-                    try db.execute(sql: "DELETE FROM lfs_tombstone WHERE fileID = ?", arguments: [removal.tombstone.fileID])
+                    // Unless an upload that ended meanwhile has called for another removal.
+                    try db.execute(
+                        sql: "DELETE FROM lfs_tombstone WHERE fileID = ? AND state = 'removing'",
+                        arguments: [removal.tombstone.fileID])
                     continue
                 }
                 // What is refused today may be allowed tomorrow, so even that is tried again, at the longest interval.

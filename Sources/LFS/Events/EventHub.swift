@@ -38,15 +38,15 @@ final class EventHub: Sendable {
         return stream
     }
 
-    /// The progress of one file until it is through or given up.
-    func listen(to id: FileData.ID) -> AsyncStream<TransferProgress> {
+    /// The progress of one file until it is through, given up or cancelled, and a way to end it before.
+    func listen(to id: FileData.ID) -> (AsyncStream<TransferProgress>, end: @Sendable () -> Void) {
         let (stream, continuation) = AsyncStream.makeStream(
             of: TransferProgress.self, bufferingPolicy: .bufferingNewest(1))
         let listener = add(
             Listener { event in
                 switch event {
                 case .progress(id, let progress): continuation.yield(progress)
-                case .uploaded(id, _, _), .failed(id, _, nextAttempt: nil), .removed(id):
+                case .uploaded(id, _, _), .failed(id, _, nextAttempt: nil), .cancelled(id), .removed(id):
                     continuation.finish()
                     return false
                 default: break
@@ -56,7 +56,7 @@ final class EventHub: Sendable {
                 continuation.finish()
             })
         continuation.onTermination = { [weak self] _ in self?.remove(listener) }
-        return stream
+        return (stream, { continuation.finish() })
     }
 
     func send(_ event: LFSEvent) {

@@ -12,6 +12,8 @@ public enum LFSEvent: Sendable {
     /// A try failed. The next one follows by itself after `nextAttempt`; nil means that it waits for
     /// ``LFSManager/retry(_:)``.
     case failed(FileData.ID, UploadFailure, nextAttempt: Duration?)
+    /// The upload was cancelled. It waits for ``LFSManager/retry(_:)``.
+    case cancelled(FileData.ID)
     /// The remote storage as a whole cannot be reached, or can be again.
     case storageReachable(Bool, reason: String?)
     /// The file's row was deleted before, and now its bytes are gone here and on the remote storage.

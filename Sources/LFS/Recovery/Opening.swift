@@ -26,6 +26,25 @@ struct Opening: Sendable {
             return (FilePlaces(store: store, staging: staging), isAlone)
         }
         try await rememberLocation()
+        try await countGeneration()
+    }
+
+    /// Notices a database that is older than its folder: a backup that was put back, say. It does not know the files that
+    /// were made since, and they may be all that is left of them, so those are never swept.
+    private func countGeneration() async throws {
+        let seen = places.store.marker.generation
+        let now = options.wallClock().millisecondsSince1970
+        let generation = try await runner.writeDurably { db in
+            try db.execute(
+                sql: """
+                    UPDATE lfs_state SET generation = max(generation, ?1) + 1,
+                        sweepsFrom = CASE WHEN generation < ?1 THEN max(sweepsFrom, ?2) ELSE sweepsFrom END
+                    """,
+                arguments: [seen, now])
+            return try Int64.fetchOne(db, sql: "SELECT generation FROM lfs_state") ?? 0
+        }
+        let store = places.store
+        try await BlockingPool.shared.run { _ in try store.mark(generation: generation) }
     }
 
     /// Promotes, sweeps, and lets others open the store as well.

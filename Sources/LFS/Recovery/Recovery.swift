@@ -15,9 +15,9 @@ struct Recovery: Sendable {
     /// - Parameter sweeps: only for the holder of the store's exclusive lease: nobody else has the database open then,
     ///   so no other process can be about to insert a file that has no row yet.
     func repair(sweeps: Bool) async throws {
-        let limit = wallClock().nanosecondsSince1970 - gracePeriod.nanoseconds
+        let sweepable = try await sweepable()
         try await Promoter(runner: runner, places: places).promoteAll { area, file in
-            if sweeps, file.changed <= limit { try area.remove(file.id) }
+            if sweeps, sweepable(file) { try area.remove(file.id) }
         }
         if sweeps {
             let store = places.store
@@ -25,13 +25,21 @@ struct Recovery: Sendable {
         }
     }
 
+    /// Which files may be swept if no row claims them: those whose grace period is over, and none that an older copy of
+    /// the database cannot know.
+    private func sweepable() async throws -> @Sendable (FileCursor.Entry) -> Bool {
+        let limit = wallClock().nanosecondsSince1970 - gracePeriod.nanoseconds
+        let from = try await runner.read { db in try Int64.fetchOne(db, sql: "SELECT sweepsFrom FROM lfs_state") ?? 0 }
+        return { $0.changed <= limit && $0.id.milliseconds >= from }
+    }
+
     /// Gives every file in the local store that no row claims a tombstone, so that its bytes go here and on the remote
     /// storage: a power cut can take back the commit of a row whose file was promoted, and even uploaded, already.
     func sweepStore(namespace: String) async throws {
-        let limit = wallClock().nanosecondsSince1970 - gracePeriod.nanoseconds
+        let sweepable = try await sweepable()
         let cursor = try places.store.files()
         while let page = try await BlockingPool.shared.run({ _ in try cursor.next() }) {
-            let texts = page.filter { $0.changed <= limit }.map(\.id.text)
+            let texts = page.filter(sweepable).map(\.id.text)
             if texts.isEmpty { continue }
             let marks = databaseQuestionMarks(count: texts.count)
             let unclaimed = try await runner.read { db in
@@ -65,8 +73,10 @@ extension Date {
 }
 
 extension Duration {
+    /// Whole nanoseconds; what is longer than a hundred years counts as that, so that times can be added.
     var nanoseconds: Int64 {
-        let (seconds, overflow) = components.seconds.multipliedReportingOverflow(by: 1_000_000_000)
-        return overflow ? .max / 2 : seconds + components.attoseconds / 1_000_000_000
+        let longest: Int64 = 100 * 366 * 86_400
+        let seconds = min(max(components.seconds, -longest), longest)
+        return seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000
     }
 }

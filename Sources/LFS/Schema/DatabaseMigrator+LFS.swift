@@ -43,7 +43,11 @@ enum Schema {
             schemaVersion INTEGER NOT NULL,
             updateMillisecond INTEGER NOT NULL DEFAULT 0,
             updateSequence INTEGER NOT NULL DEFAULT 0,
-            barrier INTEGER NOT NULL DEFAULT 0
+            barrier INTEGER NOT NULL DEFAULT 0,
+            -- How often the database was opened; lfs.json beside it has the same number, or an older one.
+            generation INTEGER NOT NULL DEFAULT 0,
+            -- Files made before this millisecond are not swept: an older copy of the database does not know them.
+            sweepsFrom INTEGER NOT NULL DEFAULT 0
         );
 
         CREATE TABLE lfs_file (

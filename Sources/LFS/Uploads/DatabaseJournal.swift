@@ -15,8 +15,8 @@ final class DatabaseJournal: TransferJournal {
         var sha256: String
         var contentType: String?
         var name: String?
-        /// ``CommitObserver/deletions`` at the time.
-        var deletions: UInt64
+        /// ``epoch`` at the time.
+        var epoch: UInt64
     }
 
     private let runner: BackgroundRunner
@@ -26,6 +26,7 @@ final class DatabaseJournal: TransferJournal {
     /// No wait can be longer than this, so a time further away comes from a clock that was set back.
     private let longestWait: Duration
     private let descriptions = Mutex<[String: Description]>([:])
+    private let cancellations = Mutex<UInt64>(0)
 
     init(
         runner: BackgroundRunner, places: FilePlaces, observer: CommitObserver,
@@ -38,12 +39,18 @@ final class DatabaseJournal: TransferJournal {
         self.longestWait = longestWait
     }
 
+    /// As long as it stays the same, an upload that was pending is pending.
+    private var epoch: UInt64 { observer.deletions &+ cancellations.withLock { $0 } }
+
+    /// Tells that an upload was cancelled in the database.
+    func noteCancellation() { cancellations.withLock { $0 &+= 1 } }
+
     // MARK: Reading
 
     func page(_ lane: TransferLane, limit: Int, excluding held: Set<String>) async throws -> TransferPage {
         let now = wallClock().millisecondsSince1970
         let far = now + longestWait.milliseconds
-        let deletions = observer.deletions
+        let epoch = epoch
         let (rows, next) = try await runner.read { db in
             // Held jobs come first in the order, so this many rows hold a whole page of others if there is one.
             let due = try db.cachedStatement(sql: JobRow.due)
@@ -60,7 +67,7 @@ final class DatabaseJournal: TransferJournal {
         for row in rows where jobs.count < limit && !held.contains(row.id) {
             jobs.append(try row.job())
             let description = Description(
-                sha256: row.sha256, contentType: row.contentType, name: row.name, deletions: deletions)
+                sha256: row.sha256, contentType: row.contentType, name: row.name, epoch: epoch)
             descriptions.withLock { $0[row.id] = description }
         }
         return TransferPage(jobs: jobs, nextDue: next.map { .milliseconds(max($0 - now, 1)) })
@@ -72,9 +79,14 @@ final class DatabaseJournal: TransferJournal {
             return .fail(StorageError(.invalidRequest, "'\(job.id)' is not a file id.", key: job.key))
         }
         let places = places
-        let file = try await BlockingPool.shared.run { _ in
-            if let file = try places.store.open(id) { return Optional(file) }
-            return try places.promote(id) ? try places.store.open(id) : nil
+        let file: Descriptor?
+        do {
+            file = try await BlockingPool.shared.run { _ in
+                if let file = try places.store.open(id) { return Optional(file) }
+                return try places.promote(id) ? try places.store.open(id) : nil
+            }
+        } catch let error as SystemError {
+            throw StorageError(.unknown, "The local file cannot be opened: \(error)", key: job.key, cause: error)
         }
         guard let file else { return try await absent(job) }
         do {
@@ -87,13 +99,14 @@ final class DatabaseJournal: TransferJournal {
         }
     }
 
-    /// The row as it was loaded, or read again when rows were deleted since; nil when it is not pending any more.
+    /// The row as it was loaded, or read again when rows were deleted or uploads cancelled since; nil when it is not
+    /// pending any more.
     private func currentDescription(of job: TransferJob) async throws -> Description? {
-        let deletions = observer.deletions
-        if let known = descriptions.withLock({ $0[job.id] }), known.deletions == deletions { return known }
+        let epoch = epoch
+        if let known = descriptions.withLock({ $0[job.id] }), known.epoch == epoch { return known }
         let file = try await runner.read { db in try FileData.pendingFile(db, id: job.id) }
         return file.map {
-            Description(sha256: $0.sha256, contentType: $0.contentType, name: $0.name, deletions: deletions)
+            Description(sha256: $0.sha256, contentType: $0.contentType, name: $0.name, epoch: epoch)
         }
     }
 
@@ -142,6 +155,7 @@ final class DatabaseJournal: TransferJournal {
 extension FileData {
     /// The row if it is there and still waits for its upload.
     static func pendingFile(_ db: Database, id: String) throws -> FileData? {
-        try FileData.filter(Columns.id == id && Columns.status == Status.local).fetchOne(db)
+        let isQueued = "EXISTS (SELECT 1 FROM lfs_job WHERE fileID = lfs_file.id AND state = 'queued')"
+        return try FileData.filter(Columns.id == id && Columns.status == Status.local).filter(sql: isQueued).fetchOne(db)
     }
 }

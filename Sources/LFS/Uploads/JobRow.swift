@@ -59,5 +59,10 @@ extension Date {
 }
 
 extension Duration {
-    var milliseconds: Int64 { components.seconds * 1_000 + components.attoseconds / 1_000_000_000_000_000 }
+    /// Whole milliseconds; what is longer than ten thousand years counts as that, so that times can be added.
+    var milliseconds: Int64 {
+        let longest: Int64 = 10_000 * 366 * 86_400
+        let seconds = min(max(components.seconds, -longest), longest)
+        return seconds * 1_000 + components.attoseconds / 1_000_000_000_000_000
+    }
 }

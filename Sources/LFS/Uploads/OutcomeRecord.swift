@@ -30,7 +30,8 @@ struct OutcomeRecord {
                     WHERE fileID = ? AND state = 'queued'
                     """,
                 [error.code.rawValue, error.message, outcome.job.id])
-        case .skipped: try dropJob(db)
+        case .skipped(.madeElsewhere): try dropJob(db)
+        case .skipped(.notPending): try dropJobUnlessPending(db)
         case .givenBack: break
         }
     }
@@ -42,7 +43,7 @@ struct OutcomeRecord {
         if db.changesCount > 0 { return }
         let isThere = try Bool.fetchOne(
             db, sql: "SELECT EXISTS (SELECT 1 FROM lfs_file WHERE id = ?)", arguments: [outcome.job.id])
-        if isThere == true { return try dropJob(db) }
+        if isThere == true { return try dropJobUnlessPending(db) }
         // The row was deleted while its bytes were on their way: the object just made has to go as well.
         try run(
                 db, """
@@ -50,6 +51,17 @@ struct OutcomeRecord {
                 ON CONFLICT (fileID) DO UPDATE SET state = 'pending', notBefore = 0
                 """,
                 [outcome.job.id, outcome.job.key.rawValue])
+    }
+
+    /// The row may have been deleted and inserted again since the upload was skipped, and then it has a job anew.
+    private func dropJobUnlessPending(_ db: Database) throws {
+        try run(
+            db,
+            """
+            DELETE FROM lfs_job WHERE fileID = ?1
+            AND NOT EXISTS (SELECT 1 FROM lfs_file WHERE id = ?1 AND status = 'local')
+            """,
+            [outcome.job.id])
     }
 
     private func dropJob(_ db: Database) throws {

@@ -22,7 +22,8 @@ struct Ingest: Sendable {
         case .copying(let path): return try await copy(from: path)
         case .moving(let path): return try await IngestMove(ingest: self, path: path).run()
         case .handle(let handle): return try await read(handle)
-        case .stream(let stream): return try await write { writer, flag in try Self.drain(writer, flag, stream.read) }
+        case .stream(let stream):
+            return try await write(on: .foreign) { writer, flag in try Self.drain(writer, flag, stream.read) }
         case .chunks(let forEach): return try await collect(forEach)
         }
     }
@@ -42,11 +43,15 @@ struct Ingest: Sendable {
     }
 
     private func read(_ handle: FileHandle) async throws -> IngestedFile {
-        try await write { writer, flag in
+        try await write(on: .foreign) { writer, flag in
             // The handle stays the caller's: its descriptor is borrowed, so no `Descriptor` may own and close it.
             let number = handle.fileDescriptor
             let before = BorrowedDescriptor.status(number)
-            try Self.drain(writer, flag) { try BorrowedDescriptor.read(number, into: $0) }
+            try Self.drain(writer, flag) { buffer in
+                // A pipe that nobody writes to would keep a cancelled task for ever.
+                while try !BorrowedDescriptor.waitUntilReadable(number, milliseconds: 200) { try flag.check() }
+                return try BorrowedDescriptor.read(number, into: buffer)
+            }
             if let before, before.isRegularFile, let after = BorrowedDescriptor.status(number),
                 after.modified != before.modified || after.byteCount != before.byteCount
             {
@@ -82,11 +87,11 @@ struct Ingest: Sendable {
     // MARK: Writing
 
     private func write(
-        _ body: @escaping @Sendable (IngestWriter, CancellationFlag) throws -> Void
+        on threads: BlockingPool = .shared, _ body: @escaping @Sendable (IngestWriter, CancellationFlag) throws -> Void
     ) async throws -> IngestedFile {
         let writer = try await area.writer(for: id, onProgress)
         return try await finishing(writer) {
-            try await BlockingPool.shared.run { flag in
+            try await threads.run { flag in
                 try body(writer, flag)
                 try flag.check()
                 return try writer.finish()
@@ -127,6 +132,8 @@ struct Ingest: Sendable {
                 let count: Int
                 do {
                     count = try read(buffer)
+                } catch is CancellationError {
+                    throw CancellationError()
                 } catch {
                     throw FileError(.sourceFailed, "The source of the bytes failed: \(error)", path: "", cause: error)
                 }

@@ -21,6 +21,8 @@ package final class LocalStore: Sendable {
     package let lease: FileLock
     /// Held by the one process that uploads.
     package let uploaderLock: FileLock
+    /// What the folder said of itself when it was opened.
+    package let marker: StoreMarker
 
     /// Opens the folder and makes it if it is missing; its parent has to exist.
     ///
@@ -37,7 +39,18 @@ package final class LocalStore: Sendable {
         } catch {
             throw FileError.keeping(error, at: path)
         }
-        try StoreMarker.check(in: directory, databaseID: databaseID)
+        marker = try StoreMarker.check(in: directory, databaseID: databaseID)
+    }
+
+    /// Writes down which opening of the database uses the folder now.
+    package func mark(generation: Int64) throws(FileError) {
+        var marker = marker
+        marker.generation = generation
+        do {
+            try StoreMarker.write(marker, in: directory)
+        } catch {
+            throw FileError.keeping(error, at: path)
+        }
     }
 
     package var path: String { directory.path }

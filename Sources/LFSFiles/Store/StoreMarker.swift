@@ -3,18 +3,24 @@ import LFSSystem
 
 /// The file `lfs.json` that ties a store to its database, so that a copied or swapped folder is noticed
 /// before anything in it is used or removed.
-struct StoreMarker: Codable {
+package struct StoreMarker: Codable, Sendable {
     static let name = "lfs.json"
     /// Of the folder's layout, not of the database's schema.
     static let currentLayout = 1
 
     var databaseID: String
     var layout: Int
+    /// How often the database had been opened when it last used this folder. A database that has a lower number is an
+    /// older copy of the one that did.
+    package var generation: Int64
 
-    static func check(in directory: Directory, databaseID: String) throws(FileError) {
+    /// The marker, made if there is none.
+    static func check(in directory: Directory, databaseID: String) throws(FileError) -> StoreMarker {
         do {
             guard let marker = try read(in: directory) else {
-                return try write(StoreMarker(databaseID: databaseID, layout: currentLayout), in: directory)
+                let marker = StoreMarker(databaseID: databaseID, layout: currentLayout, generation: 0)
+                try write(marker, in: directory)
+                return marker
             }
             guard marker.layout <= currentLayout else {
                 throw FileError(
@@ -29,6 +35,7 @@ struct StoreMarker: Codable {
                         + "Move it aside, or put the database back beside its own folder.",
                     path: directory.path)
             }
+            return marker
         } catch let error as FileError {
             throw error
         } catch {
@@ -50,7 +57,7 @@ struct StoreMarker: Codable {
         do { return try JSONDecoder().decode(StoreMarker.self, from: text) } catch { return nil }
     }
 
-    private static func write(_ marker: StoreMarker, in directory: Directory) throws {
+    static func write(_ marker: StoreMarker, in directory: Directory) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
         let text = try encoder.encode(marker)

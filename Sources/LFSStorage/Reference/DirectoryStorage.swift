@@ -15,6 +15,8 @@ public final class DirectoryStorage: RemoteStorage {
     private let identity: FileStatus
     /// Folders below the root that were opened before. Owner: this mutex, never held across a system call.
     private let folders = Mutex<[String: Directory]>([:])
+    /// Threads of its own: a share that hangs must not take those that local files need.
+    private let threads = BlockingPool(width: 16)
 
     /// Opens the folder and makes it if it is missing; its parent has to exist.
     ///
@@ -35,56 +37,51 @@ public final class DirectoryStorage: RemoteStorage {
     }
 
     public func upload(_ source: UploadSource, to key: ObjectKey, session: UploadSession) async throws -> RemoteObject {
-        try await inFolder(of: key) { folder, name in
-            if try await self.holds(source, as: name, in: folder) {
+        let folder = try await inFolder(of: key) { folder, name, flag in
+            if try Self.holds(source, as: name, in: folder, flag) {
                 session.report(bytesTransferred: source.byteCount)
             } else {
-                let upload = DirectoryUpload(source: source, folder: folder, name: name, key: key, session: session)
-                try await BlockingPool.shared.run { flag in try upload.run(flag) }
+                try DirectoryUpload(source: source, folder: folder, name: name, key: key, session: session).run(flag)
             }
-            try await folder.synchronize()
+            return folder
         }
+        try await synchronize(folder, key)
         return RemoteObject(key: key, byteCount: source.byteCount, sha256: source.sha256, url: url(of: key))
     }
 
     public func download(_ request: DownloadRequest, into sink: DownloadSink) async throws -> RemoteObject {
-        try await inFolder(of: request.key) { folder, name in
-            try await BlockingPool.shared.run { flag in
-                let file = try folder.openForReading(name)
-                let object = try self.describe(request.key, file.status())
-                if let wanted = request.entityTag, wanted != object.entityTag {
-                    throw StorageError(.changed, "The object was replaced while it was read.", key: request.key)
-                }
-                try Self.copy(file, request.range ?? 0..<object.byteCount, to: sink, flag)
-                return object
+        try await inFolder(of: request.key) { folder, name, flag in
+            let file = try folder.openForReading(name)
+            let object = try self.describe(request.key, file.status())
+            if let wanted = request.entityTag, wanted != object.entityTag {
+                throw StorageError(.changed, "The object was replaced while it was read.", key: request.key)
             }
+            try Self.copy(file, request.range ?? 0..<object.byteCount, to: sink, flag)
+            return object
         }
     }
 
     public func head(_ key: ObjectKey) async throws -> RemoteObject {
-        try await inFolder(of: key) { folder, name in
-            try await BlockingPool.shared.run { _ in try self.describe(key, folder.openForReading(name).status()) }
+        try await inFolder(of: key) { folder, name, _ in
+            try self.describe(key, folder.openForReading(name).status())
         }
     }
 
     public func delete(_ key: ObjectKey, abandoning checkpoint: UploadCheckpoint?) async throws {
-        try await inFolder(of: key) { folder, name in
-            let found = try await BlockingPool.shared.run { _ in
-                let unfinished = try DirectoryUpload.removeAbandoned(name, in: folder)
-                return try folder.remove(name) || unfinished
-            }
-            if found { try await folder.synchronize() }
+        let folder: Directory? = try await inFolder(of: key) { folder, name, _ in
+            let unfinished = try DirectoryUpload.removeAbandoned(name, in: folder)
+            return try folder.remove(name) || unfinished ? folder : nil
         }
+        if let folder { try await synchronize(folder, key) }
     }
 
     public func list(_ request: ListRequest) async throws -> ListPage {
-        try requireRoot()
-        let root = root
         let keys: [ObjectKey]
         do {
-            keys = try await BlockingPool.shared.run { flag in
+            keys = try await threads.run { flag in
+                try self.requireRoot()
                 var listing = DirectoryListing(request, flag)
-                try listing.visit(root, below: "")
+                try listing.visit(self.root, below: "")
                 return listing.page
             }
         } catch {
@@ -114,15 +111,14 @@ public final class DirectoryStorage: RemoteStorage {
     }
 
     /// Whether the object is there already with the source's content, which a crash before the write-back leaves.
-    private func holds(_ source: UploadSource, as name: String, in folder: Directory) async throws -> Bool {
+    private static func holds(
+        _ source: UploadSource, as name: String, in folder: Directory, _ flag: CancellationFlag
+    ) throws -> Bool {
         guard try folder.status(of: name)?.byteCount == source.byteCount else { return false }
-        return try await BlockingPool.shared.run { flag in
-            let file = try folder.openForReading(name)
-            var hash = ContentHash()
-            let sink = { (bytes: UnsafeRawBufferPointer) in hash.update(bytes) }
-            try FileCopy.forEachChunk(of: file, 0..<source.byteCount, flag, sink)
-            return hash.hex == source.sha256
-        }
+        let file = try folder.openForReading(name)
+        var hash = ContentHash()
+        try FileCopy.forEachChunk(of: file, 0..<source.byteCount, flag) { hash.update($0) }
+        return hash.hex == source.sha256
     }
 
     private static func copy(
@@ -140,29 +136,42 @@ public final class DirectoryStorage: RemoteStorage {
 
     // MARK: Folders
 
-    /// Runs a call in the folder of a key, with the system's errors turned into storage errors.
+    /// Runs a call in the folder of a key, on a thread that may block, with the system's errors turned into storage errors.
     ///
     /// A folder that was removed and made again under a handle we keep shows as a missing file; it is opened anew once.
-    private func inFolder<Result>(
-        of key: ObjectKey, _ body: (Directory, String) async throws -> Result
+    private func inFolder<Result: Sendable>(
+        of key: ObjectKey, _ body: @escaping @Sendable (Directory, String, CancellationFlag) throws -> Result
     ) async throws -> Result {
-        let segments = key.rawValue.split(separator: "/").map(String.init)
-        let path = segments.dropLast().joined(separator: "/")
-        for isFirstTry in [true, false] {
-            try requireRoot()
-            do {
-                return try await body(try folder(path, segments.dropLast()), segments[segments.count - 1])
-            } catch let error as SystemError where error.isMissing && isFirstTry {
-                folders.withLock { $0[path] = nil }
-            } catch let error as SystemError where error.isMissing {
-                throw StorageError(.missing, "There is no object '\(key)' in \(url.path).", key: key, cause: error)
-            } catch let failure as SinkFailure {
-                throw failure.error
-            } catch {
-                throw DirectoryStorageErrors.using(url.path, error, key: key)
+        do {
+            return try await threads.run { flag in
+                let segments = key.rawValue.split(separator: "/").map(String.init)
+                let path = segments.dropLast().joined(separator: "/")
+                let call = {
+                    try self.requireRoot()
+                    return try body(self.folder(path, segments.dropLast()), segments[segments.count - 1], flag)
+                }
+                do {
+                    return try call()
+                } catch let error as SystemError where error.isMissing {
+                    self.folders.withLock { $0[path] = nil }
+                    return try call()
+                }
             }
+        } catch let error as SystemError where error.isMissing {
+            throw StorageError(.missing, "There is no object '\(key)' in \(url.path).", key: key, cause: error)
+        } catch let failure as SinkFailure {
+            throw failure.error
+        } catch {
+            throw DirectoryStorageErrors.using(url.path, error, key: key)
         }
-        throw StorageError(.missing, "There is no object '\(key)' in \(url.path).", key: key)
+    }
+
+    private func synchronize(_ folder: Directory, _ key: ObjectKey) async throws {
+        do {
+            try await folder.synchronize(on: threads)
+        } catch {
+            throw DirectoryStorageErrors.using(url.path, error, key: key)
+        }
     }
 
     private func folder(_ path: String, _ segments: ArraySlice<String>) throws -> Directory {

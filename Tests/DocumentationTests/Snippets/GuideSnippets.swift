@@ -64,9 +64,9 @@ enum Guide {
         return recipes
     }
 
-    static func showProgress(_ photo: FileData, _ lfs: LFSManager) async {
+    static func showProgress(_ photo: FileData, _ lfs: LFSManager) async throws {
         // snippet
-        for await progress in lfs.progress(of: photo.id) {
+        for await progress in try await lfs.progress(of: photo.id) {
             print(progress.fractionCompleted)
         }
         // end

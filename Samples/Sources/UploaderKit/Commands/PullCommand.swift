@@ -8,7 +8,8 @@ struct PullCommand: AsyncParsableCommand {
         commandName: "pull",
         abstract: "Write attached files into a folder, fetching them from the storage where needed.",
         discussion: """
-            A folder that was pushed comes back under its own name, as 'cp -r' would write it. A file that is there already with the
+            A folder that was pushed comes back under its own name, as 'cp -r' would write it.
+            Where two of them would get the same path, their ids stand before their names. A file that is there already with the
             same content is left alone; one with other content is never overwritten.
             """)
 

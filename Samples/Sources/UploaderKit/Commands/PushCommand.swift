@@ -22,13 +22,22 @@ struct PushCommand: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("Files and folders to attach.", valueName: "file|folder"))
     var paths: [String]
 
+    func validate() throws {
+        // An unset variable of a shell must not mean the folder that one happens to be in.
+        if paths.contains("") { throw ValidationError("A path is empty. Write . for the current folder.") }
+    }
+
     func run() async throws {
-        if dryRun { return try DryRun(database: database.database, report: Report(output), output: output).run(paths) }
+        if dryRun { return try DryRun(
+                database: database.database, report: Report(output), output: output,
+                excluded: ["", "-wal", "-shm", "-journal", ".lfs"].map { database.database + $0 }
+                    + [transfer.to.localPath, transfer.persistenceLocation].compactMap(\.self)
+            ).run(paths) }
         let paths = paths
         try await UploadRun.run(database, transfer, output, mustExist: false) { run in
             run.report.walkBegins()
             defer { run.report.walkEnded() }
-            try await Attacher(database: run.database, lfs: run.lfs, report: run.report, excluded: run.ownPaths)
+            try await Attacher(database: run.database, lfs: run.lfs, report: run.report, excluded: run.ownPaths, damaged: run.damaged)
                 .run(paths)
         }
     }
@@ -39,10 +48,11 @@ struct DryRun {
     let database: String
     let report: Report
     let output: OutputOptions
+    let excluded: [String]
 
     func run(_ paths: [String]) throws {
         let known = try knownStamps()
-        var walk = FileWalk(paths, from: FileManager.default.currentDirectoryPath)
+        var walk = FileWalk(paths, from: FileManager.default.currentDirectoryPath, excluding: excluded)
         var (count, bytes, unreadable): (Int, Int64, Int) = (0, 0, 0)
         while let item = walk.next() {
             switch item {

@@ -20,10 +20,12 @@ struct RemoveCommand: AsyncParsableCommand {
         let ids = ids
         try await UploadRun.run(database, transfer, output, mustExist: true, about: .removing) { run in
             let found = try await run.database.write { db in
-                let found = try FileData.filter(ids: ids).fetchAll(db).map(\.id)
-                try Document.filter(found.contains(Column("fileId"))).deleteAll(db)
-                try FileData.deleteAll(db, ids: found)
-                return Set(found)
+                var found: Set<FileData.ID> = []
+                for id in ids {
+                    try Document.filter(Column("fileId") == id).deleteAll(db)
+                    if try FileData.deleteOne(db, key: id) { found.insert(id) }
+                }
+                return found
             }
             for id in ids where !found.contains(id) { run.report.failed(FilePath(id), "there is no file with this id") }
             try await run.reportDeletions()

@@ -35,10 +35,18 @@ enum Console {
             while !rest.isEmpty {
                 let count = systemWrite(descriptor, rest.baseAddress, rest.count)
                 if count < 0 {
-                    if errno == EINTR || errno == EAGAIN { continue }
+                    if errno == EINTR { continue }
+                    if errno == EAGAIN {
+                        var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                        poll(&request, 1, 1_000)
+                        continue
+                    }
                     // 'uploader … | head': whoever read the results has seen enough, and there is no one to tell.
                     if errno == EPIPE, descriptor == STDOUT_FILENO { _exit(141) }
-                    return
+                    if descriptor == STDERR_FILENO { return }
+                    // Results that are lost must not look like success. What was attached stays attached.
+                    message("uploader: the results cannot be written: \(String(cString: strerror(errno)))")
+                    _exit(1)
                 }
                 rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
             }

@@ -79,7 +79,7 @@ final class Report: Sendable {
     }
 
     func failed(_ path: FilePath, _ reason: String) {
-        state.withLock { $0.tally.failed += 1 }
+        state.withLock { $0.tally.refused += 1 }
         var event = JSONEvent("failed")
         (event.path, event.reason) = (path.description, reason)
         tell(event, verbose: nil)
@@ -90,7 +90,7 @@ final class Report: Sendable {
 
     func handle(_ event: LFSEvent) {
         switch event {
-        case .queued, .removed: break
+        case .queued, .cancelled, .removed: break
         case .progress(let id, let progress):
             state.withLock { $0.tally.partial[id] = progress.bytesTransferred }
             var line = JSONEvent("progress")
@@ -107,6 +107,7 @@ final class Report: Sendable {
         state.withLock { state in
             state.tally.partial[id] = nil
             state.tally.retrying.remove(id)
+            state.tally.givenUp.remove(id)
             state.tally.uploaded += 1
             state.tally.bytes += byteCount
         }
@@ -120,7 +121,7 @@ final class Report: Sendable {
             state.tally.partial[id] = nil
             if nextAttempt == nil {
                 state.tally.retrying.remove(id)
-                state.tally.failed += 1
+                state.tally.givenUp.insert(id)
             } else {
                 state.tally.retrying.insert(id)
             }
@@ -130,6 +131,18 @@ final class Report: Sendable {
         event.nextAttempt = nextAttempt.map { $0 / .seconds(1) }
         tell(event, verbose: nextAttempt == nil ? nil : "retrying \(id): \(failure.reason)")
         if nextAttempt == nil { message("failed \(id): \(failure.reason)") }
+    }
+
+    /// What the rows say after the wait, where no event told it: another process may have done the uploading.
+    func settle(_ summary: UploadSummary) {
+        let told = state.withLock { $0.tally.givenUp }
+        for failure in summary.failures where !told.contains(failure.fileID) { uploadFailed(failure.fileID, failure, nil) }
+        state.withLock { state in
+            let through = state.tally.totalFiles - state.tally.givenUp.count - state.tally.pulled
+            guard purpose == .uploading, state.tally.uploaded < through else { return }
+            state.tally.uploaded = through
+            if state.tally.givenUp.isEmpty { state.tally.bytes = state.tally.totalBytes }
+        }
     }
 
     // MARK: Reading and removing
@@ -152,7 +165,7 @@ final class Report: Sendable {
     }
 
     func failedDeletions(_ count: Int) {
-        state.withLock { $0.tally.failed += count }
+        state.withLock { $0.tally.refused += count }
         message(
             "\(Format.count(count, "removed file")) still has bytes on the storage, which did not delete them. Run 'resume' to try again.")
     }

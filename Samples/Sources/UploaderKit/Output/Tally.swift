@@ -7,8 +7,10 @@ package struct Tally: Equatable {
 
     package var attached = 0
     package var uploaded = 0
-    /// Files that could not be attached or uploaded, without those that could not be read.
-    package var failed = 0
+    /// Files that could not be attached, pulled or removed, without those that could not be read.
+    package var refused = 0
+    /// Files whose upload was given up, by their id.
+    package var givenUp: Set<String> = []
     /// Files that were passed over: unchanged, links, or not readable.
     package var skipped = 0
     /// Those of the skipped ones that should have been attached.
@@ -31,6 +33,7 @@ package struct Tally: Equatable {
     package var retrying: Set<String> = []
 
     package var doneBytes: Int64 { bytes + partial.values.reduce(0, +) }
+    package var failed: Int { refused + givenUp.count }
     package var hasFailures: Bool { failed > 0 || unreadable > 0 }
 
     /// Files that are through: uploaded and proven, or written out.

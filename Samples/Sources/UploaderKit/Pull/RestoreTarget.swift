@@ -16,10 +16,12 @@ struct RestoreTarget: Sendable {
     private let folders: [FilePath]
     private let part: FilePath
 
+    /// - Parameter isAmbiguous: whether another document has the same title; then the file gets its id as well.
     /// - Throws: ``UploaderError`` for a name that leads elsewhere.
-    init(_ attached: AttachedDocument, in folder: String) throws {
+    init(_ attached: AttachedDocument, in folder: String, isAmbiguous: Bool) throws {
         let depth = FilePath(attached.document.title).components.count
-        let names = attached.document.path.components.suffix(max(depth, 1))
+        var names = Array(attached.document.path.components.suffix(max(depth, 1)))
+        if isAmbiguous, let last = names.popLast() { names.append(Array("\(attached.file.id)-".utf8) + last) }
         var current = FilePath(folder).absolute(from: FileManager.default.currentDirectoryPath)
         var folders: [FilePath] = []
         for (index, name) in names.enumerated() {

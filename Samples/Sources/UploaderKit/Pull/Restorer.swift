@@ -15,6 +15,9 @@ struct Restorer: Sendable {
     /// - Parameter ids: the files; nil for all.
     func run(_ ids: [FileData.ID]?) async throws {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        let ambiguous = try await database.read { db in
+            try Set(String.fetchAll(db, sql: "SELECT title FROM document GROUP BY title HAVING count(*) > 1"))
+        }
         var last: FilePath?
         var found: Set<FileData.ID> = []
         while true {
@@ -23,7 +26,7 @@ struct Restorer: Sendable {
             last = end.document.path
             report.pending(files: page.count, bytes: page.reduce(0) { $0 + $1.file.byteCount })
             if ids != nil { found.formUnion(page.map(\.file.id)) }
-            try await restore(page)
+            try await restore(page, ambiguous)
         }
         for id in ids ?? [] where !found.contains(id) { report.failed(FilePath(id), "there is no file with this id") }
     }
@@ -37,20 +40,20 @@ struct Restorer: Sendable {
         }
     }
 
-    private func restore(_ documents: [AttachedDocument]) async throws {
+    private func restore(_ documents: [AttachedDocument], _ ambiguous: Set<String>) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for (index, attached) in documents.enumerated() {
                 if index >= Self.parallel { try await group.next() }
-                group.addTask { try await restore(attached) }
+                group.addTask { try await restore(attached, ambiguous.contains(attached.document.title)) }
             }
             try await group.waitForAll()
         }
     }
 
-    private func restore(_ attached: AttachedDocument) async throws {
+    private func restore(_ attached: AttachedDocument, _ isAmbiguous: Bool) async throws {
         let path = attached.document.path
         do {
-            let target = try RestoreTarget(attached, in: folder)
+            let target = try RestoreTarget(attached, in: folder, isAmbiguous: isAmbiguous)
             let wasHere = try await lfs.hasLocalCopy(of: attached.file.id)
             guard let contents = try await lfs.contents(of: attached.file) else {
                 return report.failed(path, "the device that made it has not uploaded it yet")

@@ -10,6 +10,8 @@ struct Attacher: Sendable {
     let report: Report
     /// What this run writes to itself.
     let excluded: [String]
+    /// Files whose local bytes are not the recorded ones any more.
+    let damaged: Set<FileData.ID>
 
     private static let batchFiles = 256
     private static let batchBytes: Int64 = 64 * 1_024 * 1_024
@@ -48,21 +50,31 @@ struct Attacher: Sendable {
 
     private func attach(_ batch: [FileWalk.Candidate]) async throws {
         let paths = batch.map(\.path)
-        let known = try await database.read { db in
-            try AttachedDocument.all().filter(paths.contains(Column("path"))).fetchAll(db)
-        }
-        let byPath = Dictionary(uniqueKeysWithValues: known.map { ($0.document.path, $0) })
+        let known = try await database.read { db in try Self.documents(at: paths, db) }
         var waiting: [FileWalk.Candidate] = []
         for candidate in batch {
-            if byPath[candidate.path]?.document.stamp == candidate.stamp.text {
+            if let attached = known[candidate.path], attached.document.stamp == candidate.stamp.text,
+                try await isSound(attached.file)
+            {
                 report.unchanged(candidate.path)
             } else {
                 report.found(candidate.stamp.byteCount)
                 waiting.append(candidate)
             }
         }
-        let made = try await makeFiles(waiting)
-        try await commit(made, byPath)
+        try await commit(try await makeFiles(waiting))
+    }
+
+    /// Whether the bytes of a file are where they have to be. If not, pushing it again mends it.
+    private func isSound(_ file: FileData) async throws -> Bool {
+        if file.status == .remote { return true }
+        if damaged.contains(file.id) { return false }
+        return try await lfs.hasLocalCopy(of: file.id)
+    }
+
+    private static func documents(at paths: [FilePath], _ db: Database) throws -> [FilePath: AttachedDocument] {
+        let documents = try AttachedDocument.all().filter(paths.contains(Column("path"))).fetchAll(db)
+        return Dictionary(uniqueKeysWithValues: documents.map { ($0.document.path, $0) })
     }
 
     private struct Made: Sendable {
@@ -85,7 +97,7 @@ struct Attacher: Sendable {
                 try await group.waitForAll()
             }
         } catch {
-            for file in made.all { try await lfs.discard(file.file) }
+            await discard(made.all)
             throw error
         }
         return made.all
@@ -115,33 +127,64 @@ struct Attacher: Sendable {
     }
 
     /// One transaction for the whole batch: each document with its file, and what it replaces goes.
-    private func commit(_ made: [Made], _ known: [FilePath: AttachedDocument]) async throws {
-        var touched: [Made] = []
-        var fresh: [Made] = []
-        for file in made {
-            if known[file.candidate.path]?.file.sha256 == file.file.sha256 { touched.append(file) } else { fresh.append(file) }
-        }
+    private func commit(_ made: [Made]) async throws {
+        let damaged = damaged
         let now = Date()
-        let (newFiles, sameFiles) = (fresh, touched)
-        try await database.write { db in
-            for made in newFiles {
-                try made.file.insert(db)
-                let document = Document(
-                    path: made.candidate.path, title: made.candidate.title.text ?? made.candidate.title.description,
-                    addedAt: now, fileId: made.file.id, stamp: made.stamp)
-                try document.upsert(db)
-                if let old = known[made.candidate.path] { try old.file.delete(db) }
+        let unneeded: Set<FileData.ID>
+        do {
+            unneeded = try await database.write { db in
+                // Read here, because another push may have attached the same files since we looked.
+                let known = try Self.documents(at: made.map(\.candidate.path), db)
+                var unneeded: Set<FileData.ID> = []
+                for made in made {
+                    let old = known[made.candidate.path]
+                    if let old, old.file.sha256 == made.file.sha256, !damaged.contains(old.file.id) {
+                        try Self.restamp(made, db)
+                        unneeded.insert(made.file.id)
+                    } else {
+                        try Self.attach(made, at: now, db)
+                        try old?.file.delete(db)
+                    }
+                }
+                return unneeded
             }
-            for made in sameFiles {
-                try db.execute(
-                    sql: "UPDATE document SET stamp = ? WHERE path = ?", arguments: [made.stamp, made.candidate.path])
+        } catch {
+            await discard(made)
+            throw error
+        }
+        await discard(made.filter { unneeded.contains($0.file.id) })
+        for made in made {
+            if unneeded.contains(made.file.id) {
+                report.unchanged(made.candidate.path)
+            } else {
+                report.attached(made.file, made.candidate.path)
             }
         }
-        for made in touched {
-            try await lfs.discard(made.file)
-            report.unchanged(made.candidate.path)
+    }
+
+    private static func attach(_ made: Made, at time: Date, _ db: Database) throws {
+        try made.file.insert(db)
+        let document = Document(
+            path: made.candidate.path, title: made.candidate.title.text ?? made.candidate.title.description,
+            addedAt: time, fileId: made.file.id, stamp: made.stamp)
+        try document.upsert(db)
+    }
+
+    /// The file was touched, but its content is the same.
+    private static func restamp(_ made: Made, _ db: Database) throws {
+        try db.execute(
+            sql: "UPDATE document SET stamp = ? WHERE path = ?", arguments: [made.stamp, made.candidate.path])
+    }
+
+    /// Gives up bytes that no record needs. Whatever stays is swept by the next run.
+    private func discard(_ made: [Made]) async {
+        for file in made {
+            do {
+                try await lfs.discard(file.file)
+            } catch {
+                report.message("\(file.candidate.path): its copy stays until the next run: \(error)")
+            }
         }
-        for made in fresh { report.attached(made.file, made.candidate.path) }
     }
 }
 

@@ -1,0 +1,49 @@
+import Foundation
+import GRDB
+import LFS
+import LFSStorage
+import Testing
+
+@Suite("Sources that do not come to an end", .timeLimit(.minutes(1)))
+struct SourceTests {
+    @Test("Pipes that nobody writes to hold up no other file, and a cancelled task ends")
+    func idlePipes() async throws {
+        try await withLFS { host, lfs in
+            let pipes = (0..<20).map { _ in Pipe() }
+            let codes = await withTaskGroup(of: LFSError.Code?.self) { group in
+                for pipe in pipes {
+                    group.addTask {
+                        await errorCode { _ = try await lfs.makeFile(from: .handle(pipe.fileHandleForReading)) }
+                    }
+                }
+                while (try? host.temporaryCount()) != 20 { await Task.yield() }
+                let other = await errorCode {
+                    let file = try await lfs.makeFile(from: .bytes(someBytes()))
+                    try await host.database.write { try file.insert($0) }
+                    try await lfs.waitForUploads()
+                }
+                #expect(other == nil)
+                group.cancelAll()
+                return await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(codes == Array(repeating: LFSError.Code.cancelled, count: 20))
+        }
+    }
+
+    @Test("A pipe is read to its end, and its handle stays the caller's")
+    func pipe() async throws {
+        try await withLFS(expectsLeftovers: true) { _, lfs in
+            let pipe = Pipe()
+            let bytes = someBytes(5_000)
+            try pipe.fileHandleForWriting.write(contentsOf: bytes)
+            try pipe.fileHandleForWriting.close()
+            let file = try await lfs.makeFile(from: .handle(pipe.fileHandleForReading))
+            #expect(try await read(file, lfs) == bytes)
+            #expect(fcntl(pipe.fileHandleForReading.fileDescriptor, F_GETFD) != -1)
+        }
+    }
+}
+
+extension TestHost {
+    func temporaryCount() throws -> Int { try filesInTemporary().count }
+}
