@@ -1,4 +1,5 @@
 import Dispatch
+import Foundation
 import Synchronization
 
 /// Threads for system calls that block, so that Swift's own few threads never wait for a disk.
@@ -12,13 +13,29 @@ package final class BlockingPool: Sendable {
     package static let foreign = BlockingPool(width: 64)
 
     private struct State {
-        var busy = 0
         var waiting: [@Sendable () -> Void] = []
+        /// The first of those that wait; what stands before it is done.
+        var first = 0
+        var threads = 0
+        /// Threads that wait for work and that nobody has called yet.
+        var idle = 0
+
+        mutating func next() -> (@Sendable () -> Void)? {
+            guard first < waiting.count else { return nil }
+            defer {
+                first += 1
+                if first == waiting.count { (waiting, first) = ([], 0) }
+            }
+            return waiting[first]
+        }
     }
+
+    /// How long a thread without work stays for the next.
+    private static let patience = DispatchTimeInterval.seconds(5)
 
     private let width: Int
     private let state = Mutex(State())
-    private let queue = DispatchQueue(label: "lfs.blocking", attributes: .concurrent)
+    private let calls = DispatchSemaphore(value: 0)
 
     /// - Parameter width: how many calls may block at once.
     package init(width: Int) {
@@ -41,29 +58,49 @@ package final class BlockingPool: Sendable {
 
     /// Runs the body some time soon and does not wait for it.
     func start(_ body: @escaping @Sendable () -> Void) {
-        let isFree = state.withLock { state in
-            guard state.busy < width else {
-                state.waiting.append(body)
-                return false
+        enum Need { case call, thread, nothing }
+        let need = state.withLock { state in
+            state.waiting.append(body)
+            if state.idle > 0 {
+                state.idle -= 1
+                return Need.call
             }
-            state.busy += 1
-            return true
+            guard state.threads < width else { return Need.nothing }
+            state.threads += 1
+            return Need.thread
         }
-        if isFree { queue.async { self.work(body) } }
+        switch need {
+        case .call: calls.signal()
+        // Not a queue of Dispatch: that adds threads for calls that block only slowly, about one a second.
+        case .thread: Thread.detachNewThread { self.work() }
+        case .nothing: break
+        }
     }
 
-    private func work(_ first: @Sendable () -> Void) {
-        first()
-        while let next = next() { next() }
+    private func work() {
+        while let next = nextWork() { next() }
     }
 
-    private func next() -> (@Sendable () -> Void)? {
-        state.withLock { state in
-            if state.waiting.isEmpty {
-                state.busy -= 1
-                return nil
+    /// The next work, nil when none comes for a while; the thread is not counted any more then.
+    private func nextWork() -> (@Sendable () -> Void)? {
+        while true {
+            let next = state.withLock { state in
+                let next = state.next()
+                if next == nil { state.idle += 1 }
+                return next
             }
-            return state.waiting.removeFirst()
+            if let next { return next }
+            // Another thread may have taken what this one is called for; then it waits again.
+            if calls.wait(timeout: .now() + Self.patience) == .success { continue }
+            let leaves = state.withLock { state in
+                guard state.idle > 0 else { return false }
+                state.idle -= 1
+                state.threads -= 1
+                return true
+            }
+            if leaves { return nil }
+            // Called at this very moment: the call is on its way.
+            calls.wait()
         }
     }
 }

@@ -3,6 +3,7 @@ import Foundation
 import GRDB
 import LFS
 import LFSStorage
+import Logging
 
 /// One run that uploads: opens everything, does the command's work, waits, stops, sums up.
 struct UploadRun: Sendable {
@@ -56,6 +57,8 @@ struct UploadRun: Sendable {
         let database = try DocumentDatabase.open(databaseOptions.database, mustExist: mustExist)
         var options = LFSOptions(storage: storage, maxExecutors: transfer.maxExecutors)
         options.persistenceLocation = transfer.persistenceLocation.map { URL(fileURLWithPath: $0, isDirectory: true) }
+        // What happens to files is told by the report; the library's log would say it twice.
+        options.logger.logLevel = .critical
         // A file without a record is of no use after this process: nobody else knows its id.
         options.temporaryFileGracePeriod = .zero
         // SQLite resolves links, and what belongs to the database lies beside the file that it found.

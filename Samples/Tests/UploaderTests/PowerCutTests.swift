@@ -18,7 +18,8 @@ struct PowerCutTests {
                 let database = disk.mount.appendingPathComponent("a.sqlite")
                 let push = try UploaderProcess(
                     ["push", "--database", database.path, "--to", "dir:remote", "--json", "files"], in: folder)
-                usleep(UInt32.random(in: 50_000..<400_000))
+                while push.process.isRunning, try !push.outputSoFar().contains("attached") { sched_yield() }
+                usleep(UInt32.random(in: 0..<200_000))
                 // The control: bytes that nobody synced (Foundation would). If they survive, the cut cuts nothing.
                 let control = disk.mount.appendingPathComponent("control")
                 #expect(try system("cp", folder.appendingPathComponent("files/0.bin").path, control.path))

@@ -41,6 +41,8 @@ struct UploaderProcess {
         try process.run()
     }
 
+    func outputSoFar() throws -> String { String(decoding: try Data(contentsOf: output), as: UTF8.self) }
+
     func wait() throws -> Result {
         process.waitUntilExit()
         let status = process.terminationReason == .uncaughtSignal ? 128 + process.terminationStatus : process.terminationStatus

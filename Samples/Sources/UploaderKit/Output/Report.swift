@@ -136,6 +136,11 @@ final class Report: Sendable {
     /// What the rows say after the wait, where no event told it: another process may have done the uploading.
     func settle(_ summary: UploadSummary) {
         let told = state.withLock { $0.tally.givenUp }
+        // One that was given up may have been replaced or removed since.
+        if summary.failed == summary.failures.count {
+            let failed = Set(summary.failures.map(\.fileID))
+            state.withLock { $0.tally.givenUp.formIntersection(failed) }
+        }
         for failure in summary.failures where !told.contains(failure.fileID) { uploadFailed(failure.fileID, failure, nil) }
         state.withLock { state in
             let through = state.tally.totalFiles - state.tally.givenUp.count - state.tally.pulled

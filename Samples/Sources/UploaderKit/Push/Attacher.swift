@@ -52,9 +52,11 @@ struct Attacher: Sendable {
         let paths = batch.map(\.path)
         let known = try await database.read { db in try Self.documents(at: paths, db) }
         var waiting: [FileWalk.Candidate] = []
+        var unsound: Set<FileData.ID> = []
         for candidate in batch {
+            if let file = known[candidate.path]?.file, try await !isSound(file) { unsound.insert(file.id) }
             if let attached = known[candidate.path], attached.document.stamp == candidate.stamp.text,
-                try await isSound(attached.file)
+                !unsound.contains(attached.file.id)
             {
                 report.unchanged(candidate.path)
             } else {
@@ -62,7 +64,7 @@ struct Attacher: Sendable {
                 waiting.append(candidate)
             }
         }
-        try await commit(try await makeFiles(waiting))
+        try await commit(try await makeFiles(waiting), replacing: unsound)
     }
 
     /// Whether the bytes of a file are where they have to be. If not, pushing it again mends it.
@@ -127,8 +129,9 @@ struct Attacher: Sendable {
     }
 
     /// One transaction for the whole batch: each document with its file, and what it replaces goes.
-    private func commit(_ made: [Made]) async throws {
-        let damaged = damaged
+    ///
+    /// - Parameter unsound: files whose bytes are lost or damaged, so that an equal one is not kept.
+    private func commit(_ made: [Made], replacing unsound: Set<FileData.ID>) async throws {
         let now = Date()
         let unneeded: Set<FileData.ID>
         do {
@@ -138,7 +141,7 @@ struct Attacher: Sendable {
                 var unneeded: Set<FileData.ID> = []
                 for made in made {
                     let old = known[made.candidate.path]
-                    if let old, old.file.sha256 == made.file.sha256, !damaged.contains(old.file.id) {
+                    if let old, old.file.sha256 == made.file.sha256, !unsound.contains(old.file.id) {
                         try Self.restamp(made, db)
                         unneeded.insert(made.file.id)
                     } else {
