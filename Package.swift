@@ -44,10 +44,13 @@ let package = Package(
         .testTarget(name: "LFSSystemTests", dependencies: ["LFSSystem", "TestSupport"]),
         .testTarget(name: "LFSStorageTests", dependencies: ["LFSStorage", "LFSTesting", "TestSupport"]),
         .testTarget(name: "LFSFilesTests", dependencies: ["LFSFiles", "LFSSystem", "TestSupport"]),
-        .testTarget(name: "LFSTransferTests", dependencies: ["LFSTransfer", "LFSStorage", "LFSTesting", "TestSupport"]),
+        .testTarget(
+            name: "LFSTransferTests", dependencies: ["LFSTransfer", "LFSStorage", "LFSTesting", "TestSupport"]),
         .testTarget(
             name: "LFSTests",
-            dependencies: ["LFS", "LFSStorage", "LFSTesting", "LFSFiles", "LFSTransfer", "LFSSystem", "TestSupport", grdb]),
+            dependencies: [
+                "LFS", "LFSStorage", "LFSTesting", "LFSFiles", "LFSTransfer", "LFSSystem", "TestSupport", grdb,
+            ]),
         .testTarget(
             name: "DocumentationTests", dependencies: ["LFS", "LFSStorage", "LFSTesting", grdb]),
     ])

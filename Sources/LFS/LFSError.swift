@@ -6,8 +6,11 @@ import LFSStorage
 public struct LFSError: Error, Sendable, CustomStringConvertible {
     /// The kind of failure. More kinds may come, so a `switch` needs a `default`.
     public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+        /// The code as text, as it is stored and logged.
         public let rawValue: String
+        /// A code from its text.
         public init(rawValue: String) { self.rawValue = rawValue }
+        /// The code's text.
         public var description: String { rawValue }
 
         // MARK: Taking bytes in
@@ -60,6 +63,7 @@ public struct LFSError: Error, Sendable, CustomStringConvertible {
         public static let storage = Code(rawValue: "storage")
     }
 
+    /// What kind of failure it is.
     public let code: Code
     /// What happened and what to do about it.
     public let message: String
@@ -68,6 +72,7 @@ public struct LFSError: Error, Sendable, CustomStringConvertible {
     /// The error below this one, if there is one.
     public let cause: (any Error)?
 
+    /// An error with its parts.
     public init(_ code: Code, _ message: String, fileID: FileData.ID? = nil, cause: (any Error)? = nil) {
         self.code = code
         self.message = message
@@ -75,6 +80,7 @@ public struct LFSError: Error, Sendable, CustomStringConvertible {
         self.cause = cause
     }
 
+    /// The message.
     public var description: String { message }
 }
 

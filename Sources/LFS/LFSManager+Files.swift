@@ -43,7 +43,8 @@ extension LFSManager {
     public func discard(_ file: FileData) async throws {
         guard let id = FileID(file.id) else { return }
         guard try await runner.readThroughCancellation({ db in try !FileData.exists(db, key: id.text) }) else {
-            throw LFSError(.notUploaded, "A row has this file. Delete the row, and its bytes go as well.", fileID: file.id)
+            throw LFSError(
+                .notUploaded, "A row has this file. Delete the row, and its bytes go as well.", fileID: file.id)
         }
         let staging = places.staging
         do {

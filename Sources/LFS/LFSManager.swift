@@ -71,7 +71,8 @@ public final class LFSManager: Sendable {
             clock: options.clock, events: PoolEvents(hub: hub, logger: options.logger).handle)
         deletions = DeletionWorker(
             runner: runner, places: places, storage: options.storage, policy: policy, wallClock: options.wallClock,
-            uploading: { [pool] in pool.heldIDs }, onProgress: { removed in
+            uploading: { [pool] in pool.heldIDs },
+            onProgress: { removed in
                 for id in removed { hub.send(.removed(id)) }
                 hub.ringWaiters()
             })

@@ -8,6 +8,7 @@ public struct Backoff: Hashable, Sendable {
     /// The upper end of every later delay.
     public var cap: Duration
 
+    /// Delays that begin at `base` and double up to `cap`.
     public init(base: Duration = .milliseconds(100), cap: Duration = .seconds(60)) {
         self.base = base
         self.cap = cap

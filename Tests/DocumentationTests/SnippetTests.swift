@@ -11,8 +11,10 @@ struct SnippetTests {
 
     private static let pages: [String] = {
         let catalog = "Sources/LFS/LFS.docc"
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: root.appendingPathComponent(catalog).path)) ?? []
-        return ["README.md", "CONTRIBUTING.md"] + names.filter { $0.hasSuffix(".md") }.sorted().map { "\(catalog)/\($0)" }
+        let names =
+            (try? FileManager.default.contentsOfDirectory(atPath: root.appendingPathComponent(catalog).path)) ?? []
+        return ["README.md", "CONTRIBUTING.md"]
+            + names.filter { $0.hasSuffix(".md") }.sorted().map { "\(catalog)/\($0)" }
     }()
 
     @Test("Every Swift example is code that this target compiles", arguments: pages)
@@ -71,7 +73,9 @@ struct SnippetTests {
         return try files.flatMap { file in
             var snippets: [String] = []
             var current: [String]?
-            for line in try String(contentsOf: folder.appendingPathComponent(file), encoding: .utf8).components(separatedBy: "\n") {
+            for line in try String(contentsOf: folder.appendingPathComponent(file), encoding: .utf8).components(
+                separatedBy: "\n")
+            {
                 switch line.trimmingCharacters(in: .whitespaces) {
                 case "// snippet": current = []
                 case "// end":

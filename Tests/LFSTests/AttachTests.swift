@@ -27,7 +27,8 @@ struct AttachTests {
             #expect(row.byteCount == 1_000)
             #expect(storage.bytes(of: try ObjectKey(row.key)) == bytes)
             #expect(try host.filesInStore() == [photo.id])
-            let mode = try FileManager.default.attributesOfItem(atPath: host.store.appendingPathComponent(photo.id).path)
+            let mode = try FileManager.default.attributesOfItem(
+                atPath: host.store.appendingPathComponent(photo.id).path)
             #expect(mode[.posixPermissions] as? Int == 0o400)
         }
     }

@@ -103,7 +103,9 @@ struct FileDataTests {
         }
     }
 
-    @Test("The content of a row cannot be changed", arguments: ["key = 'a/b'", "byteCount = 1", "sha256 = '\(String(repeating: "0", count: 64))'"])
+    @Test(
+        "The content of a row cannot be changed",
+        arguments: ["key = 'a/b'", "byteCount = 1", "sha256 = '\(String(repeating: "0", count: 64))'"])
     func immutable(assignment: String) async throws {
         try await withLFS { host, lfs in
             let photo = try await lfs.makeFile(from: .bytes(someBytes()))

@@ -28,7 +28,10 @@ struct OffloadTests {
                 }
                 if case .uploaded = event { break }
             }
-            #expect(seen.filter { $0 != "queued" } == ["serverError true", "serverError true", "serverError true", "uploaded"])
+            #expect(
+                seen.filter { $0 != "queued" } == [
+                    "serverError true", "serverError true", "serverError true", "uploaded",
+                ])
         }
     }
 
@@ -43,9 +46,10 @@ struct OffloadTests {
             let file = try await lfs.makeFile(from: .bytes(bytes))
             try await host.database.write { try file.insert($0) }
             let summary = try await lfs.waitForUploads()
-            #expect(summary.failures == [
-                UploadFailure(fileID: file.id, code: .forbidden, reason: "Access to the bucket is denied.")
-            ])
+            #expect(
+                summary.failures == [
+                    UploadFailure(fileID: file.id, code: .forbidden, reason: "Access to the bucket is denied.")
+                ])
             #expect(try await lfs.status().failed == 1)
             #expect(try host.file(file.id)?.status == .local)
             #expect(try await read(file, lfs) == bytes)
@@ -172,7 +176,9 @@ struct OffloadTests {
                 try await host.database.write { try file.insert($0) }
                 try await host.database.write { _ = try file.delete($0) }
                 // Refused once its bytes have begun to go, which is right as well.
-                if await errorCode({ try await host.database.write { try file.insert($0) } }) == nil { ids.insert(file.id) }
+                if await errorCode({ try await host.database.write { try file.insert($0) } }) == nil {
+                    ids.insert(file.id)
+                }
             }
             try await lfs.waitForUploads()
             try await lfs.waitForDeletions()
@@ -196,12 +202,15 @@ struct OffloadTests {
         let storage = ScriptedStorage(beforeUpload: { _, call in
             if call == 1 { throw StorageError(.serverError, "Later.", retryAfter: .milliseconds(1)) }
         })
-        try await withLFS(storage: storage, configure: {
-            $0.maxRetryAfter = .seconds(Int64.max)
-            $0.temporaryFileGracePeriod = .seconds(Int64.max)
-            $0.pollInterval = .seconds(-1)
-            $0.maxExecutors = -5
-        }) { host, lfs in
+        try await withLFS(
+            storage: storage,
+            configure: {
+                $0.maxRetryAfter = .seconds(Int64.max)
+                $0.temporaryFileGracePeriod = .seconds(Int64.max)
+                $0.pollInterval = .seconds(-1)
+                $0.maxExecutors = -5
+            }
+        ) { host, lfs in
             let file = try await lfs.makeFile(from: .bytes(someBytes()))
             try await host.database.write { try file.insert($0) }
             try await lfs.waitForUploads()

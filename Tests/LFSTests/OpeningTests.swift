@@ -9,13 +9,17 @@ struct OpeningTests {
     @Test("A database without the LFS tables is refused with what to do")
     func notMigrated() async throws {
         let database = try DatabaseQueue()
-        let code = await errorCode { _ = try await LFSManager.open(database, options: LFSOptions(storage: InMemoryStorage())) }
+        let code = await errorCode {
+            _ = try await LFSManager.open(database, options: LFSOptions(storage: InMemoryStorage()))
+        }
         #expect(code == .notMigrated)
     }
 
-    @Test("A database from a newer schema is refused", arguments: [
-        "UPDATE lfs_state SET schemaVersion = 2", "INSERT INTO grdb_migrations VALUES ('lfs.v2')",
-    ])
+    @Test(
+        "A database from a newer schema is refused",
+        arguments: [
+            "UPDATE lfs_state SET schemaVersion = 2", "INSERT INTO grdb_migrations VALUES ('lfs.v2')",
+        ])
     func newerSchema(change: String) async throws {
         try await withHost { host in
             try await host.database.write { try $0.execute(sql: change) }
@@ -47,7 +51,9 @@ struct OpeningTests {
     func alreadyOpen() async throws {
         try await withHost { host in
             try await withManager(host) { _ in
-                #expect(await errorCode { _ = try await LFSManager.open(host.database, options: host.options) } == .alreadyOpen)
+                #expect(
+                    await errorCode { _ = try await LFSManager.open(host.database, options: host.options) }
+                        == .alreadyOpen)
             }
             try await withManager(host) { _ in }
         }

@@ -101,7 +101,8 @@ struct ReadingTests {
             _ = try await storage.upload(try wrong(), to: try ObjectKey(file.key), session: UploadSession())
             #expect(await errorCode { _ = try await lfs.contents(of: file) } == .sourceChanged)
             #expect(try host.filesInStore() == [other.id])
-            let incoming = try FileManager.default.contentsOfDirectory(atPath: host.store.appendingPathComponent("incoming").path)
+            let incoming = try FileManager.default.contentsOfDirectory(
+                atPath: host.store.appendingPathComponent("incoming").path)
             #expect(incoming.isEmpty)
         }
     }
@@ -110,6 +111,9 @@ struct ReadingTests {
 enum UploadSourceFactory {
     /// The stored bytes of a file as something to upload.
     static func source(of file: FileData, in store: URL) -> () throws -> UploadSource {
-        { try UploadSource(file: store.appendingPathComponent(file.id), byteCount: file.byteCount, sha256: file.sha256) }
+        {
+            try UploadSource(
+                file: store.appendingPathComponent(file.id), byteCount: file.byteCount, sha256: file.sha256)
+        }
     }
 }

@@ -71,9 +71,11 @@ struct RecoveryTests {
             let file = try await leave(host, commits: false)
             var options = host.options
             options.temporaryFileGracePeriod = .seconds(3_600)
-            try await withManager(host, options, starts: false) { _ in try #expect(host.filesInTemporary() == [file.id]) }
+            try await withManager(host, options, starts: false) { _ in try #expect(host.filesInTemporary() == [file.id])
+            }
             options.wallClock = { Date(timeIntervalSinceNow: -10 * 365 * 86_400) }
-            try await withManager(host, options, starts: false) { _ in try #expect(host.filesInTemporary() == [file.id]) }
+            try await withManager(host, options, starts: false) { _ in try #expect(host.filesInTemporary() == [file.id])
+            }
             options.wallClock = { Date(timeIntervalSinceNow: 3_700) }
             try await withManager(host, options, starts: false) { _ in try #expect(host.filesInTemporary().isEmpty) }
         }

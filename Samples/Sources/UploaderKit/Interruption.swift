@@ -30,11 +30,12 @@ final class Interruption: Sendable {
             return source
         }
         // Whoever started us with nohup wants a hang-up to be ignored.
-        sources = [SIGINT, SIGTERM, SIGHUP].filter { $0 != SIGHUP || !Self.isIgnored($0) }.map { number in
-            source(number) {
-                if first.take(number) { onFirst(number) } else { _exit(128 + number) }
-            }
-        } + [source(SIGUSR1, onStatus)]
+        sources =
+            [SIGINT, SIGTERM, SIGHUP].filter { $0 != SIGHUP || !Self.isIgnored($0) }.map { number in
+                source(number) {
+                    if first.take(number) { onFirst(number) } else { _exit(128 + number) }
+                }
+            } + [source(SIGUSR1, onStatus)]
     }
 
     /// The exit status that the signal asks for, nil when none came.

@@ -63,7 +63,8 @@ struct UploadRun: Sendable {
         options.temporaryFileGracePeriod = .zero
         // SQLite resolves links, and what belongs to the database lies beside the file that it found.
         let path = try await database.read { db in
-            try String.fetchOne(db, sql: "SELECT file FROM pragma_database_list WHERE name = 'main'") ?? databaseOptions.database
+            try String.fetchOne(db, sql: "SELECT file FROM pragma_database_list WHERE name = 'main'")
+                ?? databaseOptions.database
         }
         let failures = try await database.read { db in try UploadFailure.fetchAll(db) }
         return UploadRun(

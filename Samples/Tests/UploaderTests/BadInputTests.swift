@@ -3,9 +3,13 @@ import Testing
 
 @Suite("Bad input gets a clear message and the right exit status", .timeLimit(.minutes(2)))
 struct BadInputTests {
-    private func push(_ folder: URL, _ arguments: [String] = [], database: String = "a.sqlite", to storage: String = "dir:remote", through wrapper: [String] = []) throws -> UploaderProcess.Result {
+    private func push(
+        _ folder: URL, _ arguments: [String] = [], database: String = "a.sqlite", to storage: String = "dir:remote",
+        through wrapper: [String] = []
+    ) throws -> UploaderProcess.Result {
         try UploaderProcess(
-            ["push", "--database", database, "--to", storage, "--json"] + arguments + ["files"], in: folder, through: wrapper
+            ["push", "--database", database, "--to", storage, "--json"] + arguments + ["files"], in: folder,
+            through: wrapper
         ).wait()
     }
 
@@ -24,7 +28,8 @@ struct BadInputTests {
             let text = Data(String(repeating: "This is a diary.\n", count: 100).utf8)
             try text.write(to: folder.appendingPathComponent("diary.txt"))
             for command in ["push", "status"] {
-                let result = command == "push"
+                let result =
+                    command == "push"
                     ? try push(folder, database: "diary.txt")
                     : try UploaderProcess.run("status", "--database", "diary.txt", in: folder)
                 #expect(result.status == 1)
@@ -45,10 +50,12 @@ struct BadInputTests {
         }
     }
 
-    @Test("A database from a newer version", arguments: [
-        "UPDATE lfs_state SET schemaVersion = 99", "INSERT INTO grdb_migrations VALUES ('lfs.v99')",
-        "INSERT INTO grdb_migrations VALUES ('uploader.v99')",
-    ])
+    @Test(
+        "A database from a newer version",
+        arguments: [
+            "UPDATE lfs_state SET schemaVersion = 99", "INSERT INTO grdb_migrations VALUES ('lfs.v99')",
+            "INSERT INTO grdb_migrations VALUES ('uploader.v99')",
+        ])
     func newerSchema(change: String) throws {
         try withFolder(files: 1) { folder in
             #expect(try push(folder).status == 0)
@@ -120,14 +127,18 @@ struct BadInputTests {
         try withFolder(files: 60) { folder in
             try withMount(folder, "size=256k") { mount in
                 let run = try UploaderProcess(
-                    ["push", "--database", "a.sqlite", "--to", "dir:\(mount.path)/remote", "--json", "files"], in: folder)
+                    ["push", "--database", "a.sqlite", "--to", "dir:\(mount.path)/remote", "--json", "files"],
+                    in: folder)
                 // It fills up, is tried again, and goes on once there is room.
                 while try !status(folder).contains("\"files\":60") { sched_yield() }
                 #expect(run.process.isRunning)
                 #expect(try system("mount", "-o", "remount,size=16m", mount.path))
                 let result = try run.wait()
                 #expect(result.status == 0)
-                #expect(result.events.contains { $0["event"] as? String == "retrying" && $0["code"] as? String == "noSpace" })
+                #expect(
+                    result.events.contains {
+                        $0["event"] as? String == "retrying" && $0["code"] as? String == "noSpace"
+                    })
                 #expect(result.summary?["uploaded"] as? Int == 60)
             }
         }

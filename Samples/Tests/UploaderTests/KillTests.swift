@@ -28,7 +28,8 @@ struct KillTests {
 
     private func check(_ folder: URL, _ round: String) throws {
         let database = folder.appendingPathComponent("a.sqlite")
-        guard FileManager.default.fileExists(atPath: database.path), try TestDatabase.count("sqlite_master WHERE name = 'document'", in: database) == 1
+        guard FileManager.default.fileExists(atPath: database.path),
+            try TestDatabase.count("sqlite_master WHERE name = 'document'", in: database) == 1
         else { return }
         let committed = try TestDatabase.entries(in: database)
         let resumed = try UploaderProcess.run("resume", "--database", "a.sqlite", "--to", "dir:remote", in: folder)
@@ -56,7 +57,8 @@ struct KillTests {
         let ours: Set = ["lfs.json", "attached.lock", "uploader.lock"]
         let files = try FileManager.default.subpathsOfDirectory(atPath: root.path).filter { sub in
             var isFolder: ObjCBool = false
-            return FileManager.default.fileExists(atPath: root.appendingPathComponent(sub).path, isDirectory: &isFolder) && !isFolder.boolValue
+            return FileManager.default.fileExists(atPath: root.appendingPathComponent(sub).path, isDirectory: &isFolder)
+                && !isFolder.boolValue
         }
         return Set(files.map { ($0 as NSString).lastPathComponent }).subtracting(ours)
     }

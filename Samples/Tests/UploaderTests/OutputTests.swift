@@ -1,5 +1,4 @@
 import Testing
-
 import UploaderKit
 
 @Suite("What people read")

@@ -8,7 +8,9 @@ struct PowerCutTests {
 
     /// A file system that is shut down keeps what was synced and loses the rest, as after a power cut. It does not show
     /// a disk that lies about its cache.
-    @Test("What was reported as attached is there after a power cut, whole, and resume uploads it", .enabled(if: isRoot, "needs root to mount"))
+    @Test(
+        "What was reported as attached is there after a power cut, whole, and resume uploads it",
+        .enabled(if: isRoot, "needs root to mount"))
     func powerCut() throws {
         var acknowledged = 0
         var lostControls = 0

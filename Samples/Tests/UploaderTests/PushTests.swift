@@ -10,7 +10,8 @@ struct PushTests {
                 at: folder.appendingPathComponent("files/deep/deeper"), withIntermediateDirectories: true)
             try Data().write(to: folder.appendingPathComponent("files/deep/deeper/empty"))
             try randomData(3_000_000).write(to: folder.appendingPathComponent("files/deep/large.mov"))
-            let pushed = try UploaderProcess.run("push", "--database", "a.sqlite", "--to", "dir:remote", "--json", "files", in: folder)
+            let pushed = try UploaderProcess.run(
+                "push", "--database", "a.sqlite", "--to", "dir:remote", "--json", "files", in: folder)
             #expect(pushed.status == 0)
             #expect(pushed.summary?["attached"] as? Int == 32)
             #expect(pushed.summary?["uploaded"] as? Int == 32)
@@ -19,7 +20,8 @@ struct PushTests {
             for event in pushed.events where event["event"] as? String == "uploaded" {
                 let url = try #require(URL(string: event["url"] as? String ?? ""))
                 let id = try #require(event["id"] as? String)
-                let attached = try #require(pushed.events.first { $0["event"] as? String == "attached" && $0["id"] as? String == id })
+                let attached = try #require(
+                    pushed.events.first { $0["event"] as? String == "attached" && $0["id"] as? String == id })
                 let source = URL(fileURLWithPath: attached["path"] as? String ?? "")
                 #expect(try Data(contentsOf: url) == Data(contentsOf: source))
             }
@@ -48,16 +50,21 @@ struct PushTests {
     @Test("A file that is given twice is attached once, and what the run writes to itself not at all")
     func ownFiles() throws {
         try withFolder(files: 5) { folder in
-            let push = ["push", "--database", "a.sqlite", "--to", "dir:remote", "--json", "files/1.bin", "files", ".", "files"]
+            let push = [
+                "push", "--database", "a.sqlite", "--to", "dir:remote", "--json", "files/1.bin", "files", ".", "files",
+            ]
             for attached in [5, 0] {
                 let result = try UploaderProcess(push, in: folder).wait()
-                let paths = result.events.compactMap { $0["event"] as? String == "attached" ? $0["path"] as? String : nil }
+                let paths = result.events.compactMap {
+                    $0["event"] as? String == "attached" ? $0["path"] as? String : nil
+                }
                 // The test's own logs lie in the folder as well.
                 #expect(paths.filter { $0.hasSuffix(".bin") }.count == attached)
                 #expect(!paths.contains { $0.contains("/remote/") || $0.contains("a.sqlite") })
             }
-            #expect(try TestDatabase.count("lfs_file", in: folder.appendingPathComponent("a.sqlite"))
-                == TestDatabase.count("document", in: folder.appendingPathComponent("a.sqlite")))
+            #expect(
+                try TestDatabase.count("lfs_file", in: folder.appendingPathComponent("a.sqlite"))
+                    == TestDatabase.count("document", in: folder.appendingPathComponent("a.sqlite")))
         }
     }
 
@@ -65,7 +72,9 @@ struct PushTests {
     func twoPushes() throws {
         try withFolder(files: 600) { folder in
             let push = ["push", "--database", "a.sqlite", "--to", "dir:remote", "--json", "files"]
-            _ = try UploaderProcess(["push", "--database", "a.sqlite", "--to", "dir:remote", "files/0.bin"], in: folder).wait()
+            _ = try UploaderProcess(
+                ["push", "--database", "a.sqlite", "--to", "dir:remote", "files/0.bin"], in: folder
+            ).wait()
             let runs = try (0..<2).map { _ in try UploaderProcess(push, in: folder) }
             for run in runs {
                 let result = try run.wait()
@@ -80,12 +89,15 @@ struct PushTests {
         }
     }
 
-    @Test("A file whose local bytes were lost or damaged before the upload is mended by pushing it again", arguments: [true, false])
+    @Test(
+        "A file whose local bytes were lost or damaged before the upload is mended by pushing it again",
+        arguments: [true, false])
     func mended(isLost: Bool) throws {
         try withFolder(files: 2) { folder in
             let push = ["push", "--database", "a.sqlite", "--to", "dir:remote", "--json", "files"]
             // Attached, but not uploaded: the storage's folder is in the way.
-            try FileManager.default.createDirectory(at: folder.appendingPathComponent("remote"), withIntermediateDirectories: true)
+            try FileManager.default.createDirectory(
+                at: folder.appendingPathComponent("remote"), withIntermediateDirectories: true)
             _ = try UploaderProcess(push, in: folder).wait()
             let database = folder.appendingPathComponent("a.sqlite")
             let entry = try #require(try TestDatabase.entries(in: database).first)
@@ -105,13 +117,18 @@ struct PushTests {
     func sameName() throws {
         try withFolder { folder in
             for name in ["x", "y"] {
-                try FileManager.default.createDirectory(at: folder.appendingPathComponent(name), withIntermediateDirectories: true)
+                try FileManager.default.createDirectory(
+                    at: folder.appendingPathComponent(name), withIntermediateDirectories: true)
                 try Data(name.utf8).write(to: folder.appendingPathComponent("\(name)/note.txt"))
             }
-            _ = try UploaderProcess.run("push", "--database", "a.sqlite", "--to", "dir:remote", "x/note.txt", "y/note.txt", in: folder)
-            let pulled = try UploaderProcess.run("pull", "--database", "a.sqlite", "--to", "dir:remote", "--all", "--output", "out", in: folder)
+            _ = try UploaderProcess.run(
+                "push", "--database", "a.sqlite", "--to", "dir:remote", "x/note.txt", "y/note.txt", in: folder)
+            let pulled = try UploaderProcess.run(
+                "pull", "--database", "a.sqlite", "--to", "dir:remote", "--all", "--output", "out", in: folder)
             #expect(pulled.status == 0, "\(pulled.messages)")
-            #expect(try FileManager.default.contentsOfDirectory(atPath: folder.appendingPathComponent("out").path).count == 2)
+            #expect(
+                try FileManager.default.contentsOfDirectory(atPath: folder.appendingPathComponent("out").path).count
+                    == 2)
         }
     }
 
@@ -120,7 +137,8 @@ struct PushTests {
         try withFolder(files: 1) { folder in
             _ = try UploaderProcess.run("push", "--database", "a.sqlite", "--to", "dir:remote", "files", in: folder)
             let list = ["list", "--database", "a.sqlite"]
-            let full = try UploaderProcess(list, in: folder, through: ["/bin/sh", "-c", "\"$0\" \"$@\" >/dev/full"]).wait()
+            let full = try UploaderProcess(list, in: folder, through: ["/bin/sh", "-c", "\"$0\" \"$@\" >/dev/full"])
+                .wait()
             #expect(full.status == 1)
             #expect(full.messages.contains("cannot be written"))
             #expect(try UploaderProcess.run("push", "--database", "a", "--to", "dir:r", "", in: folder).status == 64)
@@ -136,7 +154,10 @@ struct PushTests {
             let pull = ["pull", "--database", "a.sqlite", "--to", "dir:remote", "--all", "--output", "out", "--json"]
             let pulled = try UploaderProcess(pull, in: folder).wait()
             #expect(pulled.status == 0)
-            #expect(try system("diff", "-r", folder.appendingPathComponent("files").path, folder.appendingPathComponent("out/files").path))
+            #expect(
+                try system(
+                    "diff", "-r", folder.appendingPathComponent("files").path,
+                    folder.appendingPathComponent("out/files").path))
             #expect(try UploaderProcess(pull, in: folder).wait().summary?["skipped"] as? Int == 10)
             let changed = folder.appendingPathComponent("out/files/3.bin")
             try Data("mine".utf8).write(to: changed)
@@ -149,14 +170,18 @@ struct PushTests {
     @Test("Removed files go here and on the storage, and unknown ids are named")
     func remove() throws {
         try withFolder(files: 5) { folder in
-            let pushed = try UploaderProcess.run("push", "--database", "a.sqlite", "--to", "dir:remote", "--json", "files", in: folder)
+            let pushed = try UploaderProcess.run(
+                "push", "--database", "a.sqlite", "--to", "dir:remote", "--json", "files", in: folder)
             let ids = pushed.events.compactMap { $0["event"] as? String == "uploaded" ? $0["id"] as? String : nil }
             let removed = try UploaderProcess(
-                ["remove", "--database", "a.sqlite", "--to", "dir:remote", ids[0], ids[1]], in: folder).wait()
+                ["remove", "--database", "a.sqlite", "--to", "dir:remote", ids[0], ids[1]], in: folder
+            ).wait()
             #expect(removed.status == 0)
-            let objects = try FileManager.default.subpathsOfDirectory(atPath: folder.appendingPathComponent("remote").path)
+            let objects = try FileManager.default.subpathsOfDirectory(
+                atPath: folder.appendingPathComponent("remote").path)
             #expect(Set(objects.map { $0.suffix(36) }.filter { $0.contains("-") }.map(String.init)) == Set(ids[2...]))
-            let unknown = try UploaderProcess.run("remove", "--database", "a.sqlite", "--to", "dir:remote", ids[0], in: folder)
+            let unknown = try UploaderProcess.run(
+                "remove", "--database", "a.sqlite", "--to", "dir:remote", ids[0], in: folder)
             #expect(unknown.status == 3)
             #expect(unknown.messages.contains(ids[0]))
         }
@@ -165,7 +190,8 @@ struct PushTests {
     @Test("A dry run names what would be attached and makes nothing")
     func dryRun() throws {
         try withFolder(files: 3) { folder in
-            let result = try UploaderProcess.run("push", "--database", "a.sqlite", "--to", "dir:remote", "-n", "files", in: folder)
+            let result = try UploaderProcess.run(
+                "push", "--database", "a.sqlite", "--to", "dir:remote", "-n", "files", in: folder)
             #expect(result.status == 0)
             #expect(result.output.contains("3 files to attach, 30.0 KiB"))
             for name in ["a.sqlite", "remote", "a.sqlite.lfs"] {
@@ -201,7 +227,9 @@ struct PushTests {
             let storage = try UploaderProcess.run("push", "--database", "a", "--to", "ftp:x", "files", in: folder)
             #expect(storage.status == 64)
             #expect(storage.messages.contains("dir:PATH"))
-            #expect(try UploaderProcess.run("pull", "--database", "a", "--to", "dir:r", "--output", "o", in: folder).status == 64)
+            #expect(
+                try UploaderProcess.run("pull", "--database", "a", "--to", "dir:r", "--output", "o", in: folder).status
+                    == 64)
         }
     }
 }

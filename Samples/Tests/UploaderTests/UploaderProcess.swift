@@ -45,7 +45,8 @@ struct UploaderProcess {
 
     func wait() throws -> Result {
         process.waitUntilExit()
-        let status = process.terminationReason == .uncaughtSignal ? 128 + process.terminationStatus : process.terminationStatus
+        let status =
+            process.terminationReason == .uncaughtSignal ? 128 + process.terminationStatus : process.terminationStatus
         return Result(
             status: status, output: String(decoding: try Data(contentsOf: output), as: UTF8.self),
             messages: String(decoding: try Data(contentsOf: messages), as: UTF8.self))

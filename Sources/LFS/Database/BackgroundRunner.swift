@@ -50,7 +50,10 @@ final class BackgroundRunner: Sendable {
         let result = Slot<Value>()
         return try await withCheckedThrowingContinuation { continuation in
             let operation = Operation(
-                run: { db in result.value.withLock { $0 = nil }; let value = try body(db); result.value.withLock { $0 = value } },
+                run: { db in
+                    let value = try body(db)
+                    result.value.withLock { $0 = value }
+                },
                 finish: { error in
                     if let error { return continuation.resume(throwing: error) }
                     continuation.resume(with: Result { try result.get() })
@@ -126,9 +129,8 @@ final class BackgroundRunner: Sendable {
         do {
             try transact(batch, db)
             for operation in batch { operation.finish(nil) }
-        } catch where batch.count > 1 {
-            for operation in batch { run([operation], db) }
         } catch {
+            if batch.count > 1 { return batch.forEach { run([$0], db) } }
             for operation in batch { operation.finish(error) }
         }
     }

@@ -45,7 +45,8 @@ struct DeletionWorker: Sendable {
         }.filter { !busy.contains($0.fileID) }
         if due.isEmpty {
             let next = try await runner.read { db in
-                try Int64.fetchOne(db, sql: "SELECT min(notBefore) FROM lfs_tombstone WHERE notBefore > ?", arguments: [now])
+                try Int64.fetchOne(
+                    db, sql: "SELECT min(notBefore) FROM lfs_tombstone WHERE notBefore > ?", arguments: [now])
             }
             // Those that wait for their upload have no time of their own.
             return ([], next.map { .milliseconds(max($0 - now, 1)) })
@@ -109,7 +110,8 @@ struct DeletionWorker: Sendable {
                     continue
                 }
                 // What is refused today may be allowed tomorrow, so even that is tried again, at the longest interval.
-                let delay = error.isRetryable
+                let delay =
+                    error.isRetryable
                     ? policy.delay(afterFailures: removal.tombstone.attempts + 1, error) : policy.maxRetryAfter
                 try db.execute(
                     sql: """

@@ -22,9 +22,12 @@ public enum LFSEvent: Sendable {
 
 /// How far an upload is.
 public struct TransferProgress: Hashable, Sendable {
+    /// The bytes that the storage has so far.
     public var bytesTransferred: Int64
+    /// The size of the file in bytes.
     public var totalBytes: Int64
 
+    /// A value with its parts.
     public init(bytesTransferred: Int64, totalBytes: Int64) {
         self.bytesTransferred = bytesTransferred
         self.totalBytes = totalBytes
@@ -38,11 +41,14 @@ public struct TransferProgress: Hashable, Sendable {
 
 /// Why a file is not uploaded.
 public struct UploadFailure: Hashable, Sendable {
+    /// The file that is not uploaded.
     public var fileID: FileData.ID
+    /// What kind of failure it was.
     public var code: StorageError.Code
     /// A sentence for the person who has to mend it.
     public var reason: String
 
+    /// A value with its parts.
     public init(fileID: FileData.ID, code: StorageError.Code, reason: String) {
         self.fileID = fileID
         self.code = code

@@ -6,6 +6,7 @@ import LFSSystem
 /// It holds the file open, so that it can be read to its end even if its local copy is removed meanwhile. Every
 /// iteration begins at the first byte.
 public struct FileContents: AsyncSequence, Sendable {
+    /// A chunk of the content.
     public typealias Element = Data
 
     private let file: Descriptor
@@ -17,6 +18,7 @@ public struct FileContents: AsyncSequence, Sendable {
         self.byteCount = byteCount
     }
 
+    /// An iteration from the first byte.
     public func makeAsyncIterator() -> Iterator { Iterator(file: file) }
 
     /// Reads one chunk after the other.

@@ -2,19 +2,30 @@ import Foundation
 public import GRDB
 
 extension FileData: FetchableRecord, PersistableRecord {
+    /// The table of the files.
     public static let databaseTableName = "lfs_file"
 
     /// The columns of `lfs_file`.
     public enum Columns {
+        /// The column of ``FileData/id``.
         public static let id = Column(CodingKeys.id)
+        /// The column of ``FileData/status``.
         public static let status = Column(CodingKeys.status)
+        /// The column of ``FileData/url``.
         public static let url = Column(CodingKeys.url)
+        /// The column of ``FileData/name``.
         public static let name = Column(CodingKeys.name)
+        /// The column of ``FileData/contentType``.
         public static let contentType = Column(CodingKeys.contentType)
+        /// The column of ``FileData/byteCount``.
         public static let byteCount = Column(CodingKeys.byteCount)
+        /// The column of ``FileData/sha256``.
         public static let sha256 = Column(CodingKeys.sha256)
+        /// The column of ``FileData/key``.
         public static let key = Column(CodingKeys.key)
+        /// The column of ``FileData/createdAt``.
         public static let createdAt = Column(CodingKeys.createdAt)
+        /// The column of ``FileData/updateID``.
         public static let updateID = Column(CodingKeys.updateID)
     }
 

@@ -118,7 +118,8 @@ struct DatabaseIdentity: Sendable {
         guard version <= Schema.version, try !Self.hasUnknownMigration(db) else {
             throw LFSError(
                 .newerSchema,
-                "The database was written by a newer LFS (schema \(version); this one knows \(Schema.version)). Update LFS.")
+                "The database was written by a newer LFS (schema \(version); this one knows \(Schema.version)). Update LFS."
+            )
         }
         databaseID = row["databaseID"]
         namespace = row["namespace"]

@@ -18,17 +18,19 @@ struct OutcomeRecord {
         case .uploaded(let object): try saveUpload(object, db)
         case .retry(let error, let delay, let counts):
             try run(
-                db, """
-                    UPDATE lfs_job SET attempts = attempts + ?, notBefore = ?, errorCode = ?, errorMessage = ?
-                    WHERE fileID = ? AND state = 'queued'
-                    """,
+                db,
+                """
+                UPDATE lfs_job SET attempts = attempts + ?, notBefore = ?, errorCode = ?, errorMessage = ?
+                WHERE fileID = ? AND state = 'queued'
+                """,
                 [counts ? 1 : 0, now + delay.milliseconds, error.code.rawValue, error.message, outcome.job.id])
         case .failed(let error):
             try run(
-                db, """
-                    UPDATE lfs_job SET state = 'failed', attempts = attempts + 1, errorCode = ?, errorMessage = ?
-                    WHERE fileID = ? AND state = 'queued'
-                    """,
+                db,
+                """
+                UPDATE lfs_job SET state = 'failed', attempts = attempts + 1, errorCode = ?, errorMessage = ?
+                WHERE fileID = ? AND state = 'queued'
+                """,
                 [error.code.rawValue, error.message, outcome.job.id])
         case .skipped(.madeElsewhere): try dropJob(db)
         case .skipped(.notPending): try dropJobUnlessPending(db)
@@ -38,19 +40,20 @@ struct OutcomeRecord {
 
     private func saveUpload(_ object: RemoteObject, _ db: Database) throws {
         try run(
-                db, "UPDATE lfs_file SET status = 'remote', url = ? WHERE id = ? AND status = 'local'",
-                [object.url.absoluteString, outcome.job.id])
+            db, "UPDATE lfs_file SET status = 'remote', url = ? WHERE id = ? AND status = 'local'",
+            [object.url.absoluteString, outcome.job.id])
         if db.changesCount > 0 { return }
         let isThere = try Bool.fetchOne(
             db, sql: "SELECT EXISTS (SELECT 1 FROM lfs_file WHERE id = ?)", arguments: [outcome.job.id])
         if isThere == true { return try dropJobUnlessPending(db) }
         // The row was deleted while its bytes were on their way: the object just made has to go as well.
         try run(
-                db, """
-                INSERT INTO lfs_tombstone (fileID, key) VALUES (?, ?)
-                ON CONFLICT (fileID) DO UPDATE SET state = 'pending', notBefore = 0
-                """,
-                [outcome.job.id, outcome.job.key.rawValue])
+            db,
+            """
+            INSERT INTO lfs_tombstone (fileID, key) VALUES (?, ?)
+            ON CONFLICT (fileID) DO UPDATE SET state = 'pending', notBefore = 0
+            """,
+            [outcome.job.id, outcome.job.key.rawValue])
     }
 
     /// The row may have been deleted and inserted again since the upload was skipped, and then it has a job anew.

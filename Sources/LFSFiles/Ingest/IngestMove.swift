@@ -82,7 +82,8 @@ struct IngestMove: Sendable {
             try area.removeSource(path)
         } catch {
             throw FileError(
-                .permissionDenied, "\(path) was copied but cannot be removed: \(error.reason).", path: path, cause: error)
+                .permissionDenied, "\(path) was copied but cannot be removed: \(error.reason).", path: path,
+                cause: error)
         }
     }
 }

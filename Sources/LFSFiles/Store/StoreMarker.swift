@@ -48,7 +48,8 @@ package struct StoreMarker: Codable, Sendable {
         let text = try Data(contentsOf: URL(fileURLWithPath: directory.child(name)))
         guard status.byteCount <= 4_096, let marker = decode(text) else {
             throw FileError(
-                .wrongStore, "\(directory.child(name)) is not a marker of LFS. Move the folder aside.", path: directory.path)
+                .wrongStore, "\(directory.child(name)) is not a marker of LFS. Move the folder aside.",
+                path: directory.path)
         }
         return marker
     }

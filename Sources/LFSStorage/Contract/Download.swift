@@ -1,11 +1,13 @@
 /// What to fetch: an object, or a range of its bytes, or only if it is still the one that was seen before.
 public struct DownloadRequest: Hashable, Sendable {
+    /// The key of the object.
     public var key: ObjectKey
     /// The bytes to fetch, counted from 0; nil for all. It may end beyond the object.
     public var range: Range<Int64>?
     /// The entity tag that the object must still have.
     public var entityTag: String?
 
+    /// A request for an object.
     public init(_ key: ObjectKey, range: Range<Int64>? = nil, entityTag: String? = nil) {
         self.key = key
         self.range = range
@@ -19,6 +21,7 @@ public struct DownloadRequest: Hashable, Sendable {
 public final class DownloadSink: Sendable {
     private let body: @Sendable (UnsafeRawBufferPointer) throws -> Void
 
+    /// A sink that hands the bytes to a closure.
     public init(_ body: @escaping @Sendable (UnsafeRawBufferPointer) throws -> Void) {
         self.body = body
     }

@@ -7,6 +7,7 @@ public struct ListRequest: Hashable, Sendable {
     /// How many objects a page holds at the most: at least 1, and less counts as 1.
     public var limit: Int { didSet { limit = max(limit, 1) } }
 
+    /// A value with its parts.
     public init(prefix: String, continuation: String? = nil, limit: Int = 1_000) {
         self.prefix = prefix
         self.continuation = continuation
@@ -21,6 +22,7 @@ public struct ListPage: Hashable, Sendable {
     /// What to ask with for the next page; nil on the last one.
     public var next: String?
 
+    /// A value with its parts.
     public init(objects: [RemoteObject], next: String? = nil) {
         self.objects = objects
         self.next = next

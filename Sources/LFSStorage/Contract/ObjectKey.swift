@@ -11,7 +11,8 @@ public struct ObjectKey: Hashable, Sendable, CustomStringConvertible {
         guard Self.isValid(rawValue) else {
             throw StorageError(
                 .invalidKey,
-                "'\(rawValue.prefix(80))' is not an object key: use segments of a-z, 0-9, '.', '_' and '-' with '/' between them.")
+                "'\(rawValue.prefix(80))' is not an object key: use segments of a-z, 0-9, '.', '_' and '-' with '/' between them."
+            )
         }
         self.rawValue = rawValue
     }
@@ -22,13 +23,15 @@ public struct ObjectKey: Hashable, Sendable, CustomStringConvertible {
         rawValue = name
     }
 
+    /// The key itself.
     public var description: String { rawValue }
 
     private static func isValid(_ text: String) -> Bool {
         let segments = text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
-        return text.utf8.count <= 512 && segments.allSatisfy { segment in
-            !segment.isEmpty && segment.first != UInt8(ascii: ".") && segment.allSatisfy(isAllowed)
-        }
+        return text.utf8.count <= 512
+            && segments.allSatisfy { segment in
+                !segment.isEmpty && segment.first != UInt8(ascii: ".") && segment.allSatisfy(isAllowed)
+            }
     }
 
     private static func isAllowed(_ byte: UInt8) -> Bool {

@@ -2,6 +2,7 @@ public import Foundation
 
 /// What a storage says of one object.
 public struct RemoteObject: Hashable, Sendable {
+    /// The key of the object.
     public var key: ObjectKey
     /// The object's size as the storage has it.
     public var byteCount: Int64
@@ -12,6 +13,7 @@ public struct RemoteObject: Hashable, Sendable {
     /// Where the object is, without a query and without a secret.
     public var url: URL
 
+    /// A value with its parts.
     public init(key: ObjectKey, byteCount: Int64, sha256: String? = nil, entityTag: String? = nil, url: URL) {
         self.key = key
         self.byteCount = byteCount

@@ -10,12 +10,14 @@ public struct StorageCapabilities: Hashable, Sendable {
 
     /// The kind of storage, for logs and metrics: `directory`, `s3`.
     public var kind: String
+    /// How an upload is proven.
     public var proof: Proof
     /// Whether an interrupted upload goes on from its last checkpoint.
     public var resumesUploads: Bool
     /// The largest object it takes, in bytes; nil when it names no limit.
     public var maximumByteCount: Int64?
 
+    /// A value with its parts.
     public init(kind: String, proof: Proof, resumesUploads: Bool = false, maximumByteCount: Int64? = nil) {
         self.kind = kind
         self.proof = proof

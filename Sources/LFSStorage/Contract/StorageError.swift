@@ -2,8 +2,11 @@
 public struct StorageError: Error, Sendable, CustomStringConvertible {
     /// The kind of failure. More kinds may come, so a `switch` needs a `default`.
     public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+        /// The code as text, as it is stored and logged.
         public let rawValue: String
+        /// A code from its text.
         public init(rawValue: String) { self.rawValue = rawValue }
+        /// The code's text.
         public var description: String { rawValue }
 
         /// Nothing is stored under the key.
@@ -40,6 +43,7 @@ public struct StorageError: Error, Sendable, CustomStringConvertible {
         public static let unknown = Code(rawValue: "unknown")
     }
 
+    /// What kind of failure it is.
     public let code: Code
     /// A sentence for the person who has to mend it. It never holds a secret.
     public let message: String
@@ -50,6 +54,7 @@ public struct StorageError: Error, Sendable, CustomStringConvertible {
     /// The error below this one, if there is one.
     public var cause: (any Error)?
 
+    /// An error with its parts.
     public init(
         _ code: Code, _ message: String, key: ObjectKey? = nil, retryAfter: Duration? = nil, cause: (any Error)? = nil
     ) {
@@ -71,6 +76,7 @@ public struct StorageError: Error, Sendable, CustomStringConvertible {
     /// Whether the object is not there, which ends a delete well and a download badly.
     public var isMissing: Bool { code == .missing }
 
+    /// The message.
     public var description: String { message }
 
     /// Any error as a storage error: itself, a cancellation, or ``Code/unknown``.

@@ -4,7 +4,9 @@ public import Foundation
 ///
 /// It is kept in the app's database, so it must not hold a secret.
 public struct UploadCheckpoint: RawRepresentable, Hashable, Sendable {
+    /// The bytes, in the storage's own format.
     public let rawValue: Data
+    /// A checkpoint from its bytes.
     public init(rawValue: Data) { self.rawValue = rawValue }
 }
 

@@ -1,11 +1,12 @@
-package import LFSSystem
 public import Foundation
+package import LFSSystem
 
 /// The bytes of one upload: an open file whose size and SHA-256 are known before the first byte goes out.
 ///
 /// It can be read from several tasks at once, at any offset. The file is opened once; what happens to its name
 /// afterwards does not matter.
 public final class UploadSource: Sendable {
+    /// The size in bytes.
     public let byteCount: Int64
     /// SHA-256 of the whole content, 64 lowercase hex digits.
     public let sha256: String
@@ -27,7 +28,8 @@ public final class UploadSource: Sendable {
         } catch {
             throw StorageError(.sourceChanged, "The file to upload cannot be opened: \(error)", cause: error)
         }
-        try self.init(descriptor: descriptor, byteCount: byteCount, sha256: sha256, contentType: contentType, name: name)
+        try self.init(
+            descriptor: descriptor, byteCount: byteCount, sha256: sha256, contentType: contentType, name: name)
     }
 
     package init(

@@ -19,24 +19,30 @@ public final class LimitedStorage<Base: RemoteStorage>: RemoteStorage {
         self.state = Mutex(State(free: max(concurrentCalls, 1)))
     }
 
+    /// Those of the storage below.
     public var capabilities: StorageCapabilities { base.capabilities }
 
+    /// Passes the call on when its turn comes.
     public func upload(_ source: UploadSource, to key: ObjectKey, session: UploadSession) async throws -> RemoteObject {
         try await limited { try await base.upload(source, to: key, session: session) }
     }
 
+    /// Passes the call on when its turn comes.
     public func download(_ request: DownloadRequest, into sink: DownloadSink) async throws -> RemoteObject {
         try await limited { try await base.download(request, into: sink) }
     }
 
+    /// Passes the call on when its turn comes.
     public func head(_ key: ObjectKey) async throws -> RemoteObject {
         try await limited { try await base.head(key) }
     }
 
+    /// Passes the call on when its turn comes.
     public func delete(_ key: ObjectKey, abandoning checkpoint: UploadCheckpoint?) async throws {
         try await limited { try await base.delete(key, abandoning: checkpoint) }
     }
 
+    /// Passes the call on when its turn comes.
     public func list(_ request: ListRequest) async throws -> ListPage {
         try await limited { try await base.list(request) }
     }

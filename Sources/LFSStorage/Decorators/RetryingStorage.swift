@@ -26,20 +26,25 @@ public struct RetryingStorage<Base: RemoteStorage>: RemoteStorage {
         self.random = random
     }
 
+    /// Those of the storage below.
     public var capabilities: StorageCapabilities { base.capabilities }
 
+    /// Passes the call on; see the type for which calls are tried again.
     public func upload(_ source: UploadSource, to key: ObjectKey, session: UploadSession) async throws -> RemoteObject {
         try await base.upload(source, to: key, session: session)
     }
 
+    /// Passes the call on; see the type for which calls are tried again.
     public func delete(_ key: ObjectKey, abandoning checkpoint: UploadCheckpoint?) async throws {
         try await base.delete(key, abandoning: checkpoint)
     }
 
+    /// Passes the call on; see the type for which calls are tried again.
     public func head(_ key: ObjectKey) async throws -> RemoteObject {
         try await retrying { try await base.head(key) }
     }
 
+    /// Passes the call on; see the type for which calls are tried again.
     public func list(_ request: ListRequest) async throws -> ListPage {
         try await retrying { try await base.list(request) }
     }

@@ -25,7 +25,10 @@ struct DirectoryListing {
             switch try folder.status(of: name) {
             case let status? where status.isDirectory:
                 if request.prefix.hasPrefix(text + "/") || text.hasPrefix(request.prefix)
-                    || (text + "/").hasPrefix(request.prefix) { subfolders.append(name) }
+                    || (text + "/").hasPrefix(request.prefix)
+                {
+                    subfolders.append(name)
+                }
             case let status? where status.isRegularFile && text.hasPrefix(request.prefix) && isAfterContinuation(text):
                 found.append(key)
             default: break

@@ -32,10 +32,12 @@ public final class DirectoryStorage: RemoteStorage {
         }
     }
 
+    /// What the storage can do.
     public var capabilities: StorageCapabilities {
         StorageCapabilities(kind: "directory", proof: .checksum)
     }
 
+    /// Stores the bytes; see ``RemoteStorage/upload(_:to:session:)``.
     public func upload(_ source: UploadSource, to key: ObjectKey, session: UploadSession) async throws -> RemoteObject {
         let folder = try await inFolder(of: key) { folder, name, flag in
             if try Self.holds(source, as: name, in: folder, flag) {
@@ -49,6 +51,7 @@ public final class DirectoryStorage: RemoteStorage {
         return RemoteObject(key: key, byteCount: source.byteCount, sha256: source.sha256, url: url(of: key))
     }
 
+    /// Sends the bytes to the sink; see ``RemoteStorage/download(_:into:)``.
     public func download(_ request: DownloadRequest, into sink: DownloadSink) async throws -> RemoteObject {
         try await inFolder(of: request.key) { folder, name, flag in
             let file = try folder.openForReading(name)
@@ -61,12 +64,14 @@ public final class DirectoryStorage: RemoteStorage {
         }
     }
 
+    /// Describes an object; see ``RemoteStorage/head(_:)``.
     public func head(_ key: ObjectKey) async throws -> RemoteObject {
         try await inFolder(of: key) { folder, name, _ in
             try self.describe(key, folder.openForReading(name).status())
         }
     }
 
+    /// Removes an object; see ``RemoteStorage/delete(_:abandoning:)``.
     public func delete(_ key: ObjectKey, abandoning checkpoint: UploadCheckpoint?) async throws {
         let folder: Directory? = try await inFolder(of: key) { folder, name, _ in
             let unfinished = try DirectoryUpload.removeAbandoned(name, in: folder)
@@ -75,6 +80,7 @@ public final class DirectoryStorage: RemoteStorage {
         if let folder { try await synchronize(folder, key) }
     }
 
+    /// One page of the objects; see ``RemoteStorage/list(_:)``.
     public func list(_ request: ListRequest) async throws -> ListPage {
         let keys: [ObjectKey]
         do {

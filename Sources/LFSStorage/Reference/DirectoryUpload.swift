@@ -96,7 +96,8 @@ struct DirectoryUpload: Sendable {
         let written = try file.status().byteCount
         guard written == source.byteCount else {
             throw StorageError(
-                .integrity, "The storage folder took \(written) of \(source.byteCount) bytes without an error.", key: key)
+                .integrity, "The storage folder took \(written) of \(source.byteCount) bytes without an error.",
+                key: key)
         }
     }
 }

@@ -19,8 +19,10 @@ public final class InMemoryStorage: RemoteStorage {
 
     private let state = Mutex(State())
 
+    /// An empty storage.
     public init() {}
 
+    /// What the storage can do.
     public var capabilities: StorageCapabilities {
         StorageCapabilities(kind: "memory", proof: .checksum)
     }
@@ -31,11 +33,13 @@ public final class InMemoryStorage: RemoteStorage {
     /// The bytes of an object, nil if there is none.
     public func bytes(of key: ObjectKey) -> [UInt8]? { state.withLock { $0.entries[key]?.bytes } }
 
+    /// Stores the bytes; see ``RemoteStorage/upload(_:to:session:)``.
     public func upload(_ source: UploadSource, to key: ObjectKey, session: UploadSession) async throws -> RemoteObject {
         let (bytes, sha256) = try await read(source, session, key)
         guard Int64(bytes.count) == source.byteCount, sha256 == source.sha256 else {
             throw StorageError(
-                .sourceChanged, "The local bytes do not have the size and SHA-256 that were recorded for them.", key: key)
+                .sourceChanged, "The local bytes do not have the size and SHA-256 that were recorded for them.",
+                key: key)
         }
         return state.withLock { state in
             state.lastVersion += 1
@@ -45,6 +49,7 @@ public final class InMemoryStorage: RemoteStorage {
         }
     }
 
+    /// Sends the bytes to the sink; see ``RemoteStorage/download(_:into:)``.
     public func download(_ request: DownloadRequest, into sink: DownloadSink) async throws -> RemoteObject {
         let entry = try entry(request.key)
         let object = Self.describe(request.key, entry)
@@ -56,18 +61,23 @@ public final class InMemoryStorage: RemoteStorage {
         return object
     }
 
+    /// Describes an object; see ``RemoteStorage/head(_:)``.
     public func head(_ key: ObjectKey) async throws -> RemoteObject {
         Self.describe(key, try entry(key))
     }
 
+    /// Removes an object; see ``RemoteStorage/delete(_:abandoning:)``.
     public func delete(_ key: ObjectKey, abandoning checkpoint: UploadCheckpoint?) async throws {
         state.withLock { $0.entries[key] = nil }
     }
 
+    /// One page of the objects; see ``RemoteStorage/list(_:)``.
     public func list(_ request: ListRequest) async throws -> ListPage {
         let after = request.continuation ?? ""
         let found = state.withLock { $0.entries }
-            .filter { $0.key.rawValue.hasPrefix(request.prefix) && after.utf8.lexicographicallyPrecedes($0.key.rawValue.utf8) }
+            .filter {
+                $0.key.rawValue.hasPrefix(request.prefix) && after.utf8.lexicographicallyPrecedes($0.key.rawValue.utf8)
+            }
             .sorted { $0.key.rawValue.utf8.lexicographicallyPrecedes($1.key.rawValue.utf8) }
         let page = found.prefix(request.limit).map { Self.describe($0.key, $0.value) }
         return ListPage(objects: page, next: found.count > page.count ? page.last?.key.rawValue : nil)

@@ -6,8 +6,10 @@ extension StorageConformance {
     static let cancellationChecks: [StorageCheck] = [
         StorageCheck("an upload by a cancelled task ends with an error and leaves nothing", cancelledBefore),
         StorageCheck("an upload that is cancelled on its way leaves the whole object or nothing", cancelledOnItsWay),
-        StorageCheck("an upload that is cancelled on its way leaves the former object or the new one", cancelledReplacement),
-        StorageCheck("a download that is cancelled on its way ends, and gave the right bytes so far", cancelledDownload),
+        StorageCheck(
+            "an upload that is cancelled on its way leaves the former object or the new one", cancelledReplacement),
+        StorageCheck(
+            "a download that is cancelled on its way ends, and gave the right bytes so far", cancelledDownload),
     ]
 
     private static func cancelledBefore(_ room: CheckRoom) async throws {
@@ -40,7 +42,8 @@ extension StorageConformance {
         try await room.upload(former, to: key)
         let succeeded = try await uploadAndCancel(content, to: key, room)
         let stored = try await room.content(of: key)
-        try room.require(stored == content || (!succeeded && stored == former), "the former object or the new one is there")
+        try room.require(
+            stored == content || (!succeeded && stored == former), "the former object or the new one is there")
     }
 
     /// Uploads, and cancels the task at the first report of progress. Returns whether the upload succeeded all the same.

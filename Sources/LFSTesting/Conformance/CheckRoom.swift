@@ -76,7 +76,9 @@ final class CheckRoom: Sendable {
 
     /// Runs a call that has to succeed.
     @discardableResult
-    func succeeding<Result>(_ rule: String, _ call: () async throws -> Result) async throws(ConformanceFailure) -> Result {
+    func succeeding<Result>(_ rule: String, _ call: () async throws -> Result) async throws(ConformanceFailure)
+        -> Result
+    {
         do {
             return try await call()
         } catch {

@@ -47,7 +47,8 @@ extension StorageConformance {
                 group.addTask {
                     for _ in contents {
                         let bytes = try await room.content(of: key)
-                        try room.require(bytes.map(contents.contains) ?? false, "a reader gets a whole object, old or new")
+                        try room.require(
+                            bytes.map(contents.contains) ?? false, "a reader gets a whole object, old or new")
                         let byteCount = try await room.storage.head(key).byteCount
                         let isWhole = contents.contains { Int64($0.count) == byteCount }
                         try room.require(isWhole, "head tells the size of a whole object, old or new")

@@ -13,6 +13,7 @@ public struct ConformanceFailure: Error, Sendable, CustomStringConvertible {
         self.cause = cause
     }
 
+    /// The check and the rule that was broken.
     public var description: String {
         let text = "In \"\(check)\": expected that \(rule)."
         return cause.map { "\(text) The error was: \($0)" } ?? text

@@ -24,7 +24,8 @@ extension StorageConformance {
         try await room.upload([1], to: try room.key("elsewhere/list"))
         let found = try await room.objects(below: room.prefix + "list/").joined()
         try room.require(Set(found.map(\.key)) == Set(all), "a listing has the keys that begin with its prefix")
-        let sizes = zip(found.map(\.byteCount), found.map { Int64($0.key.rawValue.utf8.count) - Int64(room.prefix.count) - 5 })
+        let sizes = zip(
+            found.map(\.byteCount), found.map { Int64($0.key.rawValue.utf8.count) - Int64(room.prefix.count) - 5 })
         try room.require(sizes.allSatisfy { $0 == $1 }, "a listing tells each object's size")
         let below = try await room.objects(below: room.prefix + "list/a/").joined().map(\.key)
         try room.require(Set(below) == Set([all[2], all[3]]), "a longer prefix has the keys that begin with it")

@@ -6,7 +6,9 @@ public struct StorageCheck: Sendable, Identifiable, CustomStringConvertible {
     public let name: String
     private let body: @Sendable (CheckRoom) async throws -> Void
 
+    /// The check's name.
     public var id: String { name }
+    /// The check's name.
     public var description: String { name }
 
     init(_ name: String, _ body: @escaping @Sendable (CheckRoom) async throws -> Void) {

@@ -12,6 +12,7 @@
 /// Every run works under a random key prefix of its own and removes what it stored, so the checks can run beside each
 /// other and against a server that others use. They store up to 4 MiB at once.
 public enum StorageConformance {
+    /// Every check, each for one rule of the contract.
     public static let checks: [StorageCheck] =
         contentChecks + absenceChecks + replacingChecks + refusalChecks + rangeChecks + listingChecks
         + concurrencyChecks + cancellationChecks

@@ -8,14 +8,17 @@ public struct ByteFlippingStorage: StorageWrapper {
         case upload, download
     }
 
+    /// The storage below, which is sound.
     public let base: any RemoteStorage
     private let way: Way
 
+    /// Puts the fault before a sound storage.
     public init(_ base: any RemoteStorage, on way: Way) {
         self.base = base
         self.way = way
     }
 
+    /// Passes the call on with the fault that the type is named after.
     public func upload(_ source: UploadSource, to key: ObjectKey, session: UploadSession) async throws -> RemoteObject {
         guard way == .upload, source.byteCount > 0 else {
             return try await base.upload(source, to: key, session: session)
@@ -27,6 +30,7 @@ public struct ByteFlippingStorage: StorageWrapper {
         return object
     }
 
+    /// Passes the call on with the fault that the type is named after.
     public func download(_ request: DownloadRequest, into sink: DownloadSink) async throws -> RemoteObject {
         guard way == .download else { return try await base.download(request, into: sink) }
         let isFlipped = Mutex(false)

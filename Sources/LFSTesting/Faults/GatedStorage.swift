@@ -20,9 +20,11 @@ public final class GatedStorage: StorageWrapper {
         }
     }
 
+    /// The storage below, which is sound.
     public let base: any RemoteStorage
     private let state = Mutex(State())
 
+    /// Puts the fault before a sound storage.
     public init(_ base: any RemoteStorage) {
         self.base = base
     }
@@ -83,6 +85,7 @@ public final class GatedStorage: StorageWrapper {
 
     // MARK: Uploads
 
+    /// Waits at the gate and passes the call on.
     public func upload(_ source: UploadSource, to key: ObjectKey, session: UploadSession) async throws -> RemoteObject {
         let ticket = arrive(key)
         defer { state.withLock { $0.inside -= 1 } }

@@ -10,43 +10,52 @@ public final class UnreachableStorage: StorageWrapper {
         var refusedCalls = 0
     }
 
+    /// The storage below, which is sound.
     public let base: any RemoteStorage
     private let state: Mutex<State>
 
+    /// Puts the fault before a sound storage.
     public init(_ base: any RemoteStorage, isReachable: Bool = false) {
         self.base = base
         self.state = Mutex(State(isReachable: isReachable))
     }
 
+    /// Whether calls get through now.
     public var isReachable: Bool { state.withLock { $0.isReachable } }
 
     /// How many calls came while the network was off.
     public var refusedCalls: Int { state.withLock { $0.refusedCalls } }
 
+    /// Cuts the storage off, or brings it back.
     public func setReachable(_ isReachable: Bool) {
         state.withLock { $0.isReachable = isReachable }
     }
 
+    /// Passes the call on with the fault that the type is named after.
     public func upload(_ source: UploadSource, to key: ObjectKey, session: UploadSession) async throws -> RemoteObject {
         try requireNetwork(key)
         return try await base.upload(source, to: key, session: session)
     }
 
+    /// Passes the call on with the fault that the type is named after.
     public func download(_ request: DownloadRequest, into sink: DownloadSink) async throws -> RemoteObject {
         try requireNetwork(request.key)
         return try await base.download(request, into: sink)
     }
 
+    /// Passes the call on with the fault that the type is named after.
     public func head(_ key: ObjectKey) async throws -> RemoteObject {
         try requireNetwork(key)
         return try await base.head(key)
     }
 
+    /// Passes the call on with the fault that the type is named after.
     public func delete(_ key: ObjectKey, abandoning checkpoint: UploadCheckpoint?) async throws {
         try requireNetwork(key)
         try await base.delete(key, abandoning: checkpoint)
     }
 
+    /// Passes the call on with the fault that the type is named after.
     public func list(_ request: ListRequest) async throws -> ListPage {
         try requireNetwork(nil)
         return try await base.list(request)

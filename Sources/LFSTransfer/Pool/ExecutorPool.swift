@@ -34,7 +34,8 @@ package final class ExecutorPool: Sendable {
     private let start: AsyncStream<Int>.Continuation
 
     package init(
-        storage: any RemoteStorage, journal: any TransferJournal, maxExecutors: Int, policy: RetryPolicy = RetryPolicy(),
+        storage: any RemoteStorage, journal: any TransferJournal, maxExecutors: Int,
+        policy: RetryPolicy = RetryPolicy(),
         clock: any Clock<Duration> = ContinuousClock(), events: @escaping @Sendable (TransferEvent) -> Void = { _ in }
     ) {
         self.journal = journal

@@ -64,7 +64,9 @@ struct TestHost: Sendable {
     // MARK: What is in the database
 
     func file(_ id: String) throws -> FileData? { try database.read { try FileData.fetchOne($0, key: id) } }
-    func count(_ sql: String) throws -> Int { try database.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM \(sql)") ?? -1 } }
+    func count(_ sql: String) throws -> Int {
+        try database.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM \(sql)") ?? -1 }
+    }
 }
 
 struct Recipe: Codable, FetchableRecord, PersistableRecord {
@@ -113,7 +115,10 @@ func withLFS(
 }
 
 /// Opens, starts and always stops a manager.
-func withManager(_ host: TestHost, _ options: LFSOptions? = nil, on database: (any DatabaseWriter)? = nil, starts: Bool = true, _ body: (LFSManager) async throws -> Void) async throws {
+func withManager(
+    _ host: TestHost, _ options: LFSOptions? = nil, on database: (any DatabaseWriter)? = nil, starts: Bool = true,
+    _ body: (LFSManager) async throws -> Void
+) async throws {
     let lfs = try await LFSManager.open(database ?? host.database, options: options ?? host.options)
     do {
         if starts { try lfs.start() }

@@ -24,7 +24,8 @@ struct ListCommand: ParsableCommand {
                         (event.status, event.url) = (file.status.rawValue, file.url?.absoluteString)
                         Console.result(try event.jsonLine())
                     } else {
-                        Console.result("\(file.id)  \(file.status.rawValue)  \(Format.bytes(file.byteCount))  \(document.path)")
+                        Console.result(
+                            "\(file.id)  \(file.status.rawValue)  \(Format.bytes(file.byteCount))  \(document.path)")
                     }
                 }
             }

@@ -16,7 +16,8 @@ struct PushCommand: AsyncParsableCommand {
     @OptionGroup var transfer: TransferOptions
     @OptionGroup var output: OutputOptions
 
-    @Flag(name: [.customShort("n"), .long, .customLong("dryrun")], help: "Show what would be attached, and do nothing.")
+    @Flag(
+        name: [.customShort("n"), .long, .customLong("dryrun")], help: "Show what would be attached, and do nothing.")
     var dryRun = false
 
     @Argument(help: ArgumentHelp("Files and folders to attach.", valueName: "file|folder"))
@@ -28,17 +29,21 @@ struct PushCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        if dryRun { return try DryRun(
+        if dryRun {
+            return try DryRun(
                 database: database.database, report: Report(output), output: output,
                 excluded: ["", "-wal", "-shm", "-journal", ".lfs"].map { database.database + $0 }
                     + [transfer.to.localPath, transfer.persistenceLocation].compactMap(\.self)
-            ).run(paths) }
+            ).run(paths)
+        }
         let paths = paths
         try await UploadRun.run(database, transfer, output, mustExist: false) { run in
             run.report.walkBegins()
             defer { run.report.walkEnded() }
-            try await Attacher(database: run.database, lfs: run.lfs, report: run.report, excluded: run.ownPaths, damaged: run.damaged)
-                .run(paths)
+            try await Attacher(
+                database: run.database, lfs: run.lfs, report: run.report, excluded: run.ownPaths, damaged: run.damaged
+            )
+            .run(paths)
         }
     }
 }

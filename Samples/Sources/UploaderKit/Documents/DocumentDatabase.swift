@@ -77,7 +77,8 @@ enum DocumentDatabase {
         let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder), isFolder.boolValue else {
-            throw UploaderError("The folder \(folder) for the database does not exist. Make it first: mkdir -p '\(folder)'")
+            throw UploaderError(
+                "The folder \(folder) for the database does not exist. Make it first: mkdir -p '\(folder)'")
         }
     }
 
@@ -92,7 +93,8 @@ enum DocumentDatabase {
         switch error.resultCode {
         case .SQLITE_NOTADB: return UploaderError("\(path) is not a SQLite database. Give --database another path.")
         case .SQLITE_CANTOPEN:
-            return UploaderError("The database \(path) cannot be opened. Check that it is a file and that you may read and write it.")
+            return UploaderError(
+                "The database \(path) cannot be opened. Check that it is a file and that you may read and write it.")
         case .SQLITE_READONLY, .SQLITE_PERM:
             return UploaderError("The database \(path) may not be written. Check the permissions of it and its folder.")
         case .SQLITE_FULL: return UploaderError("The disk that holds the database \(path) is full. Free some space.")

@@ -11,9 +11,11 @@ struct TransferOptions: ParsableArguments {
     @Option(name: .long, help: StorageArgument.help, transform: StorageArgument.init(parsing:))
     var to: StorageArgument
 
-    @Option(name: .long, help: ArgumentHelp(
-        "Where bytes wait until their record is committed; a folder inside the database's own by default.",
-        valueName: "dir"))
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Where bytes wait until their record is committed; a folder inside the database's own by default.",
+            valueName: "dir"))
     var persistenceLocation: String?
 
     @Option(name: .long, help: "How many uploads run at once at the most.")

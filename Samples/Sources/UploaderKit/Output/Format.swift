@@ -34,7 +34,9 @@ package enum Format {
     }
 
     /// `1 file`, `2 files`.
-    package static func count(_ value: Int, _ noun: String) -> String { "\(count(value)) \(noun)\(value == 1 ? "" : "s")" }
+    package static func count(_ value: Int, _ noun: String) -> String {
+        "\(count(value)) \(noun)\(value == 1 ? "" : "s")"
+    }
 
     /// `1m24s`: the two largest units.
     package static func time(_ seconds: Double) -> String {

@@ -99,7 +99,9 @@ final class Report: Sendable {
         case .uploaded(let id, let url, let byteCount): uploaded(id, url, byteCount)
         case .failed(let id, let failure, let nextAttempt): uploadFailed(id, failure, nextAttempt)
         case .storageReachable(let isReachable, let reason):
-            message(isReachable ? "The storage is reachable again." : "\(reason ?? "The storage cannot be reached.") Trying again…")
+            message(
+                isReachable
+                    ? "The storage is reachable again." : "\(reason ?? "The storage cannot be reached.") Trying again…")
         }
     }
 
@@ -141,7 +143,9 @@ final class Report: Sendable {
             let failed = Set(summary.failures.map(\.fileID))
             state.withLock { $0.tally.givenUp.formIntersection(failed) }
         }
-        for failure in summary.failures where !told.contains(failure.fileID) { uploadFailed(failure.fileID, failure, nil) }
+        for failure in summary.failures where !told.contains(failure.fileID) {
+            uploadFailed(failure.fileID, failure, nil)
+        }
         state.withLock { state in
             let through = state.tally.totalFiles - state.tally.givenUp.count - state.tally.pulled
             guard purpose == .uploading, state.tally.uploaded < through else { return }
@@ -172,7 +176,8 @@ final class Report: Sendable {
     func failedDeletions(_ count: Int) {
         state.withLock { $0.tally.refused += count }
         message(
-            "\(Format.count(count, "removed file")) still has bytes on the storage, which did not delete them. Run 'resume' to try again.")
+            "\(Format.count(count, "removed file")) still has bytes on the storage, which did not delete them. Run 'resume' to try again."
+        )
     }
 
     // MARK: Results
@@ -211,7 +216,8 @@ final class Report: Sendable {
             do { Console.result(try summary.jsonLine()) } catch { message("\(error)") }
         } else if !options.isQuiet {
             Console.result(
-                tally.words(about: purpose).joined(separator: ", ") + ", \(Format.bytes(tally.bytes)) in \(Format.seconds(seconds)) s")
+                tally.words(about: purpose).joined(separator: ", ")
+                    + ", \(Format.bytes(tally.bytes)) in \(Format.seconds(seconds)) s")
         }
     }
 

@@ -86,7 +86,8 @@ struct RestoreTarget: Sendable {
         for try await chunk in contents {
             var rest = chunk
             while !rest.isEmpty {
-                guard let piece = try existing.read(upToCount: rest.count), !piece.isEmpty, rest.starts(with: piece) else {
+                guard let piece = try existing.read(upToCount: rest.count), !piece.isEmpty, rest.starts(with: piece)
+                else {
                     return false
                 }
                 rest = rest.dropFirst(piece.count)

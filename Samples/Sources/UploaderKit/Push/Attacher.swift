@@ -118,7 +118,8 @@ struct Attacher: Sendable {
                 let file = try await lfs.makeFile(from: .handle(source.handle), name: name, onProgress: meter.add)
                 guard file.byteCount == source.stamp.byteCount else {
                     try await lfs.discard(file)
-                    throw LFSError(.sourceChanged, "it changed while it was read; push it again when nothing writes to it")
+                    throw LFSError(
+                        .sourceChanged, "it changed while it was read; push it again when nothing writes to it")
                 }
                 return Made(candidate: candidate, file: file, stamp: source.stamp.text)
             } catch let error as LFSError where error.code == .sourceChanged || error.code == .sourceFailed {
