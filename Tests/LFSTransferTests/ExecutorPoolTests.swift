@@ -17,7 +17,7 @@ struct ExecutorPoolTests {
             #expect(harness.journal.endings.count { $0.value == .uploaded } == 10_000)
             #expect(counted.arrivals.count == 10_000 && Set(counted.arrivals).count == 10_000)
             #expect(counted.maxConcurrentUploads <= 10)
-            #expect((harness.journal.pages.max() ?? 0) <= PoolState.windowLimit)
+            #expect((harness.journal.reads.events.max() ?? 0) <= PoolState.windowLimit)
             let recorded = harness.journal.records.joined().map(\.job.id)
             #expect(recorded.count == 10_000 && Set(recorded).count == 10_000)
         }
@@ -48,6 +48,29 @@ struct ExecutorPoolTests {
             await harness.waitForEnd(of: 1_500)
         }
         #expect(memory.keys.count == 1_500)
+    }
+
+    @Test("never forgets a job that is due again while its last outcome is being recorded")
+    func dueWhileRecording() async throws {
+        let wake = EventLog<ExecutorPool>()
+        let rounds = EventLog<Int>()
+        let journal = OneJobJournal { journal in
+            rounds.add(1)
+            guard rounds.events.count == 1, let pool = wake.events.first else { return }
+            // Somebody asks for another try, and the pool looks while it still holds the job.
+            let reads = journal.reads.events.count
+            journal.makeDue()
+            pool.wake()
+            await journal.reads.wait { $0.count > reads }
+        }
+        let pool = ExecutorPool(storage: memory, journal: journal, maxExecutors: 1, clock: ManualClock())
+        wake.add(pool)
+        journal.makeDue()
+        let run = Task { await pool.run() }
+        await rounds.wait { $0.count == 2 }
+        pool.stop()
+        await run.value
+        #expect(rounds.events.count == 2)
     }
 
     @Test("takes up all that is added while it works")
@@ -95,7 +118,12 @@ struct ExecutorPoolTests {
             harness.pool.pause()
             try journal.add(numbers(0..<40))
             harness.pool.wake()
-            await harness.waitUntilHeld(40)
+            await journal.reads.wait { $0.contains(40) }
+            // What one read brought is in the pool when the next one begins.
+            let count = journal.reads.events.count
+            harness.pool.wake()
+            await journal.reads.wait { $0.count > count }
+            #expect(harness.pool.heldIDs.count == 40)
             #expect(harness.pool.executorCount == 0 && journal.endings.isEmpty)
             harness.pool.resume()
             await harness.waitForEnd(of: 40)
@@ -118,13 +146,6 @@ struct ExecutorPoolTests {
                 harness.journal.endings == ["elsewhere": .skipped, "gone": .skipped, "lost": .failed(.sourceChanged)])
             #expect(gate.arrivals.isEmpty)
         }
-    }
-}
-
-extension PoolHarness {
-    /// Waits until the pool holds this many jobs, by letting the feeder's own reads of the journal pass.
-    func waitUntilHeld(_ count: Int) async {
-        while pool.heldIDs.count < count, !Task.isCancelled { await Task.yield() }
     }
 }
 

@@ -122,7 +122,10 @@ struct PoolModel {
     }
 
     private var isRunnable: Bool {
-        guard state.queued > 0, !state.isPaused, state.unrecorded < PoolState.maxUnrecorded else { return false }
+        let isLargeAllowed = running.count { $0.lane == .large } < max(state.maxExecutors - 1, 1)
+        guard state.count(.small) > 0 || (state.count(.large) > 0 && isLargeAllowed), !state.isPaused,
+            state.unrecorded < PoolState.maxUnrecorded
+        else { return false }
         return state.outage?.mayProbe ?? true
     }
 

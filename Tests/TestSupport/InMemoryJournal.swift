@@ -25,7 +25,6 @@ package final class InMemoryJournal: TransferJournal {
         /// Entries before this place of the order have ended.
         var firstOpen = 0
         var records: [[TransferOutcome]] = []
-        var pages: [Int] = []
         var endedCount = 0
         var failingRecords = 0
         var failingPages = 0
@@ -81,7 +80,7 @@ package final class InMemoryJournal: TransferJournal {
     /// Every batch that was written.
     package var records: [[TransferOutcome]] { state.withLock { $0.records } }
     /// The size of every page that was read.
-    package var pages: [Int] { state.withLock { $0.pages } }
+    package let reads = EventLog<Int>()
     /// When a job is due, on the manual clock.
     package func due(_ id: String) -> Duration? { state.withLock { $0.entries[id]?.due } }
 
@@ -89,7 +88,7 @@ package final class InMemoryJournal: TransferJournal {
 
     package func page(_ lane: TransferLane, limit: Int, excluding held: Set<String>) async throws -> TransferPage {
         let now = clock.now.offset
-        return try state.withLock { state in
+        let page = try state.withLock { state in
             if state.failingPages > 0 {
                 state.failingPages -= 1
                 throw JournalIsBusy()
@@ -108,9 +107,10 @@ package final class InMemoryJournal: TransferJournal {
                     page.nextDue = min(page.nextDue ?? .seconds(1_000_000), entry.due - now)
                 }
             }
-            state.pages.append(page.jobs.count)
             return page
         }
+        reads.add(page.jobs.count)
+        return page
     }
 
     package func check(_ job: TransferJob) async throws -> UploadDecision { try await answer(job) }
