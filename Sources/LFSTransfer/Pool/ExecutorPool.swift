@@ -15,6 +15,8 @@ package final class ExecutorPool: Sendable {
         var outcomes: [TransferOutcome] = []
         /// Whether the journal may hold more due jobs of the lane than the pool has seen.
         var mayHaveMore: Set<TransferLane> = Set(TransferLane.allCases)
+        /// How often the journal was read.
+        var reads = 0
         var cancellations: [String: Signal] = [:]
         var executorsHaveEnded = false
         var isAway = false
@@ -136,6 +138,7 @@ package final class ExecutorPool: Sendable {
             let isLow = shared.pool.count(lane) < PoolState.windowLimit / 2
             guard shared.mayHaveMore.contains(lane), isLow, !shared.pool.isStopping else { return nil }
             shared.mayHaveMore.remove(lane)
+            shared.reads += 1
             return shared.pool.held
         }
         guard let held else { return nil }
@@ -265,7 +268,7 @@ package final class ExecutorPool: Sendable {
     private func runRecorder() async {
         var failures = 0
         while true {
-            let (batch, isOver) = shared.withLock { ($0.outcomes, $0.executorsHaveEnded) }
+            let (batch, isOver, reads) = shared.withLock { ($0.outcomes, $0.executorsHaveEnded, $0.reads) }
             if batch.isEmpty {
                 if isOver { return }
                 await record.waitThroughCancellation()
@@ -274,7 +277,7 @@ package final class ExecutorPool: Sendable {
             do {
                 try await journal.record(batch)
                 failures = 0
-                settle(batch)
+                settle(batch, reads)
             } catch {
                 failures += 1
                 // The database is busy or full. The uploads are done and stay done; only the rows wait. After a stop
@@ -291,8 +294,9 @@ package final class ExecutorPool: Sendable {
         await halt.wait(atMost: policy.delay(afterFailures: failures, error), clock: clock)
     }
 
-    private func settle(_ batch: [TransferOutcome]) {
-        let (count, isIdle, hasRetries, isAway) = shared.withLock { shared in
+    /// - Parameter reads: how often the journal had been read when the batch went to it.
+    private func settle(_ batch: [TransferOutcome], _ reads: Int) {
+        let (count, isIdle, isIncomplete, isAway) = shared.withLock { shared in
             shared.outcomes.removeFirst(batch.count)
             let hasRetries = batch.contains { outcome in
                 switch outcome.result {
@@ -300,17 +304,19 @@ package final class ExecutorPool: Sendable {
                 default: false
                 }
             }
-            if hasRetries { shared.mayHaveMore = Set(TransferLane.allCases) }
+            // A read meanwhile passed over these jobs as held, and any of them may have become due again just then.
+            let isIncomplete = hasRetries || shared.reads != reads
+            if isIncomplete { shared.mayHaveMore = Set(TransferLane.allCases) }
             let count = shared.pool.recorded(batch)
             let isAway = shared.pool.outage != nil
             defer { shared.isAway = isAway }
-            return (count, shared.pool.isIdle, hasRetries, isAway == shared.isAway ? nil : isAway)
+            return (count, shared.pool.isIdle, isIncomplete, isAway == shared.isAway ? nil : isAway)
         }
         launch(count)
         for outcome in batch { publish(outcome) }
         if let isAway { events(.reachable(!isAway, batch.last?.error)) }
         outage.notify()
-        if isIdle || hasRetries { feed.notify() }
+        if isIdle || isIncomplete { feed.notify() }
         if isIdle { events(.idle) }
     }
 
