@@ -61,7 +61,9 @@ struct IngestFailureTests {
             await withTaskGroup(of: Void.self) { group in
                 group.cancelAll()
                 group.addTask {
-                    let error = await #expect(throws: FileError.self) { try await area.ingest(source, as: FileID.make()) }
+                    let error = await #expect(throws: FileError.self) {
+                        try await area.ingest(source, as: FileID.make())
+                    }
                     #expect(error?.code == .cancelled)
                 }
             }

@@ -5,7 +5,8 @@ import Synchronization
 
 /// A storage with one rule broken, to see the conformance checks fail.
 struct BrokenStorage: StorageWrapper {
-    typealias Upload = @Sendable (any RemoteStorage, UploadSource, ObjectKey, UploadSession) async throws -> RemoteObject
+    typealias Upload =
+        @Sendable (any RemoteStorage, UploadSource, ObjectKey, UploadSession) async throws -> RemoteObject
     typealias Download = @Sendable (any RemoteStorage, DownloadRequest, DownloadSink) async throws -> RemoteObject
 
     let base: any RemoteStorage = InMemoryStorage()
@@ -26,7 +27,9 @@ struct BrokenStorage: StorageWrapper {
     }
 
     func head(_ key: ObjectKey) async throws -> RemoteObject { try await onHead(base, key) }
-    func delete(_ key: ObjectKey, abandoning checkpoint: UploadCheckpoint?) async throws { try await onDelete(base, key) }
+    func delete(_ key: ObjectKey, abandoning checkpoint: UploadCheckpoint?) async throws {
+        try await onDelete(base, key)
+    }
     func list(_ request: ListRequest) async throws -> ListPage { try await onList(base, request) }
 }
 
@@ -61,7 +64,8 @@ extension BrokenStorage {
             return try await base.upload(source, to: key, session: session)
         } catch {
             let half = Array(try content(of: source).prefix(Int(source.byteCount) / 2))
-            _ = try await Task.detached { try await base.upload(.temporary(half), to: key, session: UploadSession()) }.value
+            _ = try await Task.detached { try await base.upload(.temporary(half), to: key, session: UploadSession()) }
+                .value
             throw error
         }
     })

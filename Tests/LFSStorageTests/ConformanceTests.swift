@@ -29,19 +29,11 @@ struct ConformanceTests {
     func decorated(_ check: StorageCheck) async throws {
         let slow = SlowStorage(InMemoryStorage(), delay: .zero, clock: ContinuousClock())
         let limited = LimitedStorage(RetryingStorage(slow), concurrentCalls: 2)
-        try await check.run(against: GatedStorage.opened(around: limited))
+        try await check.run(against: GatedStorage(limited, isOpen: true))
     }
 
     @Test("has checks with names of their own")
     func names() {
         #expect(Set(StorageConformance.checks.map(\.name)).count == StorageConformance.checks.count)
-    }
-}
-
-extension GatedStorage {
-    static func opened(around base: any RemoteStorage) -> GatedStorage {
-        let storage = GatedStorage(base)
-        storage.open()
-        return storage
     }
 }

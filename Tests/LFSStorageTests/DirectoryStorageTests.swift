@@ -130,7 +130,8 @@ struct DirectoryStorageTests {
             try await upload([1], to: storage)
             let space = folder.child("space")
             for name in [".hidden", "UPPER", "with space", "new\nline"] { try Data([1]).write(to: space.child(name)) }
-            try FileManager.default.createSymbolicLink(at: space.child("link"), withDestinationURL: space.child("content"))
+            try FileManager.default.createSymbolicLink(
+                at: space.child("link"), withDestinationURL: space.child("content"))
             #expect(try await storage.list(ListRequest(prefix: "")).objects.map(\.key.rawValue) == ["space/content"])
             await #expect(throws: StorageError.self) { try await storage.head(ObjectKey("space")) }
         }

@@ -73,7 +73,8 @@ struct FailingConformanceTests {
             "uploads to one key beside each other leave one of them whole",
             "uploads to many keys beside each other are all kept"),
         Fault(
-            "that throws errors of its own", BrokenStorage.throwsItsOwnErrors, "what is not there is reported as missing"),
+            "that throws errors of its own", BrokenStorage.throwsItsOwnErrors,
+            "what is not there is reported as missing"),
         Fault(
             "that wraps the sink's errors", BrokenStorage.wrapsSinkErrors,
             "an error of the sink comes out unchanged and ends the download"),

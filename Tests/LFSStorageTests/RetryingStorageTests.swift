@@ -24,9 +24,11 @@ struct RetryingStorageTests {
         _ request: DownloadRequest, from storage: some RemoteStorage
     ) async throws -> [UInt8] {
         let received = Mutex<[UInt8]>([])
-        _ = try await storage.download(request, into: DownloadSink { bytes in
-            received.withLock { $0.append(contentsOf: bytes) }
-        })
+        _ = try await storage.download(
+            request,
+            into: DownloadSink { bytes in
+                received.withLock { $0.append(contentsOf: bytes) }
+            })
         return received.withLock { $0 }
     }
 
@@ -126,7 +128,8 @@ final class CuttingStorage: StorageWrapper {
     private let seen = Mutex<[DownloadRequest]>([])
 
     init(
-        _ base: any RemoteStorage, after byteCount: Int, onAttempt: @escaping @Sendable (Int) async throws -> Void = { _ in }
+        _ base: any RemoteStorage, after byteCount: Int,
+        onAttempt: @escaping @Sendable (Int) async throws -> Void = { _ in }
     ) {
         self.base = base
         self.byteCount = byteCount
@@ -142,9 +145,11 @@ final class CuttingStorage: StorageWrapper {
         }
         try await onAttempt(attempt)
         let limit = byteCount
-        return try await base.download(request, into: DownloadSink { bytes in
-            try sink.write(UnsafeRawBufferPointer(rebasing: bytes.prefix(limit)))
-            if bytes.count > limit { throw StorageError(.timeout, "The connection broke off.") }
-        })
+        return try await base.download(
+            request,
+            into: DownloadSink { bytes in
+                try sink.write(UnsafeRawBufferPointer(rebasing: bytes.prefix(limit)))
+                if bytes.count > limit { throw StorageError(.timeout, "The connection broke off.") }
+            })
     }
 }

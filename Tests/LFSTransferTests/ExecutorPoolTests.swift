@@ -11,7 +11,7 @@ struct ExecutorPoolTests {
 
     @Test("uploads 10,000 jobs exactly once each, and holds a page of them at a time")
     func manyJobs() async throws {
-        let counted = GatedStorage.opened(around: memory)
+        let counted = GatedStorage(memory, isOpen: true)
         try await withPool(counted, jobs: numbers(0..<10_000)) { harness in
             await harness.waitForEnd(of: 10_000)
             #expect(harness.journal.endings.count { $0.value == .uploaded } == 10_000)
@@ -24,7 +24,8 @@ struct ExecutorPoolTests {
         #expect(memory.keys.count == 10_000)
     }
 
-    @Test("runs as many uploads at once as the rule and the maximum say", arguments: [(1, 10, 1), (4, 10, 2), (50, 3, 3)])
+    @Test(
+        "runs as many uploads at once as the rule and the maximum say", arguments: [(1, 10, 1), (4, 10, 2), (50, 3, 3)])
     func concurrency(_ jobs: Int, _ maxExecutors: Int, _ expected: Int) async throws {
         let gate = GatedStorage(memory)
         try await withPool(gate, maxExecutors: maxExecutors, jobs: numbers(0..<jobs)) { harness in
@@ -132,7 +133,7 @@ struct ExecutorPoolTests {
 
     @Test("skips what need not be uploaded, and fails what never can")
     func decisions() async throws {
-        let gate = GatedStorage.opened(around: memory)
+        let gate = GatedStorage(memory, isOpen: true)
         let check: InMemoryJournal.Check = { job in
             switch job.id {
             case "elsewhere": .skip(.madeElsewhere)
@@ -146,13 +147,5 @@ struct ExecutorPoolTests {
                 harness.journal.endings == ["elsewhere": .skipped, "gone": .skipped, "lost": .failed(.sourceChanged)])
             #expect(gate.arrivals.isEmpty)
         }
-    }
-}
-
-extension GatedStorage {
-    static func opened(around base: any RemoteStorage) -> GatedStorage {
-        let storage = GatedStorage(base)
-        storage.open()
-        return storage
     }
 }

@@ -72,7 +72,9 @@ final class FlakyStorage: StorageWrapper {
     }
 
     func upload(_ source: UploadSource, to key: ObjectKey, session: UploadSession) async throws -> RemoteObject {
-        let codes: [StorageError.Code] = [.unreachable, .timeout, .serverError, .throttled, .integrity, .unknown, .cancelled]
+        let codes: [StorageError.Code] = [
+            .unreachable, .timeout, .serverError, .throttled, .integrity, .unknown, .cancelled,
+        ]
         let number = generator.next(below: 20)
         if number < codes.count { throw StorageError(codes[number], "By chance.") }
         return try await base.upload(source, to: key, session: session)

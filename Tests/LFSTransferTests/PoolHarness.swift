@@ -40,7 +40,8 @@ func withPool(
     try journal.add(large, byteCount: TransferLane.largeByteCount)
     let events = EventLog<TransferEvent>()
     let pool = ExecutorPool(
-        storage: storage, journal: journal, maxExecutors: maxExecutors, policy: RetryPolicy(random: { random }), clock: clock,
+        storage: storage, journal: journal, maxExecutors: maxExecutors, policy: RetryPolicy(random: { random }),
+        clock: clock,
         events: { event in
             if case .progress = event { return }
             events.add(event)

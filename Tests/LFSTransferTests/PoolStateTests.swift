@@ -85,7 +85,9 @@ struct PoolStateTests {
     }
 
     /// The numbers 0 to 149 and one more that nobody has tried; a failure names it.
-    @Test("hold for random steps, and in the end nothing is stranded", arguments: Array(0..<150) + [UInt64.random(in: .min ... .max)])
+    @Test(
+        "hold for random steps, and in the end nothing is stranded",
+        arguments: Array(0..<150) + [UInt64.random(in: .min ... .max)])
     func randomSteps(_ seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         var model = PoolModel(maxExecutors: Int.random(in: 1...6, using: &generator))
@@ -110,7 +112,8 @@ struct PoolStateTests {
     static func jobs(_ count: Int, from first: Int = 1, byteCount: Int64 = 1) throws -> [TransferJob] {
         try (first..<first + count).map { number in
             TransferJob(
-                id: "\(number)", key: try ObjectKey("test/\(number)"), byteCount: byteCount, attempts: 0, checkpoint: nil)
+                id: "\(number)", key: try ObjectKey("test/\(number)"), byteCount: byteCount, attempts: 0,
+                checkpoint: nil)
         }
     }
 }

@@ -23,7 +23,8 @@ struct RetryTests {
             }
             await harness.waitForEnd(of: 1)
             #expect(harness.journal.endings == ["a": .uploaded])
-            #expect(harness.events.events.compactMap(\.failure?.nextAttempt) == [100, 200, 400].map { .milliseconds($0) })
+            #expect(
+                harness.events.events.compactMap(\.failure?.nextAttempt) == [100, 200, 400].map { .milliseconds($0) })
         }
     }
 
@@ -87,7 +88,7 @@ struct RetryTests {
         let source = try UploadSource.temporary([1, 2, 3])
         let journal = InMemoryJournal(clock: clock) { _ in .upload(source) }
         journal.failNext(records: 4)
-        let counted = GatedStorage.opened(around: memory)
+        let counted = GatedStorage(memory, isOpen: true)
         try await withPool(counted, jobs: numbers(0..<30), journal: journal, clock: clock) { harness in
             for delay in [100, 200, 400, 800] {
                 await clock.waitForSleepers { $0 == [.milliseconds(delay)] }

@@ -57,7 +57,9 @@ struct Watchers<Value: Sendable>: Sendable {
         waiting[id] = (isMet, continuation)
     }
 
-    mutating func remove(_ id: Int) -> CheckedContinuation<Void, Never>? { waiting.removeValue(forKey: id)?.continuation }
+    mutating func remove(_ id: Int) -> CheckedContinuation<Void, Never>? {
+        waiting.removeValue(forKey: id)?.continuation
+    }
 
     mutating func takeReady(_ value: Value) -> [CheckedContinuation<Void, Never>] {
         let ready = waiting.filter { $0.value.isMet(value) }

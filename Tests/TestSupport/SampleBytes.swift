@@ -1,5 +1,5 @@
-package import LFSStorage
 package import Foundation
+package import LFSStorage
 import LFSSystem
 import Synchronization
 

@@ -25,8 +25,10 @@ public final class GatedStorage: StorageWrapper {
     private let state = Mutex(State())
 
     /// Puts the fault before a sound storage.
-    public init(_ base: any RemoteStorage) {
+    /// - Parameter isOpen: whether uploads pass from the beginning, to be counted only.
+    public init(_ base: any RemoteStorage, isOpen: Bool = false) {
         self.base = base
+        state.withLock { $0.isOpen = isOpen }
     }
 
     // MARK: What a test sees
