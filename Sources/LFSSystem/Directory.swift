@@ -39,6 +39,11 @@ package final class Directory: Sendable {
         if mkdirat(descriptor.raw, name, 0o700) != 0, errno != EEXIST {
             throw SystemError(call: "mkdir", path: child(name), errno: errno)
         }
+        return try openFolder(name)
+    }
+
+    /// Opens a folder below this one.
+    package func openFolder(_ name: String) throws(SystemError) -> Directory {
         let flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW
         return Directory(Descriptor(owning: try openAt(name, flags), path: child(name)))
     }

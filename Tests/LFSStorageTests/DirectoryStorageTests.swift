@@ -37,6 +37,16 @@ struct DirectoryStorageTests {
         }
     }
 
+    @Test("makes no folder for asking after an object or for deleting one")
+    func asksWithoutTraces() async throws {
+        try await withStorage { storage, folder in
+            let key = try ObjectKey("nobody/nothing")
+            await #expect(throws: StorageError.self) { try await storage.head(key) }
+            try await storage.delete(key, abandoning: nil)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
+        }
+    }
+
     @Test("reuses the part that a crash has left, and leaves none itself")
     func partOfACrash() async throws {
         try await withStorage { storage, folder in

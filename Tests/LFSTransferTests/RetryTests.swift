@@ -40,6 +40,17 @@ struct RetryTests {
         }
     }
 
+    @Test("that the storage calls cancelled, though nobody did, waits like any other")
+    func cancelledByItself() async throws {
+        let odd = FailingStorage.once(memory, with: StorageError(.cancelled, "I had enough."))
+        try await withPool(odd, jobs: ["a"]) { harness in
+            await harness.clock.waitForSleepers { $0 == [.milliseconds(100)] }
+            #expect(harness.journal.attempts(of: "a") == 1)
+            harness.clock.advance(by: .milliseconds(100))
+            await harness.waitForEnd(of: 1)
+        }
+    }
+
     @Test("that cannot help is not repeated, and other jobs go on")
     func permanent() async throws {
         let failing = FailingStorage.once(memory, with: StorageError(.forbidden, "No."))

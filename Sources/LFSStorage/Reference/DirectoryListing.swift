@@ -38,7 +38,11 @@ struct DirectoryListing {
         }
         keys = Self.first(request.limit + 1, of: keys + found)
         for name in subfolders {
-            try visit(folder.openOrMake(name), below: path + name + "/")
+            do {
+                try visit(folder.openFolder(name), below: path + name + "/")
+            } catch let error as SystemError where error.isMissing {
+                continue  // removed since its name was read
+            }
         }
     }
 

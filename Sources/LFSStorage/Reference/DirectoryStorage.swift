@@ -39,7 +39,7 @@ public final class DirectoryStorage: RemoteStorage {
 
     /// Stores the bytes; see ``RemoteStorage/upload(_:to:session:)``.
     public func upload(_ source: UploadSource, to key: ObjectKey, session: UploadSession) async throws -> RemoteObject {
-        let folder = try await inFolder(of: key) { folder, name, flag in
+        let folder = try await inFolder(of: key, makes: true) { folder, name, flag in
             if try Self.holds(source, as: name, in: folder, flag) {
                 session.report(bytesTransferred: source.byteCount)
             } else {
@@ -73,11 +73,15 @@ public final class DirectoryStorage: RemoteStorage {
 
     /// Removes an object; see ``RemoteStorage/delete(_:abandoning:)``.
     public func delete(_ key: ObjectKey, abandoning checkpoint: UploadCheckpoint?) async throws {
-        let folder: Directory? = try await inFolder(of: key) { folder, name, _ in
-            let unfinished = try DirectoryUpload.removeAbandoned(name, in: folder)
-            return try folder.remove(name) || unfinished ? folder : nil
+        do {
+            let folder: Directory? = try await inFolder(of: key) { folder, name, _ in
+                let unfinished = try DirectoryUpload.removeAbandoned(name, in: folder)
+                return try folder.remove(name) || unfinished ? folder : nil
+            }
+            if let folder { try await synchronize(folder, key) }
+        } catch let error as StorageError where error.isMissing {
+            return  // not even its folder is there
         }
-        if let folder { try await synchronize(folder, key) }
     }
 
     /// One page of the objects; see ``RemoteStorage/list(_:)``.
@@ -142,11 +146,11 @@ public final class DirectoryStorage: RemoteStorage {
 
     // MARK: Folders
 
-    /// Runs a call in the folder of a key, on a thread that may block, with the system's errors turned into storage errors.
+    /// Runs a call in the folder of a key, made if it is missing only where asked for, on a thread that may block, with the system's errors turned into storage errors.
     ///
     /// A folder that was removed and made again under a handle we keep shows as a missing file; it is opened anew once.
     private func inFolder<Result: Sendable>(
-        of key: ObjectKey, _ body: @escaping @Sendable (Directory, String, CancellationFlag) throws -> Result
+        of key: ObjectKey, makes: Bool = false, _ body: @escaping @Sendable (Directory, String, CancellationFlag) throws -> Result
     ) async throws -> Result {
         do {
             return try await threads.run { flag in
@@ -154,7 +158,7 @@ public final class DirectoryStorage: RemoteStorage {
                 let path = segments.dropLast().joined(separator: "/")
                 let call = {
                     try self.requireRoot()
-                    return try body(self.folder(path, segments.dropLast()), segments[segments.count - 1], flag)
+                    return try body(self.folder(path, segments.dropLast(), makes), segments[segments.count - 1], flag)
                 }
                 do {
                     return try call()
@@ -180,12 +184,12 @@ public final class DirectoryStorage: RemoteStorage {
         }
     }
 
-    private func folder(_ path: String, _ segments: ArraySlice<String>) throws -> Directory {
+    private func folder(_ path: String, _ segments: ArraySlice<String>, _ makes: Bool) throws -> Directory {
         if let known = folders.withLock({ $0[path] }) { return known }
         var folder = root
         for segment in segments {
-            let isNew = try folder.status(of: segment) == nil
-            let next = try folder.openOrMake(segment)
+            let isNew = try makes && folder.status(of: segment) == nil
+            let next = isNew ? try folder.openOrMake(segment) : try folder.openFolder(segment)
             if isNew { try folder.synchronizeNow() }
             folder = next
         }

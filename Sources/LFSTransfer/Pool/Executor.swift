@@ -17,9 +17,12 @@ struct Executor: Sendable {
             }
         } catch {
             var failure = StorageError(wrapping: error, key: job.key)
-            // A storage may report its own broken pipe first; what happened is that we were told to stop.
             if Task.isCancelled, failure.isRetryable {
+                // A storage may report its own broken pipe first; what happened is that we were told to stop.
                 failure = StorageError(.cancelled, "The upload was stopped.", key: job.key, cause: error)
+            } else if failure.code == .cancelled {
+                // Nobody told it to stop, so it is a failure like others, with a wait before the next try.
+                failure = StorageError(.unknown, "The storage gave up by itself.", key: job.key, cause: error)
             }
             return TransferOutcome(job: job, result: policy.result(of: failure, job))
         }
