@@ -28,7 +28,17 @@ final class Report: Sendable {
     // MARK: Attaching
 
     func walkBegins() { state.withLock { $0.tally.isWalking = true } }
-    func walkEnded() { state.withLock { $0.tally.isWalking = false } }
+
+    func walkEnded() {
+        let time = (ContinuousClock.now - start) / .seconds(1)
+        state.withLock { state in
+            guard state.tally.isWalking else { return }
+            state.tally.isWalking = false
+            // Until now the disk was busy with reading: that rate says nothing about the time that is left.
+            state.meter = RateMeter()
+            state.meter.add(state.tally.doneBytes, at: time)
+        }
+    }
 
     /// A file that is new or has changed was found, and will be read.
     func found(_ bytes: Int64) { state.withLock { $0.tally.foundBytes += bytes } }
