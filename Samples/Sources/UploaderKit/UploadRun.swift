@@ -43,7 +43,7 @@ struct UploadRun: Sendable {
             try result.get()
         } catch {
             report.error(error)
-            report.summary()
+            report.summary(tellsNothing: false)
             throw ExitCode(1)
         }
         report.summary()

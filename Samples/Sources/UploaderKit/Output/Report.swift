@@ -214,8 +214,10 @@ final class Report: Sendable {
         line { Console.message("uploader: \(text)") }
     }
 
-    /// The last word of a run that uploads.
-    func summary() {
+    /// The last word of a run.
+    ///
+    /// - Parameter tellsNothing: whether people are told as well when nothing was done.
+    func summary(tellsNothing: Bool = true) {
         endProgress()
         let tally = tally
         let seconds = (ContinuousClock.now - start) / .seconds(1)
@@ -224,7 +226,7 @@ final class Report: Sendable {
                 attached: tally.attached, uploaded: tally.uploaded, failed: tally.failed, skipped: tally.skipped,
                 bytes: tally.bytes, seconds: (seconds * 1_000).rounded() / 1_000)
             do { Console.result(try summary.jsonLine()) } catch { message("\(error)") }
-        } else if !options.isQuiet {
+        } else if !options.isQuiet, tellsNothing || tally != Tally() {
             Console.result(
                 tally.words(about: purpose).joined(separator: ", ")
                     + ", \(Format.bytes(tally.bytes)) in \(Format.seconds(seconds)) s")
