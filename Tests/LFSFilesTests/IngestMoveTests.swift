@@ -38,6 +38,23 @@ struct IngestMoveTests {
         }
     }
 
+    @Test("does not remove what has taken the place of the file that was copied")
+    func replacedWhileCopied() async throws {
+        try await withArea { area, folder in
+            let source = folder.child("source")
+            try Data(content).write(to: source)
+            try FileManager.default.linkItem(at: source, to: folder.child("other name"))
+            try Data("new".utf8).write(to: folder.child("replacement"))
+            await #expect(throws: FileError.self) {
+                _ = try await area.ingest(.moving(path: source.path), as: FileID.make()) { _ in
+                    _ = rename(folder.child("replacement").path, source.path)
+                }
+            }
+            #expect(try Data(contentsOf: source) == Data("new".utf8))
+            #expect(try names(in: area.url).isEmpty)
+        }
+    }
+
     @Test("copies from another file system, and removes the original then", .enabled(if: otherFileSystem != nil))
     func otherDisk() async throws {
         try await withArea { area, _ in

@@ -13,8 +13,20 @@ struct IngestMove: Sendable {
 
     func run() async throws -> IngestedFile {
         if let moved = try await rename() { return moved }
+        return try await copy()
+    }
+
+    private func copy() async throws -> IngestedFile {
+        let before = try await BlockingPool.shared.run { _ in try SourceFile(open()).before }
         let copied = try await ingest.copy(from: path)
-        try await BlockingPool.shared.run { _ in try removeSource() }
+        try await BlockingPool.shared.run { _ in
+            do {
+                try removeSource(before)
+            } catch {
+                try area.remove(id)
+                throw error
+            }
+        }
         return copied
     }
 
@@ -77,7 +89,12 @@ struct IngestMove: Sendable {
         }
     }
 
-    private func removeSource() throws {
+    /// Removes what was copied, unless something else has taken its place.
+    private func removeSource(_ before: FileStatus) throws {
+        let now = try SourceFile(open()).before
+        guard now.inode == before.inode, now.device == before.device, now.modified == before.modified else {
+            throw SourceFile.changed(path)
+        }
         do {
             try area.removeSource(path)
         } catch {
