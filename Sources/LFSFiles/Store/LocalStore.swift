@@ -39,7 +39,7 @@ package final class LocalStore: Sendable {
         } catch {
             throw FileError.keeping(error, at: path)
         }
-        marker = try StoreMarker.check(in: directory, databaseID: databaseID)
+        marker = try StoreMarker.check(in: directory, through: incoming, databaseID: databaseID)
     }
 
     /// Writes down which opening of the database uses the folder now.
@@ -47,7 +47,7 @@ package final class LocalStore: Sendable {
         var marker = marker
         marker.generation = generation
         do {
-            try StoreMarker.write(marker, in: directory)
+            try StoreMarker.write(marker, in: directory, through: incoming)
         } catch {
             throw FileError.keeping(error, at: path)
         }

@@ -15,11 +15,11 @@ package struct StoreMarker: Codable, Sendable {
     package var generation: Int64
 
     /// The marker, made if there is none.
-    static func check(in directory: Directory, databaseID: String) throws(FileError) -> StoreMarker {
+    static func check(in directory: Directory, through incoming: Directory, databaseID: String) throws(FileError) -> StoreMarker {
         do {
             guard let marker = try read(in: directory) else {
                 let marker = StoreMarker(databaseID: databaseID, layout: currentLayout, generation: 0)
-                try write(marker, in: directory)
+                try write(marker, in: directory, through: incoming)
                 return marker
             }
             guard marker.layout <= currentLayout else {
@@ -58,15 +58,16 @@ package struct StoreMarker: Codable, Sendable {
         do { return try JSONDecoder().decode(StoreMarker.self, from: text) } catch { return nil }
     }
 
-    static func write(_ marker: StoreMarker, in directory: Directory) throws {
+    /// - Parameter incoming: where the text is written first; what a crash leaves there goes with the next open.
+    static func write(_ marker: StoreMarker, in directory: Directory, through incoming: Directory) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
         let text = try encoder.encode(marker)
         let temporary = "\(name).\(FileID.make().text)"
-        let file = try directory.create(temporary)
+        let file = try incoming.create(temporary)
         try text.withUnsafeBytes { try file.write($0) }
         try file.synchronize()
-        try directory.rename(temporary, to: directory, as: name)
+        try incoming.rename(temporary, to: directory, as: name)
         try directory.synchronizeNow()
     }
 }
