@@ -47,12 +47,30 @@ package final class BlockingPool: Sendable {
         _ body: @escaping @Sendable (CancellationFlag) throws -> Result
     ) async throws -> Result {
         let flag = CancellationFlag()
-        return try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
-                start { continuation.resume(with: Swift.Result { try body(flag) }) }
+        let outcome = Outcome<Result>()
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                start {
+                    outcome.set(Swift.Result { try body(flag) })
+                    continuation.resume()
+                }
             }
         } onCancel: {
             flag.cancel()
+        }
+        return try outcome.get()
+    }
+
+    /// Carries a result from a thread to a task, under a lock that the thread sanitizer sees: it does not see the order
+    /// that a continuation gives when the resume comes first. Owner: the mutex.
+    private final class Outcome<Value: Sendable>: Sendable {
+        private let result = Mutex<Swift.Result<Value, any Error>?>(nil)
+
+        func set(_ result: Swift.Result<Value, any Error>) { self.result.withLock { $0 = result } }
+
+        func get() throws -> Value {
+            guard let result = result.withLock({ $0 }) else { throw CancellationError() }
+            return try result.get()
         }
     }
 
