@@ -16,9 +16,6 @@ package enum PathCalls {
         try checked("unlink", path) { unlink(path) }
     }
 
-    /// The user that this process acts as.
-    package static var effectiveUser: UInt32 { UInt32(geteuid()) }
-
     private static func systemRename(_ path: String, _ newPath: String) -> Int32 {
         #if canImport(Glibc)
         Glibc.rename(path, newPath)

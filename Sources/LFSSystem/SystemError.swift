@@ -36,8 +36,6 @@ package struct SystemError: Error, Sendable, CustomStringConvertible {
     package var isExisting: Bool { errno == EEXIST || errno == ENOTEMPTY }
     package var isOtherFileSystem: Bool { errno == EXDEV }
     package var isSymbolicLink: Bool { errno == ELOOP }
-    /// The process or the system ran out of file descriptors.
-    package var isTooManyOpenFiles: Bool { errno == EMFILE || errno == ENFILE }
 }
 
 /// Runs a call that returns -1 on failure, again as long as a signal interrupts it.

@@ -69,8 +69,7 @@ struct UploadRun: Sendable {
         let failures = try await database.read { db in try UploadFailure.fetchAll(db) }
         return UploadRun(
             database: database, lfs: try await LFSManager.open(database, options: options), report: report,
-            ownPaths: ["", "-wal", "-shm", "-journal", ".lfs"].map { path + $0 }
-                + [transfer.to.localPath, transfer.persistenceLocation].compactMap(\.self),
+            ownPaths: transfer.ownPaths(database: path),
             damaged: Set(failures.filter { $0.code == .sourceChanged }.map(\.fileID)))
     }
 

@@ -32,8 +32,8 @@ struct PushCommand: AsyncParsableCommand {
         if dryRun {
             return try DryRun(
                 database: database.database, report: Report(output), output: output,
-                excluded: ["", "-wal", "-shm", "-journal", ".lfs"].map { database.database + $0 }
-                    + [transfer.to.localPath, transfer.persistenceLocation].compactMap(\.self)
+                excluded: transfer.ownPaths(
+                    database: URL(fileURLWithPath: database.database).resolvingSymlinksInPath().path)
             ).run(paths)
         }
         let paths = paths

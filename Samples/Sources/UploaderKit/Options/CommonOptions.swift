@@ -21,6 +21,14 @@ struct TransferOptions: ParsableArguments {
     @Option(name: .long, help: "How many uploads run at once at the most.")
     var maxExecutors = 10
 
+    /// The files and folders that a run with these options writes to itself.
+    ///
+    /// - Parameter database: the database's file with links resolved, as SQLite resolves them.
+    func ownPaths(database: String) -> [String] {
+        ["", "-wal", "-shm", "-journal", ".lfs"].map { database + $0 }
+            + [to.localPath, persistenceLocation].compactMap(\.self)
+    }
+
     func validate() throws {
         guard (1...1_000).contains(maxExecutors) else {
             throw ValidationError("--max-executors has to be a number from 1 to 1000.")
