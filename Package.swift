@@ -20,6 +20,7 @@ let package = Package(
     products: [
         .library(name: "LFS", targets: ["LFS"]),
         .library(name: "LFSStorage", targets: ["LFSStorage"]),
+        .library(name: "LFSS3", targets: ["LFSS3"]),
         .library(name: "LFSTesting", targets: ["LFSTesting"]),
     ],
     dependencies: [
@@ -36,6 +37,11 @@ let package = Package(
         .target(
             name: "LFS",
             dependencies: ["LFSSystem", "LFSFiles", "LFSTransfer", "LFSStorage", grdb, logging]),
+        .systemLibrary(
+            name: "CCurl", pkgConfig: "libcurl",
+            providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]),
+        .target(name: "LFSHTTP", dependencies: ["CCurl", "LFSStorage", "LFSSystem"]),
+        .target(name: "LFSS3", dependencies: ["LFSHTTP", "LFSStorage", "LFSSystem", crypto]),
         .target(name: "LFSTesting", dependencies: ["LFSStorage", "LFSSystem"]),
 
         .target(
@@ -51,10 +57,14 @@ let package = Package(
             dependencies: [
                 "LFS", "LFSStorage", "LFSTesting", "LFSFiles", "LFSTransfer", "LFSSystem", "TestSupport", grdb,
             ]),
+        .testTarget(name: "LFSHTTPTests", dependencies: ["LFSHTTP", "LFSStorage", "LFSSystem", "TestSupport"]),
+        .testTarget(
+            name: "LFSS3Tests",
+            dependencies: ["LFSS3", "LFSHTTP", "LFSStorage", "LFSSystem", "LFSTesting", "TestSupport"]),
         .testTarget(
             name: "DocumentationTests", dependencies: ["LFS", "LFSStorage", "LFSTesting", grdb]),
     ])
 
-for target in package.targets {
+for target in package.targets where target.type != .system {
     target.swiftSettings = (target.swiftSettings ?? []) + settings
 }

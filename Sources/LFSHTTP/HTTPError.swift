@@ -1,0 +1,45 @@
+/// Why there is no reply. A reply with an error status is no error here.
+package struct HTTPError: Error, Sendable, CustomStringConvertible {
+    package enum Code: String, Sendable {
+        /// The request breaks a rule of HTTP or of the engine's options.
+        case invalidRequest
+        /// No such host, nobody listens, no network.
+        case unreachable
+        /// The server's certificate, or ours, was not accepted.
+        case untrusted
+        /// The connection broke before the reply was whole.
+        case connectionLost
+        /// The server was too slow.
+        case timeout
+        /// The reply breaks HTTP, or is larger than allowed.
+        case invalidReply
+        /// The body of the request cannot be read.
+        case bodyUnreadable
+        /// The task was cancelled.
+        case cancelled
+        /// The engine has been shut down.
+        case closed
+    }
+
+    package let code: Code
+    /// A sentence for the person who has to mend it, with host and path but no query.
+    package let message: String
+    /// What a sink or a body threw.
+    package let cause: (any Error)?
+
+    package init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
+        self.code = code
+        self.message = message
+        self.cause = cause
+    }
+
+    /// Whether the same request may succeed later.
+    package var isRetryable: Bool {
+        switch code {
+        case .unreachable, .connectionLost, .timeout, .invalidReply, .cancelled: true
+        case .invalidRequest, .untrusted, .bodyUnreadable, .closed: false
+        }
+    }
+
+    package var description: String { message }
+}

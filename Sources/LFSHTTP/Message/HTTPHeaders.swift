@@ -1,0 +1,81 @@
+/// The header fields of one message, in order; names compare without regard to case (RFC 9110, 5.1).
+package struct HTTPHeaders: Hashable, Sendable, ExpressibleByDictionaryLiteral {
+    /// One field.
+    package struct Field: Hashable, Sendable {
+        package let name: String
+        package let value: String
+    }
+
+    package private(set) var fields: [Field] = []
+
+    package init() {}
+
+    /// Fields that are known to be right. What comes from outside goes through ``set(_:_:)``.
+    package init(dictionaryLiteral elements: (String, String)...) {
+        for (name, value) in elements {
+            precondition(Self.isName(name) && Self.isValue(value), "not a header field: \(name)")
+            fields.append(Field(name: name, value: value))
+        }
+    }
+
+    /// The value of the first field of that name.
+    package subscript(name: String) -> String? {
+        fields.first { Self.isEqual($0.name, name) }?.value
+    }
+
+    /// The values of all fields of that name.
+    package func values(_ name: String) -> [String] {
+        fields.filter { Self.isEqual($0.name, name) }.map(\.value)
+    }
+
+    /// Replaces all fields of that name with one.
+    ///
+    /// - Throws: ``HTTPError/Code/invalidRequest`` for a name that is not a token and for a value with control
+    ///   characters: a line break in it would smuggle in another field.
+    package mutating func set(_ name: String, _ value: String) throws(HTTPError) {
+        guard Self.isName(name) else { throw HTTPError(.invalidRequest, "'\(name)' is not the name of a header field.") }
+        guard Self.isValue(value) else {
+            throw HTTPError(.invalidRequest, "The value of the header field '\(name)' has control characters.")
+        }
+        remove(name)
+        fields.append(Field(name: name, value: value))
+    }
+
+    /// Removes all fields of that name.
+    package mutating func remove(_ name: String) {
+        fields.removeAll { Self.isEqual($0.name, name) }
+    }
+
+    /// Adds a field of a reply. One that breaks the rules is left out: nobody may act on it.
+    mutating func append(received name: String, _ value: String) {
+        guard Self.isName(name), Self.isValue(value) else { return }
+        fields.append(Field(name: name, value: value))
+    }
+
+    private static func isEqual(_ one: String, _ other: String) -> Bool {
+        one.utf8.count == other.utf8.count
+            && zip(one.utf8, other.utf8).allSatisfy { lowercased($0) == lowercased($1) }
+    }
+
+    private static func lowercased(_ byte: UInt8) -> UInt8 {
+        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
+    }
+
+    /// A token (RFC 9110, 5.6.2).
+    private static func isName(_ name: String) -> Bool {
+        !name.isEmpty
+            && name.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"):
+                    true
+                default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+                }
+            }
+    }
+
+    /// No control characters but the tab (RFC 9110, 5.5).
+    private static func isValue(_ value: String) -> Bool {
+        value.utf8.allSatisfy { ($0 >= 0x20 && $0 != 0x7F) || $0 == 0x09 }
+    }
+}

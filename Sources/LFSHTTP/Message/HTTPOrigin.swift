@@ -1,0 +1,37 @@
+package import Foundation
+
+/// A scheme, a host and a port: where requests go (RFC 6454).
+package struct HTTPOrigin: Hashable, Sendable, CustomStringConvertible {
+    package let isSecure: Bool
+    /// A lowercase name, an IPv4 address, or an IPv6 address in brackets.
+    package let host: String
+    /// nil for the scheme's own port.
+    package let port: Int?
+
+    package init(isSecure: Bool, host: String, port: Int?) {
+        self.isSecure = isSecure
+        self.host = host.lowercased()
+        self.port = port == (isSecure ? 443 : 80) ? nil : port
+    }
+
+    /// The origin of an `http` or `https` URL.
+    ///
+    /// - Throws: ``HTTPError/Code/invalidRequest`` for other schemes, a missing host, or a user name in the URL.
+    package init(_ url: URL) throws(HTTPError) {
+        guard let parts = URLComponents(url: url, resolvingAgainstBaseURL: true), let scheme = parts.scheme?.lowercased(),
+            scheme == "https" || scheme == "http", let host = parts.encodedHost, !host.isEmpty
+        else {
+            throw HTTPError(.invalidRequest, "'\(url.absoluteString)' is not the URL of a server: write https://host.")
+        }
+        guard parts.user == nil, parts.password == nil else {
+            throw HTTPError(.invalidRequest, "The URL of the server has a user name or a password in it: leave them out.")
+        }
+        self.init(isSecure: scheme == "https", host: host, port: parts.port)
+    }
+
+    /// Host and port as the `Host` field has them.
+    package var authority: String { port.map { "\(host):\($0)" } ?? host }
+
+    /// `https://host:port`.
+    package var description: String { (isSecure ? "https://" : "http://") + authority }
+}

@@ -1,0 +1,65 @@
+package import LFSStorage
+package import LFSSystem
+
+/// One request.
+package struct HTTPRequest: Sendable {
+    package enum Method: String, Sendable {
+        case get = "GET"
+        case head = "HEAD"
+        case put = "PUT"
+        case post = "POST"
+        case delete = "DELETE"
+    }
+
+    package var method: Method
+    package var origin: HTTPOrigin
+    /// Path and query as they go out: percent-encoded, beginning with a slash. Nothing changes them on the way.
+    package var target: String
+    package var headers: HTTPHeaders
+    package var body: RequestBody
+    package var reply: ResponseBody
+    /// Whether to wait a moment for the server's consent before the body is sent (`Expect: 100-continue`).
+    package var expectsContinue = false
+    /// How long the transfer may stand still; nil for the engine's own limit.
+    package var stallTimeout: Duration?
+    /// How long the whole request may take; nil for no limit.
+    package var timeout: Duration?
+    /// Takes the number of the body's bytes that have gone out. Called on the engine's thread, so it must return at once.
+    package var onProgress: (@Sendable (Int64) -> Void)?
+
+    package init(
+        _ method: Method, _ origin: HTTPOrigin, _ target: String, headers: HTTPHeaders = [:],
+        body: RequestBody = .none, reply: ResponseBody = .bytes()
+    ) {
+        self.method = method
+        self.origin = origin
+        self.target = target
+        self.headers = headers
+        self.body = body
+        self.reply = reply
+    }
+}
+
+/// What a request carries.
+package enum RequestBody: Sendable {
+    case none
+    case bytes([UInt8])
+    /// A range of an open file, read while it is sent.
+    case file(Descriptor, Range<Int64>)
+
+    package var byteCount: Int64 {
+        switch self {
+        case .none: 0
+        case .bytes(let bytes): Int64(bytes.count)
+        case .file(_, let range): Int64(range.count)
+        }
+    }
+}
+
+/// Where the bytes of a reply go.
+package enum ResponseBody: Sendable {
+    /// Into ``HTTPResponse/body``. A longer reply is an error.
+    case bytes(limit: Int = 1 << 20)
+    /// To the sink, if `accept` says so when it sees the reply's head; otherwise into ``HTTPResponse/body``, up to 1 MiB.
+    case sink(DownloadSink, accept: @Sendable (HTTPResponseHead) -> Bool)
+}

@@ -1,0 +1,53 @@
+/// Status and header fields of a reply.
+package struct HTTPResponseHead: Sendable {
+    package var status: Int
+    package var headers: HTTPHeaders
+
+    package init(status: Int, headers: HTTPHeaders = [:]) {
+        self.status = status
+        self.headers = headers
+    }
+
+    /// The length that the server announced, if it did.
+    package var contentLength: Int64? {
+        headers["content-length"].flatMap { Int64($0) }
+    }
+
+    package var isSuccess: Bool { (200..<300).contains(status) }
+}
+
+/// A reply that has come in whole.
+package struct HTTPResponse: Sendable {
+    package var head: HTTPResponseHead
+    /// The reply's bytes, as far as they did not go to a sink.
+    package var body: [UInt8]
+    package var statistics: TransferStatistics
+
+    package init(head: HTTPResponseHead, body: [UInt8] = [], statistics: TransferStatistics = TransferStatistics()) {
+        self.head = head
+        self.body = body
+        self.statistics = statistics
+    }
+
+    package var status: Int { head.status }
+    package var headers: HTTPHeaders { head.headers }
+}
+
+/// What one transfer did.
+package struct TransferStatistics: Hashable, Sendable {
+    /// Bytes of the request's body that were handed to the connection. Fewer than the body has means that the server
+    /// answered before it had read everything, whatever its status says.
+    package var bytesSent: Int64 = 0
+    /// Bytes of the reply's body.
+    package var bytesReceived: Int64 = 0
+    /// From the start until the connection could be used; zero for one that was open already.
+    package var connectTime: Duration = .zero
+    /// From the start until the reply's first byte.
+    package var firstByteTime: Duration = .zero
+    /// From the start to the end.
+    package var totalTime: Duration = .zero
+    /// Whether the connection was open already.
+    package var reusedConnection = false
+
+    package init() {}
+}

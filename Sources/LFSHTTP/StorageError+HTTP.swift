@@ -1,0 +1,22 @@
+package import LFSStorage
+
+extension StorageError {
+    /// What a missing reply means to whoever uploads, downloads or deletes.
+    package init(_ error: HTTPError, key: ObjectKey? = nil) {
+        if let cause = error.cause as? StorageError {
+            self = cause
+            if self.key == nil { self.key = key }
+            return
+        }
+        let code: Code =
+            switch error.code {
+            case .invalidRequest, .untrusted, .closed: .invalidRequest
+            case .unreachable: .unreachable
+            case .connectionLost, .invalidReply: .serverError
+            case .timeout: .timeout
+            case .bodyUnreadable: .sourceChanged
+            case .cancelled: .cancelled
+            }
+        self.init(code, error.message, key: key, cause: error)
+    }
+}
