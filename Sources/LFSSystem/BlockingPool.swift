@@ -75,7 +75,7 @@ package final class BlockingPool: Sendable {
     }
 
     /// Runs the body some time soon and does not wait for it.
-    func start(_ body: @escaping @Sendable () -> Void) {
+    package func start(_ body: @escaping @Sendable () -> Void) {
         enum Need { case call, thread, nothing }
         let need = state.withLock { state in
             state.waiting.append(body)
@@ -96,6 +96,8 @@ package final class BlockingPool: Sendable {
     }
 
     private func work() {
+        // Debuggers and `ps -T` show it; without a name of its own a thread has that of the one that started it.
+        Thread.current.name = "lfs-io"
         while let next = nextWork() { next() }
     }
 

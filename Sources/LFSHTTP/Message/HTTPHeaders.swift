@@ -33,7 +33,9 @@ package struct HTTPHeaders: Hashable, Sendable, ExpressibleByDictionaryLiteral {
     /// - Throws: ``HTTPError/Code/invalidRequest`` for a name that is not a token and for a value with control
     ///   characters: a line break in it would smuggle in another field.
     package mutating func set(_ name: String, _ value: String) throws(HTTPError) {
-        guard Self.isName(name) else { throw HTTPError(.invalidRequest, "'\(name)' is not the name of a header field.") }
+        guard Self.isName(name) else {
+            throw HTTPError(.invalidRequest, "'\(name)' is not the name of a header field.")
+        }
         guard Self.isValue(value) else {
             throw HTTPError(.invalidRequest, "The value of the header field '\(name)' has control characters.")
         }

@@ -18,13 +18,15 @@ package struct HTTPOrigin: Hashable, Sendable, CustomStringConvertible {
     ///
     /// - Throws: ``HTTPError/Code/invalidRequest`` for other schemes, a missing host, or a user name in the URL.
     package init(_ url: URL) throws(HTTPError) {
-        guard let parts = URLComponents(url: url, resolvingAgainstBaseURL: true), let scheme = parts.scheme?.lowercased(),
+        guard let parts = URLComponents(url: url, resolvingAgainstBaseURL: true),
+            let scheme = parts.scheme?.lowercased(),
             scheme == "https" || scheme == "http", let host = parts.encodedHost, !host.isEmpty
         else {
             throw HTTPError(.invalidRequest, "'\(url.absoluteString)' is not the URL of a server: write https://host.")
         }
         guard parts.user == nil, parts.password == nil else {
-            throw HTTPError(.invalidRequest, "The URL of the server has a user name or a password in it: leave them out.")
+            throw HTTPError(
+                .invalidRequest, "The URL of the server has a user name or a password in it: leave them out.")
         }
         self.init(isSecure: scheme == "https", host: host, port: parts.port)
     }

@@ -1,0 +1,59 @@
+import CCurl
+import Foundation
+
+/// Requests over libcurl's multi interface: one thread, kept connections, HTTP/2 where the server speaks it.
+///
+/// The thread starts with the first request and ends with ``shutdown()`` or with the last reference to this object.
+/// Everything that waits belongs to that thread; this object only hands requests over.
+package final class CurlTransport: HTTPTransport {
+    private let options: HTTPOptions
+    private let inbox = Inbox()
+
+    /// libcurl asks for this once in a process, before anything else.
+    private static let isReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
+
+    package init(_ options: HTTPOptions = HTTPOptions()) {
+        self.options = options
+    }
+
+    deinit { inbox.close() }
+
+    package func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+        try options.check(request)
+        let inbox = inbox
+        return try await Transfer(request).result { transfer in
+            if inbox.submit(transfer) { startThread() }
+        } cancel: { transfer in
+            inbox.cancel(transfer)
+        }
+    }
+
+    package func shutdown() async {
+        inbox.close()
+        await inbox.waitUntilClosed()
+    }
+
+    private func startThread() {
+        let (options, inbox, isReady) = (options, inbox, Self.isReady)
+        Thread.detachNewThread {
+            // Debuggers and `ps -T` show it.
+            Thread.current.name = "lfs-http"
+            Self.blockBrokenPipeSignal()
+            guard isReady, let loop = EventLoop(options, inbox) else {
+                inbox.close()
+                inbox.end()
+                return
+            }
+            loop.run()
+        }
+    }
+
+    /// A connection that breaks while TLS writes to it would raise SIGPIPE, which ends the process by default.
+    /// Here it is blocked for this thread only; libcurl reports the broken connection.
+    private static func blockBrokenPipeSignal() {
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        sigaddset(&signals, SIGPIPE)
+        pthread_sigmask(SIG_BLOCK, &signals, nil)
+    }
+}

@@ -1,0 +1,45 @@
+import CCurl
+
+// What libcurl calls on the engine's thread. The context is the `EasyHandle`, which outlives the transfer.
+
+private func handle(_ context: UnsafeMutableRawPointer?) -> EasyHandle? {
+    context.map { Unmanaged<EasyHandle>.fromOpaque($0).takeUnretainedValue() }
+}
+
+/// Fills libcurl's buffer with the next bytes of the request's body.
+let readBody: lfs_transfer_function = { buffer, size, count, context in
+    guard let handle = handle(context), let transfer = handle.transfer, let buffer else {
+        return Int(CURL_READFUNC_ABORT)
+    }
+    let room = UnsafeMutableRawBufferPointer(start: buffer, count: size * count)
+    guard let granted = handle.loop.grantSend(room.count, to: transfer) else { return Int(CURL_READFUNC_PAUSE) }
+    return transfer.read(into: UnsafeMutableRawBufferPointer(rebasing: room.prefix(granted)))
+        ?? Int(CURL_READFUNC_ABORT)
+}
+
+/// Takes bytes of the reply's body.
+let writeBody: lfs_transfer_function = { bytes, size, count, context in
+    guard let handle = handle(context), let transfer = handle.transfer else { return 0 }
+    let piece = UnsafeRawBufferPointer(start: bytes, count: size * count)
+    guard handle.loop.grantReceive(piece.count, to: transfer) else { return Int(CURL_WRITEFUNC_PAUSE) }
+    switch transfer.takeBody(piece) {
+    case true?: return piece.count
+    case false?: return piece.isEmpty ? 1 : 0
+    case nil:
+        transfer.isReceivePaused = true
+        return Int(CURL_WRITEFUNC_PAUSE)
+    }
+}
+
+/// Takes one line of the reply's head.
+let writeHead: lfs_transfer_function = { line, size, count, context in
+    guard let handle = handle(context), let transfer = handle.transfer else { return 0 }
+    let line = UnsafeRawBufferPointer(start: line, count: size * count)
+    return handle.loop.takeHeadLine(line, of: transfer) ? line.count : 0
+}
+
+/// Goes back in the request's body.
+let seekBody: lfs_seek_function = { context, offset, origin in
+    guard let transfer = handle(context)?.transfer, origin == SEEK_SET else { return CURL_SEEKFUNC_FAIL }
+    return transfer.seek(to: Int64(offset)) ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL
+}

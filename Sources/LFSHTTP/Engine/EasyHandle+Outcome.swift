@@ -1,0 +1,59 @@
+import CCurl
+
+extension EasyHandle {
+    /// What a transfer that libcurl is done with has come to.
+    func outcome(_ code: CURLcode) -> Result<HTTPResponse, any Error> {
+        guard let transfer else { return .failure(Transfer.cancellation) }
+        if let failure = transfer.failure { return .failure(failure) }
+        guard code == CURLE_OK else { return .failure(error(code, transfer.request.origin)) }
+        guard let response = transfer.response(statistics) else {
+            return .failure(HTTPError(.invalidReply, "\(transfer.request.origin.host) sent no reply."))
+        }
+        return .success(response)
+    }
+
+    private var statistics: TransferStatistics {
+        var statistics = TransferStatistics()
+        statistics.connectTime = time(CURLINFO_CONNECT_TIME_T)
+        statistics.firstByteTime = time(CURLINFO_STARTTRANSFER_TIME_T)
+        statistics.totalTime = time(CURLINFO_TOTAL_TIME_T)
+        var connections = 0
+        _ = lfs_easy_get_long(raw, CURLINFO_NUM_CONNECTS, &connections)
+        statistics.reusedConnection = connections == 0
+        return statistics
+    }
+
+    private func time(_ info: CURLINFO) -> Duration {
+        var microseconds: curl_off_t = 0
+        _ = lfs_easy_get_offset(raw, info, &microseconds)
+        return .microseconds(microseconds)
+    }
+
+    private func error(_ code: CURLcode, _ origin: HTTPOrigin) -> HTTPError {
+        let words = errorMessage.isEmpty ? String(cString: curl_easy_strerror(code)) : errorMessage
+        let message = "\(origin.host): \(words)"
+        return switch code {
+        case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY, CURLE_COULDNT_CONNECT, CURLE_SSL_CONNECT_ERROR:
+            HTTPError(.unreachable, message)
+        case CURLE_OPERATION_TIMEDOUT:
+            // Without a connection there is nobody who was slow.
+            HTTPError(isConnected ? .timeout : .unreachable, message)
+        case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER,
+            CURLE_SSL_ISSUER_ERROR, CURLE_SSL_CRL_BADFILE, CURLE_SSL_CLIENTCERT:
+            HTTPError(.untrusted, message)
+        case CURLE_URL_MALFORMAT:
+            HTTPError(.invalidRequest, message)
+        // The second is a reply without a head (HTTP/0.9).
+        case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL, CURLE_BAD_CONTENT_ENCODING, CURLE_WRITE_ERROR:
+            HTTPError(.invalidReply, message)
+        default:
+            HTTPError(.connectionLost, message)
+        }
+    }
+
+    private var isConnected: Bool {
+        var microseconds: curl_off_t = 0
+        _ = lfs_easy_get_offset(raw, CURLINFO_PRETRANSFER_TIME_T, &microseconds)
+        return microseconds > 0
+    }
+}

@@ -1,0 +1,162 @@
+import CCurl
+import LFSStorage
+
+/// One easy handle of libcurl, used for one request after the other. Owner: the engine's thread.
+///
+/// What holds for every request is set once; ``prepare(_:)`` sets everything that differs, each time.
+final class EasyHandle {
+    let raw: UnsafeMutableRawPointer
+    /// What it carries now.
+    private(set) var transfer: Transfer?
+    unowned let loop: EventLoop
+    private var fields: UnsafeMutablePointer<curl_slist>?
+    private var errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
+    private var uploadBufferSize = 0
+
+    /// - Throws: ``HTTPError/Code/invalidRequest`` for options that libcurl does not take.
+    init(_ loop: EventLoop, _ options: HTTPOptions) throws(HTTPError) {
+        guard let raw = curl_easy_init() else {
+            throw HTTPError(.connectionLost, "There is no memory for a connection.")
+        }
+        self.raw = raw
+        self.loop = loop
+        try configure(options)
+    }
+
+    deinit {
+        curl_easy_cleanup(raw)
+        curl_slist_free_all(fields)
+        errorText.deallocate()
+    }
+
+    /// Sets everything up for a transfer.
+    func prepare(_ transfer: Transfer) throws(HTTPError) {
+        self.transfer = transfer
+        transfer.handle = self
+        let request = transfer.request
+        errorText[0] = 0
+        try set(CURLOPT_URL, "\(request.origin)\(request.target)")
+        try setMethod(request)
+        try setFields(request)
+        let milliseconds = request.timeout.map { max(Int($0 / .milliseconds(1)), 1) }
+        try set(CURLOPT_TIMEOUT_MS, milliseconds ?? 0)
+    }
+
+    /// Lets go of the transfer.
+    func release() {
+        transfer?.handle = nil
+        transfer = nil
+    }
+
+    /// libcurl's own words for what went wrong; they name the host, never the query.
+    var errorMessage: String { String(cString: errorText) }
+
+    // MARK: For one request
+
+    private func setMethod(_ request: HTTPRequest) throws(HTTPError) {
+        // The order matters: each of these three switches the others off.
+        try set(CURLOPT_HTTPGET, 1)
+        switch request.body {
+        case .none:
+            if request.method == .head { try set(CURLOPT_NOBODY, 1) }
+        case .bytes, .file:
+            let byteCount = Int(request.body.byteCount)
+            try set(CURLOPT_UPLOAD, 1)
+            try check(lfs_easy_set_offset(raw, CURLOPT_INFILESIZE_LARGE, curl_off_t(byteCount)))
+            // Large pieces save calls; for small files the large buffer would cost more than it saves.
+            let size = byteCount <= 64 << 10 ? 64 << 10 : 512 << 10
+            if size != uploadBufferSize {
+                try set(CURLOPT_UPLOAD_BUFFERSIZE, size)
+                uploadBufferSize = size
+            }
+        }
+        try set(CURLOPT_CUSTOMREQUEST, request.method.rawValue)
+    }
+
+    private func setFields(_ request: HTTPRequest) throws(HTTPError) {
+        curl_slist_free_all(fields)
+        fields = nil
+        for field in request.headers.fields {
+            // An empty value is written with a semicolon, or libcurl would leave the field out.
+            append(field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)")
+        }
+        append(request.expectsContinue ? "Expect: 100-continue" : "Expect:")
+        // libcurl would add this one by itself.
+        append("Accept:")
+        try check(lfs_easy_set_list(raw, CURLOPT_HTTPHEADER, fields))
+    }
+
+    private func append(_ line: String) { fields = curl_slist_append(fields, line) }
+
+    // MARK: For all requests
+
+    private func configure(_ options: HTTPOptions) throws(HTTPError) {
+        let me = Unmanaged.passUnretained(self).toOpaque()
+        for option in [CURLOPT_READDATA, CURLOPT_WRITEDATA, CURLOPT_HEADERDATA, CURLOPT_SEEKDATA, CURLOPT_PRIVATE] {
+            try check(lfs_easy_set_pointer(raw, option, me))
+        }
+        try check(lfs_easy_set_pointer(raw, CURLOPT_ERRORBUFFER, errorText))
+        try check(lfs_easy_set_transfer_function(raw, CURLOPT_READFUNCTION, readBody))
+        try check(lfs_easy_set_transfer_function(raw, CURLOPT_WRITEFUNCTION, writeBody))
+        try check(lfs_easy_set_transfer_function(raw, CURLOPT_HEADERFUNCTION, writeHead))
+        try check(lfs_easy_set_seek_function(raw, CURLOPT_SEEKFUNCTION, seekBody))
+        try configureConnection(options)
+        try configureSafety(options)
+    }
+
+    private func configureConnection(_ options: HTTPOptions) throws(HTTPError) {
+        try set(CURLOPT_NOSIGNAL, 1)
+        // A name that is being looked up must not hold up a cancellation.
+        try set(CURLOPT_QUICK_EXIT, 1)
+        try set(CURLOPT_TCP_KEEPALIVE, 1)
+        try set(CURLOPT_TCP_KEEPIDLE, 30)
+        try set(CURLOPT_TCP_KEEPINTVL, 15)
+        try set(CURLOPT_BUFFERSIZE, 64 << 10)
+        try set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS)
+        try set(CURLOPT_CONNECTTIMEOUT_MS, max(Int(options.connectTimeout / .milliseconds(1)), 1))
+        // After that long without an answer to `Expect`, the body goes out all the same.
+        try set(CURLOPT_EXPECT_100_TIMEOUT_MS, 1_000)
+        try set(CURLOPT_USERAGENT, options.userAgent)
+        try set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+        switch options.proxy {
+        case .environment: break
+        // The empty text keeps libcurl from asking the environment.
+        case .none: try set(CURLOPT_PROXY, "")
+        case .url(let url): try set(CURLOPT_PROXY, url)
+        }
+    }
+
+    private func configureSafety(_ options: HTTPOptions) throws(HTTPError) {
+        try set(CURLOPT_PROTOCOLS_STR, options.allowsPlainHTTP ? "https,http" : "https")
+        try set(CURLOPT_REDIR_PROTOCOLS_STR, "https")
+        try set(CURLOPT_FOLLOWLOCATION, 0)
+        try set(CURLOPT_UNRESTRICTED_AUTH, 0)
+        try set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
+        try set(CURLOPT_HTTP09_ALLOWED, 0)
+        try set(CURLOPT_DISALLOW_USERNAME_IN_URL, 1)
+        // The path was signed as it is.
+        try set(CURLOPT_PATH_AS_IS, 1)
+        try set(CURLOPT_SSL_VERIFYPEER, 1)
+        try set(CURLOPT_SSL_VERIFYHOST, 2)
+        try set(CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2)
+        if let path = options.certificateAuthorities { try set(CURLOPT_CAINFO, path) }
+        if let client = options.clientCertificate {
+            try set(CURLOPT_SSLCERT, client.certificate)
+            try set(CURLOPT_SSLKEY, client.key)
+        }
+    }
+
+    private func set(_ option: CURLoption, _ value: Int) throws(HTTPError) {
+        try check(lfs_easy_set_long(raw, option, value))
+    }
+
+    private func set(_ option: CURLoption, _ text: String) throws(HTTPError) {
+        try check(lfs_easy_set_text(raw, option, text))
+    }
+
+    private func check(_ code: CURLcode) throws(HTTPError) {
+        guard code == CURLE_OK else {
+            throw HTTPError(.invalidRequest, "libcurl refuses an option: \(String(cString: curl_easy_strerror(code)))")
+        }
+    }
+}

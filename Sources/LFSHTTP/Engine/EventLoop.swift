@@ -1,0 +1,220 @@
+import CCurl
+import Foundation
+import LFSStorage
+
+/// The engine's thread: all of libcurl happens here, and nothing here waits for anything but the network.
+final class EventLoop {
+    private let options: HTTPOptions
+    private let inbox: Inbox
+    private let multi: UnsafeMutableRawPointer
+    private var active: [ObjectIdentifier: Transfer] = [:]
+    private var origins: [HTTPOrigin: OriginQueue] = [:]
+    private var idle: [EasyHandle] = []
+    private var now = ContinuousClock.now
+    private var sendLimiter: RateLimiter?
+    private var receiveLimiter: RateLimiter?
+    /// Transfers that wait for the rate limit.
+    private var throttled: [Transfer] = []
+    private var nextStallCheck = ContinuousClock.now
+
+    private static let stallCheckInterval = Duration.milliseconds(250)
+    /// Handles that are kept for later requests; more than are used at once are not needed.
+    private static let maxIdle = 64
+
+    init?(_ options: HTTPOptions, _ inbox: Inbox) {
+        guard let multi = curl_multi_init() else { return nil }
+        self.options = options
+        self.inbox = inbox
+        self.multi = multi
+        sendLimiter = options.sendLimit.map { RateLimiter(bytesPerSecond: $0, now: now) }
+        receiveLimiter = options.receiveLimit.map { RateLimiter(bytesPerSecond: $0, now: now) }
+        _ = lfs_multi_set_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
+        _ = lfs_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, options.maxRequestsPerOrigin)
+        _ = lfs_multi_set_long(multi, CURLMOPT_MAXCONNECTS, 2 * options.maxRequestsPerOrigin)
+    }
+
+    /// Works until it is told to close.
+    func run() {
+        inbox.begin(MultiPointer(raw: multi))
+        while true {
+            now = .now
+            let mail = inbox.collect()
+            if mail.isClosing { break }
+            for transfer in mail.submitted { submit(transfer) }
+            for transfer in mail.cancelled { cancel(transfer) }
+            for transfer in mail.resumed { resume(transfer) }
+            resumeThrottled()
+            var running: Int32 = 0
+            curl_multi_perform(multi, &running)
+            collectFinished()
+            if now >= nextStallCheck { endStalled() }
+            sleep()
+        }
+        close()
+    }
+
+    private func sleep() {
+        // Without a transfer there is nothing to watch but the inbox.
+        var wait = active.isEmpty ? Duration.seconds(60) : Self.stallCheckInterval
+        if !throttled.isEmpty { wait = min(wait, max(nextGrant() - now, .milliseconds(1))) }
+        guard inbox.fallAsleep() else { return }
+        curl_multi_poll(multi, nil, 0, Int32(wait / .milliseconds(1)), nil)
+    }
+
+    // MARK: The life of a transfer
+
+    private func submit(_ transfer: Transfer) {
+        let origin = transfer.request.origin
+        if origins[origin, default: OriginQueue()].enter(transfer, limit: options.maxRequestsPerOrigin) {
+            start(transfer)
+        }
+    }
+
+    private func start(_ transfer: Transfer) {
+        do {
+            let handle = try idle.popLast() ?? EasyHandle(self, options)
+            do {
+                try handle.prepare(transfer)
+            } catch {
+                handle.release()
+                throw error
+            }
+            transfer.lastActivity = now
+            active[ObjectIdentifier(transfer)] = transfer
+            let code = curl_multi_add_handle(multi, handle.raw)
+            guard code == CURLM_OK else {
+                throw HTTPError(.connectionLost, "libcurl cannot start: \(String(cString: curl_multi_strerror(code)))")
+            }
+        } catch {
+            finish(transfer, .failure(error))
+        }
+    }
+
+    private func cancel(_ transfer: Transfer) {
+        if active[ObjectIdentifier(transfer)] != nil {
+            finish(transfer, .failure(Transfer.cancellation))
+        } else if origins[transfer.request.origin]?.remove(transfer) == true {
+            transfer.end(.failure(Transfer.cancellation))
+        }
+    }
+
+    /// Takes a transfer out of libcurl and ends it once its sink has everything; then the next of its origin begins.
+    private func finish(_ transfer: Transfer, _ result: Result<HTTPResponse, any Error>) {
+        active[ObjectIdentifier(transfer)] = nil
+        if let handle = transfer.handle {
+            curl_multi_remove_handle(multi, handle.raw)
+            handle.release()
+            if idle.count < Self.maxIdle { idle.append(handle) }
+        }
+        if transfer.isSendPaused || transfer.isReceivePaused { throttled.removeAll { $0 === transfer } }
+        if let relay = transfer.relay {
+            let failed = if case .failure = result { true } else { false }
+            relay.finish(discarding: failed) { error in transfer.end(error.map { .failure($0) } ?? result) }
+        } else {
+            transfer.end(result)
+        }
+        let origin = transfer.request.origin
+        guard var queue = origins[origin] else { return }
+        let next = queue.leave()
+        origins[origin] = queue.isEmpty ? nil : queue
+        if let next { start(next) }
+    }
+
+    private func collectFinished() {
+        var left: Int32 = 0
+        while let message = curl_multi_info_read(multi, &left) {
+            guard message.pointee.msg == CURLMSG_DONE, let easy = message.pointee.easy_handle else { continue }
+            let code = message.pointee.data.result
+            var context: UnsafeMutableRawPointer?
+            _ = lfs_easy_get_pointer(easy, CURLINFO_PRIVATE, &context)
+            guard let context else { continue }
+            let handle = Unmanaged<EasyHandle>.fromOpaque(context).takeUnretainedValue()
+            guard let transfer = handle.transfer else { continue }
+            finish(transfer, handle.outcome(code))
+        }
+    }
+
+    private func endStalled() {
+        nextStallCheck = now.advanced(by: Self.stallCheckInterval)
+        for transfer in Array(active.values) where !transfer.isSendPaused && !transfer.isReceivePaused {
+            let limit = transfer.request.stallTimeout ?? options.stallTimeout
+            guard now - transfer.lastActivity > limit else { continue }
+            let error = HTTPError(
+                .timeout, "\(transfer.request.origin.host) has not moved a byte for \(limit.inSeconds) s.")
+            finish(transfer, .failure(error))
+        }
+    }
+
+    private func close() {
+        let error = HTTPError(.closed, "The connection pool has been shut down.")
+        for queue in origins.values {
+            for transfer in queue.waiting { transfer.end(.failure(error)) }
+        }
+        origins = [:]
+        for transfer in Array(active.values) { finish(transfer, .failure(error)) }
+        inbox.end()
+        idle = []
+        curl_multi_cleanup(multi)
+    }
+
+    // MARK: Pauses
+
+    private func resume(_ transfer: Transfer) {
+        guard let handle = transfer.handle else { return }
+        transfer.lastActivity = now
+        transfer.isSendPaused = false
+        transfer.isReceivePaused = false
+        curl_easy_pause(handle.raw, CURLPAUSE_CONT)
+    }
+
+    private func nextGrant() -> ContinuousClock.Instant {
+        let sending = throttled.contains(where: \.isSendPaused) ? sendLimiter?.nextGrant : nil
+        let receiving = throttled.contains(where: \.isReceivePaused) ? receiveLimiter?.nextGrant : nil
+        return [sending, receiving].compactMap(\.self).min() ?? now
+    }
+
+    private func resumeThrottled() {
+        guard !throttled.isEmpty, nextGrant() <= now else { return }
+        let waiting = throttled
+        throttled = []
+        for transfer in waiting { resume(transfer) }
+    }
+
+    // MARK: What the callbacks ask
+
+    /// How many bytes of a body may go out now; nil pauses the transfer.
+    func grantSend(_ wanted: Int, to transfer: Transfer) -> Int? {
+        transfer.lastActivity = now
+        guard sendLimiter != nil else { return wanted }
+        // The end of the body is told at once.
+        let rest = transfer.request.body.byteCount - transfer.bytesSent
+        guard rest > 0 else { return wanted }
+        let granted = sendLimiter?.grant(Int(min(Int64(wanted), rest)), now: now) ?? wanted
+        if granted > 0 { return granted }
+        transfer.isSendPaused = true
+        throttled.append(transfer)
+        return nil
+    }
+
+    /// Whether bytes of a reply may be taken now; false pauses the transfer.
+    func grantReceive(_ count: Int, to transfer: Transfer) -> Bool {
+        transfer.lastActivity = now
+        guard receiveLimiter?.take(count, now: now) == false else { return true }
+        transfer.isReceivePaused = true
+        throttled.append(transfer)
+        return false
+    }
+
+    func takeHeadLine(_ line: UnsafeRawBufferPointer, of transfer: Transfer) -> Bool {
+        transfer.lastActivity = now
+        let inbox = inbox
+        return transfer.takeHeadLine(line) { [weak transfer] in
+            if let transfer { inbox.resume(transfer) }
+        }
+    }
+}
+
+extension Duration {
+    /// For messages.
+    fileprivate var inSeconds: Int { Int(self / .seconds(1)) }
+}

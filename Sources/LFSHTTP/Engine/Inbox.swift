@@ -1,0 +1,125 @@
+import CCurl
+import Foundation
+import Synchronization
+
+/// What tasks and other threads tell the engine's thread.
+///
+/// Owner of its state: the mutex. Waking the thread happens under it, so that the multi handle cannot go meanwhile; that
+/// is one write of a byte to a descriptor that never blocks.
+final class Inbox: Sendable {
+    /// What has to be done since the thread looked last.
+    struct Mail {
+        var submitted: [Transfer] = []
+        var cancelled: [Transfer] = []
+        /// Transfers whose sink has room again.
+        var resumed: [Transfer] = []
+        var isClosing = false
+
+        var isEmpty: Bool { submitted.isEmpty && cancelled.isEmpty && resumed.isEmpty && !isClosing }
+    }
+
+    private struct State {
+        var mail = Mail()
+        /// Whether the thread waits in a poll and nobody has woken it yet.
+        var isAsleep = false
+        var multi: MultiPointer?
+        var isRunning = false
+        var isClosed = false
+        var whenClosed: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let state = Mutex(State())
+
+    /// Hands a transfer over. Returns whether a thread has to be started for it.
+    func submit(_ transfer: Transfer) -> Bool {
+        enum Answer { case closed, start, running }
+        let answer = state.withLock { state in
+            guard !state.mail.isClosing, !state.isClosed else { return Answer.closed }
+            state.mail.submitted.append(transfer)
+            guard state.isRunning else {
+                state.isRunning = true
+                return .start
+            }
+            wake(&state)
+            return .running
+        }
+        if answer == .closed { transfer.end(.failure(HTTPError(.closed, "The connection pool has been shut down."))) }
+        return answer == .start
+    }
+
+    func cancel(_ transfer: Transfer) { tell { $0.cancelled.append(transfer) } }
+    func resume(_ transfer: Transfer) { tell { $0.resumed.append(transfer) } }
+
+    /// Asks the thread to end everything. What has not begun is ended too.
+    func close() {
+        state.withLock { state in
+            state.mail.isClosing = true
+            if state.isRunning { wake(&state) } else { state.isClosed = true }
+        }
+    }
+
+    /// Returns when the thread has given everything back.
+    func waitUntilClosed() async {
+        await withCheckedContinuation { continuation in
+            let isClosed = state.withLock { state in
+                if !state.isClosed { state.whenClosed.append(continuation) }
+                return state.isClosed
+            }
+            if isClosed { continuation.resume() }
+        }
+    }
+
+    // MARK: The engine's thread
+
+    func begin(_ multi: MultiPointer) { state.withLock { $0.multi = multi } }
+
+    /// What there is to do; nothing is kept.
+    func collect() -> Mail {
+        state.withLock { state in
+            state.isAsleep = false
+            var mail = Mail()
+            swap(&mail, &state.mail)
+            state.mail.isClosing = mail.isClosing
+            return mail
+        }
+    }
+
+    /// Whether the thread may sleep: nothing has come since it looked.
+    func fallAsleep() -> Bool {
+        state.withLock { state in
+            state.isAsleep = state.mail.isEmpty
+            return state.isAsleep
+        }
+    }
+
+    /// The thread ends. From here on nobody touches the multi handle.
+    func end() {
+        let (rest, waiting) = state.withLock { state in
+            (state.multi, state.isClosed, state.isRunning) = (nil, true, false)
+            defer { (state.mail.submitted, state.whenClosed) = ([], []) }
+            return (state.mail.submitted, state.whenClosed)
+        }
+        for transfer in rest { transfer.end(.failure(HTTPError(.closed, "The connection pool has been shut down."))) }
+        for continuation in waiting { continuation.resume() }
+    }
+
+    private func tell(_ change: (inout Mail) -> Void) {
+        state.withLock { state in
+            guard !state.isClosed else { return }
+            change(&state.mail)
+            wake(&state)
+        }
+    }
+
+    private func wake(_ state: inout State) {
+        guard state.isAsleep, let multi = state.multi else { return }
+        state.isAsleep = false
+        curl_multi_wakeup(multi.raw)
+    }
+}
+
+/// libcurl's multi handle. Unchecked because `curl_multi_wakeup` may be called from any thread (its manual says so),
+/// and that is all that other threads do with it.
+struct MultiPointer: @unchecked Sendable {
+    let raw: UnsafeMutableRawPointer
+}

@@ -1,0 +1,166 @@
+import Foundation
+import LFSStorage
+import LFSSystem
+import Synchronization
+
+/// One request on its way, and what has come back so far.
+///
+/// Unchecked because its plain properties belong to the engine's thread alone, from ``Inbox/submit(_:)`` on. The task
+/// that made it touches only the two mutexes.
+final class Transfer: @unchecked Sendable {
+    private enum Phase { case new, submitted, cancelled }
+
+    let request: HTTPRequest
+    private let phase = Mutex(Phase.new)
+    private let outcome = Mutex<
+        (result: Result<HTTPResponse, any Error>?, continuation: CheckedContinuation<Void, Never>?)
+    >((nil, nil))
+
+    // The engine's thread only.
+    var handle: EasyHandle?
+    var head: HTTPResponseHead?
+    /// The reply's head as it comes in, line by line.
+    private var lines = HeadReader()
+    private var body: [UInt8] = []
+    private(set) var relay: ReplyRelay?
+    private(set) var bytesSent: Int64 = 0
+    private(set) var bytesReceived: Int64 = 0
+    var rewinds = 0
+    /// The reason that a callback gave up for; it says more than libcurl's code.
+    var failure: (any Error)?
+    var lastActivity = ContinuousClock.now
+    var isSendPaused = false
+    var isReceivePaused = false
+
+    init(_ request: HTTPRequest) {
+        self.request = request
+    }
+
+    // MARK: Between the task and the engine
+
+    /// Returns when the transfer has ended.
+    func result(_ submit: (Transfer) -> Void, cancel: @escaping @Sendable (Transfer) -> Void) async throws
+        -> HTTPResponse
+    {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                outcome.withLock { $0.continuation = continuation }
+                let isNew = phase.withLock { phase in
+                    guard phase == .new else { return false }
+                    phase = .submitted
+                    return true
+                }
+                if isNew { submit(self) } else { end(.failure(Self.cancellation)) }
+            }
+        } onCancel: {
+            let wasSubmitted = phase.withLock { phase in
+                defer { phase = .cancelled }
+                return phase == .submitted
+            }
+            if wasSubmitted { cancel(self) }
+        }
+        // Under the lock, not through the continuation: the thread sanitizer does not see the continuation's order.
+        guard let result = outcome.withLock({ $0.result }) else { throw Self.cancellation }
+        return try result.get()
+    }
+
+    static let cancellation = HTTPError(.cancelled, "The request was cancelled.", cause: CancellationError())
+
+    /// Ends it, once; later calls do nothing.
+    func end(_ result: Result<HTTPResponse, any Error>) {
+        let continuation = outcome.withLock { outcome in
+            guard outcome.result == nil else { return nil as CheckedContinuation<Void, Never>? }
+            outcome.result = result
+            defer { outcome.continuation = nil }
+            return outcome.continuation
+        }
+        continuation?.resume()
+    }
+
+    // MARK: The body that goes out
+
+    /// The next bytes of the body; nil when it cannot be read, and ``failure`` says why.
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
+        let count: Int
+        switch request.body {
+        case .none: return 0
+        case .bytes(let bytes):
+            count = min(buffer.count, bytes.count - Int(bytesSent))
+            bytes.withUnsafeBytes {
+                buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[Int(bytesSent)...].prefix(count)))
+            }
+        case .file(let descriptor, let range):
+            let rest = Int64(range.count) - bytesSent
+            let piece = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(Int(min(rest, Int64(buffer.count)))))
+            do {
+                count = piece.isEmpty ? 0 : try descriptor.read(into: piece, at: range.lowerBound + bytesSent)
+            } catch {
+                failure = HTTPError(.bodyUnreadable, "The file cannot be read: \(error)", cause: error)
+                return nil
+            }
+            if count == 0, rest > 0 {
+                failure = HTTPError(.bodyUnreadable, "The file ends \(rest) bytes too early.")
+                return nil
+            }
+        }
+        bytesSent += Int64(count)
+        request.onProgress?(bytesSent)
+        return count
+    }
+
+    /// Goes back to a place in the body: libcurl sends again on a new connection when the kept one was dead.
+    ///
+    /// That is allowed once: more would be tries that nobody counts.
+    func seek(to offset: Int64) -> Bool {
+        guard offset >= 0, offset <= request.body.byteCount, rewinds == 0 || offset == bytesSent else { return false }
+        if offset != bytesSent { rewinds += 1 }
+        bytesSent = offset
+        return true
+    }
+
+    // MARK: The reply that comes in
+
+    /// Takes one line of the head; false ends the transfer.
+    func takeHeadLine(_ line: UnsafeRawBufferPointer, whenRoom: @escaping @Sendable () -> Void) -> Bool {
+        do {
+            guard let head = try lines.take(line) else { return true }
+            self.head = head
+            if case .sink(let sink, let accept) = request.reply, accept(head) {
+                relay = ReplyRelay(sink, whenRoom: whenRoom)
+            }
+            return true
+        } catch {
+            failure = error
+            return false
+        }
+    }
+
+    /// Takes bytes of the reply's body; nil asks for a pause, false ends the transfer.
+    func takeBody(_ bytes: UnsafeRawBufferPointer) -> Bool? {
+        if let relay {
+            switch relay.take(bytes) {
+            case .full: return nil
+            case .failed: return false
+            case .taken: break
+            }
+        } else {
+            let limit = if case .bytes(let limit) = request.reply { limit } else { 1 << 20 }
+            guard body.count + bytes.count <= limit else {
+                failure = HTTPError(.invalidReply, "The reply is larger than \(limit) bytes.")
+                return false
+            }
+            body.append(contentsOf: bytes)
+        }
+        bytesReceived += Int64(bytes.count)
+        return true
+    }
+
+    /// The whole reply. The counts of ``TransferStatistics`` are filled in here.
+    func response(_ statistics: TransferStatistics) -> HTTPResponse? {
+        guard let head else { return nil }
+        var statistics = statistics
+        statistics.bytesSent = bytesSent
+        statistics.bytesReceived = bytesReceived
+        return HTTPResponse(head: head, body: body, statistics: statistics)
+    }
+}

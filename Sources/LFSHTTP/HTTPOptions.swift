@@ -1,0 +1,56 @@
+/// How an engine connects. The defaults are the safe ones.
+package struct HTTPOptions: Sendable {
+    /// Which proxy requests go through.
+    package enum Proxy: Hashable, Sendable {
+        case none
+        /// What `https_proxy`, `http_proxy`, `all_proxy` and `no_proxy` say.
+        case environment
+        case url(String)
+    }
+
+    /// How the client proves who it is to the server (mutual TLS).
+    package struct ClientCertificate: Hashable, Sendable {
+        /// The path of a PEM file with the certificate and what leads from it to the authority.
+        package var certificate: String
+        /// The path of a PEM file with the key.
+        package var key: String
+
+        package init(certificate: String, key: String) {
+            self.certificate = certificate
+            self.key = key
+        }
+    }
+
+    /// Whether `http` is allowed: without it only `https` is, with TLS 1.2 or newer and the certificate verified.
+    package var allowsPlainHTTP = false
+    /// The path of a PEM file with the authorities to trust instead of the system's.
+    package var certificateAuthorities: String?
+    package var clientCertificate: ClientCertificate?
+    package var proxy = Proxy.none
+    /// The time for finding the host, connecting to it and agreeing on encryption.
+    package var connectTimeout = Duration.seconds(15)
+    /// How long a transfer may stand still, in both directions.
+    package var stallTimeout = Duration.seconds(60)
+    /// How many requests to one origin are under way at once; further ones wait for their turn, oldest first.
+    package var maxRequestsPerOrigin = 32
+    /// Bytes per second of all requests' bodies together; nil for no limit.
+    package var sendLimit: Int?
+    /// Bytes per second of all replies' bodies together; nil for no limit.
+    package var receiveLimit: Int?
+    package var userAgent = "LFS"
+
+    package init() {}
+
+    /// - Throws: ``HTTPError/Code/invalidRequest``, before anything goes out.
+    func check(_ request: HTTPRequest) throws(HTTPError) {
+        guard request.origin.isSecure || allowsPlainHTTP else {
+            throw HTTPError(
+                .invalidRequest, "\(request.origin) is not encrypted. Use https, or allow plain http explicitly.")
+        }
+        guard request.target.utf8.first == UInt8(ascii: "/"), request.target.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F })
+        else { throw HTTPError(.invalidRequest, "A request's path has to be percent-encoded.") }
+        guard request.origin.host.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && !"/?#@\\".utf8.contains($0) }) else {
+            throw HTTPError(.invalidRequest, "'\(request.origin.host.prefix(80))' is not the name of a host.")
+        }
+    }
+}

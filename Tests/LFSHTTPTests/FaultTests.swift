@@ -1,0 +1,153 @@
+import Foundation
+import LFSHTTP
+import LFSStorage
+import Synchronization
+import TestSupport
+import Testing
+
+/// What comes back when something goes wrong.
+@Suite(.timeLimit(.minutes(1))) struct FaultTests {
+    @Test func anEarlySuccessShowsInTheBytesThatWereSent() async throws {
+        try await withEngine { request, connection in
+            connection.readBody(request.byteCount / 100)
+            try connection.reply(200, ["Connection": "close"])
+            connection.reset()
+        } _: { server, engine in
+            let body = SampleBytes.make(20_000_000)
+            do {
+                let response = try await engine.send(HTTPRequest(.put, server, "/x", body: .bytes(body)))
+                #expect(response.status == 200)
+                #expect(response.statistics.bytesSent < 20_000_000)
+            } catch let error as HTTPError {
+                #expect(error.code == .connectionLost)
+            }
+        }
+    }
+
+    @Test func aResetIsAConnectionThatWasLost() async throws {
+        try await withEngine { _, connection in
+            connection.readBody(1_000)
+            connection.reset()
+        } _: { server, engine in
+            let body = RequestBody.bytes(SampleBytes.make(1 << 20))
+            try await #expect(
+                code { try await engine.send(HTTPRequest(.put, server, "/x", body: body)) } == .connectionLost)
+            #expect(HTTPError(.connectionLost, "").isRetryable)
+        }
+    }
+
+    @Test func aReplyThatEndsTooEarlyIsAnError() async throws {
+        try await withEngine { _, connection in
+            try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nshort")
+            connection.hangUp()
+        } _: { server, engine in
+            try await #expect(code { try await engine.send(HTTPRequest(.get, server)) } == .connectionLost)
+        }
+    }
+
+    @Test func twoLengthsAreAnError() async throws {
+        try await withEngine { _, connection in
+            try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 4\r\n\r\nshort")
+        } _: { server, engine in
+            try await #expect(code { try await engine.send(HTTPRequest(.get, server)) } == .invalidReply)
+        }
+    }
+
+    @Test(arguments: ["nonsense\r\n\r\n", "HTTP/1.1 999 x\r\n\r\n", "HTTP/1.1 abc\r\n\r\n", "\0\0\0\0\0\0\0\0"])
+    func nonsenseIsAnError(_ reply: String) async throws {
+        try await withEngine { _, connection in
+            try connection.send(reply)
+            connection.hangUp()
+        } _: { server, engine in
+            let code = try await code { try await engine.send(HTTPRequest(.get, server)) }
+            #expect(code == .invalidReply || code == .connectionLost)
+        }
+    }
+
+    @Test func aReplyLargerThanItsLimitIsAnError() async throws {
+        try await withEngine { _, connection in
+            try connection.reply(200, [:], String(repeating: "x", count: 2_000))
+        } _: { server, engine in
+            var request = try HTTPRequest(.get, server)
+            request.reply = .bytes(limit: 1_999)
+            try await #expect(code { try await engine.send(request) } == .invalidReply)
+            request.reply = .bytes(limit: 2_000)
+            try await #expect(code { try await engine.send(request) } == nil)
+        }
+    }
+
+    @Test func aServerThatStandsStillTimesOut() async throws {
+        try await withEngine(.plain { $0.stallTimeout = .milliseconds(300) }) { _, connection in
+            connection.hang()
+        } _: { server, engine in
+            try await #expect(code { try await engine.send(HTTPRequest(.get, server)) } == .timeout)
+        }
+    }
+
+    @Test func aWholeRequestHasItsOwnLimit() async throws {
+        try await withEngine { _, connection in
+            connection.hang()
+        } _: { server, engine in
+            var request = try HTTPRequest(.get, server)
+            request.timeout = .milliseconds(200)
+            try await #expect(code { try await engine.send(request) } == .timeout)
+        }
+    }
+
+    @Test func nobodyListening() async throws {
+        let server = try ScriptedServer { _, _ in }
+        server.close()
+        let engine = CurlTransport(.plain())
+        try await #expect(code { try await engine.send(HTTPRequest(.get, server)) } == .unreachable)
+        await engine.shutdown()
+    }
+
+    @Test func aHostThatDoesNotExist() async throws {
+        let engine = CurlTransport()
+        let origin = HTTPOrigin(isSecure: true, host: "no-such-host.invalid", port: nil)
+        try await #expect(code { try await engine.send(HTTPRequest(.get, origin, "/")) } == .unreachable)
+        await engine.shutdown()
+    }
+
+    @Test func aFileThatShrinksEndsTheRequestAtOnce() async throws {
+        try await withTemporaryFolder { folder in
+            let file = try openFile(SampleBytes.make(100_000), in: folder)
+            try await withEngine { request, connection in
+                connection.readBody(request.byteCount)
+            } _: { server, engine in
+                let body = RequestBody.file(file, 0..<200_000)
+                let code = try await code { try await engine.send(HTTPRequest(.put, server, "/x", body: body)) }
+                #expect(code == .bodyUnreadable)
+            }
+        }
+    }
+
+    @Test func aRedirectIsAReplyLikeOthers() async throws {
+        try await withEngine { _, connection in
+            try connection.reply(301, ["Location": "http://127.0.0.1:1/elsewhere", "Set-Cookie": "a=b"])
+        } _: { server, engine in
+            let response = try await engine.send(HTTPRequest(.get, server))
+            #expect(response.status == 301)
+            _ = try await engine.send(HTTPRequest(.get, server))
+            #expect(server.requests.last?.headers["cookie"] == nil)
+        }
+    }
+
+    @Test func aDeadKeptConnectionIsReplacedWithoutAnError() async throws {
+        let count = Mutex(0)
+        try await withEngine { request, connection in
+            try connection.readBody(of: request)
+            try connection.reply(200)
+            let isFirst = count.withLock { count in
+                count += 1
+                return count == 1
+            }
+            // Ends the connection without having said so.
+            if isFirst { connection.hangUp() }
+        } _: { server, engine in
+            for _ in 0..<3 { _ = try await engine.send(HTTPRequest(.put, server, "/x", body: .bytes([1]))) }
+            #expect(server.requests.count == 3)
+            #expect(server.connectionCount == 2)
+        }
+    }
+}

@@ -1,0 +1,103 @@
+package import Foundation
+import Synchronization
+
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
+
+/// An HTTP/1.1 server on loopback that answers as a script says, faults included.
+///
+/// Each connection has a thread of its own; the script runs once for each request on it. Owner of the state: the mutex.
+package final class ScriptedServer: Sendable {
+    private struct State {
+        var connections: [Int32] = []
+        var running = 0
+        var requests: [ServerRequest] = []
+        var accepted = 0
+        var isClosed = false
+    }
+
+    package let port: Int
+    private let listener: Int32
+    private let script: @Sendable (ServerRequest, ServerConnection) throws -> Void
+    private let state = Mutex(State())
+
+    /// - Parameter script: answers one request; the request's body has not been read yet. When it throws, or after it
+    ///   called ``ServerConnection/hangUp()``, the connection ends.
+    package init(_ script: @escaping @Sendable (ServerRequest, ServerConnection) throws -> Void) throws {
+        self.script = script
+        listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let listener = listener
+        let failed = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { raw in
+                bind(listener, raw, length) != 0 || listen(listener, 128) != 0
+                    || getsockname(listener, raw, &length) != 0
+            }
+        }
+        port = Int(UInt16(bigEndian: address.sin_port))
+        guard !failed else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
+        Thread.detachNewThread { self.accept() }
+    }
+
+    package var url: URL { URL(string: "http://127.0.0.1:\(port)").unsafelyUnwrapped }
+
+    /// What was asked so far, in order.
+    package var requests: [ServerRequest] { state.withLock(\.requests) }
+    /// How many connections were made.
+    package var connectionCount: Int { state.withLock(\.accepted) }
+
+    /// Ends all connections and takes no more.
+    package func close() {
+        let connections = state.withLock { state in
+            state.isClosed = true
+            return state.connections
+        }
+        shutdown(listener, Int32(SHUT_RDWR))
+        for connection in connections { shutdown(connection, Int32(SHUT_RDWR)) }
+    }
+
+    private func accept() {
+        while true {
+            let raw = Glibc.accept(listener, nil, nil)
+            guard raw >= 0 else { break }
+            let takes = state.withLock { state in
+                guard !state.isClosed else { return false }
+                state.accepted += 1
+                state.connections.append(raw)
+                return true
+            }
+            if takes { Thread.detachNewThread { self.serve(raw) } } else { _ = Glibc.close(raw) }
+        }
+        _ = Glibc.close(listener)
+    }
+
+    private func serve(_ raw: Int32) {
+        let connection = ServerConnection(raw)
+        while let request = connection.nextRequest() {
+            state.withLock { $0.requests.append(request) }
+            do { try script(request, connection) } catch { break }
+            if connection.isOver { break }
+        }
+        state.withLock { state in
+            state.connections.removeAll { $0 == raw }
+            _ = Glibc.close(raw)
+        }
+    }
+}
+
+/// The head of a request.
+package struct ServerRequest: Sendable {
+    package let method: String
+    /// Path and query.
+    package let target: String
+    /// Names in lower case.
+    package let headers: [String: String]
+
+    package var byteCount: Int { headers["content-length"].flatMap { Int($0) } ?? 0 }
+}
