@@ -1,0 +1,149 @@
+import Foundation
+import LFSStorage
+import Synchronization
+
+/// Keeps credentials until shortly before they end, and has the provider asked by one caller at a time.
+///
+/// Owner of its state: the mutex. The provider is asked in the task of the first caller who needs it; the others wait
+/// for its answer, and one of them takes over when that task is cancelled.
+final class CredentialsCache: Sendable {
+    /// How long before their end credentials are replaced.
+    static let margin: TimeInterval = 300
+    /// How long credentials that are still good are kept after the provider failed or gave none that last longer.
+    static let pause: TimeInterval = 30
+
+    private enum Answer {
+        case credentials(S3Credentials)
+        case failure(any Error)
+        /// Who asked was cancelled, or the waiting caller itself.
+        case none
+    }
+
+    private struct State {
+        var held: S3Credentials?
+        /// The earliest time to ask for credentials that take the place of good ones.
+        var nextTry = Date.distantPast
+        var isAsking = false
+        var nextID = 0
+        var waiting: [Int: CheckedContinuation<Answer, Never>] = [:]
+    }
+
+    private let provider: S3CredentialsProvider
+    private let now: @Sendable () -> Date
+    private let state = Mutex(State())
+
+    init(_ provider: S3CredentialsProvider, now: @escaping @Sendable () -> Date = { Date() }) {
+        self.provider = provider
+        self.now = now
+    }
+
+    /// Credentials that have not ended.
+    ///
+    /// - Throws: ``StorageError``: what the provider threw, ``StorageError/Code/unauthorized`` when it gave some that
+    ///   have ended, ``StorageError/Code/cancelled``.
+    func credentials() async throws -> S3Credentials {
+        while true {
+            guard !Task.isCancelled else { throw StorageError(wrapping: CancellationError()) }
+            let answer: Answer
+            switch decide() {
+            case .use(let credentials): return credentials
+            case .ask: answer = await ask()
+            case .wait: answer = await wait()
+            }
+            switch answer {
+            case .credentials(let credentials): return credentials
+            case .failure(let error): throw StorageError(wrapping: error)
+            case .none: continue
+            }
+        }
+    }
+
+    /// Forgets credentials that the server called expired, unless others have taken their place meanwhile.
+    func invalidate(_ used: S3Credentials) {
+        state.withLock { state in
+            if state.held == used { state.held = nil }
+        }
+    }
+
+    private enum Decision {
+        case use(S3Credentials)
+        case ask
+        case wait
+    }
+
+    private func decide() -> Decision {
+        let now = now()
+        return state.withLock { state in
+            if let held = state.held {
+                let rest = Self.rest(of: held, at: now)
+                // While one asks, the others go on with what is still good.
+                if rest > Self.margin || (rest > 0 && (state.isAsking || now < state.nextTry)) { return .use(held) }
+            }
+            if state.isAsking { return .wait }
+            state.isAsking = true
+            return .ask
+        }
+    }
+
+    private func ask() async -> Answer {
+        var answer: Answer
+        do {
+            let new = try await provider.credentials()
+            if Self.rest(of: new, at: now()) > 0 {
+                answer = .credentials(new)
+            } else {
+                answer = .failure(
+                    StorageError(
+                        .unauthorized, "The provider gave \(new), which have ended: look why it has no new ones."))
+            }
+        } catch {
+            answer = .failure(error)
+        }
+        let now = now()
+        let wasCancelled = Task.isCancelled
+        let waiting = state.withLock { state in
+            state.isAsking = false
+            switch answer {
+            case .credentials(let new):
+                state.held = new
+                state.nextTry = now.addingTimeInterval(Self.pause)
+            case .failure:
+                if let held = state.held, Self.rest(of: held, at: now) > 0 {
+                    answer = .credentials(held)
+                    state.nextTry = now.addingTimeInterval(Self.pause)
+                } else if wasCancelled {
+                    answer = .none
+                }
+            case .none: break
+            }
+            defer { state.waiting = [:] }
+            return Array(state.waiting.values)
+        }
+        for continuation in waiting { continuation.resume(returning: answer) }
+        return answer
+    }
+
+    private func wait() async -> Answer {
+        let id = state.withLock { state in
+            state.nextID += 1
+            return state.nextID
+        }
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let mayWait = state.withLock { state in
+                    // The answer may have come since the decision to wait.
+                    guard state.isAsking, !Task.isCancelled else { return false }
+                    state.waiting[id] = continuation
+                    return true
+                }
+                if !mayWait { continuation.resume(returning: .none) }
+            }
+        } onCancel: {
+            state.withLock { $0.waiting.removeValue(forKey: id) }?.resume(returning: .none)
+        }
+    }
+
+    private static func rest(of credentials: S3Credentials, at now: Date) -> TimeInterval {
+        credentials.expiration?.timeIntervalSince(now) ?? .infinity
+    }
+}

@@ -1,0 +1,97 @@
+import LFSStorage
+
+/// What a refusal means to this package, and what can be done about it.
+///
+/// Source: "Error responses", list of error codes, in the Amazon S3 API reference; the codes with `XMinio` are MinIO's.
+struct FailureMeaning {
+    let code: StorageError.Code
+    let advice: String?
+
+    init(_ code: StorageError.Code, _ advice: String? = nil) {
+        self.code = code
+        self.advice = advice
+    }
+
+    /// nil for a code that only the status can judge.
+    init?(code: String) {
+        guard let meaning = Self.retryable(code) ?? Self.credentials(code) ?? Self.permanent(code) else { return nil }
+        self = meaning
+    }
+
+    private static func retryable(_ code: String) -> FailureMeaning? {
+        switch code {
+        case "SlowDown", "SlowDownRead", "SlowDownWrite", "ServiceUnavailable", "TooManyRequests", "Throttling",
+            "ThrottlingException", "RequestLimitExceeded", "BandwidthLimitExceeded":
+            FailureMeaning(.throttled)
+        case "RequestTimeout", "RequestTimeoutException": FailureMeaning(.timeout)
+        case "InternalError", "OperationAborted", "ConditionalRequestConflict", "IncompleteBody", "NoSuchUpload":
+            FailureMeaning(.serverError)
+        case "BadDigest", "InvalidDigest", "XAmzContentSHA256Mismatch", "XAmzContentChecksumMismatch", "InvalidPart",
+            "InvalidPartOrder":
+            FailureMeaning(.integrity)
+        case "QuotaExceeded", "XMinioStorageFull", "XMinioAdminBucketQuotaExceeded", "InsufficientStorage":
+            FailureMeaning(.noSpace, "Make room in the bucket, or raise its quota.")
+        default: nil
+        }
+    }
+
+    private static func credentials(_ code: String) -> FailureMeaning? {
+        switch code {
+        case "InvalidAccessKeyId":
+            FailureMeaning(.unauthorized, "Check the access key and that it belongs to this endpoint.")
+        case "SignatureDoesNotMatch":
+            FailureMeaning(
+                .unauthorized, "Check the secret access key, the region, and that no proxy changes requests.")
+        case "ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired", "InvalidToken", "InvalidTokenId":
+            FailureMeaning(.unauthorized, "Get new temporary credentials.")
+        case "RequestTimeTooSkewed", "RequestInTheFuture": FailureMeaning(.unauthorized, "Set this machine's clock.")
+        case "RequestExpired": FailureMeaning(.unauthorized, "Check this machine's clock.")
+        case "AccessDenied", "AllAccessDisabled", "AccountProblem":
+            FailureMeaning(.forbidden, "Allow these credentials to read, write, list and delete in the bucket.")
+        default: nil
+        }
+    }
+
+    private static func permanent(_ code: String) -> FailureMeaning? {
+        switch code {
+        case "NoSuchKey", "NoSuchVersion": FailureMeaning(.missing)
+        case "NoSuchBucket": FailureMeaning(.invalidRequest, "Create the bucket, or check its name and the endpoint.")
+        case "InvalidBucketName": FailureMeaning(.invalidRequest, "Check the bucket's name and the addressing style.")
+        case "PermanentRedirect", "TemporaryRedirect", "Redirect":
+            FailureMeaning(.invalidRequest, "Use the endpoint of the bucket's own region.")
+        case "AuthorizationHeaderMalformed", "IllegalLocationConstraintException":
+            FailureMeaning(.invalidRequest, "Check the region.")
+        case "EntityTooLarge", "MaxMessageLengthExceeded": FailureMeaning(.tooLarge)
+        case "EntityTooSmall": FailureMeaning(.invalidRequest, "Use larger parts.")
+        case "KeyTooLongError": FailureMeaning(.invalidKey, "Use a shorter prefix.")
+        case "PreconditionFailed": FailureMeaning(.changed)
+        case "NotImplemented", "MethodNotAllowed":
+            FailureMeaning(.invalidRequest, "The server does not know this request: name its provider in the options.")
+        case "InvalidRequest", "InvalidArgument", "InvalidURI", "MissingContentLength", "MalformedXML",
+            "InvalidStorageClass", "InvalidObjectState", "InvalidRange":
+            FailureMeaning(.invalidRequest)
+        default: nil
+        }
+    }
+
+    /// - Parameter isAboutObject: whether the request named a key, so that 404 speaks of the object.
+    init(status: Int, isAboutObject: Bool) {
+        self =
+            switch status {
+            case 401: FailureMeaning(.unauthorized, "Check the access key and the secret access key.")
+            case 403: FailureMeaning(.forbidden, "Check the credentials, their rights and this machine's clock.")
+            case 404 where isAboutObject: FailureMeaning(.missing)
+            case 404: FailureMeaning(.invalidRequest, "Check the endpoint and the bucket's name.")
+            case 408, 504: FailureMeaning(.timeout)
+            case 409, 425: FailureMeaning(.serverError)
+            case 412: FailureMeaning(.changed)
+            case 413: FailureMeaning(.tooLarge)
+            case 429: FailureMeaning(.throttled)
+            case 507: FailureMeaning(.noSpace, "Make room in the bucket, or raise its quota.")
+            case 300..<400: FailureMeaning(.invalidRequest, "Use the endpoint that it redirects to, if you trust it.")
+            case 501, 505: FailureMeaning(.invalidRequest, "The server does not know this request.")
+            case 400..<500: FailureMeaning(.invalidRequest)
+            default: FailureMeaning(.serverError)
+            }
+    }
+}

@@ -1,0 +1,35 @@
+package import LFSStorage
+
+/// The answer to "ListObjectsV2" of the Amazon S3 API reference.
+package struct ListObjectsReply: Hashable, Sendable {
+    /// One object. Its name may be one that is not an ``ObjectKey``.
+    package struct Object: Hashable, Sendable {
+        package let name: String
+        package let byteCount: Int64
+        package let entityTag: EntityTag?
+    }
+
+    /// The objects in the order of the server.
+    package let objects: [Object]
+    /// The `continuation-token` of the next page, nil on the last one.
+    package let nextToken: String?
+
+    /// - Parameter limit: how many bytes the body may have; a page of 1,000 long names has about 1 MiB.
+    /// - Throws: ``StorageError/Code/serverError`` when the body is something else.
+    package init(_ body: [UInt8], limit: Int = 4 << 20) throws(StorageError) {
+        let root = try XMLReader.read(body, root: "ListBucketResult", limit: limit)
+        let isEncoded = root.optional("EncodingType") == "url"
+        var objects: [Object] = []
+        for element in root.all("Contents") {
+            guard let name = try element.key("Key", isEncoded: isEncoded) else {
+                throw StorageError(.serverError, "The server listed an object without a <Key>.")
+            }
+            objects.append(
+                Object(
+                    name: name, byteCount: try element.required("Size", in: 0...Int64.max),
+                    entityTag: element.optional("ETag").flatMap { EntityTag($0) }))
+        }
+        self.objects = objects
+        nextToken = try root.requiredFlag("IsTruncated") ? root.required("NextContinuationToken") : nil
+    }
+}

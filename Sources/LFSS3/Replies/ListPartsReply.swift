@@ -1,0 +1,42 @@
+package import LFSStorage
+
+/// The answer to "ListParts" of the Amazon S3 API reference.
+package struct ListPartsReply: Hashable, Sendable {
+    /// One part that the server has.
+    package struct Part: Hashable, Sendable {
+        package let number: Int
+        package let byteCount: Int64
+        package let entityTag: EntityTag
+        /// The base64 of the part's SHA-256, where the server keeps it.
+        package let checksumSHA256: String?
+
+        init(_ element: ReplyElement) throws(StorageError) {
+            number = try element.required("PartNumber", in: 1...10_000)
+            byteCount = try element.required("Size", in: 0...Int64.max)
+            guard let entityTag = EntityTag(try element.required("ETag")) else {
+                throw StorageError(.serverError, "The server listed part \(number) with an empty <ETag>.")
+            }
+            self.entityTag = entityTag
+            checksumSHA256 = element.optional("ChecksumSHA256")
+        }
+    }
+
+    /// The parts in the server's order, each number once: SeaweedFS lists a part that was sent again twice, newest first.
+    package let parts: [Part]
+    /// The `part-number-marker` of the next page, nil on the last one.
+    package let nextMarker: Int?
+
+    /// - Throws: ``StorageError/Code/serverError`` when the body, of at most 4 MiB, is something else.
+    package init(_ body: [UInt8]) throws(StorageError) {
+        let root = try XMLReader.read(body, root: "ListPartsResult", limit: 4 << 20)
+        var seen: Set<Int> = []
+        var parts: [Part] = []
+        for element in root.all("Part") {
+            let part = try Part(element)
+            if seen.insert(part.number).inserted { parts.append(part) }
+        }
+        self.parts = parts
+        nextMarker =
+            try root.requiredFlag("IsTruncated") ? root.required("NextPartNumberMarker", in: 1...10_000) : nil
+    }
+}

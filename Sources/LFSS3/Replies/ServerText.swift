@@ -1,0 +1,74 @@
+/// Text from a server, made fit for a message: short, on one line, without the query of a URL and without a secret.
+enum ServerText {
+    /// A server's explanation, at most 200 characters.
+    ///
+    /// - Parameter secrets: texts that must not show up.
+    static func explanation(_ text: String, hiding secrets: [String] = []) -> String {
+        cut(withoutQueries(hide(secrets, in: printable(text))), to: 200)
+    }
+
+    /// The beginning of something unexpected, at most 80 characters.
+    static func excerpt(_ text: String) -> String {
+        cut(withoutQueries(printable(text)), to: 80)
+    }
+
+    /// The beginning of a body that is not what it should be, at most 80 characters.
+    static func excerpt(_ body: [UInt8]) -> String {
+        excerpt(String(decoding: body.prefix(400), as: UTF8.self))
+    }
+
+    /// One space for each run of blanks and of characters that are not for the eye: control characters, and the
+    /// formatting ones that turn text around.
+    private static func printable(_ text: String) -> String {
+        var result = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars {
+            switch scalar.properties.generalCategory {
+            case .control, .format, .lineSeparator, .paragraphSeparator, .spaceSeparator, .surrogate, .privateUse,
+                .unassigned:
+                if let last = result.last, last != " " { result.append(" ") }
+            default: result.append(scalar)
+            }
+        }
+        if result.last == " " { result.removeLast() }
+        return String(result)
+    }
+
+    private static func hide(_ secrets: [String], in text: String) -> String {
+        var text = text
+        // Bytes, since a mark that follows would make another character of the last one.
+        for secret in secrets where !secret.isEmpty {
+            var result: [UInt8] = []
+            var rest = Array(text.utf8)[...]
+            while let found = rest.firstRange(of: Array(secret.utf8)) {
+                result += rest[..<found.lowerBound] + Array("…".utf8)
+                rest = rest[found.upperBound...]
+            }
+            text = String(decoding: result + rest, as: UTF8.self)
+        }
+        return text
+    }
+
+    /// Words that have a query end before it, and those with a parameter of a signed URL are left out.
+    private static func withoutQueries(_ text: String) -> String {
+        text.utf8.split(separator: UInt8(ascii: " ")).map { word in
+            if let mark = queryMark(in: Array(word)) { return String(decoding: word.prefix(mark), as: UTF8.self) + "…" }
+            let word = String(Substring(word))
+            let lowercased = word.lowercased()
+            let isSigned = ["x-amz-", "signature", "awsaccesskeyid"].contains { lowercased.contains($0) }
+            return isSigned && word.utf8.contains(UInt8(ascii: "=")) ? "…" : word
+        }
+        .joined(separator: " ")
+    }
+
+    /// Where a query may begin: at a `?` that has something after it and is none of an XML declaration.
+    private static func queryMark(in word: [UInt8]) -> Int? {
+        word.indices.first { index in
+            word[index] == UInt8(ascii: "?") && index + 1 < word.count && word[index + 1] != UInt8(ascii: ">")
+                && (index == 0 || word[index - 1] != UInt8(ascii: "<"))
+        }
+    }
+
+    private static func cut(_ text: String, to count: Int) -> String {
+        text.count > count ? text.prefix(count - 1) + "…" : text
+    }
+}

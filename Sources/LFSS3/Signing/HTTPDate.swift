@@ -1,0 +1,108 @@
+import Foundation
+
+/// Dates in header fields: IMF-fixdate, and the two forms that a recipient has to understand (RFC 9110, 5.6.7).
+enum HTTPDate {
+    /// The moment that a field's value names, nil when it is none of the three forms.
+    ///
+    /// - Parameter now: decides the century of a year with two digits: no more than 50 years ahead.
+    static func parse(_ text: String, now: Date = Date()) -> Date? {
+        var scanner = Scanner(text)
+        guard let weekday = scanner.word() else { return nil }
+        let time: UTCTime?
+        if scanner.skip(", ") {
+            time = days.contains(weekday) ? fixdate(&scanner) : rfc850(&scanner, weekday, now)
+        } else {
+            time = days.contains(weekday) && scanner.skip(" ") ? asctime(&scanner) : nil
+        }
+        guard let time, scanner.isAtEnd, let date = time.date,
+            days.firstIndex(of: String(weekday.prefix(3))) == dayOfWeek(time)
+        else { return nil }
+        return date
+    }
+
+    /// `Sun, 06 Nov 1994 08:49:37 GMT`.
+    private static func fixdate(_ scanner: inout Scanner) -> UTCTime? {
+        guard let day = scanner.number(2), scanner.skip(" "), let month = scanner.month(), scanner.skip(" "),
+            let year = scanner.number(4), scanner.skip(" "), let time = scanner.time(), scanner.skip(" GMT")
+        else { return nil }
+        return UTCTime(year: year, month: month, day: day, hour: time.0, minute: time.1, second: time.2)
+    }
+
+    /// `Sunday, 06-Nov-94 08:49:37 GMT`.
+    private static func rfc850(_ scanner: inout Scanner, _ weekday: String, _ now: Date) -> UTCTime? {
+        guard longDays.contains(weekday), let day = scanner.number(2), scanner.skip("-"), let month = scanner.month(),
+            scanner.skip("-"), let shortYear = scanner.number(2), scanner.skip(" "), let time = scanner.time(),
+            scanner.skip(" GMT")
+        else { return nil }
+        let thisYear = UTCTime(now).year
+        var year = thisYear - thisYear % 100 + shortYear
+        if year > thisYear + 50 { year -= 100 }
+        return UTCTime(year: year, month: month, day: day, hour: time.0, minute: time.1, second: time.2)
+    }
+
+    /// `Sun Nov  6 08:49:37 1994`.
+    private static func asctime(_ scanner: inout Scanner) -> UTCTime? {
+        guard let month = scanner.month(), scanner.skip(" "),
+            let day = scanner.skip(" ") ? scanner.number(1) : scanner.number(2), scanner.skip(" "),
+            let time = scanner.time(), scanner.skip(" "), let year = scanner.number(4)
+        else { return nil }
+        return UTCTime(year: year, month: month, day: day, hour: time.0, minute: time.1, second: time.2)
+    }
+
+    private static func dayOfWeek(_ time: UTCTime) -> Int? {
+        // 23:59:60 belongs to the day before the one that its date falls on.
+        var start = time
+        start.second = 0
+        return start.weekday
+    }
+
+    private static let days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
+    private static let longDays = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"]
+    private static let months = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ]
+
+    /// Takes a text apart from the left. What does not fit is not taken.
+    private struct Scanner {
+        private var rest: Substring.UTF8View
+
+        init(_ text: String) { rest = text[...].utf8 }
+
+        var isAtEnd: Bool { rest.isEmpty }
+
+        mutating func skip(_ text: String) -> Bool {
+            guard rest.starts(with: text.utf8) else { return false }
+            rest = rest.dropFirst(text.utf8.count)
+            return true
+        }
+
+        mutating func word() -> String? {
+            let letters = rest.prefix {
+                (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0)
+                    || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0)
+            }
+            rest = rest.dropFirst(letters.count)
+            return letters.isEmpty ? nil : String(Substring(letters))
+        }
+
+        mutating func month() -> Int? {
+            word().flatMap { months.firstIndex(of: $0) }.map { $0 + 1 }
+        }
+
+        mutating func number(_ digits: Int) -> Int? {
+            let text = rest.prefix(digits)
+            guard text.count == digits, text.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else {
+                return nil
+            }
+            rest = rest.dropFirst(digits)
+            return text.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
+        }
+
+        mutating func time() -> (Int, Int, Int)? {
+            guard let hour = number(2), skip(":"), let minute = number(2), skip(":"), let second = number(2) else {
+                return nil
+            }
+            return (hour, minute, second)
+        }
+    }
+}

@@ -1,0 +1,99 @@
+import Crypto
+package import Foundation
+package import LFSHTTP
+import LFSSystem
+
+/// Signs requests with AWS Signature Version 4 by the rules of S3: the path is encoded once and never normalised, and
+/// `x-amz-content-sha256` is part of what is signed.
+///
+/// Source: "Authenticating Requests (AWS Signature Version 4)" in the Amazon S3 API reference.
+package struct SignatureV4: Sendable {
+    /// The payload hash that says that the body is not signed. For connections under TLS only.
+    package static let unsignedPayload = "UNSIGNED-PAYLOAD"
+    /// SHA-256 of no bytes.
+    package static let emptyPayload = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+    static let algorithm = "AWS4-HMAC-SHA256"
+
+    package let credentials: S3Credentials
+    package let region: String
+    private let service: String
+    private let key: SigningKey
+
+    /// One value serves all requests with the same credentials; it keeps the derived key of the day.
+    package init(credentials: S3Credentials, region: String, service: String = "s3") {
+        self.credentials = credentials
+        self.region = region
+        self.service = service
+        key = SigningKey(secretAccessKey: credentials.secretAccessKey, region: region, service: service)
+    }
+
+    /// Adds `x-amz-date`, `x-amz-content-sha256`, `x-amz-security-token` for temporary credentials, and
+    /// `Authorization` to a request.
+    ///
+    /// Signed are host, content-type, content-md5, date, range and all fields that begin with `if-` or `x-amz-`. Others,
+    /// `accept-encoding` and `user-agent` among them, may change on the way.
+    /// - Parameters:
+    ///   - path: percent-encoded, exactly as it goes out.
+    ///   - query: not encoded; the target has to carry it as ``PercentEncoding`` writes it.
+    ///   - headers: a `host` field in them counts instead of the origin's name.
+    ///   - payloadHash: SHA-256 of the body in lowercase hex, or ``unsignedPayload``.
+    /// - Throws: ``HTTPError/Code/invalidRequest`` for credentials that cannot stand in a header field.
+    package func sign(
+        _ method: HTTPRequest.Method, _ origin: HTTPOrigin, path: String, query: [(name: String, value: String)] = [],
+        headers: inout HTTPHeaders, payloadHash: String, date: Date
+    ) throws(HTTPError) {
+        try headers.set("x-amz-date", UTCTime(date).stamp)
+        try headers.set("x-amz-content-sha256", payloadHash)
+        if let token = credentials.sessionToken { try headers.set("x-amz-security-token", token) }
+        let request = CanonicalRequest(
+            method: method, path: path, query: PercentEncoding.canonicalQuery(query), host: origin.authority,
+            headers: headers, payloadHash: payloadHash)
+        try headers.set("authorization", authorization(request, at: UTCTime(date)))
+    }
+
+    /// The query of a URL that anybody may use for a while, without its `?`.
+    ///
+    /// The body stays unsigned. The result is a secret until it has expired: it is not to be stored or logged.
+    /// - Parameters:
+    ///   - headers: fields that the request must carry with these values.
+    ///   - expires: 1 second to 7 days, in whole seconds; temporary credentials may end before.
+    /// - Throws: ``HTTPError/Code/invalidRequest`` for another time span.
+    package func presign(
+        _ method: HTTPRequest.Method, _ origin: HTTPOrigin, path: String,
+        query: [(name: String, value: String)] = [], headers: HTTPHeaders = [:], expires: Duration, date: Date
+    ) throws(HTTPError) -> String {
+        let seconds = expires.components.seconds
+        guard (1...604_800).contains(seconds) else {
+            throw HTTPError(.invalidRequest, "A signed URL lives between 1 second and 7 days.")
+        }
+        let time = UTCTime(date)
+        let signed = CanonicalRequest.signedHeaders(headers, host: origin.authority).names
+        var items = query
+        items.append(("X-Amz-Algorithm", Self.algorithm))
+        items.append(("X-Amz-Credential", "\(credentials.accessKeyID)/\(scope(time))"))
+        items.append(("X-Amz-Date", time.stamp))
+        items.append(("X-Amz-Expires", String(seconds)))
+        items.append(("X-Amz-SignedHeaders", String(decoding: signed, as: UTF8.self)))
+        if let token = credentials.sessionToken { items.append(("X-Amz-Security-Token", token)) }
+        let canonicalQuery = PercentEncoding.canonicalQuery(items)
+        let request = CanonicalRequest(
+            method: method, path: path, query: canonicalQuery, host: origin.authority, headers: headers,
+            payloadHash: Self.unsignedPayload)
+        return String(decoding: canonicalQuery, as: UTF8.self) + "&X-Amz-Signature=" + signature(request, at: time)
+    }
+
+    /// The value of the `Authorization` field.
+    func authorization(_ request: CanonicalRequest, at time: UTCTime) -> String {
+        "\(Self.algorithm) Credential=\(credentials.accessKeyID)/\(scope(time)), "
+            + "SignedHeaders=\(String(decoding: request.signedHeaders, as: UTF8.self)), "
+            + "Signature=\(signature(request, at: time))"
+    }
+
+    private func scope(_ time: UTCTime) -> String { "\(time.dayStamp)/\(region)/\(service)/aws4_request" }
+
+    private func signature(_ request: CanonicalRequest, at time: UTCTime) -> String {
+        let hash = ContentHash.hex(of: SHA256.hash(data: request.bytes))
+        let text = "\(Self.algorithm)\n\(time.stamp)\n\(scope(time))\n\(hash)"
+        return key.signature(of: text, on: time.dayStamp)
+    }
+}

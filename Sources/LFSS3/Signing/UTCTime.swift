@@ -1,0 +1,100 @@
+import Foundation
+
+/// A moment in UTC in the proleptic Gregorian calendar, to the second.
+///
+/// The arithmetic from days since 1970-01-01 is Howard Hinnant's "chrono-Compatible Low-Level Date Algorithms".
+struct UTCTime: Hashable, Sendable {
+    var year: Int
+    var month: Int
+    var day: Int
+    var hour: Int
+    var minute: Int
+    var second: Int
+
+    init(year: Int, month: Int, day: Int, hour: Int, minute: Int, second: Int) {
+        self.year = year
+        self.month = month
+        self.day = day
+        self.hour = hour
+        self.minute = minute
+        self.second = second
+    }
+
+    /// The second that a date is in.
+    init(_ date: Date) {
+        let seconds = Int(date.timeIntervalSince1970.rounded(.down))
+        let days = Self.floorDivision(seconds, 86_400)
+        let secondOfDay = seconds - days * 86_400
+        // Years begin with March here, so that the day that leap years have more is the last of a year.
+        let shifted = days + 719_468
+        let era = Self.floorDivision(shifted, 146_097)
+        let dayOfEra = shifted - era * 146_097
+        let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let monthFromMarch = (5 * dayOfYear + 2) / 153
+        month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
+        day = dayOfYear - (153 * monthFromMarch + 2) / 5 + 1
+        year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+        hour = secondOfDay / 3_600
+        minute = secondOfDay / 60 % 60
+        second = secondOfDay % 60
+    }
+
+    /// The date, nil for a day or a time that does not exist. A leap second counts as the first of the next minute.
+    var date: Date? {
+        guard (0...9_999).contains(year), (1...12).contains(month), (0...23).contains(hour), (0...59).contains(minute),
+            (0...60).contains(second), day >= 1
+        else { return nil }
+        let marchYear = month <= 2 ? year - 1 : year
+        let era = Self.floorDivision(marchYear, 400)
+        let yearOfEra = marchYear - era * 400
+        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+        let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+        let days = era * 146_097 + dayOfEra - 719_468
+        let seconds = days * 86_400 + hour * 3_600 + minute * 60
+        let date = Date(timeIntervalSince1970: Double(seconds))
+        // The 31st of a month with 30 days comes out as another day.
+        let again = UTCTime(date)
+        guard again.month == month, again.day == day else { return nil }
+        return date.addingTimeInterval(Double(second))
+    }
+
+    /// `20130524`, as a credential scope has it.
+    var dayStamp: String { String(decoding: dayBytes, as: UTF8.self) }
+
+    /// `20130524T000000Z`, as `x-amz-date` has it (ISO 8601, basic format).
+    var stamp: String {
+        var bytes = dayBytes
+        bytes.append(UInt8(ascii: "T"))
+        for part in [hour, minute, second] { Self.append(part, digits: 2, to: &bytes) }
+        bytes.append(UInt8(ascii: "Z"))
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// The weekday: 0 is Sunday.
+    var weekday: Int? {
+        date.map { (Self.floorDivision(Int($0.timeIntervalSince1970), 86_400) % 7 + 11) % 7 }
+    }
+
+    private var dayBytes: [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(16)
+        Self.append(year, digits: 4, to: &bytes)
+        Self.append(month, digits: 2, to: &bytes)
+        Self.append(day, digits: 2, to: &bytes)
+        return bytes
+    }
+
+    private static func append(_ number: Int, digits: Int, to bytes: inout [UInt8]) {
+        var divisor = 1
+        for _ in 1..<digits { divisor *= 10 }
+        while divisor > 0 {
+            bytes.append(UInt8(ascii: "0") + UInt8(number / divisor % 10))
+            divisor /= 10
+        }
+    }
+
+    private static func floorDivision(_ number: Int, _ divisor: Int) -> Int {
+        number >= 0 ? number / divisor : -((divisor - 1 - number) / divisor)
+    }
+}

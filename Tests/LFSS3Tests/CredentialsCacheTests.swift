@@ -1,0 +1,211 @@
+import Foundation
+import LFSStorage
+import Synchronization
+import Testing
+
+@testable import LFSS3
+
+@Suite("The cache of credentials", .timeLimit(.minutes(1))) struct CredentialsCacheTests {
+    /// Gives numbered credentials that live for an hour, as often as it is asked, or fails.
+    private final class Source: Sendable {
+        struct State {
+            var now = Date(timeIntervalSince1970: 1_000_000)
+            var asked = 0
+            var lifetime: TimeInterval? = 3_600
+            var fails = false
+        }
+        let state = Mutex(State())
+
+        var asked: Int { state.withLock { $0.asked } }
+
+        func cache() -> CredentialsCache {
+            CredentialsCache(.custom { try self.next() }, now: { self.state.withLock { $0.now } })
+        }
+
+        func next() throws -> S3Credentials {
+            try state.withLock { state in
+                state.asked += 1
+                if state.fails { throw StorageError(.unreachable, "The provider cannot be reached.") }
+                return S3Credentials(
+                    accessKeyID: "A\(state.asked)", secretAccessKey: "s",
+                    expiration: state.lifetime.map { state.now.addingTimeInterval($0) })
+            }
+        }
+
+        func advance(by seconds: TimeInterval) { state.withLock { $0.now += seconds } }
+        func fail(_ fails: Bool = true) { state.withLock { $0.fails = fails } }
+    }
+
+    private let source = Source()
+
+    @Test func keepsCredentialsUntilFiveMinutesBeforeTheirEnd() async throws {
+        let cache = source.cache()
+        #expect(try await cache.credentials().accessKeyID == "A1")
+        source.advance(by: 3_299)
+        #expect(try await cache.credentials().accessKeyID == "A1")
+        source.advance(by: 1)
+        #expect(try await cache.credentials().accessKeyID == "A2")
+        #expect(source.asked == 2)
+    }
+
+    @Test func keepsCredentialsWithoutAnEndForEver() async throws {
+        source.state.withLock { $0.lifetime = nil }
+        let cache = source.cache()
+        _ = try await cache.credentials()
+        source.advance(by: 1e9)
+        #expect(try await cache.credentials().accessKeyID == "A1")
+    }
+
+    @Test func forgetsOnlyTheCredentialsThatWereUsed() async throws {
+        let cache = source.cache()
+        let first = try await cache.credentials()
+        cache.invalidate(first)
+        let second = try await cache.credentials()
+        #expect(second.accessKeyID == "A2")
+        cache.invalidate(first)
+        #expect(try await cache.credentials() == second)
+    }
+
+    @Test func keepsGoodCredentialsWhenTheProviderFailsAndAsksAgainAfterAPause() async throws {
+        let cache = source.cache()
+        _ = try await cache.credentials()
+        source.fail()
+        source.advance(by: 3_400)
+        #expect(try await cache.credentials().accessKeyID == "A1")
+        #expect(try await cache.credentials().accessKeyID == "A1")
+        #expect(source.asked == 2)
+        source.fail(false)
+        source.advance(by: 30)
+        #expect(try await cache.credentials().accessKeyID == "A3")
+    }
+
+    @Test func failsWhenTheOldOnesHaveEnded() async throws {
+        let cache = source.cache()
+        _ = try await cache.credentials()
+        source.fail()
+        source.advance(by: 3_600)
+        let error = await #expect(throws: StorageError.self) { try await cache.credentials() }
+        #expect(error?.code == .unreachable)
+        source.fail(false)
+        #expect(try await cache.credentials().accessKeyID == "A3")
+    }
+
+    @Test func refusesCredentialsThatHaveEndedAlready() async throws {
+        source.state.withLock { $0.lifetime = 0 }
+        let error = await #expect(throws: StorageError.self) { try await source.cache().credentials() }
+        #expect(error?.code == .unauthorized)
+    }
+
+    @Test func doesNotAskForEveryRequestWhenCredentialsAreAlwaysShort() async throws {
+        source.state.withLock { $0.lifetime = 60 }
+        let cache = source.cache()
+        for _ in 0..<5 { _ = try await cache.credentials() }
+        #expect(source.asked == 1)
+        source.advance(by: 30)
+        #expect(try await cache.credentials().accessKeyID == "A2")
+    }
+
+    @Test func asksOnceForManyWhoNeedThemAtOnce() async throws {
+        let gate = Gate()
+        let asked = Mutex(0)
+        let cache = CredentialsCache(
+            .custom {
+                asked.withLock { $0 += 1 }
+                await gate.pass()
+                return S3Credentials(accessKeyID: "A", secretAccessKey: "s")
+            })
+        try await withThrowingTaskGroup(of: String.self) { group in
+            for _ in 0..<50 { group.addTask { try await cache.credentials().accessKeyID } }
+            await gate.waitForArrival()
+            for _ in 0..<100 { await Task.yield() }
+            gate.open()
+            for try await name in group { #expect(name == "A") }
+        }
+        #expect(asked.withLock { $0 } == 1)
+    }
+
+    @Test func letsAnotherTakeOverWhenTheOneWhoAsksIsCancelled() async throws {
+        let gate = Gate()
+        let asked = Mutex(0)
+        let cache = CredentialsCache(
+            .custom {
+                if asked.withLock({
+                    $0 += 1; return $0
+                }) == 1 {
+                    await gate.pass()
+                    try Task.checkCancellation()
+                }
+                return S3Credentials(accessKeyID: "A", secretAccessKey: "s")
+            })
+        let first = Task { try await cache.credentials() }
+        await gate.waitForArrival()
+        let second = Task { try await cache.credentials() }
+        for _ in 0..<100 { await Task.yield() }
+        first.cancel()
+        gate.open()
+        let error = await #expect(throws: StorageError.self) { try await first.value }
+        #expect(error?.code == .cancelled)
+        #expect(try await second.value.accessKeyID == "A")
+    }
+
+    @Test func letsAWaitingCallerGoWhenItIsCancelled() async throws {
+        let gate = Gate()
+        let cache = CredentialsCache(
+            .custom {
+                await gate.pass()
+                return S3Credentials(accessKeyID: "A", secretAccessKey: "s")
+            })
+        let first = Task { try await cache.credentials() }
+        await gate.waitForArrival()
+        let second = Task { try await cache.credentials() }
+        for _ in 0..<100 { await Task.yield() }
+        second.cancel()
+        let error = await #expect(throws: StorageError.self) { try await second.value }
+        #expect(error?.code == .cancelled)
+        gate.open()
+        #expect(try await first.value.accessKeyID == "A")
+    }
+}
+
+/// Holds whoever comes until it is opened.
+private final class Gate: Sendable {
+    private struct State {
+        var isOpen = false
+        var hasArrived = false
+        var held: [CheckedContinuation<Void, Never>] = []
+        var watchers: [CheckedContinuation<Void, Never>] = []
+    }
+    private let state = Mutex(State())
+
+    func pass() async {
+        await withCheckedContinuation { continuation in
+            let (isOpen, watchers) = state.withLock { state in
+                state.hasArrived = true
+                if !state.isOpen { state.held.append(continuation) }
+                defer { state.watchers = [] }
+                return (state.isOpen, state.watchers)
+            }
+            for watcher in watchers { watcher.resume() }
+            if isOpen { continuation.resume() }
+        }
+    }
+
+    func waitForArrival() async {
+        await withCheckedContinuation { continuation in
+            let hasArrived = state.withLock { state in
+                if !state.hasArrived { state.watchers.append(continuation) }
+                return state.hasArrived
+            }
+            if hasArrived { continuation.resume() }
+        }
+    }
+
+    func open() {
+        let held = state.withLock { state in
+            state.isOpen = true
+            defer { state.held = [] }
+            return state.held
+        }
+        for continuation in held { continuation.resume() }
+    }
+}

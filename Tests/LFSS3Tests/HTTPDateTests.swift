@@ -1,0 +1,83 @@
+import Foundation
+import LFSHTTP
+import Testing
+
+@testable import LFSS3
+
+@Suite("Dates") struct HTTPDateTests {
+    @Test("agree with Foundation's calendar on every day of 600 years, and on seconds between")
+    func calendar() throws {
+        var calendar = Calendar(identifier: .gregorian)
+        calendar.timeZone = try #require(TimeZone(identifier: "UTC"))
+        var seconds = -11_676_096_000
+        while seconds < 7_258_118_400 {
+            let date = Date(timeIntervalSince1970: Double(seconds))
+            let time = UTCTime(date)
+            #expect(time.date == date)
+            // Calendar is slow, so it judges one day in 97.
+            if seconds % 97 == 0 {
+                let parts = calendar.dateComponents(
+                    [.year, .month, .day, .hour, .minute, .second, .weekday], from: date)
+                let expected = UTCTime(
+                    year: parts.year ?? 0, month: parts.month ?? 0, day: parts.day ?? 0, hour: parts.hour ?? 0,
+                    minute: parts.minute ?? 0, second: parts.second ?? 0)
+                #expect(time == expected)
+                #expect(time.weekday == parts.weekday.map { $0 - 1 })
+            }
+            seconds += 86_399
+        }
+    }
+
+    @Test("are stamped with zeros in front")
+    func stamps() {
+        #expect(UTCTime(Date(timeIntervalSince1970: 1_369_353_600)).stamp == "20130524T000000Z")
+        #expect(UTCTime(Date(timeIntervalSince1970: 951_826_209.9)).stamp == "20000229T121009Z")
+        #expect(UTCTime(Date(timeIntervalSince1970: -0.5)).stamp == "19691231T235959Z")
+        #expect(UTCTime(Date(timeIntervalSince1970: 951_826_209)).dayStamp == "20000229")
+    }
+
+    @Test(
+        "of header fields come in three forms",
+        arguments: ["Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994"])
+    func threeForms(_ text: String) {
+        #expect(HTTPDate.parse(text) == Date(timeIntervalSince1970: 784_111_777))
+    }
+
+    @Test("with two digits for the year lie at most 50 years ahead")
+    func shortYears() {
+        let now = Date(timeIntervalSince1970: 1_772_323_199)
+        #expect(HTTPDate.parse("Wednesday, 01-Jan-76 00:00:00 GMT", now: now)?.timeIntervalSince1970 == 3_345_062_400)
+        #expect(HTTPDate.parse("Saturday, 01-Jan-77 00:00:00 GMT", now: now)?.timeIntervalSince1970 == 220_924_800)
+    }
+
+    @Test("of a leap second count as the next one")
+    func leapSecond() {
+        #expect(HTTPDate.parse("Sat, 31 Dec 2016 23:59:60 GMT") == Date(timeIntervalSince1970: 1_483_228_800))
+    }
+
+    @Test(
+        "that break the rules are none",
+        arguments: [
+            "", "Sun", "Sun, 06 Nov 1994 08:49:37", "Sun, 06 Nov 1994 08:49:37 UTC", "Sun, 06 Nov 1994 08:49:37 GMT ",
+            "Mon, 06 Nov 1994 08:49:37 GMT", "Sun, 6 Nov 1994 08:49:37 GMT", "Sun, 06 nov 1994 08:49:37 GMT",
+            "Sun, 06 Nov 94 08:49:37 GMT", "Sun, 06 Nov 1994 24:49:37 GMT", "Sun, 06 Nov 1994 08:60:37 GMT",
+            "Sun, 06 Nov 1994 08:49:61 GMT", "Thu, 30 Feb 1994 08:49:37 GMT", "Sun, 00 Nov 1994 08:49:37 GMT",
+            "Sunday, 06 Nov 1994 08:49:37 GMT", "Sun, 06-Nov-94 08:49:37 GMT", "Sun Nov 6 08:49:37 1994",
+            "1994-11-06T08:49:37Z", "784111777", "Sun, +6 Nov 1994 08:49:37 GMT", "Sun,  06 Nov 1994 08:49:37 GMT",
+        ])
+    func refused(_ text: String) {
+        #expect(HTTPDate.parse(text) == nil)
+    }
+
+    @Test("that sign follow the server, once it has refused one")
+    func signingClock() {
+        let machine = Date(timeIntervalSince1970: 1_000_000)
+        let clock = SigningClock(system: { machine })
+        #expect(clock.now == machine)
+        #expect(clock.adjust(to: machine.addingTimeInterval(3_600)))
+        #expect(clock.now == machine.addingTimeInterval(3_600))
+        #expect(!clock.adjust(to: machine.addingTimeInterval(3_630)))
+        #expect(clock.now == machine.addingTimeInterval(3_630))
+        #expect(clock.adjust(to: machine))
+    }
+}

@@ -1,0 +1,30 @@
+import Testing
+
+@testable import LFSS3
+
+@Suite("Percent encoding") struct PercentEncodingTests {
+    @Test(
+        "of paths keeps slashes and encodes every other reserved byte once",
+        arguments: [
+            ("/a/b", "/a/b"), ("//", "//"), ("/a/../b", "/a/../b"), ("a b", "a%20b"), ("a+b", "a%2Bb"),
+            ("%41", "%2541"), ("~-._", "~-._"), ("\u{E9}", "%C3%A9"), ("e\u{301}", "e%CC%81"), ("\0", "%00"),
+            ("\u{1F600}", "%F0%9F%98%80"), ("", ""),
+        ])
+    func path(_ text: String, _ expected: String) { #expect(PercentEncoding.path(text) == expected) }
+
+    @Test func queriesEncodeSlashes() { #expect(PercentEncoding.query("a/b=c&d") == "a%2Fb%3Dc%26d") }
+
+    @Test func queriesAreSortedByEncodedNameAndThenValue() {
+        #expect(
+            PercentEncoding.query([("b", "1"), ("a", "z"), ("uploads", ""), ("a", "y"), ("A", "0"), ("a-", "1")])
+                == "A=0&a=y&a=z&a-=1&b=1&uploads=")
+        #expect(PercentEncoding.query([]) == "")
+    }
+
+    @Test(
+        "is undone", arguments: [("a%2fb%2FC", "a/b/C"), ("a+b%2B", "a b+"), ("caf%C3%A9", "caf\u{E9}"), ("", "")])
+    func decoded(_ text: String, _ expected: String) { #expect(PercentEncoding.decoded(text) == expected) }
+
+    @Test("that is cut or no UTF-8 is refused", arguments: ["%", "%4", "a%zz", "%FF", "%-1", "%+1"])
+    func refused(_ text: String) { #expect(PercentEncoding.decoded(text) == nil) }
+}
