@@ -43,7 +43,7 @@ import Testing
     @Test func haveTheLimitsThatTheirVendorsName() {
         #expect(S3Provider.storj.minimumPartSize == 67_108_864)
         #expect(S3Provider.scaleway.maximumPartCount == 1_000)
-        #expect(!S3Provider.fastly.supportsMultipart)
+        #expect(S3Provider.openStackSwift.maximumPartCount == 1_000)
         #expect(S3Provider.cloudflareR2.equalParts)
         #expect(S3Provider.all.allSatisfy { $0.minimumPartSize >= 5_242_880 && $0.maximumPartCount <= 10_000 })
     }

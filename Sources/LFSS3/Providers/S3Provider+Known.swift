@@ -46,8 +46,8 @@ extension S3Provider {
         $0.keepsChecksums = true
     }
 
-    /// OpenStack Swift with its s3api: it checks a checksum and keeps none, and of several uploads with
-    /// `If-None-Match: *` at the same time more than one may win.
+    /// OpenStack Swift with its s3api: it checks a checksum and keeps none, of several uploads with `If-None-Match: *` at
+    /// the same time more than one may win, and it takes 1,000 parts unless it is set up for more.
     public static let openStackSwift = S3Provider(name: "openstack-swift", evidence: .tested) {
         $0.checksumHeader = .sha256
         $0.entityTagIsMD5 = true
@@ -55,11 +55,9 @@ extension S3Provider {
         $0.equalParts = false
     }
 
-    /// The gateway of JuiceFS, an older MinIO in front: it ignores checksums but `Content-MD5`, and conditions.
-    public static let juiceFS = S3Provider(name: "juicefs", evidence: .tested) {
-        $0.entityTagIsMD5 = true
-        $0.equalParts = false
-    }
+    /// The gateway of JuiceFS, an older MinIO in front: it ignores checksums but `Content-MD5`, and conditions, and keeps
+    /// an entity tag only when it is told to.
+    public static let juiceFS = S3Provider(name: "juicefs", evidence: .tested) { $0.equalParts = false }
 
     /// Google Cloud Storage by its S3 interface, with HMAC keys: it ignores `x-amz-checksum-…` and `If-None-Match`.
     public static let googleCloud = S3Provider(name: "google-cloud", evidence: .reported) {
@@ -91,8 +89,8 @@ extension S3Provider {
         $0.equalParts = false
     }
 
-    /// Fastly Object Storage: no uploads in parts.
-    public static let fastly = S3Provider(name: "fastly", evidence: .reported) { $0.supportsMultipart = false }
+    /// Fastly Object Storage: an upload, or a part of one, that takes more than 120 seconds is refused.
+    public static let fastly = S3Provider(name: "fastly", evidence: .reported) { $0.equalParts = false }
 
     /// All of them, ``other`` last.
     public static let all: [S3Provider] = [
