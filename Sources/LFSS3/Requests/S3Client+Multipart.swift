@@ -1,0 +1,61 @@
+import LFSHTTP
+import LFSStorage
+
+/// The requests of an upload in parts, as the Amazon S3 API reference names them.
+extension S3Client {
+    /// CreateMultipartUpload.
+    func createMultipart(_ key: ObjectKey, _ fields: HTTPHeaders) async throws -> String {
+        var request = S3Request(.post, key, query: [("uploads", "")])
+        request.headers = fields
+        request.body = .bytes([])
+        return try CreateMultipartReply(try await send(request).body).uploadID
+    }
+
+    /// ListParts, all pages.
+    func parts(of key: ObjectKey, _ uploadID: String) async throws -> [ListPartsReply.Part] {
+        var parts: [ListPartsReply.Part] = []
+        var marker: Int?
+        repeat {
+            var query = [("uploadId", uploadID)]
+            if let marker { query.append(("part-number-marker", String(marker))) }
+            let reply = try ListPartsReply(
+                try await send(S3Request(.get, key, query: query.map { (name: $0.0, value: $0.1) })).body)
+            parts += reply.parts
+            // A marker that does not move on would never end.
+            guard reply.nextMarker.map({ $0 > marker ?? 0 }) ?? true else {
+                throw StorageError(.serverError, "The server lists the same parts again.", key: key)
+            }
+            marker = reply.nextMarker
+        } while marker != nil
+        return parts
+    }
+
+    /// ListMultipartUploads below a prefix of keys, one page.
+    func uploads(below prefix: String, after marker: ListUploadsReply.Marker?) async throws -> ListUploadsReply {
+        var request = S3Request(.get, query: [("uploads", ""), ("prefix", location.prefix + prefix)])
+        if let marker {
+            request.query.append(("key-marker", marker.key))
+            request.query.append(("upload-id-marker", marker.uploadID))
+        }
+        request.reply = .bytes(limit: 4 << 20)
+        return try ListUploadsReply(try await send(request).body)
+    }
+
+    /// AbortMultipartUpload, until the server has forgotten the upload: a part that arrives meanwhile may stay otherwise.
+    func abort(_ key: ObjectKey, _ uploadID: String) async throws {
+        for _ in 0..<3 {
+            do {
+                _ = try await send(S3Request(.delete, key, query: [("uploadId", uploadID)]))
+                if try await parts(of: key, uploadID).isEmpty { return }
+            } catch let failure as S3Failure where failure.isNoSuchUpload {
+                return
+            }
+        }
+        throw StorageError(.serverError, "The server keeps parts of an upload that was given up.", key: key)
+    }
+}
+
+extension S3Failure {
+    /// Whether the upload in parts is not there (any more).
+    var isNoSuchUpload: Bool { code == "NoSuchUpload" || (code == nil && status == 404) }
+}

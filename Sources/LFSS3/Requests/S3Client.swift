@@ -1,0 +1,143 @@
+import Foundation
+import LFSHTTP
+import LFSStorage
+import Synchronization
+
+/// Signs requests to one bucket, sends them, and judges the replies.
+///
+/// Nothing is retried here but a request whose signature the server told to be wrong in a way that can be put right:
+/// another region, another time, newer credentials; each of them once. Owner of its state: the mutex.
+final class S3Client: Sendable {
+    private struct State {
+        var region: String
+        var place: S3Place
+        var signature: SignatureV4?
+        /// Whether a body has been taken since the start, so that the next need not wait for consent.
+        var hasUploaded = false
+    }
+
+    let location: S3Location
+    private let transport: any HTTPTransport
+    private let credentials: CredentialsCache
+    private let clock: SigningClock
+    private let state: Mutex<State>
+
+    /// From this size on it pays to ask before the first body goes out: a wrong key would cost all of it.
+    private static let consentByteCount = 1 << 20
+
+    init(
+        _ location: S3Location, region: String, transport: any HTTPTransport, credentials: CredentialsCache,
+        clock: SigningClock
+    ) throws(StorageError) {
+        self.location = location
+        self.transport = transport
+        self.credentials = credentials
+        self.clock = clock
+        state = Mutex(State(region: region, place: try location.place(in: region)))
+    }
+
+    /// Where the bucket is, as far as it is known.
+    var place: S3Place { state.withLock { $0.place } }
+
+    /// Sends a request and returns its reply, whose status is 2xx and whose request was read in whole.
+    ///
+    /// - Throws: ``S3Failure`` for a refusal, ``StorageError`` for everything else, and what a sink threw.
+    func send(_ request: S3Request) async throws -> HTTPResponse {
+        var corrections: Set<Correction> = []
+        while true {
+            let keys = try await credentials.credentials()
+            let date = clock.now
+            let response = try await sendOnce(request, keys, date)
+            if response.head.isSuccess {
+                try requireWholeBody(request, response)
+                return response
+            }
+            let failure = S3Failure(response, key: request.key, signedAt: date, credentials: keys)
+            guard let correction = try correct(failure, keys), corrections.insert(correction).inserted else {
+                throw failure
+            }
+        }
+    }
+
+    /// A URL that anybody may use for a while.
+    func presign(_ method: HTTPRequest.Method, _ key: ObjectKey, expires: Duration) async throws -> URL {
+        let keys = try await credentials.credentials()
+        let (signature, place) = signature(for: keys)
+        do {
+            let path = place.path(of: key)
+            let query = try signature.presign(method, place.origin, path: path, expires: expires, date: clock.now)
+            guard let url = URL(string: "\(place.origin)\(path)?\(query)") else {
+                throw StorageError(.invalidRequest, "The signed URL cannot be written.", key: key)
+            }
+            return url
+        } catch let error as HTTPError {
+            throw StorageError(error, key: key)
+        }
+    }
+
+    private func sendOnce(_ request: S3Request, _ keys: S3Credentials, _ date: Date) async throws -> HTTPResponse {
+        let (signature, place) = signature(for: keys)
+        let path = place.path(of: request.key)
+        let target = request.query.isEmpty ? path : "\(path)?\(PercentEncoding.query(request.query))"
+        do {
+            var http = HTTPRequest(
+                request.method, place.origin, target, headers: request.headers, body: request.body,
+                reply: request.reply)
+            http.stallTimeout = request.stallTimeout
+            http.onProgress = request.onProgress
+            http.expectsContinue =
+                request.body.byteCount >= Self.consentByteCount && !state.withLock(\.hasUploaded)
+            try signature.sign(
+                request.method, place.origin, path: path, query: request.query, headers: &http.headers,
+                payloadHash: request.payloadHash, date: date)
+            return try await transport.send(http)
+        } catch let error as HTTPError {
+            throw StorageError(error, key: request.key)
+        }
+    }
+
+    /// A success that came before the server had read everything is none: the server cannot know what it stored.
+    private func requireWholeBody(_ request: S3Request, _ response: HTTPResponse) throws(StorageError) {
+        let byteCount = request.body.byteCount
+        guard byteCount > 0 else { return }
+        guard response.statistics.bytesSent == byteCount else {
+            throw StorageError(
+                .serverError,
+                "The server answered \(response.status) after \(response.statistics.bytesSent) of \(byteCount) bytes.",
+                key: request.key)
+        }
+        state.withLock { $0.hasUploaded = true }
+    }
+
+    private func signature(for keys: S3Credentials) -> (SignatureV4, S3Place) {
+        state.withLock { state in
+            if let signature = state.signature, signature.credentials == keys, signature.region == state.region {
+                return (signature, state.place)
+            }
+            let signature = SignatureV4(credentials: keys, region: state.region)
+            state.signature = signature
+            return (signature, state.place)
+        }
+    }
+
+    // MARK: Putting a signature right
+
+    private enum Correction { case time, credentials, region }
+
+    /// Learns from a refusal. nil when the same request would be refused again.
+    private func correct(_ failure: S3Failure, _ keys: S3Credentials) throws -> Correction? {
+        if failure.isClockSkew, let date = failure.serverDate { return clock.adjust(to: date) ? .time : nil }
+        if failure.isExpiredCredentials {
+            credentials.invalidate(keys)
+            return .credentials
+        }
+        // A bucket that is asked for in the wrong region answers 301, or 400 for the signature's scope.
+        guard [301, 307, 400, 403].contains(failure.status), let region = failure.region else { return nil }
+        return try state.withLock { state throws(StorageError) in
+            guard region != state.region else { return nil }
+            state.place = try location.place(in: region)
+            state.region = region
+            return .region
+        }
+    }
+}

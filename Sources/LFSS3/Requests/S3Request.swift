@@ -1,0 +1,24 @@
+import LFSHTTP
+import LFSStorage
+
+/// One request to S3 before it is signed.
+struct S3Request: Sendable {
+    var method: HTTPRequest.Method
+    /// The object; nil for the bucket.
+    var key: ObjectKey?
+    /// Not encoded.
+    var query: [(name: String, value: String)] = []
+    var headers: HTTPHeaders = [:]
+    var body = RequestBody.none
+    /// SHA-256 of the body in lowercase hex.
+    var payloadHash = SignatureV4.emptyPayload
+    var reply = ResponseBody.bytes()
+    var stallTimeout: Duration?
+    var onProgress: (@Sendable (Int64) -> Void)?
+
+    init(_ method: HTTPRequest.Method, _ key: ObjectKey? = nil, query: [(name: String, value: String)] = []) {
+        self.method = method
+        self.key = key
+        self.query = query
+    }
+}

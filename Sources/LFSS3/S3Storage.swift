@@ -1,0 +1,141 @@
+public import Foundation
+import LFSHTTP
+public import LFSStorage
+import LFSSystem
+
+/// Objects in a bucket of Amazon S3, or of another server that speaks its language.
+///
+/// Files go out with their SHA-256 in the signature and as a checksum that the server compares; large ones in parts,
+/// several at once, which go on after an interruption. An upload counts when the server's own word on the object agrees.
+/// New objects are as private as the bucket makes them.
+///
+/// Source: Amazon S3 API reference, version 2006-03-01. ``S3Provider`` says what is known of other servers.
+public final class S3Storage: RemoteStorage {
+    /// What it can do.
+    public let capabilities: StorageCapabilities
+    let client: S3Client
+    private let provider: S3Provider
+    private let options: S3Options
+    private let permits: Permits
+    private let transport: any HTTPTransport
+
+    /// - Parameters:
+    ///   - prefix: stands before every key, with a slash between them.
+    ///   - region: nil for `us-east-1`. The right one is learned when the server names another.
+    ///   - endpoint: the URL of the server; nil for Amazon's in that region. `http` has to be allowed by the options.
+    ///   - credentials: asked for before the first request, and again before they end.
+    /// - Throws: ``StorageError/Code/invalidRequest`` for a name or a URL that cannot be one. Nothing is asked of the
+    ///   network here.
+    public convenience init(
+        bucket: String, prefix: String = "", region: String? = nil, endpoint: URL? = nil,
+        addressing: S3Addressing = .automatic, credentials: S3CredentialsProvider = .automatic,
+        options: S3Options = S3Options()
+    ) throws(StorageError) {
+        let location = try S3Location(bucket: bucket, prefix: prefix, endpoint: endpoint, addressing: addressing)
+        try self.init(
+            location, region: region, credentials: credentials, options: options,
+            transport: CurlTransport(HTTPOptions(options)), clock: SigningClock())
+    }
+
+    init(
+        _ location: S3Location, region: String?, credentials: S3CredentialsProvider, options: S3Options,
+        transport: any HTTPTransport, clock: SigningClock
+    ) throws(StorageError) {
+        client = try S3Client(
+            location, region: region ?? "us-east-1", transport: transport,
+            credentials: CredentialsCache(credentials), clock: clock)
+        let origin = client.place.origin
+        guard origin.isSecure || options.allowsPlainHTTP else {
+            throw StorageError(
+                .invalidRequest, "\(origin) is not encrypted. Use https, or set S3Options.allowsPlainHTTP.")
+        }
+        self.options = options
+        self.transport = transport
+        provider = options.provider ?? S3Provider.detect(endpoint: origin.host)
+        permits = Permits(options.maxConcurrentParts)
+        let largest = Int64(provider.supportsMultipart ? provider.maximumPartCount : 1) * (5 << 30)
+        capabilities = StorageCapabilities(
+            kind: "s3", proof: .checksum, resumesUploads: provider.supportsMultipart,
+            maximumByteCount: min(largest, 5 << 40))
+    }
+
+    /// Ends what is under way and closes the connections. Without it that happens with the last reference.
+    public func shutdown() async { await transport.shutdown() }
+
+    /// Stores the source's bytes, in parts from ``S3Options/multipartThreshold`` on.
+    public func upload(_ source: UploadSource, to key: ObjectKey, session: UploadSession) async throws -> RemoteObject {
+        try await translatingFailures(key) {
+            try source.requireUnchanged()
+            let isLarge = source.byteCount >= max(options.multipartThreshold, 1) && provider.supportsMultipart
+            guard isLarge else {
+                return try await SinglePut(client: client, provider: provider, options: options, key: key)
+                    .run(source, session)
+            }
+            return try await MultipartUpload(
+                client: client, provider: provider, options: options, permits: permits, key: key, source: source,
+                session: session
+            ).run()
+        }
+    }
+
+    /// Fetches an object or a range of it.
+    public func download(_ request: DownloadRequest, into sink: DownloadSink) async throws -> RemoteObject {
+        try await translatingFailures(request.key) { try await ObjectDownload(client: client, request).run(sink) }
+    }
+
+    /// Describes an object.
+    public func head(_ key: ObjectKey) async throws -> RemoteObject {
+        try await translatingFailures(key) { try await client.stored(key).remoteObject(key, at: client.place) }
+    }
+
+    /// Removes an object, and the parts of an upload in parts that was given up.
+    public func delete(_ key: ObjectKey, abandoning checkpoint: UploadCheckpoint?) async throws {
+        try await translatingFailures(key) {
+            if let uploadID = checkpoint.flatMap(MultipartCheckpoint.init)?.uploadID {
+                try await client.abort(key, uploadID)
+            }
+            do {
+                _ = try await client.send(S3Request(.delete, key))
+            } catch let failure as S3Failure where failure.storageError.isMissing {
+                // It is gone, which is what was asked for.
+            }
+        }
+    }
+
+    /// A URL that anybody may download an object with, for a while: 1 second to 7 days, and no longer than the
+    /// credentials live. It is a secret: do not store or log it.
+    public func downloadURL(for key: ObjectKey, expires: Duration) async throws -> URL {
+        try await translatingFailures(key) { try await client.presign(.get, key, expires: expires) }
+    }
+
+    /// A URL that anybody may upload an object with, for a while; see ``downloadURL(for:expires:)``.
+    public func uploadURL(for key: ObjectKey, expires: Duration) async throws -> URL {
+        try await translatingFailures(key) { try await client.presign(.put, key, expires: expires) }
+    }
+
+    func translatingFailures<Result>(_ key: ObjectKey?, _ body: () async throws -> Result) async throws -> Result {
+        do {
+            return try await body()
+        } catch let failure as S3Failure {
+            throw failure.storageError
+        } catch let error as HTTPError {
+            throw StorageError(error, key: key)
+        } catch let error as CancellationError {
+            throw StorageError(wrapping: error, key: key)
+        }
+    }
+}
+
+extension HTTPOptions {
+    init(_ options: S3Options) {
+        self.init()
+        allowsPlainHTTP = options.allowsPlainHTTP
+        certificateAuthorities = options.certificateAuthorities
+        clientCertificate = options.clientCertificate.map { .init(certificate: $0.certificate, key: $0.key) }
+        proxy = options.usesProxyFromEnvironment ? .environment : .none
+        connectTimeout = options.connectTimeout
+        stallTimeout = options.stallTimeout
+        sendLimit = options.uploadLimit
+        receiveLimit = options.downloadLimit
+    }
+}

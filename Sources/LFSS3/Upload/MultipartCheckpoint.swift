@@ -1,0 +1,40 @@
+import Foundation
+import LFSStorage
+
+/// What the next try needs to go on with an upload in parts. It holds no secret: without credentials an upload id opens
+/// nothing.
+struct MultipartCheckpoint: Codable, Hashable, Sendable {
+    /// A part that the server has taken.
+    struct Part: Codable, Hashable, Sendable {
+        var entityTag: String
+        /// Of the part's bytes, in hex.
+        var sha256: String
+    }
+
+    /// nil after an upload was given up: the next try begins anew.
+    var uploadID: String?
+    /// What is uploaded; another content needs another upload.
+    var sha256: String
+    var byteCount: Int64
+    var partSize: Int64
+    /// Whether it was begun with SHA-256 as the algorithm of its checksums.
+    var hasChecksums: Bool
+    var parts: [Int: Part] = [:]
+
+    /// nil for a checkpoint that another version or another storage has left.
+    init?(_ checkpoint: UploadCheckpoint) {
+        // What cannot be read is no error: the upload begins anew.
+        guard let value = try? JSONDecoder().decode(Self.self, from: checkpoint.rawValue) else { return nil }
+        self = value
+    }
+
+    init(uploadID: String?, source: UploadSource, partSize: Int64, hasChecksums: Bool) {
+        self.uploadID = uploadID
+        sha256 = source.sha256
+        byteCount = source.byteCount
+        self.partSize = partSize
+        self.hasChecksums = hasChecksums
+    }
+
+    func encoded() throws -> UploadCheckpoint { UploadCheckpoint(rawValue: try JSONEncoder().encode(self)) }
+}

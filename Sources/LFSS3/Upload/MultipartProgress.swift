@@ -1,0 +1,79 @@
+import LFSStorage
+import Synchronization
+
+/// Keeps count of an upload in parts: what the server has, what is on its way, and what is durable of that.
+///
+/// Owner of its state: the mutex, which is never held across a call.
+final class MultipartProgress: Sendable {
+    private struct State {
+        var checkpoint: MultipartCheckpoint
+        var finishedBytes: Int64 = 0
+        var underWay: [Int: Int64] = [:]
+        var isSaving = false
+        var isDirty = false
+    }
+
+    private let session: UploadSession
+    private let state: Mutex<State>
+
+    init(_ checkpoint: MultipartCheckpoint, _ session: UploadSession) {
+        self.session = session
+        state = Mutex(State(checkpoint: checkpoint))
+    }
+
+    var checkpoint: MultipartCheckpoint { state.withLock(\.checkpoint) }
+
+    /// A part has this many bytes on their way.
+    func moved(_ part: MultipartPlan.Part, to byteCount: Int64) {
+        report { $0.underWay[part.number] = byteCount }
+    }
+
+    /// A part did not arrive.
+    func lost(_ part: MultipartPlan.Part) {
+        report { $0.underWay[part.number] = nil }
+    }
+
+    /// The server has a part, from this try or from an earlier one.
+    func has(_ part: MultipartPlan.Part, _ word: MultipartCheckpoint.Part) {
+        report { state in
+            state.underWay[part.number] = nil
+            state.finishedBytes += Int64(part.range.count)
+            state.checkpoint.parts[part.number] = word
+        }
+    }
+
+    /// Makes durable what is known. One call at a time writes, for all that came meanwhile; the others return at once.
+    func save() async throws {
+        guard var next = nextToSave(first: true) else { return }
+        while true {
+            do {
+                try await session.save(next.encoded())
+            } catch {
+                state.withLock { $0.isSaving = false }
+                throw error
+            }
+            guard let newer = nextToSave(first: false) else { return }
+            next = newer
+        }
+    }
+
+    private func nextToSave(first: Bool) -> MultipartCheckpoint? {
+        state.withLock { state in
+            if first, state.isSaving {
+                state.isDirty = true
+                return nil
+            }
+            state.isSaving = first || state.isDirty
+            state.isDirty = false
+            return state.isSaving ? state.checkpoint : nil
+        }
+    }
+
+    private func report(_ change: (inout State) -> Void) {
+        let total = state.withLock { state in
+            change(&state)
+            return state.finishedBytes + state.underWay.values.reduce(0, +)
+        }
+        session.report(bytesTransferred: total)
+    }
+}

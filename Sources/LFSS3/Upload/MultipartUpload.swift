@@ -1,0 +1,215 @@
+import Foundation
+import LFSHTTP
+import LFSStorage
+import LFSSystem
+
+/// Uploads a file in parts, several at once, and goes on where an earlier try was interrupted.
+///
+/// The order that makes it safe: the upload's id is durable before the first part goes out, each part's tag and checksum
+/// after it, and the object appears when all parts are there. Nothing is believed of an earlier try but what the server
+/// lists and what matches the local bytes.
+struct MultipartUpload: Sendable {
+    let client: S3Client
+    let provider: S3Provider
+    let options: S3Options
+    let permits: Permits
+    let key: ObjectKey
+    let source: UploadSource
+    let session: UploadSession
+
+    private var usesSHA256: Bool { provider.checksumHeader == .sha256 }
+
+    func run() async throws -> RemoteObject {
+        if let earlier = usableCheckpoint {
+            do {
+                let listed = try await client.parts(of: key, earlier.uploadID ?? "")
+                return try await upload(earlier, listed)
+            } catch let failure as S3Failure where failure.isNoSuchUpload {
+                return try await afterLostUpload(earlier)
+            }
+        }
+        if let object = try await client.existing(key, matching: source) { return object }
+        try await abortForgotten()
+        let fresh = try await begin()
+        do {
+            return try await upload(fresh, [])
+        } catch let failure as S3Failure where failure.isNoSuchUpload {
+            return try await afterLostUpload(fresh)
+        }
+    }
+
+    // MARK: The beginning
+
+    private var usableCheckpoint: MultipartCheckpoint? {
+        guard let earlier = session.checkpoint.flatMap(MultipartCheckpoint.init), earlier.uploadID != nil,
+            earlier.sha256 == source.sha256, earlier.byteCount == source.byteCount,
+            earlier.hasChecksums == usesSHA256,
+            MultipartPlan(byteCount: earlier.byteCount, partSize: earlier.partSize) != nil
+        else { return nil }
+        return earlier
+    }
+
+    private func begin() async throws -> MultipartCheckpoint {
+        let plan = try MultipartPlan(byteCount: source.byteCount, partSize: options.partSize, provider)
+        var fields = try ObjectFields(options).make(for: source)
+        if usesSHA256 { try fields.set("x-amz-checksum-algorithm", "SHA256") }
+        let uploadID = try await client.createMultipart(key, fields)
+        let checkpoint = MultipartCheckpoint(
+            uploadID: uploadID, source: source, partSize: plan.partSize, hasChecksums: usesSHA256)
+        try await session.save(checkpoint.encoded())
+        return checkpoint
+    }
+
+    /// Gives up uploads of this key that nobody knows: their beginning was answered, but the answer was lost.
+    ///
+    /// Keys are unique and one process uploads, so they can only be ours.
+    private func abortForgotten() async throws {
+        do {
+            let reply = try await client.uploads(below: key.rawValue, after: nil)
+            for upload in reply.uploads where upload.key == client.location.prefix + key.rawValue {
+                try await client.abort(key, upload.uploadID)
+            }
+        } catch let failure as S3Failure where !failure.storageError.isRetryable {
+            // Credentials that may not list, or a server that cannot: then the sweep or the bucket's rule finds them.
+            return
+        }
+    }
+
+    // MARK: The parts
+
+    private func upload(
+        _ checkpoint: MultipartCheckpoint, _ listed: [ListPartsReply.Part]
+    ) async throws -> RemoteObject {
+        guard let plan = MultipartPlan(byteCount: checkpoint.byteCount, partSize: checkpoint.partSize) else {
+            throw StorageError(.serverError, "The checkpoint of the upload makes no sense.", key: key)
+        }
+        var known = checkpoint
+        known.parts = [:]
+        let progress = MultipartProgress(known, session)
+        let there = Dictionary(listed.map { ($0.number, $0) }) { first, _ in first }
+        do {
+            try await sendParts(plan, checkpoint, there, progress)
+            return try await complete(progress.checkpoint)
+        } catch {
+            try await giveUpIfUseless(checkpoint, error)
+            throw error
+        }
+    }
+
+    private func sendParts(
+        _ plan: MultipartPlan, _ checkpoint: MultipartCheckpoint, _ there: [Int: ListPartsReply.Part],
+        _ progress: MultipartProgress
+    ) async throws {
+        let digester = SourceDigester(source, withMD5: !usesSHA256)
+        try await withThrowingDiscardingTaskGroup { group in
+            for number in 1...plan.count {
+                let part = plan.part(number)
+                let digest = try await digester.next(Int64(part.range.count))
+                if let entityTag = there[number].flatMap({ trusted($0, part, digest, checkpoint.parts[number]) }) {
+                    progress.has(part, .init(entityTag: entityTag.text, sha256: digest.sha256))
+                    continue
+                }
+                try await permits.acquire()
+                // A part has failed: its error ends the group, and no further part is of use.
+                if group.isCancelled { return permits.release() }
+                group.addTask {
+                    defer { permits.release() }
+                    try await send(part, digest, checkpoint, progress)
+                }
+            }
+            try digester.requireWhole()
+        }
+    }
+
+    /// The tag of a part of an earlier try, if the server's word and the local bytes agree.
+    private func trusted(
+        _ listed: ListPartsReply.Part, _ part: MultipartPlan.Part, _ digest: PayloadDigest,
+        _ noted: MultipartCheckpoint.Part?
+    ) -> EntityTag? {
+        guard listed.byteCount == Int64(part.range.count) else { return nil }
+        if let checksum = listed.checksumSHA256 {
+            return Base64.hex(checksum) == digest.sha256 ? listed.entityTag : nil
+        }
+        let isNoted = noted?.entityTag == listed.entityTag.text && noted?.sha256 == digest.sha256
+        let isMD5 = digest.md5 != nil && listed.entityTag.md5 == digest.md5
+        return isNoted || isMD5 ? listed.entityTag : nil
+    }
+
+    private func send(
+        _ part: MultipartPlan.Part, _ digest: PayloadDigest, _ checkpoint: MultipartCheckpoint,
+        _ progress: MultipartProgress
+    ) async throws {
+        var request = S3Request(
+            .put, key, query: [("partNumber", String(part.number)), ("uploadId", checkpoint.uploadID ?? "")])
+        try request.headers.set(provider.checksumHeader, sha256: digest.sha256, md5: digest.md5)
+        request.body = .file(source.descriptor, part.range)
+        request.payloadHash = digest.sha256
+        request.onProgress = { progress.moved(part, to: $0) }
+        do {
+            let response = try await client.send(request)
+            progress.has(part, .init(entityTag: try prove(response, digest).text, sha256: digest.sha256))
+        } catch {
+            progress.lost(part)
+            throw error
+        }
+        try await progress.save()
+    }
+
+    /// What the server says of a part must not contradict what was sent; the whole is proven at the end.
+    private func prove(_ response: HTTPResponse, _ digest: PayloadDigest) throws(StorageError) -> EntityTag {
+        guard let entityTag = response.headers["etag"].flatMap(EntityTag.init) else {
+            throw StorageError(.serverError, "The server took a part and gave no tag for it.", key: key)
+        }
+        if let checksum = response.headers["x-amz-checksum-sha256"].flatMap(Base64.hex) {
+            guard checksum == digest.sha256 else { throw StorageError.notProven(key) }
+        } else if provider.entityTagIsMD5, options.encryption == nil, let md5 = digest.md5 {
+            guard entityTag.md5 == md5 else { throw StorageError.notProven(key) }
+        }
+        return entityTag
+    }
+
+    // MARK: The end
+
+    private func complete(_ checkpoint: MultipartCheckpoint) async throws -> RemoteObject {
+        do {
+            try await MultipartCompletion(client: client, key: key, checkpoint: checkpoint)
+                .run(onlyIfAbsent: provider.conditionalWrites)
+        } catch let failure as S3Failure where failure.status == 412 {
+            if let object = try await client.existing(key, matching: source) {
+                try await client.abort(key, checkpoint.uploadID ?? "")
+                return object
+            }
+            try await MultipartCompletion(client: client, key: key, checkpoint: checkpoint).run(onlyIfAbsent: false)
+        }
+        return try await client.requireExisting(key, matching: source)
+    }
+
+    /// The server does not know the upload: it was completed, and only the answer was lost; or it was given up.
+    private func afterLostUpload(_ checkpoint: MultipartCheckpoint) async throws -> RemoteObject {
+        if let object = try await client.existing(key, matching: source) { return object }
+        try await forget(checkpoint)
+        throw StorageError(.serverError, "The server has forgotten the upload; it begins anew.", key: key)
+    }
+
+    /// An upload that cannot be completed any more is given up at once; its parts would be stored and paid for ever.
+    private func giveUpIfUseless(_ checkpoint: MultipartCheckpoint, _ error: any Error) async throws {
+        let failure = error as? S3Failure
+        if failure?.isNoSuchUpload == true || Task.isCancelled { return }
+        let code = failure?.storageError.code ?? (error as? StorageError)?.code
+        let isSpoiled = failure.map { [409].contains($0.status) || $0.isAboutParts } ?? false
+        guard isSpoiled || code == .sourceChanged || code == .integrity else { return }
+        try await client.abort(key, checkpoint.uploadID ?? "")
+        try await forget(checkpoint)
+    }
+
+    private func forget(_ checkpoint: MultipartCheckpoint) async throws {
+        let empty = MultipartCheckpoint(
+            uploadID: nil, source: source, partSize: checkpoint.partSize, hasChecksums: checkpoint.hasChecksums)
+        try await session.save(empty.encoded())
+    }
+}
+
+extension S3Failure {
+    /// Whether the server found the parts not to fit together, which another try would not change.
+    fileprivate var isAboutParts: Bool { ["InvalidPart", "InvalidPartOrder", "EntityTooSmall"].contains(code) }
+}

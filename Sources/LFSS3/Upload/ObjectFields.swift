@@ -1,0 +1,45 @@
+import Foundation
+import LFSHTTP
+import LFSStorage
+
+/// The header fields that describe a new object.
+struct ObjectFields: Sendable {
+    /// The whole content's SHA-256 in hex, which outlives uploads in parts and servers that keep no checksums.
+    static let sha256Field = "x-amz-meta-lfs-sha256"
+    /// The user's name for the file, percent-encoded: header fields take no other alphabet.
+    static let nameField = "x-amz-meta-lfs-name"
+
+    private let options: S3Options
+
+    init(_ options: S3Options) {
+        self.options = options
+    }
+
+    /// - Throws: ``HTTPError`` for an option that cannot stand in a header field.
+    func make(for source: UploadSource) throws(HTTPError) -> HTTPHeaders {
+        var fields = HTTPHeaders()
+        try fields.set("content-type", Self.contentType(source.contentType))
+        try fields.set(Self.sha256Field, source.sha256)
+        // Amazon's limit for all such fields together is 2 KB; a name that does not fit is in the database anyway.
+        if let name = source.name.map(PercentEncoding.query), name.utf8.count <= 1_500 {
+            try fields.set(Self.nameField, name)
+        }
+        if let storageClass = options.storageClass { try fields.set("x-amz-storage-class", storageClass) }
+        if let acl = options.cannedACL { try fields.set("x-amz-acl", acl) }
+        switch options.encryption {
+        case nil: break
+        case .managed: try fields.set("x-amz-server-side-encryption", "AES256")
+        case .kms(let keyID):
+            try fields.set("x-amz-server-side-encryption", "aws:kms")
+            if let keyID { try fields.set("x-amz-server-side-encryption-aws-kms-key-id", keyID) }
+        }
+        return fields
+    }
+
+    /// A type that would break the header is the app's slip, not a reason to keep the file here.
+    private static func contentType(_ text: String?) -> String {
+        guard let text, !text.isEmpty, text.utf8.count <= 255, text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F })
+        else { return "application/octet-stream" }
+        return text
+    }
+}
