@@ -3,11 +3,12 @@
 //   BareCurl URL-BASE FILE COUNT BYTES CONNECTIONS [BUFFER]
 //
 // PUTs COUNT objects of BYTES each, named URL-BASE/0 and so on, all with the first BYTES of FILE, CONNECTIONS at once
-// on one multi handle. BUFFER is the size of curl's upload buffer; without it, the best one of our measurements.
+// on one multi handle. BUFFER is the size of curl's upload buffer, by default the one that was measured as fastest.
 // Prints one line of JSON; GB are 10^9 bytes. Status 1 if any object was not answered with 200.
 #define _GNU_SOURCE
 #include <curl/curl.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,11 @@
 // such a POST, with PUT as its method: one system call each.
 #define WHOLE_LIMIT (64 * 1024)
 
+// All upload buffers together: beyond that they fall out of the processor's cache. More for one connection is no gain.
+#define ALL_BUFFERS (4 * 1024 * 1024)
+#define LARGEST_BUFFER (2 * 1024 * 1024)
+#define SMALLEST_BUFFER (64 * 1024)
+
 struct upload {
     CURL *easy;
     long long offset;
@@ -26,7 +32,7 @@ struct upload {
 };
 
 static int file;
-static long long count, bytes, next_object, failures;
+static long long count, bytes, next_object, finished, failures;
 static const char *base;
 
 static size_t read_file(char *buffer, size_t size, size_t items, void *context) {
@@ -104,7 +110,9 @@ static void begin(CURLM *multi, struct upload *upload) {
     curl_multi_add_handle(multi, upload->easy);
 }
 
-static void collect(CURLM *multi) {
+// Starts the next object for each that ended; whether there were any.
+static bool collect(CURLM *multi) {
+    bool any = false;
     CURLMsg *message;
     int waiting;
     while ((message = curl_multi_info_read(multi, &waiting))) {
@@ -119,7 +127,15 @@ static void collect(CURLM *multi) {
         }
         curl_multi_remove_handle(multi, easy);
         begin(multi, upload);
+        finished++;
+        any = true;
     }
+    return any;
+}
+
+static long best_buffer(int connections) {
+    long buffer = ALL_BUFFERS / connections;
+    return buffer > LARGEST_BUFFER ? LARGEST_BUFFER : buffer < SMALLEST_BUFFER ? SMALLEST_BUFFER : buffer;
 }
 
 static double seconds(struct timeval time) { return (double)time.tv_sec + (double)time.tv_usec / 1e6; }
@@ -139,7 +155,8 @@ int main(int argc, char **argv) {
     count = atoll(argv[3]);
     bytes = atoll(argv[4]);
     int connections = atoi(argv[5]);
-    long buffer = argc > 6 ? atol(argv[6]) : 256 * 1024;
+    if (count < 1 || bytes < 1 || connections < 1) return 64;
+    long buffer = argc > 6 ? atol(argv[6]) : best_buffer(connections);
     file = open(argv[2], O_RDONLY | O_CLOEXEC);
     if (file < 0 || lseek(file, 0, SEEK_END) < bytes) {
         fprintf(stderr, "%s is missing or shorter than %lld bytes\n", argv[2], bytes);
@@ -159,11 +176,9 @@ int main(int argc, char **argv) {
     int running;
     do {
         if (curl_multi_perform(multi, &running)) return 1;
-        collect(multi);
-        if (curl_multi_perform(multi, &running)) return 1;
+        if (collect(multi)) continue; // the new ones can send at once
         if (running && curl_multi_poll(multi, NULL, 0, 1000, NULL)) return 1;
-        collect(multi);
-    } while (running || next_object < count);
+    } while (running || finished < count);
     double elapsed = now() - start;
 
     struct rusage usage;
