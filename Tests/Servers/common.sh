@@ -2,6 +2,10 @@
 servers=$(cd "$(dirname "$0")" && pwd)
 checkout=$(cd "$servers/../.." && pwd)
 cache=${LFS_SERVER_CACHE:-$checkout/.build/servers}
+case $cache in
+/*) ;;
+*) cache=$PWD/$cache ;;
+esac
 accessKey="lfs-tests"
 secretKey="only-for-tests-on-loopback"
 region="us-east-1"
