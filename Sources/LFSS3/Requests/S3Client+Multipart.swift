@@ -16,10 +16,10 @@ extension S3Client {
         var parts: [ListPartsReply.Part] = []
         var marker: Int?
         repeat {
-            var query = [("uploadId", uploadID)]
-            if let marker { query.append(("part-number-marker", String(marker))) }
-            let reply = try ListPartsReply(
-                try await send(S3Request(.get, key, query: query.map { (name: $0.0, value: $0.1) })).body)
+            var request = S3Request(.get, key, query: [("uploadId", uploadID)])
+            if let marker { request.query.append(("part-number-marker", String(marker))) }
+            request.reply = .bytes(limit: 4 << 20)
+            let reply = try ListPartsReply(try await send(request).body)
             parts += reply.parts
             // A marker that does not move on would never end.
             guard reply.nextMarker.map({ $0 > marker ?? 0 }) ?? true else {
@@ -35,7 +35,7 @@ extension S3Client {
         var request = S3Request(.get, query: [("uploads", ""), ("prefix", location.prefix + prefix)])
         if let marker {
             request.query.append(("key-marker", marker.key))
-            request.query.append(("upload-id-marker", marker.uploadID))
+            if let uploadID = marker.uploadID { request.query.append(("upload-id-marker", uploadID)) }
         }
         request.reply = .bytes(limit: 4 << 20)
         return try ListUploadsReply(try await send(request).body)

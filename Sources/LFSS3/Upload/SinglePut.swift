@@ -50,18 +50,21 @@ struct SinglePut: Sendable {
     /// says when it is asked for the object.
     private func prove(_ response: HTTPResponse, _ source: UploadSource, md5: String?) async throws -> RemoteObject {
         let stored = StoredObject(response.head, byteCount: source.byteCount)
-        let isProven: Bool
         if let checksum = stored.checksum {
-            isProven = checksum == source.sha256
-        } else if let tag = stored.entityTag?.md5, let md5, tag == md5 {
-            isProven = true
-        } else {
+            guard checksum == source.sha256 else { throw StorageError.notProven(key) }
+        } else if !(try await hasMD5(stored.entityTag, source, md5)) {
             return try await client.requireExisting(key, matching: source)
         }
-        guard isProven else { throw StorageError.notProven(key) }
         var object = stored.remoteObject(key, at: client.place)
         object.sha256 = source.sha256
         return object
+    }
+
+    /// Whether the entity tag is the MD5 of the bytes. Reading a small file again is cheaper than asking the server.
+    private func hasMD5(_ tag: EntityTag?, _ source: UploadSource, _ md5: String?) async throws -> Bool {
+        guard let tag = tag?.md5 else { return false }
+        if let md5 { return tag == md5 }
+        return try await tag == digest(source).md5
     }
 }
 

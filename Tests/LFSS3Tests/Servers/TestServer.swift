@@ -1,0 +1,80 @@
+import Foundation
+import LFSHTTP
+import LFSStorage
+import Synchronization
+import Testing
+
+@testable import LFSS3
+
+/// A real server that `Tests/Servers/with` has started.
+struct TestServer: Codable, Sendable, CustomTestStringConvertible {
+    var name: String
+    /// The name of its ``S3Provider``.
+    var profile: String
+    var endpoint: URL
+    var secureEndpoint: URL?
+    /// The path of the authority's certificate.
+    var certificate: String?
+    var accessKey: String
+    var secretKey: String
+    var region: String
+
+    var testDescription: String { name }
+
+    /// All that run now; none when the tests run by themselves.
+    static let all: [TestServer] = {
+        guard let text = ProcessInfo.processInfo.environment["LFS_S3_SERVERS"] else { return [] }
+        do {
+            return try JSONDecoder().decode([TestServer].self, from: Data(text.utf8))
+        } catch {
+            fatalError("LFS_S3_SERVERS cannot be read: \(error)")
+        }
+    }()
+
+    static var areThere: Bool { !all.isEmpty }
+
+    var credentials: S3Credentials { S3Credentials(accessKeyID: accessKey, secretAccessKey: secretKey) }
+
+    /// One bucket for all tests of this run; they use keys and prefixes of their own.
+    static let bucket = "lfs-test-\(UInt32.random(in: 0...UInt32.max))"
+
+    /// The options for this server, by its own profile.
+    func options(_ change: (inout S3Options) -> Void = { _ in }) -> S3Options {
+        var options = S3Options()
+        options.allowsPlainHTTP = true
+        options.provider = S3Provider.named(profile)
+        change(&options)
+        return options
+    }
+
+    func storage(
+        prefix: String = "", region: String? = nil, endpoint: URL? = nil, addressing: S3Addressing = .path,
+        credentials: S3CredentialsProvider? = nil, _ change: (inout S3Options) -> Void = { _ in }
+    ) async throws -> S3Storage {
+        try await TestBuckets.shared.require(self)
+        return try S3Storage(
+            bucket: Self.bucket, prefix: prefix, region: region ?? self.region, endpoint: endpoint ?? self.endpoint,
+            addressing: addressing, credentials: credentials ?? .static(self.credentials), options: options(change))
+    }
+}
+
+/// Makes the bucket on each server once. Owner of its state: the actor.
+actor TestBuckets {
+    static let shared = TestBuckets()
+    private var made: [String: Task<Void, any Error>] = [:]
+
+    func require(_ server: TestServer) async throws {
+        if let task = made[server.name] { return try await task.value }
+        let task = Task {
+            let storage = try S3Storage(
+                bucket: TestServer.bucket, region: server.region, endpoint: server.endpoint,
+                credentials: .static(server.credentials), options: server.options())
+            var request = S3Request(.put)
+            request.body = .bytes([])
+            _ = try await storage.client.send(request)
+            await storage.shutdown()
+        }
+        made[server.name] = task
+        try await task.value
+    }
+}
