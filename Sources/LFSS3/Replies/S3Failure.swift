@@ -54,7 +54,7 @@ package struct S3Failure: Error, Sendable, CustomStringConvertible {
             ?? FailureMeaning(status: head.status, isAboutObject: key != nil)
         let secrets = [credentials?.secretAccessKey, credentials?.sessionToken].compactMap(\.self)
         var message = "S3 answered \(head.status)"
-        if let reply { message += " \(ServerText.excerpt(reply.code))" }
+        if let reply { message += " \(ServerText.explanation(reply.code, hiding: secrets))" }
         if let text = reply?.message.map({ ServerText.explanation($0, hiding: secrets) }), !text.isEmpty {
             message += ": \(text)"
         }
