@@ -54,8 +54,8 @@ import Testing
     }
 
     @Test func anErrorPageIsToldByItsBeginning() {
-        let page =
-            "<html>\r\n<head><title>502 Bad Gateway</title></head><body>\u{1B}[2J<hr>\(String(repeating: "-", count: 80))nginx</body></html>"
+        let rule = String(repeating: "-", count: 80)
+        let page = "<html>\r\n<head><title>502 Bad Gateway</title></head><body>\u{1B}[2J\(rule)nginx</body></html>"
         let error = #expect(throws: StorageError.self) { try ErrorReply(Array(page.utf8)) }
         #expect(error?.code == .serverError)
         #expect(error?.message.contains("<title>502 Bad Gateway</title>") == true)
@@ -111,8 +111,8 @@ import Testing
     @Test func aListingOfAThousandObjectsIsRead() throws {
         let object =
             "<Contents><Key>\(String(repeating: "k", count: 512))</Key><ETag>\"e\"</ETag><Size>1</Size></Contents>"
-        let text =
-            "<ListBucketResult><IsTruncated>false</IsTruncated>\(String(repeating: object, count: 1_000))</ListBucketResult>"
+        let page = String(repeating: object, count: 1_000)
+        let text = "<ListBucketResult><IsTruncated>false</IsTruncated>\(page)</ListBucketResult>"
         #expect(try ListObjectsReply(Array(text.utf8)).objects.count == 1_000)
     }
 

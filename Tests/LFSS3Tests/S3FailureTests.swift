@@ -128,6 +128,11 @@ import Testing
         #expect(message.contains("Is it? "))
     }
 
+    @Test func showsNoSecretAsItsCode() throws {
+        let credentials = S3Credentials(accessKeyID: "A", secretAccessKey: "SECRET")
+        #expect(try !failure(400, "xSECRETx", credentials: credentials).storageError.message.contains("SECRET"))
+    }
+
     @Test func showsAtMost200CharactersOfTheServer() throws {
         let message = try failure(400, "InvalidRequest", String(repeating: "x", count: 5_000)).storageError.message
         #expect(message.count { $0 == "x" } == 199)

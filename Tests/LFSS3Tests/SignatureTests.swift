@@ -94,6 +94,22 @@ import Testing
         }
     }
 
+    @Test func aBodyStaysUnsignedUnderTLSOnly() throws {
+        for isSecure in [true, false] {
+            let origin = HTTPOrigin(isSecure: isSecure, host: "h", port: nil)
+            var headers = HTTPHeaders()
+            do {
+                try signer.sign(
+                    .put, origin, path: "/", headers: &headers, payloadHash: SignatureV4.unsignedPayload, date: date)
+                #expect(isSecure)
+                #expect(headers["x-amz-content-sha256"] == "UNSIGNED-PAYLOAD")
+            } catch {
+                #expect(!isSecure)
+                #expect(headers.fields.isEmpty)
+            }
+        }
+    }
+
     @Test func aTokenThatCannotStandInAHeaderFieldIsAnErrorThatDoesNotShowIt() throws {
         let credentials = S3Credentials(accessKeyID: "A", secretAccessKey: "s", sessionToken: "TOKEN\n")
         var headers = HTTPHeaders()

@@ -52,7 +52,8 @@ package struct AWSEnvironment: Sendable {
         if asked != nil, profile.credentials == nil, profile.config == nil {
             throw StorageError(
                 .invalidRequest,
-                "There is no profile '\(name)': add [\(name)] to \(credentialsPath) or [profile \(name)] to \(configPath)."
+                "There is no profile '\(name)': add [\(name)] to \(credentialsPath) "
+                    + "or [profile \(name)] to \(configPath)."
             )
         }
         return profile

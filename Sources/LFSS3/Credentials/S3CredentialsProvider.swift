@@ -12,8 +12,8 @@ public struct S3CredentialsProvider: Sendable {
     /// `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN` of this process.
     public static var environment: S3CredentialsProvider { environment(.process) }
 
-    /// A profile of AWS's files `~/.aws/credentials` and `~/.aws/config`, or of those that `AWS_SHARED_CREDENTIALS_FILE`
-    /// and `AWS_CONFIG_FILE` name.
+    /// A profile of AWS's files `~/.aws/credentials` and `~/.aws/config`, or of those that
+    /// `AWS_SHARED_CREDENTIALS_FILE` and `AWS_CONFIG_FILE` name.
     ///
     /// - Parameter name: nil for the one that `AWS_PROFILE` names, or else `default`.
     public static func profile(_ name: String? = nil) -> S3CredentialsProvider { profile(name, in: .process) }
@@ -100,8 +100,8 @@ public struct S3CredentialsProvider: Sendable {
         }
         throw StorageError(
             .unauthorized,
-            "The profile '\(profile.name)' has no credentials: set aws_access_key_id and aws_secret_access_key for it in "
-                + "\(environment.credentialsPath).")
+            "The profile '\(profile.name)' has no credentials: set aws_access_key_id and aws_secret_access_key "
+                + "for it in \(environment.credentialsPath).")
     }
 
     /// nil when neither of the two keys is set. A pair comes from one file: AWS's tools mix none either.

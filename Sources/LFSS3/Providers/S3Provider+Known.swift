@@ -46,8 +46,8 @@ extension S3Provider {
         $0.keepsChecksums = true
     }
 
-    /// OpenStack Swift with its s3api: it checks a checksum and keeps none, of several uploads with `If-None-Match: *` at
-    /// the same time more than one may win, and it takes 1,000 parts unless it is set up for more.
+    /// OpenStack Swift with its s3api: it checks a checksum and keeps none, of several uploads with `If-None-Match: *`
+    /// at the same time more than one may win, and it takes 1,000 parts unless it is set up for more.
     public static let openStackSwift = S3Provider(name: "openstack-swift", evidence: .tested) {
         $0.checksumHeader = .sha256
         $0.entityTagIsMD5 = true
@@ -56,8 +56,8 @@ extension S3Provider {
         $0.equalParts = false
     }
 
-    /// The gateway of JuiceFS, an older MinIO in front: it ignores checksums but `Content-MD5`, and conditions, and keeps
-    /// an entity tag only when it is told to.
+    /// The gateway of JuiceFS, an older MinIO in front: it ignores checksums but `Content-MD5`, and conditions, and
+    /// keeps an entity tag only when it is told to.
     public static let juiceFS = S3Provider(name: "juicefs", evidence: .tested) { $0.equalParts = false }
 
     /// Google Cloud Storage by its S3 interface, with HMAC keys: it ignores `x-amz-checksum-…` and `If-None-Match`.

@@ -18,7 +18,8 @@ package struct EntityTag: Hashable, Sendable, CustomStringConvertible {
     /// The tag as header fields have it, with quotes.
     package var quoted: String { "\"\(text)\"" }
 
-    /// The text in lowercase when it looks like an MD5 (RFC 1321): 32 hex digits. Only a provider's rules say that it is one.
+    /// The text in lowercase when it looks like an MD5 (RFC 1321): 32 hex digits. Only a provider's rules say that it
+    /// is one.
     package var md5: String? {
         let text = text.lowercased()
         return text.utf8.count == 32 && text.utf8.allSatisfy(Self.isHexDigit) ? text : nil

@@ -21,7 +21,8 @@ package struct ListPartsReply: Hashable, Sendable {
         }
     }
 
-    /// The parts in the server's order, each number once: SeaweedFS lists a part that was sent again twice, newest first.
+    /// The parts in the server's order, each number once: SeaweedFS lists a part that was sent again twice, newest
+    /// first.
     package let parts: [Part]
     /// The `part-number-marker` of the next page, nil on the last one.
     package let nextMarker: Int?

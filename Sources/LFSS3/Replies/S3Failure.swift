@@ -31,7 +31,7 @@ package struct S3Failure: Error, Sendable, CustomStringConvertible {
     /// - Parameters:
     ///   - reply: the reply's body, when it could be read.
     ///   - key: the object that the request was about, nil for a bucket.
-    ///   - date: when the request was signed, by this machine's time.
+    ///   - date: the date of the request's signature.
     ///   - credentials: what signed it, so that no message shows their secret.
     package init(
         _ head: HTTPResponseHead, reply: ErrorReply?, key: ObjectKey? = nil, signedAt date: Date = Date(),
@@ -54,7 +54,7 @@ package struct S3Failure: Error, Sendable, CustomStringConvertible {
             ?? FailureMeaning(status: head.status, isAboutObject: key != nil)
         let secrets = [credentials?.secretAccessKey, credentials?.sessionToken].compactMap(\.self)
         var message = "S3 answered \(head.status)"
-        if let reply { message += " \(ServerText.excerpt(reply.code))" }
+        if let reply { message += " \(ServerText.explanation(reply.code, hiding: secrets))" }
         if let text = reply?.message.map({ ServerText.explanation($0, hiding: secrets) }), !text.isEmpty {
             message += ": \(text)"
         }

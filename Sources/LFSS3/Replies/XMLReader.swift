@@ -47,13 +47,14 @@ enum XMLReader {
             throw StorageError(.serverError, "The server sent an empty reply instead of \(expected).")
         }
         // A declaration could name an encoding in which the document type hides from the search below.
-        if rest.starts(with: "<?xml ".utf8) {
+        if rest.starts(with: "<?xml".utf8), rest.dropFirst(5).first.map(isBlank) == true {
             guard let end = rest.firstIndex(of: UInt8(ascii: ">")) else {
                 throw unexpected(body, expected, "broken or cut XML")
             }
             rest = rest[(end + 1)...].drop(while: isBlank)
         }
-        guard rest.first == UInt8(ascii: "<"), String(validating: rest, as: UTF8.self) != nil else {
+        // The parser takes zeros between the letters for UTF-16.
+        guard rest.first == UInt8(ascii: "<"), !rest.contains(0), String(validating: rest, as: UTF8.self) != nil else {
             throw unexpected(body, expected, "something that is not XML")
         }
         guard !contains("<!doctype", in: rest), !contains("<!entity", in: rest) else {

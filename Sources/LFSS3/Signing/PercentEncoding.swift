@@ -20,7 +20,8 @@ enum PercentEncoding {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// A query without its `?`, in the order that the signature wants: by the encoded names, then by the encoded values.
+    /// A query without its `?`, in the order that the signature wants: by the encoded names, then by the encoded
+    /// values.
     ///
     /// It is right as part of a request's target too. A parameter without a value is written `name=`.
     static func query(_ items: [QueryItem]) -> String {

@@ -30,18 +30,22 @@ package struct SignatureV4: Sendable {
     /// Adds `x-amz-date`, `x-amz-content-sha256`, `x-amz-security-token` for temporary credentials, and
     /// `Authorization` to a request.
     ///
-    /// Signed are host, content-type, content-md5, date, range and all fields that begin with `if-` or `x-amz-`. Others,
-    /// `accept-encoding` and `user-agent` among them, may change on the way.
+    /// Signed are host, content-type, content-md5, date, range and all fields that begin with `if-` or `x-amz-`.
+    /// Others, `accept-encoding` and `user-agent` among them, may change on the way.
     /// - Parameters:
     ///   - path: percent-encoded, exactly as it goes out.
     ///   - query: not encoded; the target has to carry it as ``PercentEncoding`` writes it.
     ///   - headers: a `host` field in them counts instead of the origin's name.
     ///   - payloadHash: SHA-256 of the body in lowercase hex, or ``unsignedPayload``.
-    /// - Throws: ``HTTPError/Code/invalidRequest`` for credentials that cannot stand in a header field.
+    /// - Throws: ``HTTPError/Code/invalidRequest`` for credentials that cannot stand in a header field, and for an
+    ///   unsigned payload without TLS.
     package func sign(
         _ method: HTTPRequest.Method, _ origin: HTTPOrigin, path: String, query: [(name: String, value: String)] = [],
         headers: inout HTTPHeaders, payloadHash: String, date: Date
     ) throws(HTTPError) {
+        guard origin.isSecure || payloadHash != Self.unsignedPayload else {
+            throw HTTPError(.invalidRequest, "A body that is not signed goes to \(origin) under TLS only: use https.")
+        }
         try headers.set("x-amz-date", UTCTime(date).stamp)
         try headers.set("x-amz-content-sha256", payloadHash)
         if let token = credentials.sessionToken { try headers.set("x-amz-security-token", token) }
