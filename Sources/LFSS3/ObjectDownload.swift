@@ -16,10 +16,12 @@ struct ObjectDownload: Sendable {
         // HTTP has no way to ask for no bytes.
         if let range = request.range, range.isEmpty { return try await describe() }
         var get = S3Request(.get, request.key)
-        if let range = request.range { try get.headers.set("range", "bytes=\(range.lowerBound)-\(range.upperBound - 1)") }
+        if let range = request.range {
+            try get.headers.set("range", "bytes=\(range.lowerBound)-\(range.upperBound - 1)")
+        }
         if let tag = request.entityTag.flatMap(EntityTag.init) { try get.headers.set("if-match", tag.quoted) }
         try get.headers.set("x-amz-checksum-mode", "ENABLED")
-        let window = ReplyWindow(request.range, sink)
+        let window = ReplyWindow(request, sink)
         get.reply = .sink(DownloadSink { try window.write($0) }) { head in window.open(head) }
         let response: HTTPResponse
         do {
@@ -35,7 +37,7 @@ struct ObjectDownload: Sendable {
     private func describe() async throws -> RemoteObject {
         let object = try await client.stored(request.key).remoteObject(request.key, at: client.place)
         guard let tag = request.entityTag.flatMap(EntityTag.init), object.entityTag != tag.text else { return object }
-        throw StorageError(.changed, "The object is another one by now.", key: request.key)
+        throw StorageError.changed(request.key)
     }
 }
 
@@ -49,38 +51,45 @@ private final class ReplyWindow: Sendable {
         var total: Int64?
         /// Where the reply has to end.
         var end: Int64?
+        /// Whether it is another version than the one that was asked for: not all servers heed the condition.
+        var isOther = false
     }
 
     private let wanted: Range<Int64>
     private let isRange: Bool
+    private let entityTag: EntityTag?
     private let sink: DownloadSink
     private let state = Mutex(State())
 
-    init(_ range: Range<Int64>?, _ sink: DownloadSink) {
-        wanted = range ?? 0..<Int64.max
-        isRange = range != nil
+    init(_ request: DownloadRequest, _ sink: DownloadSink) {
+        wanted = request.range ?? 0..<Int64.max
+        isRange = request.range != nil
+        entityTag = request.entityTag.flatMap(EntityTag.init)
         self.sink = sink
     }
 
     /// Looks at the head of a reply. Returns whether its body is the object's.
     func open(_ head: HTTPResponseHead) -> Bool {
         state.withLock { state in
-            switch head.status {
-            case 200:
-                // Some servers send everything when they are asked for a range.
+            guard head.isSuccess else { return false }
+            if let entityTag, let other = head.headers["etag"].flatMap(EntityTag.init), other != entityTag {
+                state.isOther = true
+                return false
+            }
+            // Some servers send everything when they are asked for a range, and some call a range 200.
+            guard let field = head.headers["content-range"] else {
+                guard head.status == 200 else { return false }
                 state.total = head.contentLength
                 state.end = head.contentLength
                 return true
-            case 206:
-                guard isRange, let range = head.headers["content-range"].flatMap(ContentRange.init),
-                    range.first == wanted.lowerBound, range.last < wanted.upperBound
-                else { return false }
-                state.position = range.first
-                state.total = range.total
-                state.end = range.last + 1
-                return true
-            default: return false
             }
+            guard isRange, let range = ContentRange(field), range.first == wanted.lowerBound,
+                range.last < wanted.upperBound
+            else { return false }
+            state.position = range.first
+            state.total = range.total
+            state.end = range.last + 1
+            return true
         }
     }
 
@@ -91,12 +100,14 @@ private final class ReplyWindow: Sendable {
         }
         let part = (start..<start + Int64(bytes.count)).clamped(to: wanted)
         guard !part.isEmpty else { return }
-        try sink.write(UnsafeRawBufferPointer(rebasing: bytes[Int(part.lowerBound - start)..<Int(part.upperBound - start)]))
+        try sink.write(
+            UnsafeRawBufferPointer(rebasing: bytes[Int(part.lowerBound - start)..<Int(part.upperBound - start)]))
     }
 
     /// The whole object's size, after everything that was announced has come.
     func finish(_ response: HTTPResponse, _ key: ObjectKey) throws(StorageError) -> Int64 {
         let state = state.withLock { $0 }
+        if state.isOther { throw StorageError.changed(key) }
         guard let total = state.total, let end = state.end else {
             throw StorageError(.serverError, "The server's answer to a download is not the object.", key: key)
         }
@@ -104,6 +115,12 @@ private final class ReplyWindow: Sendable {
             throw StorageError(.serverError, "The server sent \(state.position) of \(end) bytes.", key: key)
         }
         return total
+    }
+}
+
+extension StorageError {
+    fileprivate static func changed(_ key: ObjectKey) -> StorageError {
+        StorageError(.changed, "The object is another one by now.", key: key)
     }
 }
 

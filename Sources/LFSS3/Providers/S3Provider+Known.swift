@@ -38,7 +38,8 @@ extension S3Provider {
     /// Ceph's RADOS gateway: checksums and conditions depend on its version.
     public static let ceph = S3Provider(name: "ceph", evidence: .reported) { $0.equalParts = false }
 
-    /// SeaweedFS 4: it checks and keeps checksums, but compares no body with its signed hash.
+    /// SeaweedFS 4: it checks and keeps checksums, but compares no body with its signed hash. A listing
+    /// comes in the order of a walk through folders, which for the keys of this package is the order of their bytes.
     public static let seaweedFS = S3Provider(name: "seaweedfs", evidence: .tested) {
         $0.checksumHeader = .sha256
         $0.conditionalWrites = true

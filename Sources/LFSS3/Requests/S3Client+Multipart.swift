@@ -8,7 +8,9 @@ extension S3Client {
         var request = S3Request(.post, key, query: [("uploads", "")])
         request.headers = fields
         request.body = .bytes([])
-        return try CreateMultipartReply(try await send(request).body).uploadID
+        let uploadID = try CreateMultipartReply(try await send(request).body).uploadID
+        began(uploadID)
+        return uploadID
     }
 
     /// ListParts, all pages.

@@ -14,6 +14,8 @@ final class S3Client: Sendable {
         var signature: SignatureV4?
         /// Whether a body has been taken since the start, so that the next need not wait for consent.
         var hasUploaded = false
+        /// The uploads in parts that this process has begun and not ended.
+        var underWay: Set<String> = []
     }
 
     let location: S3Location
@@ -38,6 +40,10 @@ final class S3Client: Sendable {
 
     /// Where the bucket is, as far as it is known.
     var place: S3Place { state.withLock { $0.place } }
+
+    func began(_ uploadID: String) { state.withLock { _ = $0.underWay.insert(uploadID) } }
+    func ended(_ uploadID: String?) { state.withLock { state in _ = uploadID.map { state.underWay.remove($0) } } }
+    func isUnderWay(_ uploadID: String) -> Bool { state.withLock { $0.underWay.contains(uploadID) } }
 
     /// Sends a request and returns its reply, whose status is 2xx and whose request was read in whole.
     ///

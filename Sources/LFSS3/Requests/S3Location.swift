@@ -14,12 +14,14 @@ struct S3Location: Sendable {
     init(bucket: String, prefix: String, endpoint: URL?, addressing: S3Addressing) throws(StorageError) {
         guard Self.isBucket(bucket) else {
             throw StorageError(
-                .invalidRequest, "'\(bucket.prefix(80))' is not the name of a bucket: use letters, digits, '.' and '-'.")
+                .invalidRequest, "'\(bucket.prefix(80))' is not the name of a bucket: use letters, digits, '.' and '-'."
+            )
         }
         guard prefix.utf8.count <= 400, !prefix.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F })
         else {
             throw StorageError(
-                .invalidRequest, "The prefix of the keys has control characters or more than 400 bytes: choose another.")
+                .invalidRequest, "The prefix of the keys has control characters or more than 400 bytes: choose another."
+            )
         }
         self.bucket = bucket
         self.prefix = prefix.isEmpty || prefix.hasSuffix("/") ? prefix : prefix + "/"

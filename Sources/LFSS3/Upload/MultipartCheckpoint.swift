@@ -9,6 +9,14 @@ struct MultipartCheckpoint: Codable, Hashable, Sendable {
         var entityTag: String
         /// Of the part's bytes, in hex.
         var sha256: String
+        /// The same; nil where nobody needs it.
+        var md5: String?
+
+        init(_ entityTag: EntityTag, _ digest: PayloadDigest) {
+            self.entityTag = entityTag.text
+            sha256 = digest.sha256
+            md5 = digest.md5
+        }
     }
 
     /// nil after an upload was given up: the next try begins anew.

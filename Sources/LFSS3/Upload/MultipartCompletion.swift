@@ -12,8 +12,15 @@ struct MultipartCompletion: Sendable {
     /// Putting thousands of parts together takes the server minutes.
     private static let patience = Duration.seconds(300)
 
+    /// What the server said of the object.
+    struct Outcome: Sendable {
+        let entityTag: EntityTag
+        /// Whether that follows from the parts' digests, so that the object can only be made of them.
+        let isProven: Bool
+    }
+
     /// - Throws: ``S3Failure`` also for an error that came with the status 200.
-    func run(onlyIfAbsent: Bool) async throws {
+    func run(onlyIfAbsent: Bool) async throws -> Outcome {
         let parts = try checkpoint.parts.map { number, part in
             guard let entityTag = EntityTag(part.entityTag) else {
                 throw StorageError(.serverError, "A part has no tag.", key: key)
@@ -30,11 +37,24 @@ struct MultipartCompletion: Sendable {
         request.stallTimeout = Self.patience
         let response = try await client.send(request)
         switch try CompleteMultipartReply(response.body) {
-        case .completed(_, let checksum?): try require(checksum)
-        case .completed: break
+        case .completed(let entityTag, let checksum?):
+            try require(checksum)
+            return Outcome(entityTag: entityTag, isProven: true)
+        case .completed(let entityTag, nil):
+            return Outcome(entityTag: entityTag, isProven: entityTag.text.lowercased() == expectedEntityTag)
         case .failed(let reply):
             throw S3Failure(response.head, reply: reply, key: key)
         }
+    }
+
+    /// The entity tag of most servers: MD5 over the parts' MD5s, with `-` and the number of parts.
+    private var expectedEntityTag: String? {
+        var whole = Insecure.MD5()
+        for number in checkpoint.parts.keys.sorted() {
+            guard let bytes = checkpoint.parts[number]?.md5.flatMap(Hex.bytes) else { return nil }
+            whole.update(data: bytes)
+        }
+        return "\(Hex.text(whole.finalize()))-\(checkpoint.parts.count)"
     }
 
     /// The checksum over the parts' checksums, where the server tells it.

@@ -30,7 +30,8 @@ struct MultipartPlan: Hashable, Sendable {
         size = size.divided(by: Self.mebibyte) * Self.mebibyte
         guard size <= Self.largest else {
             throw StorageError(
-                .tooLarge, "\(byteCount) bytes do not fit into \(maximumCount) parts of 5 GiB: the storage cannot take it.")
+                .tooLarge,
+                "\(byteCount) bytes do not fit into \(maximumCount) parts of 5 GiB: the storage cannot take it.")
         }
         self.byteCount = byteCount
         partSize = size

@@ -31,6 +31,7 @@ struct MultipartUpload: Sendable {
         if let object = try await client.existing(key, matching: source) { return object }
         try await abortForgotten()
         let fresh = try await begin()
+        defer { client.ended(fresh.uploadID) }
         do {
             return try await upload(fresh, [])
         } catch let failure as S3Failure where failure.isNoSuchUpload {
@@ -62,15 +63,16 @@ struct MultipartUpload: Sendable {
 
     /// Gives up uploads of this key that nobody knows: their beginning was answered, but the answer was lost.
     ///
-    /// Keys are unique and one process uploads, so they can only be ours.
+    /// Keys are unique and one process uploads, so what is not under way here is nobody's.
     private func abortForgotten() async throws {
         do {
             let reply = try await client.uploads(below: key.rawValue, after: nil)
-            for upload in reply.uploads where upload.key == client.location.prefix + key.rawValue {
+            for upload in reply.uploads
+            where upload.key == client.location.prefix + key.rawValue && !client.isUnderWay(upload.uploadID) {
                 try await client.abort(key, upload.uploadID)
             }
-        } catch let failure as S3Failure where !failure.storageError.isRetryable {
-            // Credentials that may not list, or a server that cannot: then the sweep or the bucket's rule finds them.
+        } catch let failure as S3Failure where !failure.storageError.isRetryable || failure.isNoSuchUpload {
+            // None is there, credentials may not list, or the server cannot: then the sweep or the bucket's rule finds them.
             return
         }
     }
@@ -100,13 +102,14 @@ struct MultipartUpload: Sendable {
         _ plan: MultipartPlan, _ checkpoint: MultipartCheckpoint, _ there: [Int: ListPartsReply.Part],
         _ progress: MultipartProgress
     ) async throws {
-        let digester = SourceDigester(source, withMD5: !usesSHA256)
+        // A server that keeps no checksum proves the whole by a tag over the parts' MD5s, if by anything.
+        let digester = SourceDigester(source, withMD5: !(usesSHA256 && provider.keepsChecksums))
         try await withThrowingDiscardingTaskGroup { group in
             for number in 1...plan.count {
                 let part = plan.part(number)
                 let digest = try await digester.next(Int64(part.range.count))
                 if let entityTag = there[number].flatMap({ trusted($0, part, digest, checkpoint.parts[number]) }) {
-                    progress.has(part, .init(entityTag: entityTag.text, sha256: digest.sha256))
+                    progress.has(part, .init(entityTag, digest))
                     continue
                 }
                 try await permits.acquire()
@@ -147,7 +150,7 @@ struct MultipartUpload: Sendable {
         request.onProgress = { progress.moved(part, to: $0) }
         do {
             let response = try await client.send(request)
-            progress.has(part, .init(entityTag: try prove(response, digest).text, sha256: digest.sha256))
+            progress.has(part, .init(try prove(response, digest), digest))
         } catch {
             progress.lost(part)
             throw error
@@ -171,17 +174,21 @@ struct MultipartUpload: Sendable {
     // MARK: The end
 
     private func complete(_ checkpoint: MultipartCheckpoint) async throws -> RemoteObject {
+        let completion = MultipartCompletion(client: client, key: key, checkpoint: checkpoint)
+        let outcome: MultipartCompletion.Outcome
         do {
-            try await MultipartCompletion(client: client, key: key, checkpoint: checkpoint)
-                .run(onlyIfAbsent: provider.conditionalWrites)
+            outcome = try await completion.run(onlyIfAbsent: provider.conditionalWrites)
         } catch let failure as S3Failure where failure.status == 412 {
             if let object = try await client.existing(key, matching: source) {
                 try await client.abort(key, checkpoint.uploadID ?? "")
                 return object
             }
-            try await MultipartCompletion(client: client, key: key, checkpoint: checkpoint).run(onlyIfAbsent: false)
+            outcome = try await completion.run(onlyIfAbsent: false)
         }
-        return try await client.requireExisting(key, matching: source)
+        guard outcome.isProven else { return try await client.requireExisting(key, matching: source) }
+        return RemoteObject(
+            key: key, byteCount: source.byteCount, sha256: source.sha256, entityTag: outcome.entityTag.text,
+            url: client.place.url(of: key))
     }
 
     /// The server does not know the upload: it was completed, and only the answer was lost; or it was given up.

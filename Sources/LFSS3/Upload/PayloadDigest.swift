@@ -59,7 +59,8 @@ final class SourceDigester: @unchecked Sendable {
     func requireWhole() throws(StorageError) {
         guard position == source.byteCount, Hex.text(whole.finalize()) == source.sha256 else {
             throw StorageError(
-                .sourceChanged, "The local bytes are not the recorded ones: their SHA-256 differs. They were not uploaded.")
+                .sourceChanged,
+                "The local bytes are not the recorded ones: their SHA-256 differs. They were not uploaded.")
         }
     }
 }
