@@ -29,6 +29,7 @@ let package = Package(
             dependencies: [
                 .product(name: "LFS", package: "LFS"),
                 .product(name: "LFSStorage", package: "LFS"),
+                .product(name: "LFSS3", package: "LFS"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),

@@ -68,7 +68,7 @@ public final class LFSManager: Sendable {
             longestWait: max(options.maxRetryAfter, options.backoff.cap))
         pool = ExecutorPool(
             storage: options.storage, journal: journal, maxExecutors: options.maxExecutors, policy: policy,
-            clock: options.clock, events: PoolEvents(hub: hub, logger: options.logger).handle)
+            grouping: .milliseconds(25), clock: options.clock, events: PoolEvents(hub: hub, logger: options.logger).handle)
         deletions = DeletionWorker(
             runner: runner, places: places, storage: options.storage, policy: policy, wallClock: options.wallClock,
             uploading: { [pool] in pool.heldIDs },

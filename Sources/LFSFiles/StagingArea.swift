@@ -58,7 +58,7 @@ package final class StagingArea: Sendable {
     package func open(_ id: FileID) throws(SystemError) -> Descriptor? {
         do {
             return try directory.openForReading(id.text)
-        } catch where error.isMissing {
+        } catch  where error.isMissing {
             return nil
         }
     }

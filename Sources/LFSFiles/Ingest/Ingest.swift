@@ -86,17 +86,23 @@ struct Ingest: Sendable {
 
     // MARK: Writing
 
+    /// Everything but the sync of the folder happens on one thread, without a switch between.
     private func write(
         on threads: BlockingPool = .shared, _ body: @escaping @Sendable (IngestWriter, CancellationFlag) throws -> Void
     ) async throws -> IngestedFile {
-        let writer = try await area.writer(for: id, onProgress)
-        return try await finishing(writer) {
-            try await threads.run { flag in
+        let (area, id, onProgress) = (area, id, onProgress)
+        let (writer, byteCount, sha256) = try await threads.run { flag in
+            let writer = try IngestWriter(id.text, in: area.directory, onProgress: onProgress)
+            do {
                 try body(writer, flag)
                 try flag.check()
-                return try writer.finish()
+                let (byteCount, sha256) = try writer.finish()
+                return (writer, byteCount, sha256)
+            } catch {
+                throw Self.discarding(writer, after: error, at: area.path)
             }
         }
+        return try await finishing(writer) { (byteCount, sha256) }
     }
 
     private func finishing(
@@ -107,15 +113,20 @@ struct Ingest: Sendable {
             try await area.directory.synchronize()
             return IngestedFile(id: id, byteCount: byteCount, sha256: sha256)
         } catch {
-            let failure = FileError.keeping(error, at: area.directory.path)
-            do {
-                try writer.discard()
-            } catch {
-                throw FileError(
-                    failure.code, "\(failure.message) The unfinished file stays until the next sweep: \(error.message)",
-                    path: failure.path, cause: failure.cause)
-            }
-            throw failure
+            throw Self.discarding(writer, after: error, at: area.path)
+        }
+    }
+
+    /// Removes what was written. The error to throw is the first one, with a word on what stays if that fails too.
+    private static func discarding(_ writer: IngestWriter, after error: any Error, at path: String) -> FileError {
+        let failure = FileError.keeping(error, at: path)
+        do {
+            try writer.discard()
+            return failure
+        } catch {
+            return FileError(
+                failure.code, "\(failure.message) The unfinished file stays until the next sweep: \(error.message)",
+                path: failure.path, cause: failure.cause)
         }
     }
 

@@ -51,7 +51,7 @@ struct IngestMove: Sendable {
     func take(_ source: SourceFile) throws -> Bool {
         do {
             try area.adopt(path, as: id)
-        } catch where error.isOtherFileSystem {
+        } catch  where error.isOtherFileSystem {
             return false
         }
         do {

@@ -14,9 +14,9 @@ extension LocalStore {
             try area.directory.setMode(0o400, of: id.text)
             try area.directory.rename(id.text, to: directory, as: id.text)
             return .promoted
-        } catch where error.isMissing {
+        } catch  where error.isMissing {
             return try contains(id) ? .alreadyThere : .missing
-        } catch where error.isOtherFileSystem {
+        } catch  where error.isOtherFileSystem {
             return try promoteByCopy(id, from: area)
         }
     }
@@ -26,7 +26,7 @@ extension LocalStore {
         let source: Descriptor
         do {
             source = try area.directory.openForReading(id.text)
-        } catch where error.isMissing {
+        } catch  where error.isMissing {
             return try contains(id) ? .alreadyThere : .missing
         }
         let name = "\(id.text).\(FileID.make().text)"

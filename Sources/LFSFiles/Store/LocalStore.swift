@@ -61,7 +61,7 @@ package final class LocalStore: Sendable {
     package func open(_ id: FileID) throws(SystemError) -> Descriptor? {
         do {
             return try directory.openForReading(id.text)
-        } catch where error.isMissing {
+        } catch  where error.isMissing {
             return nil
         }
     }

@@ -15,7 +15,9 @@ package struct StoreMarker: Codable, Sendable {
     package var generation: Int64
 
     /// The marker, made if there is none.
-    static func check(in directory: Directory, through incoming: Directory, databaseID: String) throws(FileError) -> StoreMarker {
+    static func check(in directory: Directory, through incoming: Directory, databaseID: String) throws(FileError)
+        -> StoreMarker
+    {
         do {
             guard let marker = try read(in: directory) else {
                 let marker = StoreMarker(databaseID: databaseID, layout: currentLayout, generation: 0)

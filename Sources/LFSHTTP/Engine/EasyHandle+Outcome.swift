@@ -6,6 +6,9 @@ extension EasyHandle {
         guard let transfer else { return .failure(Transfer.cancellation) }
         if let failure = transfer.failure { return .failure(failure) }
         guard code == CURLE_OK else { return .failure(error(code, transfer.request.origin)) }
+        var sent: curl_off_t = 0
+        _ = lfs_easy_get_offset(raw, CURLINFO_SIZE_UPLOAD_T, &sent)
+        transfer.sent(Int64(sent))
         guard let response = transfer.response(statistics) else {
             return .failure(HTTPError(.invalidReply, "\(transfer.request.origin.host) sent no reply."))
         }

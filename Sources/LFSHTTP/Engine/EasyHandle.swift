@@ -12,6 +12,12 @@ final class EasyHandle {
     private var fields: UnsafeMutablePointer<curl_slist>?
     private var errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
     private var uploadBufferSize = 0
+    /// Holds a small body while it goes out; libcurl does not copy it.
+    private var smallBody: UnsafeMutableRawBufferPointer?
+    private let sendsSmallBodiesAtOnce: Bool
+
+    /// A body below this size goes out together with the head, in one call (libcurl's `MAX_INITIAL_POST_SIZE`).
+    private static let smallByteCount = 64 << 10
 
     /// - Throws: ``HTTPError/Code/invalidRequest`` for options that libcurl does not take.
     init(_ loop: EventLoop, _ options: HTTPOptions) throws(HTTPError) {
@@ -20,6 +26,8 @@ final class EasyHandle {
         }
         self.raw = raw
         self.loop = loop
+        // A rate limit counts in the callback that this way goes without.
+        sendsSmallBodiesAtOnce = options.sendLimit == nil
         try configure(options)
     }
 
@@ -27,6 +35,7 @@ final class EasyHandle {
         curl_easy_cleanup(raw)
         curl_slist_free_all(fields)
         errorText.deallocate()
+        smallBody?.deallocate()
     }
 
     /// Sets everything up for a transfer.
@@ -36,7 +45,7 @@ final class EasyHandle {
         let request = transfer.request
         errorText[0] = 0
         try set(CURLOPT_URL, "\(request.origin)\(request.target)")
-        try setMethod(request)
+        try setMethod(transfer)
         try setFields(request)
         let milliseconds = request.timeout.map { max(Int($0 / .milliseconds(1)), 1) }
         try set(CURLOPT_TIMEOUT_MS, milliseconds ?? 0)
@@ -53,24 +62,41 @@ final class EasyHandle {
 
     // MARK: For one request
 
-    private func setMethod(_ request: HTTPRequest) throws(HTTPError) {
+    private func setMethod(_ transfer: Transfer) throws(HTTPError) {
+        let request = transfer.request
         // The order matters: each of these three switches the others off.
         try set(CURLOPT_HTTPGET, 1)
         switch request.body {
         case .none:
             if request.method == .head { try set(CURLOPT_NOBODY, 1) }
         case .bytes, .file:
-            let byteCount = Int(request.body.byteCount)
-            try set(CURLOPT_UPLOAD, 1)
-            try check(lfs_easy_set_offset(raw, CURLOPT_INFILESIZE_LARGE, curl_off_t(byteCount)))
-            // Large pieces save calls; for small files the large buffer would cost more than it saves.
-            let size = byteCount <= 64 << 10 ? 64 << 10 : 512 << 10
-            if size != uploadBufferSize {
-                try set(CURLOPT_UPLOAD_BUFFERSIZE, size)
-                uploadBufferSize = size
+            if sendsSmallBodiesAtOnce, request.body.byteCount < Self.smallByteCount, !request.expectsContinue {
+                try sendAtOnce(transfer)
+            } else {
+                try sendInPieces(Int(request.body.byteCount))
             }
         }
         try set(CURLOPT_CUSTOMREQUEST, request.method.rawValue)
+    }
+
+    private func sendAtOnce(_ transfer: Transfer) throws(HTTPError) {
+        let buffer = smallBody ?? .allocate(byteCount: Self.smallByteCount, alignment: 16)
+        smallBody = buffer
+        let count = try transfer.readAll(into: buffer)
+        try set(CURLOPT_POST, 1)
+        try check(lfs_easy_set_offset(raw, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(count)))
+        try check(lfs_easy_set_pointer(raw, CURLOPT_POSTFIELDS, buffer.baseAddress))
+    }
+
+    private func sendInPieces(_ byteCount: Int) throws(HTTPError) {
+        try set(CURLOPT_UPLOAD, 1)
+        try check(lfs_easy_set_offset(raw, CURLOPT_INFILESIZE_LARGE, curl_off_t(byteCount)))
+        // Large pieces save calls; for small files the large buffer would cost more than it saves.
+        let size = byteCount <= Self.smallByteCount ? 64 << 10 : 512 << 10
+        if size != uploadBufferSize {
+            try set(CURLOPT_UPLOAD_BUFFERSIZE, size)
+            uploadBufferSize = size
+        }
     }
 
     private func setFields(_ request: HTTPRequest) throws(HTTPError) {
@@ -81,8 +107,9 @@ final class EasyHandle {
             append(field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)")
         }
         append(request.expectsContinue ? "Expect: 100-continue" : "Expect:")
-        // libcurl would add this one by itself.
+        // libcurl would add these by itself.
         append("Accept:")
+        if request.headers["content-type"] == nil { append("Content-Type:") }
         try check(lfs_easy_set_list(raw, CURLOPT_HTTPHEADER, fields))
     }
 

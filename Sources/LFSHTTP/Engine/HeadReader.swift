@@ -1,5 +1,3 @@
-import Foundation
-
 /// Puts a reply's head together from its lines, past interim replies (1xx).
 struct HeadReader {
     private var current: HTTPResponseHead?
@@ -14,21 +12,38 @@ struct HeadReader {
             line = UnsafeRawBufferPointer(rebasing: line.dropLast())
         }
         if line.isEmpty { return try end() }
-        let text = String(decoding: line, as: UTF8.self)
-        if text.hasPrefix("HTTP/") {
-            let status = text.split(separator: " ", maxSplits: 2).dropFirst().first.flatMap { Int($0) }
-            guard let status, (100..<600).contains(status) else {
-                throw HTTPError(.invalidReply, "The reply has no status that makes sense.")
-            }
-            current = HTTPResponseHead(status: status)
+        if line.starts(with: "HTTP/".utf8) {
+            current = HTTPResponseHead(status: try Self.status(line))
             isComplete = false
-        } else if !isComplete, let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) {
+        } else if !isComplete, let colon = line.firstIndex(of: UInt8(ascii: ":")) {
             // After the head, trailers come the same way; nothing here uses them.
-            let value = text[text.index(after: colon)...].trimmingCharacters(in: .whitespaces)
-            current?.headers.append(received: String(text[..<colon]), value)
+            current?.headers.append(received: Self.text(line[..<colon]), Self.text(Self.trimmed(line[(colon + 1)...])))
         }
         return nil
     }
+
+    /// `200` of `HTTP/1.1 200 OK`.
+    private static func status(_ line: UnsafeRawBufferPointer) throws(HTTPError) -> Int {
+        let words = line.split(separator: UInt8(ascii: " "), maxSplits: 2)
+        guard words.count > 1, let status = Int(text(words[1])), (100..<600).contains(status) else {
+            throw HTTPError(.invalidReply, "The reply has no status that makes sense.")
+        }
+        return status
+    }
+
+    private static func text(_ bytes: Slice<UnsafeRawBufferPointer>) -> String {
+        String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Without the spaces and tabs around it.
+    private static func trimmed(_ bytes: Slice<UnsafeRawBufferPointer>) -> Slice<UnsafeRawBufferPointer> {
+        var rest = bytes
+        while let first = rest.first, isSpace(first) { rest.removeFirst() }
+        while let last = rest.last, isSpace(last) { rest.removeLast() }
+        return rest
+    }
+
+    private static func isSpace(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
 
     private mutating func end() throws(HTTPError) -> HTTPResponseHead? {
         guard let head = current, !isComplete else { return nil }

@@ -24,6 +24,7 @@ final class Transfer: @unchecked Sendable {
     private var body: [UInt8] = []
     private(set) var relay: ReplyRelay?
     private(set) var bytesSent: Int64 = 0
+    private var isInMemory = false
     private(set) var bytesReceived: Int64 = 0
     var rewinds = 0
     /// The reason that a callback gave up for; it says more than libcurl's code.
@@ -105,6 +106,24 @@ final class Transfer: @unchecked Sendable {
         }
         bytesSent += Int64(count)
         request.onProgress?(bytesSent)
+        return count
+    }
+
+    /// Takes libcurl's own count of a body that it had in memory.
+    func sent(_ byteCount: Int64) {
+        if isInMemory { bytesSent = byteCount }
+    }
+
+    /// Reads the whole body, for a transfer whose body libcurl takes from memory.
+    func readAll(into buffer: UnsafeMutableRawBufferPointer) throws(HTTPError) -> Int {
+        var count = 0
+        while count < Int(request.body.byteCount) {
+            guard let more = read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[count...])), more > 0 else {
+                throw failure as? HTTPError ?? HTTPError(.bodyUnreadable, "The body cannot be read.")
+            }
+            count += more
+        }
+        isInMemory = true
         return count
     }
 

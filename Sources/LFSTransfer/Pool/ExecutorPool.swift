@@ -25,6 +25,7 @@ package final class ExecutorPool: Sendable {
     private let executor: Executor
     private let journal: any TransferJournal
     private let policy: RetryPolicy
+    private let grouping: Duration
     private let clock: any Clock<Duration>
     private let events: @Sendable (TransferEvent) -> Void
     private let shared: Mutex<Shared>
@@ -35,13 +36,15 @@ package final class ExecutorPool: Sendable {
     private let starts: AsyncStream<Int>
     private let start: AsyncStream<Int>.Continuation
 
+    /// - Parameter grouping: how long an outcome may wait for others to be recorded with, while there are more to come.
     package init(
         storage: any RemoteStorage, journal: any TransferJournal, maxExecutors: Int,
-        policy: RetryPolicy = RetryPolicy(),
+        policy: RetryPolicy = RetryPolicy(), grouping: Duration = .zero,
         clock: any Clock<Duration> = ContinuousClock(), events: @escaping @Sendable (TransferEvent) -> Void = { _ in }
     ) {
         self.journal = journal
         self.policy = policy
+        self.grouping = grouping
         self.clock = clock
         self.events = events
         executor = Executor(storage: storage, journal: journal, policy: policy, events: events)
@@ -268,6 +271,7 @@ package final class ExecutorPool: Sendable {
     private func runRecorder() async {
         var failures = 0
         while true {
+            if hasMoreToCome { await halt.wait(atMost: grouping, clock: clock) }
             let (batch, isOver, reads) = shared.withLock { ($0.outcomes, $0.executorsHaveEnded, $0.reads) }
             if batch.isEmpty {
                 if isOver { return }
@@ -286,6 +290,15 @@ package final class ExecutorPool: Sendable {
                 if isOver { continue }
                 await waitToRecordAgain(failures, StorageError(wrapping: error))
             }
+        }
+    }
+
+    /// Whether a small batch may wait: a commit costs much the same for one outcome as for fifty.
+    private var hasMoreToCome: Bool {
+        guard grouping > .zero else { return false }
+        return shared.withLock { shared in
+            (1..<64).contains(shared.outcomes.count) && !shared.pool.isStopping
+                && (!shared.pool.running.isEmpty || shared.pool.queued > 0)
         }
     }
 

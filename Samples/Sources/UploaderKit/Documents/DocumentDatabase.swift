@@ -10,6 +10,8 @@ enum DocumentDatabase {
         if mustExist { try requireFile(path) }
         var configuration = Configuration()
         configuration.busyMode = .timeout(10)
+        // Triggers need a journal for each statement, which would be a file for each transaction.
+        configuration.prepareDatabase { db in try db.execute(sql: "PRAGMA temp_store = MEMORY") }
         do {
             let database = try DatabasePool(path: path, configuration: configuration)
             try requireKnownSchema(database, path)

@@ -21,6 +21,17 @@ struct TransferOptions: ParsableArguments {
     @Option(name: .long, help: "How many uploads run at once at the most.")
     var maxExecutors = 10
 
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "The size of the parts that large files go out in, such as 16MiB; s3 only.", valueName: "size"))
+    var partSize: ByteSize?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Bytes per second of all transfers together, such as 2MiB; s3 only.", valueName: "size"))
+    var limitRate: ByteSize?
+
     /// The files and folders that a run with these options writes to itself.
     ///
     /// - Parameter database: the database's file with links resolved, as SQLite resolves them.
@@ -32,6 +43,12 @@ struct TransferOptions: ParsableArguments {
     func validate() throws {
         guard (1...1_000).contains(maxExecutors) else {
             throw ValidationError("--max-executors has to be a number from 1 to 1000.")
+        }
+        if to.localPath != nil, partSize != nil || limitRate != nil {
+            throw ValidationError("--part-size and --limit-rate are for s3:// only.")
+        }
+        if let size = partSize?.bytes, !(5 << 20...5 << 30).contains(size) {
+            throw ValidationError("--part-size has to be a size from 5MiB to 5GiB.")
         }
     }
 }

@@ -15,7 +15,7 @@ struct Attacher: Sendable {
 
     private static let batchFiles = 256
     private static let batchBytes: Int64 = 64 * 1_024 * 1_024
-    private static let parallel = 6
+    private static let parallel = 16
 
     /// Works through the paths. Returns when every file that could be read is attached.
     ///

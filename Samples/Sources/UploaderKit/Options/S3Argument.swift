@@ -1,0 +1,101 @@
+import ArgumentParser
+import Foundation
+import LFSS3
+import LFSStorage
+
+/// A bucket as it is written on the command line: `s3://bucket/prefix?endpoint=…&region=…`.
+struct S3Argument: Sendable {
+    var bucket: String
+    var prefix = ""
+    var endpoint: URL?
+    var region: String?
+    var addressing = S3Addressing.automatic
+    var provider: S3Provider?
+    var profile: String?
+    var storageClass: String?
+
+    static let form = "s3://bucket/prefix?endpoint=URL&region=NAME"
+
+    /// - Throws: `ValidationError`, which ends the command with the status for a wrong command line.
+    init(parsing text: String) throws {
+        let parts = text.dropFirst("s3://".count).split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        let path = parts[0].split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        guard let bucket = path.first, !bucket.isEmpty else {
+            throw ValidationError("'\(text)' names no bucket. Write \(Self.form).")
+        }
+        guard !bucket.contains("@"), !bucket.contains(":") else {
+            throw ValidationError(
+                "Keep keys out of the command line, where everybody sees them: use AWS_ACCESS_KEY_ID or a profile.")
+        }
+        self.bucket = bucket
+        prefix = path.dropFirst().first.flatMap(\.removingPercentEncoding) ?? ""
+        guard parts.count == 2 else { return }
+        for item in parts[1].split(separator: "&") {
+            let pair = item.split(separator: "=", maxSplits: 1).map { String($0).removingPercentEncoding ?? String($0) }
+            guard pair.count == 2, !pair[1].isEmpty else {
+                throw ValidationError("'\(item)' in '\(text)' is not a setting: write name=value.")
+            }
+            try set(pair[0], pair[1])
+        }
+    }
+
+    private mutating func set(_ name: String, _ value: String) throws {
+        switch name.lowercased().filter({ $0 != "-" && $0 != "_" }) {
+        case "endpoint", "endpointurl": endpoint = try Self.endpoint(value)
+        case "region": region = value
+        case "profile": profile = value
+        case "storageclass": storageClass = value
+        case "addressing", "addressingstyle":
+            addressing = try Self.choice(
+                name, value == "auto" ? "automatic" : value, S3Addressing.allCases.map(\.rawValue)
+            ) {
+                S3Addressing(rawValue: $0)
+            }
+        case "provider":
+            provider = try Self.choice(name, value, S3Provider.all.map(\.name)) { S3Provider.named($0) }
+        default:
+            throw ValidationError(
+                "'\(name)' is no setting of a bucket. There are: endpoint, region, addressing, provider, profile, "
+                    + "storage-class.")
+        }
+    }
+
+    private static func choice<Value>(
+        _ name: String, _ text: String, _ all: [String], _ make: (String) -> Value?
+    ) throws -> Value {
+        guard let value = make(text) else {
+            throw ValidationError("'\(text)' is no \(name). There are: \(all.joined(separator: ", ")).")
+        }
+        return value
+    }
+
+    private static func endpoint(_ text: String) throws -> URL {
+        guard let url = URL(string: text), let scheme = url.scheme, ["http", "https"].contains(scheme), url.host != nil
+        else { throw ValidationError("'\(text)' is not the URL of a server: write endpoint=https://host.") }
+        return url
+    }
+
+    /// Opens the bucket with what the command line, the environment and the profile say, in this order.
+    func open(_ transfer: TransferOptions) throws -> any RemoteStorage {
+        let environment = try S3Environment.resolve(profile: profile)
+        var options = S3Options()
+        options.provider = provider
+        options.partSize = transfer.partSize?.bytes
+        if let size = transfer.partSize?.bytes { options.multipartThreshold = size }
+        options.uploadLimit = transfer.limitRate.map { Int($0.bytes) }
+        options.downloadLimit = options.uploadLimit
+        options.storageClass = storageClass
+        options.certificateAuthorities = environment.caBundle
+        options.usesProxyFromEnvironment = true
+        // Whoever writes http out has decided so; from the environment it is taken for this machine only.
+        options.allowsPlainHTTP = endpoint?.scheme == "http" || environment.endpoint?.isOnThisMachine == true
+        return try S3Storage(
+            bucket: bucket, prefix: prefix, region: region ?? environment.region,
+            endpoint: endpoint ?? environment.endpoint, addressing: addressing,
+            credentials: profile.map { .profile($0) } ?? .automatic, options: options)
+    }
+}
+
+extension URL {
+    fileprivate var isOnThisMachine: Bool { ["localhost", "127.0.0.1", "::1", "[::1]"].contains(host ?? "") }
+}
