@@ -29,8 +29,12 @@ enum TestDatabase {
             "INSERT INTO lfs_job (fileID, lane, byteCount, notBefore) VALUES ('\(id)', 0, 10240, 0)", in: file)
     }
 
+    /// Counts, also while an uploader works on the database.
     static func count(_ sql: String, in file: URL) throws -> Int {
-        let queue = try DatabaseQueue(path: file.path)
+        var configuration = Configuration()
+        configuration.busyMode = .timeout(10)
+        configuration.readonly = true
+        let queue = try DatabaseQueue(path: file.path, configuration: configuration)
         let count = try queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM \(sql)") ?? -1 }
         try queue.close()
         return count

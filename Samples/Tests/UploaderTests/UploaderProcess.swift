@@ -25,7 +25,9 @@ struct UploaderProcess {
     private let messages: URL
 
     /// The uploader, or another command with the uploader's path in place of `uploader`.
-    init(_ arguments: [String], in folder: URL, through wrapper: [String] = []) throws {
+    init(
+        _ arguments: [String], in folder: URL, through wrapper: [String] = [], environment: [String: String] = [:]
+    ) throws {
         self.folder = folder
         let name = UUID().uuidString
         output = folder.appendingPathComponent(".output-\(name)")
@@ -35,6 +37,7 @@ struct UploaderProcess {
         process.executableURL = URL(fileURLWithPath: command[0])
         process.arguments = Array(command.dropFirst())
         process.currentDirectoryURL = folder
+        process.environment = ProcessInfo.processInfo.environment.merging(environment) { _, new in new }
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = try FileHandle(forWritingTo: output)
         process.standardError = try FileHandle(forWritingTo: messages)

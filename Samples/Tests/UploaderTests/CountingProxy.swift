@@ -1,0 +1,110 @@
+import Foundation
+import Synchronization
+
+#if canImport(Glibc)
+import Glibc
+#endif
+
+/// Passes connections on to a server and counts the bytes that go there. Owner of the count: the atomic.
+final class CountingProxy: Sendable {
+    let url: URL
+    private let listener: Int32
+    private let target: UInt16
+    private let count = Atomic<Int>(0)
+
+    /// Bytes that clients have sent so far, heads of requests included.
+    var sentBytes: Int { count.load(ordering: .relaxed) }
+
+    init(to server: URL) throws {
+        target = UInt16(server.port ?? 80)
+        listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        var address = Self.loopback(port: 0)
+        let listener = listener
+        let failed = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { raw in
+                bind(listener, raw, length) != 0 || listen(listener, 64) != 0
+                    || getsockname(listener, raw, &length) != 0
+            }
+        }
+        guard !failed, let url = URL(string: "http://127.0.0.1:\(UInt16(bigEndian: address.sin_port))") else {
+            throw POSIXError(.init(rawValue: errno) ?? .EIO)
+        }
+        self.url = url
+        Thread.detachNewThread { self.accept() }
+    }
+
+    /// Takes no further connection; those there are end with their clients.
+    func close() { shutdown(listener, Int32(SHUT_RDWR)) }
+
+    private static func loopback(port: UInt16) -> sockaddr_in {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        address.sin_port = port.bigEndian
+        return address
+    }
+
+    private func accept() {
+        while true {
+            let client = Glibc.accept(listener, nil, nil)
+            guard client >= 0 else { break }
+            let server = connect()
+            guard server >= 0 else {
+                _ = Glibc.close(client)
+                continue
+            }
+            // The descriptors are closed by whoever of the two ends last.
+            let left = Left(client, server)
+            Thread.detachNewThread { left.ended(self.pass(client, server, counting: true)) }
+            Thread.detachNewThread { left.ended(self.pass(server, client, counting: false)) }
+        }
+        _ = Glibc.close(listener)
+    }
+
+    private func connect() -> Int32 {
+        let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = Self.loopback(port: target)
+        let status = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { raw in
+                Glibc.connect(server, raw, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        if status == 0 { return server }
+        _ = Glibc.close(server)
+        return -1
+    }
+
+    private func pass(_ from: Int32, _ to: Int32, counting: Bool) {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
+        defer { buffer.deallocate() }
+        while true {
+            let received = recv(from, buffer.baseAddress, buffer.count, 0)
+            guard received > 0 else { break }
+            if counting { count.add(received, ordering: .relaxed) }
+            var sent = 0
+            while sent < received {
+                let step = send(to, buffer.baseAddress.map { $0 + sent }, received - sent, Int32(MSG_NOSIGNAL))
+                guard step > 0 else { return }
+                sent += step
+            }
+        }
+        // A client that was killed must not look like one that waits.
+        shutdown(to, Int32(SHUT_RDWR))
+    }
+
+    private final class Left: Sendable {
+        private let descriptors: [Int32]
+        private let count = Atomic<Int>(2)
+
+        init(_ descriptors: Int32...) { self.descriptors = descriptors }
+
+        func ended(_: Void) {
+            if count.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 {
+                for descriptor in descriptors { _ = Glibc.close(descriptor) }
+            } else {
+                for descriptor in descriptors { shutdown(descriptor, Int32(SHUT_RDWR)) }
+            }
+        }
+    }
+}
