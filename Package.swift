@@ -44,6 +44,14 @@ let package = Package(
         .target(name: "LFSS3", dependencies: ["LFSHTTP", "LFSStorage", "LFSSystem", crypto]),
         .target(name: "LFSTesting", dependencies: ["LFSStorage", "LFSSystem"]),
 
+        // How fast the engine is, measured against a bare C program. No product needs them.
+        .executableTarget(
+            name: "engine-bench", dependencies: ["LFSHTTP", "LFSStorage", "LFSSystem", "bare-curl", "discard-server"],
+            path: "Benchmarks/Sources/EngineBench"),
+        .executableTarget(
+            name: "bare-curl", path: "Benchmarks/Sources/BareCurl", linkerSettings: [.linkedLibrary("curl")]),
+        .executableTarget(name: "discard-server", path: "Benchmarks/Sources/DiscardServer"),
+
         .target(
             name: "TestSupport", dependencies: ["LFSSystem", "LFSFiles", "LFSStorage", "LFSTransfer", "LFS", grdb],
             path: "Tests/TestSupport"),

@@ -7,13 +7,18 @@ import Foundation
 /// Everything that waits belongs to that thread; this object only hands requests over.
 package final class CurlTransport: HTTPTransport {
     private let options: HTTPOptions
-    private let inbox = Inbox()
+    private let inbox: Inbox
+    /// The engine's own thread, for tasks that do little but send requests.
+    package let executor: LoopExecutor
 
     /// libcurl asks for this once in a process, before anything else.
     private static let isReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
     package init(_ options: HTTPOptions = HTTPOptions()) {
+        let inbox = Inbox()
         self.options = options
+        self.inbox = inbox
+        executor = LoopExecutor(inbox) { Self.startThread(options, inbox, $0) }
     }
 
     deinit { inbox.close() }
@@ -22,7 +27,11 @@ package final class CurlTransport: HTTPTransport {
         try options.check(request)
         let inbox = inbox
         return try await Transfer(request).result { transfer in
-            if inbox.submit(transfer) { startThread() }
+            switch inbox.submit(transfer) {
+            case .running: break
+            case .start: Self.startThread(options, inbox, executor)
+            case .closed: transfer.end(.failure(HTTPError.closed))
+            }
         } cancel: { transfer in
             inbox.cancel(transfer)
         }
@@ -33,13 +42,13 @@ package final class CurlTransport: HTTPTransport {
         await inbox.waitUntilClosed()
     }
 
-    private func startThread() {
-        let (options, inbox, isReady) = (options, inbox, Self.isReady)
+    private static func startThread(_ options: HTTPOptions, _ inbox: Inbox, _ executor: LoopExecutor) {
+        let isReady = isReady
         Thread.detachNewThread {
             // Debuggers and `ps -T` show it.
             Thread.current.name = "lfs-http"
             Self.blockBrokenPipeSignal()
-            guard isReady, let loop = EventLoop(options, inbox) else {
+            guard isReady, let loop = EventLoop(options, inbox, executor) else {
                 inbox.close()
                 inbox.end()
                 return

@@ -42,4 +42,6 @@ package struct HTTPError: Error, Sendable, CustomStringConvertible {
     }
 
     package var description: String { message }
+
+    static let closed = HTTPError(.closed, "The connection pool has been shut down.")
 }

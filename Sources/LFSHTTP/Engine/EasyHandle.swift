@@ -12,6 +12,7 @@ final class EasyHandle {
     private var fields: UnsafeMutablePointer<curl_slist>?
     private var errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
     private var uploadBufferSize = 0
+    private var replyBufferSize = 0
     /// Holds a small body while it goes out; libcurl does not copy it.
     private var smallBody: UnsafeMutableRawBufferPointer?
     private let sendsSmallBodiesAtOnce: Bool
@@ -47,6 +48,7 @@ final class EasyHandle {
         try set(CURLOPT_URL, "\(request.origin)\(request.target)")
         try setMethod(transfer)
         try setFields(request)
+        try setReplyBuffer(request)
         let milliseconds = request.timeout.map { max(Int($0 / .milliseconds(1)), 1) }
         try set(CURLOPT_TIMEOUT_MS, milliseconds ?? 0)
     }
@@ -113,6 +115,14 @@ final class EasyHandle {
         try check(lfs_easy_set_list(raw, CURLOPT_HTTPHEADER, fields))
     }
 
+    /// libcurl takes this memory for each transfer anew, which costs more than it saves for a short reply.
+    private func setReplyBuffer(_ request: HTTPRequest) throws(HTTPError) {
+        let size = if case .sink = request.reply { 256 << 10 } else { 16 << 10 }
+        guard size != replyBufferSize else { return }
+        try set(CURLOPT_BUFFERSIZE, size)
+        replyBufferSize = size
+    }
+
     private func append(_ line: String) { fields = curl_slist_append(fields, line) }
 
     // MARK: For all requests
@@ -138,7 +148,6 @@ final class EasyHandle {
         try set(CURLOPT_TCP_KEEPALIVE, 1)
         try set(CURLOPT_TCP_KEEPIDLE, 30)
         try set(CURLOPT_TCP_KEEPINTVL, 15)
-        try set(CURLOPT_BUFFERSIZE, 64 << 10)
         try set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS)
         try set(CURLOPT_CONNECTTIMEOUT_MS, max(Int(options.connectTimeout / .milliseconds(1)), 1))
         // After that long without an answer to `Expect`, the body goes out all the same.

@@ -6,6 +6,8 @@ import LFSStorage
 final class EventLoop {
     private let options: HTTPOptions
     private let inbox: Inbox
+    /// Not held: it belongs to the transport, whose end ends this loop.
+    private weak var executor: LoopExecutor?
     private let multi: UnsafeMutableRawPointer
     private var active: [ObjectIdentifier: Transfer] = [:]
     private var origins: [HTTPOrigin: OriginQueue] = [:]
@@ -21,10 +23,11 @@ final class EventLoop {
     /// Handles that are kept for later requests; more than are used at once are not needed.
     private static let maxIdle = 64
 
-    init?(_ options: HTTPOptions, _ inbox: Inbox) {
+    init?(_ options: HTTPOptions, _ inbox: Inbox, _ executor: LoopExecutor) {
         guard let multi = curl_multi_init() else { return nil }
         self.options = options
         self.inbox = inbox
+        self.executor = executor
         self.multi = multi
         sendLimiter = options.sendLimit.map { RateLimiter(bytesPerSecond: $0, now: now) }
         receiveLimiter = options.receiveLimit.map { RateLimiter(bytesPerSecond: $0, now: now) }
@@ -38,11 +41,7 @@ final class EventLoop {
         inbox.begin(MultiPointer(raw: multi))
         while true {
             now = .now
-            let mail = inbox.collect()
-            if mail.isClosing { break }
-            for transfer in mail.submitted { submit(transfer) }
-            for transfer in mail.cancelled { cancel(transfer) }
-            for transfer in mail.resumed { resume(transfer) }
+            if !handleMail() { break }
             resumeThrottled()
             var running: Int32 = 0
             curl_multi_perform(multi, &running)
@@ -51,6 +50,22 @@ final class EventLoop {
             sleep()
         }
         close()
+    }
+
+    /// Does what it was told, until there is nothing more; false when it was told to close.
+    private func handleMail() -> Bool {
+        while true {
+            let mail = inbox.collect()
+            if mail.isClosing {
+                LoopExecutor.runElsewhere(mail.jobs)
+                return false
+            }
+            if mail.isEmpty { return true }
+            for job in mail.jobs { executor?.run(job) }
+            for transfer in mail.submitted { submit(transfer) }
+            for transfer in mail.cancelled { cancel(transfer) }
+            for transfer in mail.resumed { resume(transfer) }
+        }
     }
 
     private func sleep() {
@@ -146,7 +161,7 @@ final class EventLoop {
     }
 
     private func close() {
-        let error = HTTPError(.closed, "The connection pool has been shut down.")
+        let error = HTTPError.closed
         for queue in origins.values {
             for transfer in queue.waiting { transfer.end(.failure(error)) }
         }
@@ -207,10 +222,7 @@ final class EventLoop {
 
     func takeHeadLine(_ line: UnsafeRawBufferPointer, of transfer: Transfer) -> Bool {
         transfer.lastActivity = now
-        let inbox = inbox
-        return transfer.takeHeadLine(line) { [weak transfer] in
-            if let transfer { inbox.resume(transfer) }
-        }
+        return transfer.takeHeadLine(line, inbox)
     }
 }
 

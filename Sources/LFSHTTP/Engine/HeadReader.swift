@@ -52,7 +52,8 @@ struct HeadReader {
             return nil
         }
         isComplete = true
-        guard Set(head.headers.values("content-length")).count <= 1 else {
+        let lengths = head.headers.values("content-length")
+        guard lengths.allSatisfy({ $0 == lengths[0] }) else {
             throw HTTPError(.invalidReply, "The reply announces two lengths.")
         }
         return head

@@ -13,9 +13,11 @@ final class Inbox: Sendable {
         var cancelled: [Transfer] = []
         /// Transfers whose sink has room again.
         var resumed: [Transfer] = []
+        /// Pieces of tasks that run on the thread.
+        var jobs: [UnownedJob] = []
         var isClosing = false
 
-        var isEmpty: Bool { submitted.isEmpty && cancelled.isEmpty && resumed.isEmpty && !isClosing }
+        var isEmpty: Bool { jobs.isEmpty && submitted.isEmpty && cancelled.isEmpty && resumed.isEmpty && !isClosing }
     }
 
     private struct State {
@@ -30,12 +32,18 @@ final class Inbox: Sendable {
 
     private let state = Mutex(State())
 
+    enum Submission { case closed, start, running }
+
     /// Hands a transfer over. Returns whether a thread has to be started for it.
-    func submit(_ transfer: Transfer) -> Bool {
-        enum Answer { case closed, start, running }
-        let answer = state.withLock { state in
-            guard !state.mail.isClosing, !state.isClosed else { return Answer.closed }
-            state.mail.submitted.append(transfer)
+    func submit(_ transfer: Transfer) -> Submission { add { $0.submitted.append(transfer) } }
+
+    /// Hands a piece of a task over. Returns whether a thread has to be started for it.
+    func run(_ job: UnownedJob) -> Submission { add { $0.jobs.append(job) } }
+
+    private func add(_ change: (inout Mail) -> Void) -> Submission {
+        state.withLock { state in
+            guard !state.mail.isClosing, !state.isClosed else { return .closed }
+            change(&state.mail)
             guard state.isRunning else {
                 state.isRunning = true
                 return .start
@@ -43,8 +51,6 @@ final class Inbox: Sendable {
             wake(&state)
             return .running
         }
-        if answer == .closed { transfer.end(.failure(HTTPError(.closed, "The connection pool has been shut down."))) }
-        return answer == .start
     }
 
     func cancel(_ transfer: Transfer) { tell { $0.cancelled.append(transfer) } }
@@ -94,12 +100,13 @@ final class Inbox: Sendable {
 
     /// The thread ends. From here on nobody touches the multi handle.
     func end() {
-        let (rest, waiting) = state.withLock { state in
+        let (rest, jobs, waiting) = state.withLock { state in
             (state.multi, state.isClosed, state.isRunning) = (nil, true, false)
-            defer { (state.mail.submitted, state.whenClosed) = ([], []) }
-            return (state.mail.submitted, state.whenClosed)
+            defer { (state.mail.submitted, state.mail.jobs, state.whenClosed) = ([], [], []) }
+            return (state.mail.submitted, state.mail.jobs, state.whenClosed)
         }
-        for transfer in rest { transfer.end(.failure(HTTPError(.closed, "The connection pool has been shut down."))) }
+        LoopExecutor.runElsewhere(jobs)
+        for transfer in rest { transfer.end(.failure(HTTPError.closed)) }
         for continuation in waiting { continuation.resume() }
     }
 

@@ -140,12 +140,14 @@ final class Transfer: @unchecked Sendable {
     // MARK: The reply that comes in
 
     /// Takes one line of the head; false ends the transfer.
-    func takeHeadLine(_ line: UnsafeRawBufferPointer, whenRoom: @escaping @Sendable () -> Void) -> Bool {
+    func takeHeadLine(_ line: UnsafeRawBufferPointer, _ inbox: Inbox) -> Bool {
         do {
             guard let head = try lines.take(line) else { return true }
             self.head = head
             if case .sink(let sink, let accept) = request.reply, accept(head) {
-                relay = ReplyRelay(sink, whenRoom: whenRoom)
+                relay = ReplyRelay(sink) { [weak self] in
+                    if let self { inbox.resume(self) }
+                }
             }
             return true
         } catch {
