@@ -62,6 +62,13 @@ public final class S3Storage: RemoteStorage {
     /// Ends what is under way and closes the connections. Without it that happens with the last reference.
     public func shutdown() async { await transport.shutdown() }
 
+    /// Asks for the credentials now, so that missing ones show before the first upload. The server is not asked.
+    ///
+    /// - Throws: ``StorageError/Code/unauthorized``, with what is missing.
+    public func requireCredentials() async throws {
+        try await translatingFailures(nil) { try await client.requireCredentials() }
+    }
+
     /// Stores the source's bytes, in parts from ``S3Options/multipartThreshold`` on.
     public func upload(_ source: UploadSource, to key: ObjectKey, session: UploadSession) async throws -> RemoteObject {
         try await translatingFailures(key) {

@@ -53,7 +53,7 @@ struct UploadRun: Sendable {
     private static func open(
         _ databaseOptions: DatabaseOptions, _ transfer: TransferOptions, _ report: Report, mustExist: Bool
     ) async throws -> UploadRun {
-        let storage = try transfer.to.open(transfer)
+        let storage = try await transfer.to.open(transfer)
         let database = try DocumentDatabase.open(databaseOptions.database, mustExist: mustExist)
         var options = LFSOptions(storage: storage, maxExecutors: transfer.maxExecutors)
         options.persistenceLocation = transfer.persistenceLocation.map { URL(fileURLWithPath: $0, isDirectory: true) }

@@ -41,6 +41,8 @@ final class S3Client: Sendable {
     /// Where the bucket is, as far as it is known.
     var place: S3Place { state.withLock { $0.place } }
 
+    func requireCredentials() async throws { _ = try await credentials.credentials() }
+
     func began(_ uploadID: String) { state.withLock { _ = $0.underWay.insert(uploadID) } }
     func ended(_ uploadID: String?) { state.withLock { state in _ = uploadID.map { state.underWay.remove($0) } } }
     func isUnderWay(_ uploadID: String) -> Bool { state.withLock { $0.underWay.contains(uploadID) } }

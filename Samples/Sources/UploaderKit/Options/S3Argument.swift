@@ -76,7 +76,7 @@ struct S3Argument: Sendable {
     }
 
     /// Opens the bucket with what the command line, the environment and the profile say, in this order.
-    func open(_ transfer: TransferOptions) throws -> any RemoteStorage {
+    func open(_ transfer: TransferOptions) async throws -> any RemoteStorage {
         let environment = try S3Environment.resolve(profile: profile)
         var options = S3Options()
         options.provider = provider
@@ -89,10 +89,13 @@ struct S3Argument: Sendable {
         options.usesProxyFromEnvironment = true
         // Whoever writes http out has decided so; from the environment it is taken for this machine only.
         options.allowsPlainHTTP = endpoint?.scheme == "http" || environment.endpoint?.isOnThisMachine == true
-        return try S3Storage(
+        let storage = try S3Storage(
             bucket: bucket, prefix: prefix, region: region ?? environment.region,
             endpoint: endpoint ?? environment.endpoint, addressing: addressing,
             credentials: profile.map { .profile($0) } ?? .automatic, options: options)
+        // Without keys every single file would fail, each for itself.
+        try await storage.requireCredentials()
+        return storage
     }
 }
 

@@ -34,10 +34,10 @@ enum StorageArgument: Sendable {
     /// Opens the storage.
     ///
     /// - Throws: `StorageError` when it cannot be used.
-    func open(_ transfer: TransferOptions) throws -> any RemoteStorage {
+    func open(_ transfer: TransferOptions) async throws -> any RemoteStorage {
         switch self {
         case .directory(let path): try DirectoryStorage(at: URL(fileURLWithPath: path, isDirectory: true))
-        case .s3(let bucket): try bucket.open(transfer)
+        case .s3(let bucket): try await bucket.open(transfer)
         }
     }
 }
