@@ -70,7 +70,7 @@ let package = Package(
             name: "LFSS3Tests",
             dependencies: ["LFSS3", "LFSHTTP", "LFSStorage", "LFSSystem", "LFSTesting", "TestSupport"]),
         .testTarget(
-            name: "DocumentationTests", dependencies: ["LFS", "LFSStorage", "LFSTesting", grdb]),
+            name: "DocumentationTests", dependencies: ["LFS", "LFSS3", "LFSStorage", "LFSTesting", grdb]),
     ])
 
 for target in package.targets where target.type != .system {

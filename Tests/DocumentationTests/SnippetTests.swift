@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import LFS
+import LFSS3
 import LFSStorage
 import Testing
 
@@ -15,6 +16,7 @@ struct SnippetTests {
             (try? FileManager.default.contentsOfDirectory(atPath: root.appendingPathComponent(catalog).path)) ?? []
         return ["README.md", "CONTRIBUTING.md"]
             + names.filter { $0.hasSuffix(".md") }.sorted().map { "\(catalog)/\($0)" }
+            + ["Sources/LFSS3/LFSS3.docc/LFSS3.md"]
     }()
 
     @Test("Every Swift example is code that this target compiles", arguments: pages)
@@ -57,6 +59,20 @@ struct SnippetTests {
         let folders = ["Tests", "Samples/Tests"].map { Self.root.appendingPathComponent($0).path }
         let files = try folders.flatMap { try FileManager.default.subpathsOfDirectory(atPath: $0) }
         for name in names { #expect(files.contains { $0.hasSuffix("/\(name).swift") }, "There is no \(name)") }
+    }
+
+    @Test("The table of S3 servers says what the code does")
+    func servers() throws {
+        let page = Self.root.appendingPathComponent("Sources/LFSS3/LFSS3.docc/LFSS3.md")
+        let rows = try String(contentsOf: page, encoding: .utf8).split(separator: "\n").filter { $0.hasPrefix("| `") }
+        let expected = S3Provider.all.map { provider in
+            let checksum = provider.checksumHeader == .sha256 ? "`x-amz-checksum-sha256`" : "`Content-MD5`"
+            let count = provider.maximumPartCount == 10_000 ? "10,000" : "1,000"
+            return "| `\(provider.name)` | \(provider.evidence.rawValue) | \(checksum) "
+                + "| \(provider.conditionalWrites ? "yes" : "no") "
+                + "| \(count) from \(provider.minimumPartSize >> 20) MiB |"
+        }
+        #expect(rows.map(String.init) == expected)
     }
 
     /// The Swift blocks of a page.

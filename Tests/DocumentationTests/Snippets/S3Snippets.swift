@@ -1,0 +1,35 @@
+import Foundation
+import GRDB
+import LFS
+import LFSS3
+import LFSStorage
+
+enum S3Guide {
+    static func open(_ database: DatabasePool) async throws -> LFSManager {
+        // snippet
+        let storage = try S3Storage(bucket: "recipes", region: "eu-west-1", credentials: .environment)
+        let lfs = try await LFSManager.open(database, options: LFSOptions(storage: storage))
+        // end
+        return lfs
+    }
+
+    static func another() throws -> S3Storage {
+        // snippet
+        var options = S3Options()
+        options.provider = .seaweedFS
+        options.certificateAuthorities = "/etc/ssl/our-authority.pem"
+        let storage = try S3Storage(
+            bucket: "recipes", prefix: "kitchen", endpoint: URL(string: "https://files.example.com"),
+            credentials: .profile("kitchen"), options: options)
+        // end
+        return storage
+    }
+
+    static func link(_ storage: S3Storage, _ photo: FileData) async throws -> URL {
+        // snippet
+        let key = try ObjectKey(photo.key)
+        let link = try await storage.downloadURL(for: key, expires: .seconds(600))
+        // end
+        return link
+    }
+}
