@@ -72,7 +72,6 @@ public final class S3Storage: RemoteStorage {
     /// Stores the source's bytes, in parts from ``S3Options/multipartThreshold`` on.
     public func upload(_ source: UploadSource, to key: ObjectKey, session: UploadSession) async throws -> RemoteObject {
         try await translatingFailures(key) {
-            try source.requireUnchanged()
             let isLarge = source.byteCount >= max(options.multipartThreshold, 1) && provider.supportsMultipart
             guard isLarge else {
                 return try await SinglePut(client: client, provider: provider, options: options, key: key)

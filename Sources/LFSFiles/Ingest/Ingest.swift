@@ -47,9 +47,12 @@ struct Ingest: Sendable {
             // The handle stays the caller's: its descriptor is borrowed, so no `Descriptor` may own and close it.
             let number = handle.fileDescriptor
             let before = BorrowedDescriptor.status(number)
+            let mayBlock = before?.isRegularFile != true
             try Self.drain(writer, flag) { buffer in
                 // A pipe that nobody writes to would keep a cancelled task for ever.
-                while try !BorrowedDescriptor.waitUntilReadable(number, milliseconds: 200) { try flag.check() }
+                while try mayBlock && !BorrowedDescriptor.waitUntilReadable(number, milliseconds: 200) {
+                    try flag.check()
+                }
                 return try BorrowedDescriptor.read(number, into: buffer)
             }
             if let before, before.isRegularFile, let after = BorrowedDescriptor.status(number),

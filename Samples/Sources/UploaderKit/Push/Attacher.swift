@@ -146,7 +146,7 @@ struct Attacher: Sendable {
                         try Self.restamp(made, db)
                         unneeded.insert(made.file.id)
                     } else {
-                        try Self.attach(made, at: now, db)
+                        try Self.attach(made, at: now, isNew: old == nil, db)
                         try old?.file.delete(db)
                     }
                 }
@@ -166,12 +166,12 @@ struct Attacher: Sendable {
         }
     }
 
-    private static func attach(_ made: Made, at time: Date, _ db: Database) throws {
+    private static func attach(_ made: Made, at time: Date, isNew: Bool, _ db: Database) throws {
         try made.file.insert(db)
         let document = Document(
             path: made.candidate.path, title: made.candidate.title.text ?? made.candidate.title.description,
             addedAt: time, fileId: made.file.id, stamp: made.stamp)
-        try document.upsert(db)
+        if isNew { try document.insert(db) } else { try document.update(db) }
     }
 
     /// The file was touched, but its content is the same.
