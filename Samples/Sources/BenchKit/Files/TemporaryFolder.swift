@@ -13,10 +13,10 @@ package struct TemporaryFolder: Sendable {
     package let path: String
 
     package init() throws {
-        var template = Array((NSTemporaryDirectory() + "/lfs-bench-XXXXXX").utf8CString)
+        let parent = FileManager.default.temporaryDirectory.path
+        var template = Array("\(parent)/lfs-bench-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else {
-            throw BenchError(
-                "No folder can be made in \(NSTemporaryDirectory()): \(String(cString: strerror(errno))).")
+            throw BenchError("No folder can be made in \(parent): \(String(cString: strerror(errno))).")
         }
         path = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
     }

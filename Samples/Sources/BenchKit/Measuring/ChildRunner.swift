@@ -45,8 +45,8 @@ package final class ChildRunner: Sendable {
 
     /// Runs a command to its end and measures it from before its start until it is gone.
     ///
-    /// The cost is that of the child and of those of its own children that it waited for: `wait4` knows no others. Of the
-    /// tools measured here each is a single process.
+    /// The cost is that of the child and of those of its own children that it waited for: `wait4` knows no others. Each
+    /// of the tools measured here is a single process.
     ///
     /// - Throws: `BenchError` when it cannot be started, `Interrupted` after `interrupt`.
     package func run(_ command: ChildCommand) throws -> ChildResult {
@@ -60,7 +60,8 @@ package final class ChildRunner: Sendable {
             return child
         }
         var ended = siginfo_t()
-        // The child stays a zombie until the lock is held: its number must not be another process's when it is signalled.
+        // The child stays a zombie until the lock is held: its number must not be another process's when it is
+        // signalled.
         while waitid(P_PID, id_t(child), &ended, WEXITED | WNOWAIT) != 0, errno == EINTR {}
         let wall = clock.now - start
         var (status, usage) = (Int32(0), rusage())
