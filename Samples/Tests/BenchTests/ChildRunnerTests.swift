@@ -70,15 +70,18 @@ struct ChildRunnerTests {
                 runner.interrupt(SIGINT)
             }
             thread.start()
-            let script =
-                "\(preparation)sleep 20 & echo $! >'\(ready).new'; mv '\(ready).new' '\(ready)'; wait; sleep 20"
-            #expect(throws: Interrupted.self) { try runner.run(command(script)) }
+            // Longer than the time limit, and only KILL ends it.
+            let grandchild = "trap '' TERM; echo $$ >'\(ready).new'; mv '\(ready).new' '\(ready)'; exec sleep 90"
+            let script = "\(preparation)/bin/sh -c \"$SCRIPT\" & wait; sleep 90"
+            #expect(throws: Interrupted.self) {
+                try runner.run(command(script, ["PATH": "/bin:/usr/bin", "SCRIPT": grandchild]))
+            }
             #expect(runner.interruption == 130)
             #expect(throws: Interrupted.self) { try runner.run(command("true")) }
-            let grandchild = try #require(
+            let survivor = try #require(
                 pid_t(
                     try String(contentsOfFile: ready, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines)))
-            while isRunning(grandchild) { usleep(1_000) }
+            while isRunning(survivor) { usleep(1_000) }
         }
     }
 
