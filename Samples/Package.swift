@@ -13,7 +13,10 @@ let settings: [SwiftSetting] = [
 let package = Package(
     name: "Samples",
     platforms: [.macOS(.v15)],
-    products: [.executable(name: "uploader", targets: ["uploader"])],
+    products: [
+        .executable(name: "uploader", targets: ["uploader"]),
+        .executable(name: "lfs-bench", targets: ["lfs-bench"]),
+    ],
     dependencies: [
         .package(name: "LFS", path: ".."),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
@@ -37,6 +40,14 @@ let package = Package(
         .testTarget(
             name: "UploaderTests",
             dependencies: ["UploaderKit", "uploader", .product(name: "GRDB", package: "GRDB.swift")]),
+
+        // It runs the uploader as it runs every other tool, so it needs nothing of the library.
+        .executableTarget(
+            name: "lfs-bench",
+            dependencies: ["BenchKit", .product(name: "ArgumentParser", package: "swift-argument-parser")]),
+        .target(
+            name: "BenchKit", dependencies: [.product(name: "ArgumentParser", package: "swift-argument-parser")]),
+        .testTarget(name: "BenchTests", dependencies: ["BenchKit"]),
     ])
 
 for target in package.targets {

@@ -1,0 +1,29 @@
+public import ArgumentParser
+
+/// The command `lfs-bench`: measures the uploader against other tools.
+public struct Bench: ParsableCommand {
+    public static let configuration = CommandConfiguration(
+        commandName: "lfs-bench",
+        abstract: "Measures the uploader against the tools that people copy files with.",
+        discussion: """
+            EXAMPLE
+              lfs-bench throughput --files 2000 --size 10KiB --endpoint http://127.0.0.1:8333 --bucket test
+
+            EXIT STATUS
+              0    every run succeeded
+              1    a run failed, or the benchmark could not begin
+              64   the command line is wrong
+              130  interrupted by Ctrl-C, 143 by SIGTERM
+            """,
+        version: "0.1.0",
+        subcommands: [ThroughputCommand.self])
+
+    public init() {}
+}
+
+/// Why a benchmark cannot begin or go on, as a sentence for the person who started it.
+struct BenchError: Error, CustomStringConvertible {
+    var description: String
+
+    init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,36 @@
+import ArgumentParser
+
+/// Where everything is copied to. The keys come from the environment only.
+struct ServerOptions: ParsableArguments {
+    @Option(name: .long, help: "The server's URL; AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL by default.")
+    var endpoint: String?
+
+    @Option(name: .long, help: "The region; AWS_REGION or AWS_DEFAULT_REGION by default.")
+    var region: String?
+
+    @Option(name: .long, help: "A bucket that exists. Everything goes below lfs-bench/ in it.")
+    var bucket: String
+
+    @Option(name: .long, help: "The make of the server, for the uploader's URL.")
+    var provider: String?
+
+    /// - Throws: `BenchError` that names what is missing.
+    func server(from environment: [String: String]) throws -> S3Server {
+        func value(_ given: String?, _ names: String..., option: String? = nil) throws -> String {
+            if let value = ([given] + names.map { environment[$0] }).compactMap(\.self).first(where: { !$0.isEmpty }) {
+                return value
+            }
+            throw BenchError("Set \(names.joined(separator: " or "))\(option.map { ", or give \($0)" } ?? "").")
+        }
+        var endpoint = try value(endpoint, "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", option: "--endpoint")
+        guard endpoint.hasPrefix("http://") || endpoint.hasPrefix("https://") else {
+            throw BenchError("'\(endpoint)' is not the URL of a server. Write https://host or http://host:port.")
+        }
+        while endpoint.hasSuffix("/") { endpoint.removeLast() }
+        return S3Server(
+            endpoint: endpoint, region: try value(region, "AWS_REGION", "AWS_DEFAULT_REGION", option: "--region"),
+            bucket: bucket, accessKey: try value(nil, "AWS_ACCESS_KEY_ID"),
+            secretKey: try value(nil, "AWS_SECRET_ACCESS_KEY"), sessionToken: environment["AWS_SESSION_TOKEN"],
+            provider: provider)
+    }
+}

@@ -1,0 +1,31 @@
+import Foundation
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// A folder that only this user can read, in TMPDIR or the system's place for such.
+package struct TemporaryFolder: Sendable {
+    package let path: String
+
+    package init() throws {
+        let parent = FileManager.default.temporaryDirectory.path
+        var template = Array("\(parent)/lfs-bench-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else {
+            throw BenchError("No folder can be made in \(parent): \(String(cString: strerror(errno))).")
+        }
+        path = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+
+    /// Makes a folder in it and gives its path.
+    package func makeFolder(_ name: String) throws -> String {
+        try FileManager.default.createDirectory(atPath: "\(path)/\(name)", withIntermediateDirectories: true)
+        return "\(path)/\(name)"
+    }
+
+    package func remove() throws { try FileManager.default.removeItem(atPath: path) }
+}

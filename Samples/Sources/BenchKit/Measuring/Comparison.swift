@@ -1,0 +1,59 @@
+import Foundation
+
+/// Runs every tool in every round and collects what each run cost.
+struct Comparison {
+    var tools: [InstalledTool]
+    var rounds: Int
+    var workload: Workload
+    var source: String
+    var server: S3Server
+    /// Of this benchmark; every run has its own below it.
+    var prefix: String
+    var connections: Int
+    var obstoreScript: String
+    var environment: [String: String]
+    var temporary: TemporaryFolder
+    var runner: ChildRunner
+    /// After each run, not timed; its errors count as the run's.
+    var check: ((_ prefix: String) throws -> Void)?
+
+    /// A tool that fails takes no part in what follows, and the others go on.
+    ///
+    /// - Throws: `Interrupted`.
+    func run() throws -> (runs: [Run], failures: [Failure]) {
+        var (runs, failures): ([Run], [Failure]) = ([], [])
+        for round in 0..<rounds {
+            for tool in Schedule.order(of: tools, round: round)
+            where !failures.contains(where: { $0.tool == tool.tool }) {
+                let name = "\(tool.tool.rawValue), round \(round + 1) of \(rounds)"
+                do {
+                    let cost = try run(tool, round: round)
+                    runs.append(Run(tool: tool.tool, round: round + 1, cost: cost, workload: workload))
+                    Console.message(
+                        "\(name): \(Format.decimal(cost.wallSeconds, 2)) s, \(Format.decimal(cost.cpuSeconds, 2)) CPU s"
+                    )
+                } catch let error as BenchError {
+                    failures.append(Failure(tool: tool.tool, round: round + 1, reason: error.description))
+                    Console.message("\(name) failed: \(error)")
+                }
+            }
+        }
+        return (runs, failures)
+    }
+
+    private func run(_ tool: InstalledTool, round: Int) throws -> Cost {
+        let name = "\(round + 1)-\(tool.tool.rawValue)"
+        let scratch = try temporary.makeFolder(name)
+        let upload = Upload(
+            workload: workload, source: source, server: server, prefix: "\(prefix)/\(name)", connections: connections,
+            scratch: scratch, obstoreScript: obstoreScript, environment: environment)
+        let command = try upload.command(with: tool)
+        // What the run before left in the caches is not to be written during this one.
+        Disk.settle()
+        let result = try runner.run(command)
+        try FileManager.default.removeItem(atPath: scratch)
+        guard result.succeeded else { throw BenchError(result.reason()) }
+        try check?(upload.prefix)
+        return result.cost
+    }
+}

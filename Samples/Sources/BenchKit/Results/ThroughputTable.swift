@@ -1,0 +1,57 @@
+/// A report as people read it.
+package struct ThroughputTable: CustomStringConvertible {
+    private let report: ThroughputReport
+
+    package init(_ report: ThroughputReport) { self.report = report }
+
+    package var description: String { ([title, ""] + table + notes).joined(separator: "\n") }
+
+    private var title: String {
+        let workload = report.workload
+        return
+            "\(Format.count(workload.files, "file")) of \(Format.bytes(workload.bytesPerFile)) to \(report.endpoint), "
+            + "\(Format.count(report.connections, "connection")), \(Format.count(report.rounds, "round"))"
+    }
+
+    /// Of small files one counts the files, of large ones the bytes.
+    private var countsFiles: Bool { report.workload.bytesPerFile < 1 << 20 }
+
+    private var table: [String] {
+        let heads = [
+            "tool", "wall s (min–max)", "CPU s", "peak MiB", countsFiles ? "files/s" : "MiB/s", "lfs/tool wall", "CPU",
+        ]
+        let rows = [heads] + report.summaries.map(cells)
+        let widths = heads.indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
+        return rows.map { row in
+            row.indices.map { column in
+                let space = String(repeating: " ", count: widths[column] - row[column].count)
+                return column == 0 ? row[column] + space : space + row[column]
+            }.joined(separator: "  ")
+        }
+    }
+
+    private func cells(_ summary: ThroughputReport.Summary) -> [String] {
+        let ratio = report.ratios.first { $0.tool == summary.tool }
+        let (minimum, maximum) = (summary.wallSecondsMinimum, summary.wallSecondsMaximum)
+        return [
+            summary.tool.rawValue,
+            "\(Format.decimal(summary.wallSeconds, 2)) (\(Format.decimal(minimum, 2))–\(Format.decimal(maximum, 2)))",
+            Format.decimal(summary.cpuSeconds, 2), Format.decimal(Double(summary.peakBytes) / 1_048_576, 1),
+            Format.count(
+                Int((countsFiles ? summary.filesPerSecond : summary.bytesPerSecond / 1_048_576).rounded())),
+            ratio.map { Format.decimal($0.wall, 2) } ?? "–", ratio.map { Format.decimal($0.cpu, 2) } ?? "–",
+        ]
+    }
+
+    private var notes: [String] {
+        var notes = [
+            "", "Wall and CPU are medians, peak is the largest. lfs/tool is the median of each round's ratio.",
+        ]
+        let least = Format.decimal(Double(report.leastPeakBytes) / 1_048_576, 1)
+        notes.append(
+            "A peak of \(least) MiB or less is not told apart: so much had this program when it started the tool.")
+        notes += report.missing.map { "Without \($0.tool.rawValue): \($0.reason)." }
+        notes += report.failures.map { "\($0.tool.rawValue) failed in round \($0.round): \($0.reason)" }
+        return notes
+    }
+}

@@ -1,0 +1,22 @@
+import Foundation
+
+/// A file of options for `curl --config`. The keys are in there and not on the command line, where everybody sees them.
+struct CurlConfiguration {
+    private var text: String
+
+    /// - Parameter options: names without dashes, in the order in which curl is to read them.
+    init(_ server: S3Server, _ options: [(name: String, value: String)]) throws {
+        var all = [
+            ("aws-sigv4", "aws:amz:\(server.region):s3"), ("user", "\(server.accessKey):\(server.secretKey)"),
+        ]
+        if let token = server.sessionToken { all.append(("header", "x-amz-security-token: \(token)")) }
+        text = "silent\nshow-error\nfail\n"
+        for (name, value) in all + options {
+            guard !value.contains(where: \.isNewline) else { throw BenchError("A value for curl has a line break.") }
+            let quoted = value.replacingOccurrences(of: "\\", with: "\\\\").replacingOccurrences(of: "\"", with: "\\\"")
+            text += "\(name) = \"\(quoted)\"\n"
+        }
+    }
+
+    func write(to path: String) throws { try Data(text.utf8).write(to: URL(fileURLWithPath: path)) }
+}

@@ -1,0 +1,50 @@
+import Foundation
+
+/// Asks the server through tools that are there: whether the bucket exists, what is in it.
+struct ServerCheck {
+    var server: S3Server
+    var runner: ChildRunner
+    var environment: [String: String]
+    /// For the configuration with the keys.
+    var folder: String
+
+    /// - Throws: `BenchError` when the server cannot be reached, refuses the keys or has no such bucket.
+    func checkBucket(curl: String) throws {
+        let path = folder + "/curl.conf"
+        try CurlConfiguration(
+            server,
+            [("max-time", "20"), ("write-out", "%{http_code}"), ("output", "/dev/null"), ("url", S3URL.text(server))]
+        ).write(to: path)
+        let answer = try runner.run(ChildCommand(curl, ["--head", "--config", path], environment: environment))
+        let (bucket, endpoint) = (server.bucket, server.endpoint)
+        switch Int(answer.output.trimmingCharacters(in: .whitespacesAndNewlines)) ?? 0 {
+        case 200..<300: return
+        case 0: throw BenchError("The server \(endpoint) cannot be reached: \(answer.reason())")
+        case 404: throw BenchError("There is no bucket '\(bucket)' at \(endpoint). Make it first.")
+        case 401, 403:
+            throw BenchError("\(endpoint) refuses the keys in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.")
+        case let status:
+            throw BenchError(
+                "\(endpoint) answered \(status) when asked for the bucket '\(bucket)'; is the region right?")
+        }
+    }
+
+    /// - Throws: `BenchError` when not exactly the files are below the prefix.
+    func checkObjects(aws: String, prefix: String, workload: Workload) throws {
+        let answer = try runner.run(
+            ChildCommand(
+                aws,
+                [
+                    "--endpoint-url", server.endpoint, "s3api", "list-objects-v2", "--bucket", server.bucket,
+                    "--prefix", prefix + "/", "--output", "json",
+                    "--query", "[length(Contents || `[]`), sum((Contents || `[]`)[].Size)]",
+                ], environment: server.environment(from: environment)))
+        guard answer.succeeded else { throw BenchError("The objects cannot be listed: \(answer.reason())") }
+        let numbers = try JSONDecoder().decode([Int64].self, from: Data(answer.output.utf8))
+        guard numbers == [Int64(workload.files), workload.bytes] else {
+            throw BenchError(
+                "\(numbers[0]) objects with \(numbers[1]) bytes are below \(prefix), where \(workload.files) with "
+                    + "\(workload.bytes) should be.")
+        }
+    }
+}
