@@ -13,6 +13,9 @@ final class EasyHandle {
     private var errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
     private var uploadBufferSize = 0
     private var replyBufferSize = 0
+    private var kind: Kind?
+    private var method: HTTPRequest.Method?
+    private var timeout = 0
     /// Holds a small body while it goes out; libcurl does not copy it.
     private var smallBody: UnsafeMutableRawBufferPointer?
     private let sendsSmallBodiesAtOnce: Bool
@@ -45,12 +48,11 @@ final class EasyHandle {
         transfer.handle = self
         let request = transfer.request
         errorText[0] = 0
-        try set(CURLOPT_URL, "\(request.origin)\(request.target)")
+        try set(CURLOPT_URL, request.origin.description + request.target)
         try setMethod(transfer)
         try setFields(request)
         try setReplyBuffer(request)
-        let milliseconds = request.timeout.map { max(Int($0 / .milliseconds(1)), 1) }
-        try set(CURLOPT_TIMEOUT_MS, milliseconds ?? 0)
+        try setTimeout(request)
     }
 
     /// Lets go of the transfer.
@@ -66,32 +68,55 @@ final class EasyHandle {
 
     private func setMethod(_ transfer: Transfer) throws(HTTPError) {
         let request = transfer.request
-        // The order matters: each of these three switches the others off.
-        try set(CURLOPT_HTTPGET, 1)
         switch request.body {
-        case .none:
-            if request.method == .head { try set(CURLOPT_NOBODY, 1) }
+        case .none: try setKind(request.method == .head ? .head : .get)
         case .bytes, .file:
             if sendsSmallBodiesAtOnce, request.body.byteCount < Self.smallByteCount, !request.expectsContinue {
+                try setKind(.post)
                 try sendAtOnce(transfer)
             } else {
+                try setKind(.upload)
                 try sendInPieces(Int(request.body.byteCount))
             }
         }
+        guard method != request.method else { return }
         try set(CURLOPT_CUSTOMREQUEST, request.method.rawValue)
+        method = request.method
+    }
+
+    /// What libcurl takes the request for; the method's name is set apart from that.
+    private enum Kind { case get, head, post, upload }
+
+    private func setKind(_ new: Kind) throws(HTTPError) {
+        guard new != kind else { return }
+        // This one switches the others off.
+        try set(CURLOPT_HTTPGET, 1)
+        switch new {
+        case .get: break
+        case .head: try set(CURLOPT_NOBODY, 1)
+        case .post: try set(CURLOPT_POST, 1)
+        case .upload: try set(CURLOPT_UPLOAD, 1)
+        }
+        // Both of these forget the method's name.
+        (kind, method) = (new, nil)
+    }
+
+    private func setTimeout(_ request: HTTPRequest) throws(HTTPError) {
+        let milliseconds = request.timeout.map { max(Int($0 / .milliseconds(1)), 1) } ?? 0
+        guard milliseconds != timeout else { return }
+        try set(CURLOPT_TIMEOUT_MS, milliseconds)
+        timeout = milliseconds
     }
 
     private func sendAtOnce(_ transfer: Transfer) throws(HTTPError) {
         let buffer = smallBody ?? .allocate(byteCount: Self.smallByteCount, alignment: 16)
         smallBody = buffer
         let count = try transfer.readAll(into: buffer)
-        try set(CURLOPT_POST, 1)
         try check(lfs_easy_set_offset(raw, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(count)))
         try check(lfs_easy_set_pointer(raw, CURLOPT_POSTFIELDS, buffer.baseAddress))
     }
 
     private func sendInPieces(_ byteCount: Int) throws(HTTPError) {
-        try set(CURLOPT_UPLOAD, 1)
         try check(lfs_easy_set_offset(raw, CURLOPT_INFILESIZE_LARGE, curl_off_t(byteCount)))
         // Large pieces save calls; for small files the large buffer would cost more than it saves.
         let size = byteCount <= Self.smallByteCount ? 64 << 10 : 512 << 10
@@ -106,7 +131,7 @@ final class EasyHandle {
         fields = nil
         for field in request.headers.fields {
             // An empty value is written with a semicolon, or libcurl would leave the field out.
-            append(field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)")
+            append(field.value.isEmpty ? field.name + ";" : field.name + ": " + field.value)
         }
         append(request.expectsContinue ? "Expect: 100-continue" : "Expect:")
         // libcurl would add these by itself.

@@ -9,8 +9,11 @@ final class EventLoop {
     /// Not held: it belongs to the transport, whose end ends this loop.
     private weak var executor: LoopExecutor?
     private let multi: UnsafeMutableRawPointer
-    private var active: [ObjectIdentifier: Transfer] = [:]
+    /// All that were made; those with a transfer are at work.
+    private var handles: [EasyHandle] = []
+    private var activeCount = 0
     private var origins: [HTTPOrigin: OriginQueue] = [:]
+    private var lastQueue: (origin: HTTPOrigin, queue: OriginQueue)?
     private var idle: [EasyHandle] = []
     private var now = ContinuousClock.now
     private var sendLimiter: RateLimiter?
@@ -70,7 +73,7 @@ final class EventLoop {
 
     private func sleep() {
         // Without a transfer there is nothing to watch but the inbox.
-        var wait = active.isEmpty ? Duration.seconds(60) : Self.stallCheckInterval
+        var wait = activeCount == 0 ? Duration.seconds(60) : Self.stallCheckInterval
         if !throttled.isEmpty { wait = min(wait, max(nextGrant() - now, .milliseconds(1))) }
         guard inbox.fallAsleep() else { return }
         curl_multi_poll(multi, nil, 0, Int32(wait / .milliseconds(1)), nil)
@@ -79,23 +82,32 @@ final class EventLoop {
     // MARK: The life of a transfer
 
     private func submit(_ transfer: Transfer) {
-        let origin = transfer.request.origin
-        if origins[origin, default: OriginQueue()].enter(transfer, limit: options.maxRequestsPerOrigin) {
-            start(transfer)
-        }
+        let queue = queue(of: transfer.request.origin)
+        transfer.queue = queue
+        if queue.enter(transfer) { start(transfer) }
+    }
+
+    private func queue(of origin: HTTPOrigin) -> OriginQueue {
+        // Almost always the same one again.
+        if let last = lastQueue, last.origin == origin { return last.queue }
+        let queue = origins[origin] ?? OriginQueue(limit: options.maxRequestsPerOrigin)
+        origins[origin] = queue
+        lastQueue = (origin, queue)
+        return queue
     }
 
     private func start(_ transfer: Transfer) {
         do {
-            let handle = try idle.popLast() ?? EasyHandle(self, options)
+            let handle = try idle.popLast() ?? makeHandle()
             do {
                 try handle.prepare(transfer)
             } catch {
                 handle.release()
+                idle.append(handle)
                 throw error
             }
             transfer.lastActivity = now
-            active[ObjectIdentifier(transfer)] = transfer
+            activeCount += 1
             let code = curl_multi_add_handle(multi, handle.raw)
             guard code == CURLM_OK else {
                 throw HTTPError(.connectionLost, "libcurl cannot start: \(String(cString: curl_multi_strerror(code)))")
@@ -105,21 +117,27 @@ final class EventLoop {
         }
     }
 
+    private func makeHandle() throws(HTTPError) -> EasyHandle {
+        let handle = try EasyHandle(self, options)
+        handles.append(handle)
+        return handle
+    }
+
     private func cancel(_ transfer: Transfer) {
-        if active[ObjectIdentifier(transfer)] != nil {
+        if transfer.handle != nil {
             finish(transfer, .failure(Transfer.cancellation))
-        } else if origins[transfer.request.origin]?.remove(transfer) == true {
+        } else if transfer.queue?.remove(transfer) == true {
             transfer.end(.failure(Transfer.cancellation))
         }
     }
 
     /// Takes a transfer out of libcurl and ends it once its sink has everything; then the next of its origin begins.
     private func finish(_ transfer: Transfer, _ result: Result<HTTPResponse, any Error>) {
-        active[ObjectIdentifier(transfer)] = nil
         if let handle = transfer.handle {
             curl_multi_remove_handle(multi, handle.raw)
             handle.release()
-            if idle.count < Self.maxIdle { idle.append(handle) }
+            activeCount -= 1
+            if idle.count < Self.maxIdle { idle.append(handle) } else { handles.removeAll { $0 === handle } }
         }
         if transfer.isSendPaused || transfer.isReceivePaused { throttled.removeAll { $0 === transfer } }
         if let relay = transfer.relay {
@@ -128,11 +146,7 @@ final class EventLoop {
         } else {
             transfer.end(result)
         }
-        let origin = transfer.request.origin
-        guard var queue = origins[origin] else { return }
-        let next = queue.leave()
-        origins[origin] = queue.isEmpty ? nil : queue
-        if let next { start(next) }
+        if let next = transfer.queue?.leave() { start(next) }
     }
 
     private func collectFinished() {
@@ -151,7 +165,7 @@ final class EventLoop {
 
     private func endStalled() {
         nextStallCheck = now.advanced(by: Self.stallCheckInterval)
-        for transfer in Array(active.values) where !transfer.isSendPaused && !transfer.isReceivePaused {
+        for transfer in handles.compactMap(\.transfer) where !transfer.isSendPaused && !transfer.isReceivePaused {
             let limit = transfer.request.stallTimeout ?? options.stallTimeout
             guard now - transfer.lastActivity > limit else { continue }
             let error = HTTPError(
@@ -165,10 +179,10 @@ final class EventLoop {
         for queue in origins.values {
             for transfer in queue.waiting { transfer.end(.failure(error)) }
         }
-        origins = [:]
-        for transfer in Array(active.values) { finish(transfer, .failure(error)) }
+        (origins, lastQueue) = ([:], nil)
+        for transfer in handles.compactMap(\.transfer) { finish(transfer, .failure(error)) }
         inbox.end()
-        idle = []
+        (idle, handles) = ([], [])
         curl_multi_cleanup(multi)
     }
 

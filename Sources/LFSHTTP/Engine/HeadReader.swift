@@ -17,7 +17,12 @@ struct HeadReader {
             isComplete = false
         } else if !isComplete, let colon = line.firstIndex(of: UInt8(ascii: ":")) {
             // After the head, trailers come the same way; nothing here uses them.
-            current?.headers.append(received: Self.text(line[..<colon]), Self.text(Self.trimmed(line[(colon + 1)...])))
+            let (name, value) = (Self.text(line[..<colon]), Self.text(Self.trimmed(line[(colon + 1)...])))
+            // The last one would win, and with it whoever could add it.
+            if colon == 14, let length = current?.contentLengthField, HTTPHeaders.isEqual(name, "content-length"), length != value {
+                throw HTTPError(.invalidReply, "The reply announces two lengths.")
+            }
+            current?.headers.append(received: name, value)
         }
         return nil
     }
@@ -52,10 +57,6 @@ struct HeadReader {
             return nil
         }
         isComplete = true
-        let lengths = head.headers.values("content-length")
-        guard lengths.allSatisfy({ $0 == lengths[0] }) else {
-            throw HTTPError(.invalidReply, "The reply announces two lengths.")
-        }
         return head
     }
 }

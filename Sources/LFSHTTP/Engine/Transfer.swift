@@ -13,11 +13,12 @@ final class Transfer: @unchecked Sendable {
     let request: HTTPRequest
     private let phase = Mutex(Phase.new)
     private let outcome = Mutex<
-        (result: Result<HTTPResponse, any Error>?, continuation: CheckedContinuation<Void, Never>?)
+        (result: Result<HTTPResponse, any Error>?, continuation: UnsafeContinuation<Void, Never>?)
     >((nil, nil))
 
     // The engine's thread only.
     var handle: EasyHandle?
+    var queue: OriginQueue?
     var head: HTTPResponseHead?
     /// The reply's head as it comes in, line by line.
     private var lines = HeadReader()
@@ -44,7 +45,8 @@ final class Transfer: @unchecked Sendable {
         -> HTTPResponse
     {
         await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
+            // Unchecked, since ``end(_:)`` resumes it once by its own rule; the check would cost an allocation per request.
+            await withUnsafeContinuation { continuation in
                 outcome.withLock { $0.continuation = continuation }
                 let isNew = phase.withLock { phase in
                     guard phase == .new else { return false }
@@ -70,7 +72,7 @@ final class Transfer: @unchecked Sendable {
     /// Ends it, once; later calls do nothing.
     func end(_ result: Result<HTTPResponse, any Error>) {
         let continuation = outcome.withLock { outcome in
-            guard outcome.result == nil else { return nil as CheckedContinuation<Void, Never>? }
+            guard outcome.result == nil else { return nil as UnsafeContinuation<Void, Never>? }
             outcome.result = result
             defer { outcome.continuation = nil }
             return outcome.continuation

@@ -54,9 +54,15 @@ package struct HTTPHeaders: Hashable, Sendable, ExpressibleByDictionaryLiteral {
         fields.append(Field(name: name, value: value))
     }
 
-    private static func isEqual(_ one: String, _ other: String) -> Bool {
-        one.utf8.count == other.utf8.count
-            && zip(one.utf8, other.utf8).allSatisfy { lowercased($0) == lowercased($1) }
+    /// Whether two names are the same, whatever their case.
+    static func isEqual(_ one: String, _ other: String) -> Bool {
+        guard one.utf8.count == other.utf8.count else { return false }
+        var (one, other) = (one, other)
+        return one.withUTF8 { one in
+            other.withUTF8 { other in
+                one.indices.allSatisfy { one[$0] == other[$0] || lowercased(one[$0]) == lowercased(other[$0]) }
+            }
+        }
     }
 
     private static func lowercased(_ byte: UInt8) -> UInt8 {
@@ -71,7 +77,8 @@ package struct HTTPHeaders: Hashable, Sendable, ExpressibleByDictionaryLiteral {
                 case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
                     UInt8(ascii: "0")...UInt8(ascii: "9"):
                     true
-                default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+                case UInt8(ascii: "-"): true
+                default: "!#$%&'*+.^_`|~".utf8.contains(byte)
                 }
             }
     }

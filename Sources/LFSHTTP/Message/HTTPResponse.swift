@@ -10,8 +10,10 @@ package struct HTTPResponseHead: Sendable {
 
     /// The length that the server announced, if it did.
     package var contentLength: Int64? {
-        headers["content-length"].flatMap { Int64($0) }
+        contentLengthField.flatMap { Int64($0) }
     }
+
+    var contentLengthField: String? { headers["content-length"] }
 
     package var isSuccess: Bool { (200..<300).contains(status) }
 }
