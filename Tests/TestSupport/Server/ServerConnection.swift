@@ -51,6 +51,14 @@ package final class ServerConnection {
         isOver = true
     }
 
+    /// Returns when the client has gone, and reads nothing of what it sends until then.
+    package func waitForEnd() {
+        // POLLRDHUP: the other side has closed.
+        var end = pollfd(fd: raw, events: 0x2000, revents: 0)
+        while poll(&end, 1, -1) < 0, errno == EINTR {}
+        isOver = true
+    }
+
     private func fill() -> Bool {
         var buffer = [UInt8](repeating: 0, count: 64 << 10)
         let count = recv(raw, &buffer, buffer.count, 0)

@@ -1,0 +1,77 @@
+import Foundation
+import LFSStorage
+import LFSTesting
+import TestSupport
+import Testing
+
+@testable import LFSS3
+
+@Suite("A server that hangs", .serialized, .timeLimit(.minutes(1)))
+struct HangTests {
+    private static let deadline = Duration.milliseconds(400)
+
+    @Test("without reading the body ends the try in time") func beforeTheBody() async throws {
+        try await expectTimeout(of: .put) { exchange in
+            exchange.connection.waitForEnd()
+        } _: { storage in
+            _ = try await storage.upload(.temporary(SampleBytes.make(32 << 20)), to: .sample(), session: .init())
+        }
+    }
+
+    @Test("after the body ends the try in time") func afterTheBody() async throws {
+        try await expectTimeout(of: .put) { exchange in
+            try exchange.readBody(exchange.request.byteCount)
+            exchange.connection.hang()
+        } _: { storage in
+            _ = try await storage.upload(.temporary([1, 2, 3]), to: .sample(), session: .init())
+        }
+    }
+
+    @Test("in the middle of an object ends the download in time") func inADownload() async throws {
+        try await expectTimeout(of: .get) { exchange in
+            try exchange.connection.send("HTTP/1.1 200 OK\r\nETag: \"a\"\r\nContent-Length: 100\r\n\r\nbeginning")
+            exchange.connection.hang()
+        } _: { storage in
+            _ = try await storage.download(DownloadRequest(.sample()), into: DownloadSink { _ in })
+        }
+    }
+
+    @Test("ends every other request in time") func elsewhere() async throws {
+        try await expectTimeout(of: .head) {
+            $0.connection.hang()
+        } _: {
+            _ = try await $0.head(.sample())
+        }
+        try await expectTimeout(of: .delete) {
+            $0.connection.hang()
+        } _: {
+            try await $0.delete(.sample(), abandoning: nil)
+        }
+        try await expectTimeout(of: .list) {
+            $0.connection.hang()
+        } _: {
+            _ = try await $0.list(ListRequest(prefix: ""))
+        }
+    }
+
+    private func expectTimeout(
+        of operation: FakeS3.Operation, _ fault: @escaping FakeS3.Fault, _ body: (S3Storage) async throws -> Void
+    ) async throws {
+        try await withFakeS3 {
+            $0.stallTimeout = Self.deadline
+        } _: { fake, storage in
+            // The first large body of all waits a second for the server's consent.
+            _ = try await storage.upload(.temporary([1]), to: ObjectKey("warm"), session: .init())
+            fake.forgetOperations()
+            fake.fail(operation, fault)
+            let start = ContinuousClock.now
+            let error = try await failure { try await body(storage) }
+            let time = ContinuousClock.now - start
+            #expect(error.code == .timeout, "\(error)")
+            #expect(error.isRetryable)
+            #expect(time > Self.deadline)
+            #expect(time < Self.deadline + .seconds(1))
+            #expect(fake.operations == [operation])
+        }
+    }
+}
