@@ -73,6 +73,9 @@ final class FakeS3: Sendable {
         state.withLock { $0.objects["/\(key)"] = Object(bytes: bytes, fields: fields) }
     }
     func forgetUploads() { state.withLock { $0.uploads = [:] } }
+    func dropPart(_ number: Int, ofUpload id: String) {
+        state.withLock { _ = $0.uploads[id]?.parts.removeValue(forKey: number) }
+    }
     func change(_ part: Int, ofUpload id: String, _ change: (inout Object) -> Void) {
         state.withLock { state in
             if var object = state.uploads[id]?.parts[part] {
