@@ -51,7 +51,8 @@ package final class ServerConnection {
         isOver = true
     }
 
-    /// Returns when the client has gone, and reads nothing of what it sends until then.
+    /// Returns when the client or the server has closed, and reads nothing of what is sent until then. A client that
+    /// closes is not seen while its bytes are in the way.
     package func waitForEnd() {
         // POLLRDHUP: the other side has closed.
         var end = pollfd(fd: raw, events: 0x2000, revents: 0)
