@@ -81,6 +81,13 @@ struct ServerObjectTests {
         let storage = try await server.storage(prefix: "awkward/\(prefix.utf8.count)/\(prefix)")
         let key = try ObjectKey("folder/file")
         let bytes = Array(prefix.utf8)
+        if server.refuses(prefix) {
+            let error = try await storageError {
+                try await storage.upload(.temporary(bytes), to: key, session: .init())
+            }
+            #expect(error?.code == .invalidRequest)
+            return await storage.shutdown()
+        }
         let object = try await storage.upload(.temporary(bytes), to: key, session: .init())
         #expect(object.byteCount == Int64(bytes.count))
         try await #expect(storage.contents(key) == bytes)

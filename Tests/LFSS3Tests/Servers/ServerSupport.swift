@@ -47,6 +47,9 @@ extension TestServer {
         }
     }
 
+    /// Whether it takes no object below such a prefix.
+    func refuses(_ prefix: String) -> Bool { name == "rclone" && prefix.contains("//") }
+
     static let multipart = all.filter(\.speaksMultipart)
 
     /// A key that no other test has.
