@@ -1,4 +1,5 @@
 import Foundation
+import LFSHTTP
 import LFSStorage
 import LFSTesting
 import TestSupport
@@ -48,6 +49,27 @@ struct EarlyReplyTests {
             #expect([.serverError, .timeout].contains(error.code), "\(error)")
             #expect(error.isRetryable)
             #expect(fake.operations == [.put])
+        }
+    }
+
+    /// Whether the reply or the reset is seen first is a race; this is the reply.
+    @Test("is told by the number of bytes that went out") func countedBytes() async throws {
+        let source = try UploadSource.temporary([1, 2, 3])
+        var options = S3Options()
+        options.allowsPlainHTTP = true
+        options.provider = .strict
+        let location = try S3Location(bucket: "bucket", prefix: "", endpoint: nil, addressing: .path)
+        for (count, isWhole) in [(3, true), (2, false), (0, false)] as [(Int64, Bool)] {
+            let storage = try S3Storage(
+                location, region: nil, credentials: .static(Canary.credentials), options: options,
+                transport: EarlyTransport(bytesSent: count, sha256: source.sha256), clock: SigningClock())
+            let key = try ObjectKey.sample()
+            if isWhole {
+                _ = try await storage.upload(source, to: key, session: .init())
+            } else {
+                let error = try await failure { try await storage.upload(source, to: key, session: .init()) }
+                #expect(error.code == .serverError)
+            }
         }
     }
 
@@ -109,4 +131,20 @@ struct EarlyReplyTests {
             #expect(fake.stored == bytes)
         }
     }
+}
+
+/// Answers 200 with the right checksum after some of the bytes.
+private struct EarlyTransport: HTTPTransport {
+    let bytesSent: Int64
+    let sha256: String
+
+    func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+        var head = HTTPResponseHead(status: 200)
+        try head.headers.set(.sha256, sha256: sha256, md5: nil)
+        var statistics = TransferStatistics()
+        statistics.bytesSent = bytesSent
+        return HTTPResponse(head: head, statistics: statistics)
+    }
+
+    func shutdown() async {}
 }
