@@ -71,7 +71,7 @@ private final class ReplyWindow: Sendable {
     /// Looks at the head of a reply. Returns whether its body is the object's.
     func open(_ head: HTTPResponseHead) -> Bool {
         state.withLock { state in
-            guard head.isSuccess else { return false }
+            guard head.isSuccess, head.isFromS3 else { return false }
             if let entityTag, let other = head.headers["etag"].flatMap(EntityTag.init), other != entityTag {
                 state.isOther = true
                 return false

@@ -101,7 +101,8 @@ public final class S3Storage: RemoteStorage {
                 try await client.abort(key, uploadID)
             }
             do {
-                _ = try await client.send(S3Request(.delete, key))
+                let response = try await client.send(S3Request(.delete, key))
+                guard response.head.isFromS3 else { throw StorageError.notFromS3(key) }
             } catch let failure as S3Failure where failure.storageError.isMissing {
                 // It is gone, which is what was asked for.
             }

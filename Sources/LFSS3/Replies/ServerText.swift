@@ -7,9 +7,9 @@ enum ServerText {
         cut(withoutQueries(hide(secrets, in: printable(text))), to: 200)
     }
 
-    /// The beginning of something unexpected, at most 80 characters.
+    /// The beginning of something unexpected, at most 80 characters, without what may be a token.
     static func excerpt(_ text: String) -> String {
-        cut(withoutQueries(printable(text)), to: 80)
+        cut(withoutTokens(withoutQueries(printable(text))), to: 80)
     }
 
     /// The beginning of a body that is not what it should be, at most 80 characters.
@@ -58,6 +58,31 @@ enum ServerText {
             return isSigned && word.utf8.contains(UInt8(ascii: "=")) ? "…" : word
         }
         .joined(separator: " ")
+    }
+
+    /// Runs of more than 32 characters of base64 are left out: a page may repeat what the request had.
+    private static func withoutTokens(_ text: String) -> String {
+        var result: [UInt8] = []
+        var run: [UInt8] = []
+        for byte in Array(text.utf8) + [UInt8(ascii: " ")] {
+            if isBase64(byte) {
+                run.append(byte)
+                continue
+            }
+            result += run.count > 32 ? Array("…".utf8) : run
+            result.append(byte)
+            run = []
+        }
+        return String(decoding: result.dropLast(), as: UTF8.self)
+    }
+
+    private static func isBase64(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        default: "+/=_-".utf8.contains(byte)
+        }
     }
 
     /// Where a query may begin: at a `?` that has something after it and is none of an XML declaration.

@@ -9,6 +9,7 @@ extension S3Client {
         var request = S3Request(.head, key)
         try request.headers.set("x-amz-checksum-mode", "ENABLED")
         let response = try await send(request)
+        guard response.head.isFromS3 else { throw StorageError.notFromS3(key) }
         guard let byteCount = response.head.contentLength, byteCount >= 0 else {
             throw StorageError(.serverError, "The server did not say how long the object is.", key: key)
         }
@@ -34,5 +35,13 @@ extension S3Client {
     func requireExisting(_ key: ObjectKey, matching source: UploadSource) async throws -> RemoteObject {
         guard let object = try await existing(key, matching: source) else { throw StorageError.notProven(key) }
         return object
+    }
+}
+
+extension StorageError {
+    static func notFromS3(_ key: ObjectKey) -> StorageError {
+        StorageError(
+            .serverError, "The answer is not from S3: look whether a proxy or a sign-in page stands before it.",
+            key: key)
     }
 }

@@ -67,6 +67,12 @@ final class S3Client: Sendable {
         }
     }
 
+    /// A refusal that came inside a reply whose status is a success.
+    func failure(_ head: HTTPResponseHead, _ reply: ErrorReply, _ key: ObjectKey) async throws -> S3Failure {
+        S3Failure(
+            head, reply: reply, key: key, signedAt: clock.now, credentials: try await credentials.credentials())
+    }
+
     /// A URL that anybody may use for a while.
     func presign(_ method: HTTPRequest.Method, _ key: ObjectKey, expires: Duration) async throws -> URL {
         let keys = try await credentials.credentials()

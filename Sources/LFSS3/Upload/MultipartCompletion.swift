@@ -43,7 +43,7 @@ struct MultipartCompletion: Sendable {
         case .completed(let entityTag, nil):
             return Outcome(entityTag: entityTag, isProven: entityTag.text.lowercased() == expectedEntityTag)
         case .failed(let reply):
-            throw S3Failure(response.head, reply: reply, key: key)
+            throw try await client.failure(response.head, reply, key)
         }
     }
 

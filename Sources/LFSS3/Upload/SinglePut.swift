@@ -53,6 +53,10 @@ struct SinglePut: Sendable {
         if let checksum = stored.checksum {
             guard checksum == source.sha256 else { throw StorageError.notProven(key) }
         } else if !(try await hasMD5(stored.entityTag, source, md5)) {
+            // The object's description would repeat our own note of the checksum, which proves nothing here.
+            if provider.entityTagIsMD5, options.encryption == nil, stored.entityTag?.md5 != nil {
+                throw StorageError.notProven(key)
+            }
             return try await client.requireExisting(key, matching: source)
         }
         var object = stored.remoteObject(key, at: client.place)

@@ -32,6 +32,13 @@ struct StoredObject: Sendable {
     }
 }
 
+extension HTTPResponseHead {
+    /// Whether S3 has answered, and not a proxy or the sign-in page of a network, which say 200 to everything.
+    var isFromS3: Bool {
+        status == 204 || ["etag", "x-amz-request-id", "x-amz-id-2"].contains { headers[$0] != nil }
+    }
+}
+
 /// The two ways to write a digest: hex here, base64 in S3's fields.
 enum Base64 {
     /// The 32 bytes of a SHA-256 as hex; nil for a checksum over checksums (`…-5`) and for anything else.

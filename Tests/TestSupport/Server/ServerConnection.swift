@@ -51,6 +51,15 @@ package final class ServerConnection {
         isOver = true
     }
 
+    /// Returns when the client or the server has closed, and reads nothing of what is sent until then. A client that
+    /// closes is not seen while its bytes are in the way.
+    package func waitForEnd() {
+        // POLLRDHUP: the other side has closed.
+        var end = pollfd(fd: raw, events: 0x2000, revents: 0)
+        while poll(&end, 1, -1) < 0, errno == EINTR {}
+        isOver = true
+    }
+
     private func fill() -> Bool {
         var buffer = [UInt8](repeating: 0, count: 64 << 10)
         let count = recv(raw, &buffer, buffer.count, 0)

@@ -1,0 +1,150 @@
+import Foundation
+import LFSHTTP
+import LFSStorage
+import LFSTesting
+import TestSupport
+import Testing
+
+@testable import LFSS3
+
+/// The bodies are larger than what the buffers of a connection hold, so that nobody can take them for sent.
+@Suite("A server that does not read the whole body", .serialized, .timeLimit(.minutes(2)))
+struct EarlyReplyTests {
+    private static let byteCount = 48 << 20
+    private let bytes = [UInt8](repeating: 7, count: byteCount)
+
+    @Test("and says 200 after 1 % of it has stored nothing", arguments: [S3Provider.strict, .plain])
+    func earlySuccess(_ provider: S3Provider) async throws {
+        let source = try UploadSource.temporary(bytes)
+        let md5 = try await SourceDigester(source, withMD5: true).next(source.byteCount).md5 ?? ""
+        for tag in ["\"\(md5)\"", "\"other\"", nil] {
+            try await withFakeS3(provider) { fake, storage in
+                fake.fail(.put) { exchange in
+                    try exchange.readBody(exchange.request.byteCount / 100)
+                    try exchange.send(FakeReply(200, tag.map { ["ETag": $0] } ?? [:]))
+                    exchange.connection.reset()
+                }
+                let error = try await failure { try await storage.upload(source, to: .sample(), session: .init()) }
+                #expect([.serverError, .integrity].contains(error.code), "\(error)")
+                #expect(error.isRetryable)
+                #expect(fake.operations == [.put])
+            }
+        }
+    }
+
+    @Test("but half of it, and keeps the connection, has stored nothing", arguments: [true, false])
+    func halfTheBody(_ hasRightTag: Bool) async throws {
+        let source = try UploadSource.temporary(bytes)
+        let md5 = try await SourceDigester(source, withMD5: true).next(source.byteCount).md5 ?? ""
+        try await withFakeS3(.plain) {
+            $0.stallTimeout = .milliseconds(500)
+        } _: { fake, storage in
+            fake.fail(.put) { exchange in
+                try exchange.readBody(exchange.request.byteCount / 2)
+                try exchange.send(FakeReply(200, ["ETag": "\"\(hasRightTag ? md5 : "other")\""]))
+                // The rest of the body is no request, so it waits here for the client to go.
+                exchange.connection.waitForEnd()
+            }
+            let error = try await failure { try await storage.upload(source, to: .sample(), session: .init()) }
+            #expect([.serverError, .timeout].contains(error.code), "\(error)")
+            #expect(error.isRetryable)
+            #expect(fake.operations == [.put])
+        }
+    }
+
+    /// Whether the reply or the reset is seen first is a race; this is the reply.
+    @Test("is told by the number of bytes that went out") func countedBytes() async throws {
+        let source = try UploadSource.temporary([1, 2, 3])
+        var options = S3Options()
+        options.allowsPlainHTTP = true
+        options.provider = .strict
+        let location = try S3Location(bucket: "bucket", prefix: "", endpoint: nil, addressing: .path)
+        for (count, isWhole) in [(3, true), (2, false), (0, false)] as [(Int64, Bool)] {
+            let storage = try S3Storage(
+                location, region: nil, credentials: .static(Canary.credentials), options: options,
+                transport: EarlyTransport(bytesSent: count, sha256: source.sha256), clock: SigningClock())
+            let key = try ObjectKey.sample()
+            if isWhole {
+                _ = try await storage.upload(source, to: key, session: .init())
+            } else {
+                let error = try await failure { try await storage.upload(source, to: key, session: .init()) }
+                #expect(error.code == .serverError)
+            }
+        }
+    }
+
+    @Test("of a part, but says 200, has not got the part") func earlySuccessOfAPart() async throws {
+        let source = try UploadSource.temporary(bytes)
+        try await withFakeS3 {
+            $0.multipartThreshold = 1
+            $0.partSize = 24 << 20
+        } _: { fake, storage in
+            fake.fail(.part) { exchange in
+                try exchange.readBody(exchange.request.byteCount / 100)
+                try exchange.send(FakeReply(200, ["ETag": "\"part\""]))
+                exchange.connection.reset()
+            }
+            let saved = SavedCheckpoint()
+            let error = try await failure {
+                try await storage.upload(source, to: .sample(), session: saved.session)
+            }
+            #expect(error.code == .serverError, "\(error)")
+            #expect(fake.operations == [.head, .uploads, .create, .part])
+            #expect(saved.value?.uploadID == "upload-1")
+            #expect(saved.value?.parts == [:])
+        }
+    }
+
+    @Test("and resets the connection ends the try, not the upload", arguments: [0.0, 0.5, 1.0])
+    func reset(_ share: Double) async throws {
+        let bytes = SampleBytes.make(3 << 20)
+        try await withFakeS3 { fake, storage in
+            fake.fail(.put) { exchange in
+                try exchange.readBody(Int(Double(exchange.request.byteCount) * share))
+                exchange.connection.reset()
+            }
+            let source = try UploadSource.temporary(bytes)
+            let error = try await failure { try await storage.upload(source, to: .sample(), session: .init()) }
+            #expect(error.code == .serverError, "\(error)")
+            #expect(error.isRetryable)
+            #expect(fake.operations == [.put])
+            #expect(fake.stored == nil)
+            _ = try await storage.upload(source, to: .sample(), session: .init())
+            #expect(fake.stored == bytes)
+        }
+    }
+
+    /// The next try finds what the first one made.
+    @Test("once more after the object was made, and the next try finds it") func lostReply() async throws {
+        let bytes = SampleBytes.make(100_000)
+        try await withFakeS3 { fake, storage in
+            fake.fail(.put) { exchange in
+                _ = try exchange.act()
+                exchange.connection.reset()
+            }
+            let source = try UploadSource.temporary(bytes)
+            let error = try await failure { try await storage.upload(source, to: .sample(), session: .init()) }
+            #expect(error.code == .serverError)
+            let object = try await storage.upload(source, to: .sample(), session: .init())
+            #expect(object.sha256 == source.sha256)
+            #expect(fake.operations == [.put, .put, .head])
+            #expect(fake.stored == bytes)
+        }
+    }
+}
+
+/// Answers 200 with the right checksum after some of the bytes.
+private struct EarlyTransport: HTTPTransport {
+    let bytesSent: Int64
+    let sha256: String
+
+    func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+        var head = HTTPResponseHead(status: 200)
+        try head.headers.set(.sha256, sha256: sha256, md5: nil)
+        var statistics = TransferStatistics()
+        statistics.bytesSent = bytesSent
+        return HTTPResponse(head: head, statistics: statistics)
+    }
+
+    func shutdown() async {}
+}

@@ -1,0 +1,211 @@
+import Foundation
+import LFSSystem
+import Synchronization
+import TestSupport
+
+@testable import LFSS3
+
+/// An S3 server in this process: it keeps objects and uploads in parts, checks the bodies it gets, and goes wrong where
+/// a test tells it to.
+///
+/// Owner of its state: the mutex.
+final class FakeS3: Sendable {
+    enum Operation: String, Sendable, CaseIterable {
+        case put, get, head, delete, list, create, part, parts, complete, abort, uploads
+    }
+
+    struct Object: Sendable {
+        var bytes: [UInt8]
+        /// What a HEAD tells: the entity tag, the content type, the metadata, the checksum.
+        var fields: [String: String]
+    }
+
+    struct Upload: Sendable {
+        let path: String
+        let fields: [String: String]
+        var parts: [Int: Object] = [:]
+    }
+
+    /// Answers one request in place of the server.
+    typealias Fault = @Sendable (FakeExchange) throws -> Void
+
+    private struct Plan {
+        let operation: Operation?
+        var skipped: Int
+        var times: Int
+        let fault: Fault
+    }
+
+    private struct State {
+        var operations: [Operation] = []
+        var objects: [String: Object] = [:]
+        var uploads: [String: Upload] = [:]
+        var begun = 0
+        var plans: [Plan] = []
+    }
+
+    /// Whether it keeps SHA-256 checksums and tells them.
+    let tellsChecksums: Bool
+    private let state = Mutex(State())
+    private let server = Mutex<ScriptedServer?>(nil)
+
+    init(tellsChecksums: Bool = true) throws {
+        self.tellsChecksums = tellsChecksums
+        let server = try ScriptedServer { [weak self] request, connection in
+            try self?.serve(request, connection)
+        }
+        self.server.withLock { $0 = server }
+    }
+
+    var url: URL { server.withLock { $0?.url } ?? URL(fileURLWithPath: "/") }
+    /// What it was asked, in order.
+    var operations: [Operation] { state.withLock(\.operations) }
+    /// The heads of what it was asked, in order.
+    var requests: [ServerRequest] { server.withLock { $0?.requests } ?? [] }
+    /// The objects by their paths without the bucket's.
+    var objects: [String: Object] { state.withLock(\.objects) }
+    /// The uploads that are neither complete nor aborted.
+    var uploads: [String: Upload] { state.withLock(\.uploads) }
+
+    func count(_ operation: Operation) -> Int { operations.count { $0 == operation } }
+    func forgetOperations() { state.withLock { $0.operations = [] } }
+    func store(_ bytes: [UInt8], at key: String, fields: [String: String] = ["etag": "\"other\""]) {
+        state.withLock { $0.objects["/\(key)"] = Object(bytes: bytes, fields: fields) }
+    }
+    func forgetUploads() { state.withLock { $0.uploads = [:] } }
+    func dropPart(_ number: Int, ofUpload id: String) {
+        state.withLock { _ = $0.uploads[id]?.parts.removeValue(forKey: number) }
+    }
+    func change(_ part: Int, ofUpload id: String, _ change: (inout Object) -> Void) {
+        state.withLock { state in
+            if var object = state.uploads[id]?.parts[part] {
+                change(&object)
+                state.uploads[id]?.parts[part] = object
+            }
+        }
+    }
+
+    /// Has a fault answer a kind of request, nil for all kinds.
+    ///
+    /// - Parameters:
+    ///   - skipped: how many of them are answered well before.
+    ///   - times: how many are answered by the fault.
+    func fail(_ operation: Operation?, after skipped: Int = 0, times: Int = 1, _ fault: @escaping Fault) {
+        state.withLock { $0.plans.append(Plan(operation: operation, skipped: skipped, times: times, fault: fault)) }
+    }
+
+    func close() { server.withLock { $0?.close() } }
+
+    private func serve(_ request: ServerRequest, _ connection: ServerConnection) throws {
+        let exchange = FakeExchange(fake: self, request: request, connection: connection)
+        let fault = state.withLock { state -> Fault? in
+            state.operations.append(exchange.operation)
+            for index in state.plans.indices
+            where state.plans[index].operation.map({ $0 == exchange.operation }) ?? true {
+                if state.plans[index].skipped > 0 {
+                    state.plans[index].skipped -= 1
+                } else if state.plans[index].times > 0 {
+                    state.plans[index].times -= 1
+                    return state.plans[index].fault
+                }
+            }
+            return nil
+        }
+        if let fault { try fault(exchange) } else { try exchange.send(exchange.act()) }
+    }
+
+    // MARK: What an honest server does
+
+    func put(_ exchange: FakeExchange, _ body: [UInt8]) -> FakeReply {
+        if let refusal = refusal(exchange, body) { return refusal }
+        var object = Object(bytes: body, fields: exchange.objectFields)
+        object.fields.merge(proof(exchange, body)) { $1 }
+        return state.withLock { state in
+            if exchange.request.headers["if-none-match"] != nil, state.objects[exchange.path] != nil {
+                return .error(412, "PreconditionFailed")
+            }
+            state.objects[exchange.path] = object
+            return FakeReply(200, proof(exchange, body))
+        }
+    }
+
+    func create(_ exchange: FakeExchange) -> FakeReply {
+        let id = state.withLock { state in
+            state.begun += 1
+            state.uploads["upload-\(state.begun)"] = Upload(path: exchange.path, fields: exchange.objectFields)
+            return "upload-\(state.begun)"
+        }
+        return .xml("<InitiateMultipartUploadResult><UploadId>\(id)</UploadId></InitiateMultipartUploadResult>")
+    }
+
+    func part(_ exchange: FakeExchange, _ body: [UInt8]) -> FakeReply {
+        if let refusal = refusal(exchange, body) { return refusal }
+        let (id, number) = (exchange.query["uploadId"] ?? "", exchange.query["partNumber"].flatMap { Int($0) } ?? 0)
+        let object = Object(bytes: body, fields: proof(exchange, body))
+        return state.withLock { state in
+            guard state.uploads[id] != nil else { return .error(404, "NoSuchUpload") }
+            state.uploads[id]?.parts[number] = object
+            return FakeReply(200, object.fields)
+        }
+    }
+
+    func complete(_ exchange: FakeExchange, _ body: [UInt8]) throws -> FakeReply {
+        let root = try XMLReader.read(body, root: "CompleteMultipartUpload")
+        return try state.withLock { state in
+            guard let upload = state.uploads[exchange.query["uploadId"] ?? ""] else {
+                return .error(404, "NoSuchUpload")
+            }
+            if exchange.request.headers["if-none-match"] != nil, state.objects[exchange.path] != nil {
+                return .error(412, "PreconditionFailed")
+            }
+            var (bytes, digests, count) = ([] as [UInt8], ContentHash(), 0)
+            for element in root.all("Part") {
+                let number = try element.required("PartNumber", in: 1...10_000)
+                guard let part = upload.parts[number], part.fields["etag"] == element.optional("ETag") else {
+                    return .error(400, "InvalidPart")
+                }
+                count += 1
+                bytes += part.bytes
+                let digest = Hex.bytes(SampleBytes.sha256(part.bytes)) ?? []
+                digest.withUnsafeBytes { digests.update($0) }
+            }
+            let checksum = (Base64.text(hex: digests.hex) ?? "") + "-\(count)"
+            var fields = upload.fields
+            fields["etag"] = "\"whole-\(count)\""
+            state.objects[upload.path] = Object(bytes: bytes, fields: fields)
+            state.uploads[exchange.query["uploadId"] ?? ""] = nil
+            return .xml(
+                "<CompleteMultipartUploadResult><ETag>&quot;whole-\(count)&quot;</ETag>"
+                    + (tellsChecksums ? "<ChecksumSHA256>\(checksum)</ChecksumSHA256>" : "")
+                    + "</CompleteMultipartUploadResult>")
+        }
+    }
+
+    func abort(_ exchange: FakeExchange) -> FakeReply {
+        let upload = state.withLock { $0.uploads.removeValue(forKey: exchange.query["uploadId"] ?? "") }
+        return upload == nil ? .error(404, "NoSuchUpload") : FakeReply(204)
+    }
+
+    func delete(_ exchange: FakeExchange) -> FakeReply {
+        state.withLock { _ = $0.objects.removeValue(forKey: exchange.path) }
+        return FakeReply(204)
+    }
+
+    /// Why it does not take a body, as strict servers say it.
+    private func refusal(_ exchange: FakeExchange, _ body: [UInt8]) -> FakeReply? {
+        let sha256 = SampleBytes.sha256(body)
+        let headers = exchange.request.headers
+        if headers["x-amz-content-sha256"] != sha256 { return .error(400, "XAmzContentSHA256Mismatch") }
+        let checksum = headers["x-amz-checksum-sha256"]
+        return checksum.map { $0 != Base64.text(hex: sha256) } ?? false ? .error(400, "BadDigest") : nil
+    }
+
+    /// The entity tag and the checksum of a body. The tag is its MD5 where the client told it.
+    private func proof(_ exchange: FakeExchange, _ body: [UInt8]) -> [String: String] {
+        let sha256 = SampleBytes.sha256(body)
+        let md5 = exchange.request.headers["content-md5"].flatMap { Data(base64Encoded: $0) }.map { Hex.text($0) }
+        var fields = ["etag": "\"\(md5 ?? "tag-" + sha256.prefix(12))\""]
+        if tellsChecksums { fields["x-amz-checksum-sha256"] = Base64.text(hex: sha256) }
+        return fields
+    }
+}

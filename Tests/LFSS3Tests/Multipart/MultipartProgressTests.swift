@@ -1,0 +1,109 @@
+import LFSStorage
+import LFSTesting
+import Synchronization
+import Testing
+
+@testable import LFSS3
+
+@Suite("The progress of an upload in parts", .timeLimit(.minutes(1))) struct MultipartProgressTests {
+    private let plan = MultipartPlan(byteCount: 1_000, partSize: 10)
+
+    /// Saves as slowly as it is told to, and can fail.
+    ///
+    /// Owner of its state: the mutex.
+    private final class Row: Sendable {
+        struct State {
+            var saved: [MultipartCheckpoint] = []
+            var underWay = 0
+            var mostUnderWay = 0
+            var failures = 0
+            var bytes: [Int64] = []
+        }
+        let state = Mutex(State())
+        let delay: Int
+
+        init(delay: Int = 0, failures: Int = 0) {
+            self.delay = delay
+            state.withLock { $0.failures = failures }
+        }
+
+        var session: UploadSession {
+            UploadSession { bytes in
+                self.state.withLock { $0.bytes.append(bytes) }
+            } onSave: { checkpoint in
+                self.state.withLock { state in
+                    state.underWay += 1
+                    state.mostUnderWay = max(state.mostUnderWay, state.underWay)
+                }
+                for _ in 0..<self.delay { await Task.yield() }
+                try self.state.withLock { state in
+                    state.underWay -= 1
+                    if state.failures > 0 {
+                        state.failures -= 1
+                        throw StorageError(.noSpace, "The database is full.")
+                    }
+                    if let value = MultipartCheckpoint(checkpoint) { state.saved.append(value) }
+                }
+            }
+        }
+    }
+
+    private func progress(_ row: Row) throws -> MultipartProgress {
+        let source = try UploadSource.temporary([1])
+        let checkpoint = MultipartCheckpoint(uploadID: "u", source: source, partSize: 10, hasChecksums: true)
+        return MultipartProgress(checkpoint, row.session)
+    }
+
+    private func word(_ number: Int) throws -> MultipartCheckpoint.Part {
+        let tag = try #require(EntityTag("tag-\(number)"))
+        return .init(tag, PayloadDigest(sha256: "\(number)", md5: nil))
+    }
+
+    @Test("is saved by one at a time, for all that came meanwhile, and nothing is lost") func coalescing() async throws
+    {
+        let row = Row(delay: 50)
+        let progress = try progress(row)
+        let plan = try #require(plan)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 1...100 {
+                group.addTask {
+                    progress.has(plan.part(number), try self.word(number))
+                    try await progress.save()
+                }
+            }
+            try await group.waitForAll()
+        }
+        let state = row.state.withLock { $0 }
+        #expect(state.mostUnderWay == 1)
+        #expect(state.saved.last?.parts.count == 100)
+        #expect(state.saved.last == progress.checkpoint)
+        #expect(state.saved.count < 100)
+        for (earlier, later) in zip(state.saved, state.saved.dropFirst()) {
+            #expect(Set(earlier.parts.keys).isSubset(of: later.parts.keys))
+        }
+    }
+
+    @Test("is saved again after a save that failed") func failedSave() async throws {
+        let row = Row(failures: 1)
+        let progress = try progress(row)
+        let plan = try #require(plan)
+        progress.has(plan.part(1), try word(1))
+        await #expect(throws: StorageError.self) { try await progress.save() }
+        progress.has(plan.part(2), try word(2))
+        try await progress.save()
+        #expect(row.state.withLock { $0.saved.last?.parts.keys.sorted() } == [1, 2])
+    }
+
+    @Test("counts what has arrived and what is under way, and takes back what was lost") func bytes() throws {
+        let row = Row()
+        let progress = try progress(row)
+        let plan = try #require(plan)
+        progress.moved(plan.part(1), to: 4)
+        progress.moved(plan.part(2), to: 10)
+        progress.has(plan.part(2), try word(2))
+        progress.moved(plan.part(1), to: 7)
+        progress.lost(plan.part(1))
+        progress.has(plan.part(1), try word(1))
+        #expect(row.state.withLock { $0.bytes } == [4, 14, 14, 17, 10, 20])
+    }
+}

@@ -1,0 +1,129 @@
+import Foundation
+import LFSStorage
+import LFSTesting
+import TestSupport
+import Testing
+
+@testable import LFSS3
+
+@Suite("An upload in parts that goes on", .timeLimit(.minutes(1)))
+struct ResumeTests {
+    private static let anew: [FakeS3.Operation] = [.head, .uploads, .create, .part, .part, .part, .complete]
+    private let bytes = SampleBytes.make((2 << 20) + 77)
+
+    /// Interrupts an upload after two of three parts, lets the test change something, and goes on.
+    private func resumed(
+        _ provider: S3Provider = .strict, _ change: (FakeS3, SavedCheckpoint) throws -> SavedCheckpoint
+    ) async throws -> [FakeS3.Operation] {
+        var operations: [FakeS3.Operation] = []
+        try await withFakeS3(provider) {
+            $0.multipartThreshold = 1
+        } _: { fake, storage in
+            fake.fail(.part, after: 2) { try $0.refuse(.error(500, "InternalError")) }
+            let saved = SavedCheckpoint()
+            let source = try UploadSource.temporary(bytes)
+            _ = try await failure { try await storage.upload(source, to: .sample(), session: saved.session) }
+            #expect(saved.value?.parts.count == 2)
+            fake.forgetOperations()
+            let object = try await storage.upload(source, to: .sample(), session: change(fake, saved).session)
+            #expect(object.sha256 == source.sha256)
+            #expect(fake.stored == bytes)
+            #expect(fake.uploads.isEmpty)
+            operations = fake.operations
+        }
+        return operations
+    }
+
+    @Test("sends only what is missing", arguments: [S3Provider.strict, .plain])
+    func missingOnly(_ provider: S3Provider) async throws {
+        // The server says no checksum of its own to those, so the object is asked for at the end.
+        let end: [FakeS3.Operation] = provider == .strict ? [] : [.head]
+        try await #expect(resumed(provider) { $1 } == [.parts, .part, .complete] + end)
+    }
+
+    @Test("sends a part again that the server has with another size") func otherSize() async throws {
+        let operations = try await resumed { fake, saved in
+            fake.change(1, ofUpload: "upload-1") { $0.bytes.removeLast() }
+            return saved
+        }
+        #expect(operations == [.parts, .part, .part, .complete])
+    }
+
+    @Test("sends a part again that the server has with another checksum") func otherChecksum() async throws {
+        let operations = try await resumed { fake, saved in
+            fake.change(2, ofUpload: "upload-1") {
+                $0.fields["x-amz-checksum-sha256"] = Base64.text(hex: SampleBytes.sha256([1]))
+            }
+            return saved
+        }
+        #expect(operations == [.parts, .part, .part, .complete])
+    }
+
+    @Test("sends a part again whose tag nobody knows") func otherTag() async throws {
+        let operations = try await resumed(.plain) { fake, saved in
+            fake.change(1, ofUpload: "upload-1") { $0.fields["etag"] = "\"from-elsewhere\"" }
+            return saved
+        }
+        #expect(operations == [.parts, .part, .part, .complete, .head])
+    }
+
+    @Test("sends a part again that was noted, but is not listed") func notListed() async throws {
+        let operations = try await resumed { fake, saved in
+            fake.dropPart(1, ofUpload: "upload-1")
+            return saved
+        }
+        #expect(operations == [.parts, .part, .part, .complete])
+    }
+
+    @Test("trusts a part that is listed and matches, though the note of it was lost") func noteLost() async throws {
+        let operations = try await resumed { _, saved in
+            var value = try #require(saved.value)
+            value.parts = [:]
+            return try SavedCheckpoint(value.encoded())
+        }
+        #expect(operations == [.parts, .part, .complete])
+    }
+
+    @Test("begins anew when the server has forgotten it, and says so once") func forgotten() async throws {
+        try await withFakeS3 {
+            $0.multipartThreshold = 1
+        } _: { fake, storage in
+            let source = try UploadSource.temporary(bytes)
+            let checkpoint = MultipartCheckpoint(
+                uploadID: "upload-of-long-ago", source: source, partSize: 1 << 20, hasChecksums: true)
+            let saved = SavedCheckpoint(try checkpoint.encoded())
+            let error = try await failure { try await storage.upload(source, to: .sample(), session: saved.session) }
+            #expect(error.code == .serverError)
+            #expect(error.isRetryable)
+            #expect(fake.operations == [.parts, .head])
+            fake.forgetOperations()
+            _ = try await storage.upload(source, to: .sample(), session: saved.session)
+            #expect(fake.operations == Self.anew)
+        }
+    }
+
+    /// A checkpoint that is not usable, by what is wrong with it.
+    enum Unusable: String, CaseIterable, Sendable {
+        case empty, noise, otherJSON, otherContent, otherSize, otherChecksums, senselessParts, tooManyParts
+    }
+
+    @Test("begins anew with a checkpoint of another kind or of other bytes", arguments: Unusable.allCases)
+    func foreignCheckpoint(_ unusable: Unusable) async throws {
+        let operations = try await resumed { _, saved in
+            var value = try #require(saved.value)
+            switch unusable {
+            case .empty: return SavedCheckpoint(UploadCheckpoint(rawValue: Data()))
+            case .noise: return SavedCheckpoint(UploadCheckpoint(rawValue: Data(SampleBytes.make(200))))
+            case .otherJSON: return SavedCheckpoint(UploadCheckpoint(rawValue: Data("{\"uploadID\":7}".utf8)))
+            case .otherContent: value.sha256 = SampleBytes.sha256([1])
+            case .otherSize: value.byteCount += 1
+            case .otherChecksums: value.hasChecksums.toggle()
+            case .senselessParts: value.partSize = 0
+            case .tooManyParts: value.partSize = 1
+            }
+            return try SavedCheckpoint(value.encoded())
+        }
+        // The upload that nobody knows any more is given up on the way.
+        #expect(operations == [.head, .uploads, .abort, .parts] + Self.anew.dropFirst(2))
+    }
+}

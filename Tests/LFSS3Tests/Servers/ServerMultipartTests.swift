@@ -1,0 +1,108 @@
+import Foundation
+import LFSHTTP
+import LFSStorage
+import LFSTesting
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import LFSS3
+
+@Suite("An upload in parts to a server", .enabled(if: TestServer.areThere), .timeLimit(.minutes(5)))
+struct ServerMultipartTests {
+    private static let bytes = SampleBytes.make(15 << 20)
+
+    @Test("sends only what is missing after an interruption", arguments: TestServer.multipart)
+    func resume(_ server: TestServer) async throws {
+        let source = try UploadSource.temporary(Self.bytes)
+        let key = try TestServer.newKey()
+        let saved = SavedCheckpoint()
+        let (first, firstSent) = try await server.counted()
+        try await interrupt(first, source, key, saved)
+        await first.shutdown()
+        try await #expect(first.openUploadsAgain(server, key).count == 1)
+
+        let (second, sent) = try await server.counted()
+        let object = try await second.upload(source, to: key, session: saved.session)
+        #expect(object.sha256 == source.sha256)
+        #expect(firstSent.partNumbers.first == 1)
+        #expect(!sent.partNumbers.contains(1))
+        #expect(sent.partNumbers.contains(3))
+        // At most the part that was under way went out twice.
+        #expect((firstSent.partNumbers + sent.partNumbers).count <= 4)
+        try await #expect(second.contents(key) == Self.bytes)
+        try await #expect(second.openUploads(key) == [])
+        await second.shutdown()
+    }
+
+    @Test("is given up with its object", arguments: TestServer.multipart)
+    func delete(_ server: TestServer) async throws {
+        let (storage, _) = try await server.counted()
+        let key = try TestServer.newKey()
+        let saved = SavedCheckpoint()
+        try await interrupt(storage, .temporary(Self.bytes), key, saved)
+        try await #expect(storage.openUploads(key).count == 1)
+        try await storage.delete(key, abandoning: saved.last)
+        try await #expect(storage.openUploads(key) == [])
+        // Twice is as good as once.
+        try await storage.delete(key, abandoning: saved.last)
+        await storage.shutdown()
+    }
+
+    @Test("of which the beginning's answer was lost is given up by the next one", arguments: TestServer.multipart)
+    func lostBeginning(_ server: TestServer) async throws {
+        let (lost, _) = try await server.counted()
+        let key = try TestServer.newKey()
+        _ = try await lost.client.createMultipart(key, [:])
+        try await #expect(lost.openUploads(key).count == 1)
+        await lost.shutdown()
+
+        let (storage, sent) = try await server.counted()
+        let bytes = Array(Self.bytes.prefix(100_000))
+        _ = try await storage.upload(.temporary(bytes), to: key, session: .init())
+        #expect(sent.partNumbers == [1])
+        try await #expect(storage.contents(key) == bytes)
+        try await #expect(storage.openUploads(key) == [])
+        await storage.shutdown()
+    }
+
+    @Test("that is old is swept, and a young one stays", arguments: TestServer.multipart)
+    func sweep(_ server: TestServer) async throws {
+        let (storage, _) = try await server.counted()
+        let namespace = "sweep-\(UUID().uuidString.lowercased())"
+        let (key, other) = (try TestServer.newKey(namespace), try TestServer.newKey(namespace + "-other"))
+        for key in [key, other] { _ = try await storage.client.createMultipart(key, [:]) }
+        try await #expect(storage.abandonUploads(below: namespace + "/", olderThan: .seconds(3_600)) == 0)
+        try await #expect(storage.openUploads(key).count == 1)
+        // Older than the future: everything is.
+        try await #expect(storage.abandonUploads(below: namespace + "/", olderThan: .seconds(-3_600)) == 1)
+        try await #expect(storage.openUploads(key) == [])
+        try await #expect(storage.openUploads(other).count == 1)
+        try await storage.abandonUploads(below: namespace, olderThan: .seconds(-3_600))
+        await storage.shutdown()
+    }
+
+    /// Ends an upload as a kill would, after its first part was noted.
+    private func interrupt(
+        _ storage: S3Storage, _ source: UploadSource, _ key: ObjectKey, _ saved: SavedCheckpoint
+    ) async throws {
+        let session = UploadSession(checkpoint: nil) { _ in
+        } onSave: { checkpoint in
+            try await saved.session.save(checkpoint)
+            if saved.value?.parts.isEmpty == false { throw StorageError(.cancelled, "interrupted") }
+        }
+        let error = try await storageError { try await storage.upload(source, to: key, session: session) }
+        #expect(error?.code == .cancelled)
+        #expect(saved.value?.parts.keys.contains(1) == true)
+    }
+}
+
+extension S3Storage {
+    /// ``openUploads(_:)`` by another connection, since this one may be closed.
+    fileprivate func openUploadsAgain(_ server: TestServer, _ key: ObjectKey) async throws -> [String] {
+        let (storage, _) = try await server.counted()
+        let uploads = try await storage.openUploads(key)
+        await storage.shutdown()
+        return uploads
+    }
+}
