@@ -51,7 +51,8 @@ struct Comparison {
         // What the run before left in the caches is not to be written during this one.
         Disk.settle()
         let result = try runner.run(command)
-        try FileManager.default.removeItem(atPath: scratch)
+        // It goes with the whole temporary folder: ext4 searches long for a new file's place when many were removed
+        // shortly before, which the next run would pay for.
         guard result.succeeded else { throw BenchError(result.reason()) }
         try check?(upload.prefix)
         return result.cost
