@@ -45,8 +45,7 @@ package final class CurlTransport: HTTPTransport {
     private static func startThread(_ options: HTTPOptions, _ inbox: Inbox, _ executor: LoopExecutor) {
         let isReady = isReady
         Thread.detachNewThread {
-            // Debuggers and `ps -T` show it.
-            Thread.current.name = "lfs-http"
+            lfs_name_thread("lfs-http")
             Self.blockBrokenPipeSignal()
             guard isReady, let loop = EventLoop(options, inbox, executor) else {
                 inbox.close()

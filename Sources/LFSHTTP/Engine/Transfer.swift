@@ -13,7 +13,7 @@ final class Transfer: @unchecked Sendable {
     let request: HTTPRequest
     private let phase = Mutex(Phase.new)
     private let outcome = Mutex<
-        (result: Result<HTTPResponse, any Error>?, continuation: UnsafeContinuation<Void, Never>?)
+        (result: Result<HTTPResponse, any Error>?, continuation: CheckedContinuation<Void, Never>?)
     >((nil, nil))
 
     // The engine's thread only.
@@ -45,8 +45,7 @@ final class Transfer: @unchecked Sendable {
         -> HTTPResponse
     {
         await withTaskCancellationHandler {
-            // Unchecked, since ``end(_:)`` resumes it once by its own rule; the check would cost an allocation per request.
-            await withUnsafeContinuation { continuation in
+            await withCheckedContinuation { continuation in
                 outcome.withLock { $0.continuation = continuation }
                 let isNew = phase.withLock { phase in
                     guard phase == .new else { return false }
@@ -72,7 +71,7 @@ final class Transfer: @unchecked Sendable {
     /// Ends it, once; later calls do nothing.
     func end(_ result: Result<HTTPResponse, any Error>) {
         let continuation = outcome.withLock { outcome in
-            guard outcome.result == nil else { return nil as UnsafeContinuation<Void, Never>? }
+            guard outcome.result == nil else { return nil as CheckedContinuation<Void, Never>? }
             outcome.result = result
             defer { outcome.continuation = nil }
             return outcome.continuation
