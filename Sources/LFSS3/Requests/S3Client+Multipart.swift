@@ -8,9 +8,7 @@ extension S3Client {
         var request = S3Request(.post, key, query: [("uploads", "")])
         request.headers = fields
         request.body = .bytes([])
-        let uploadID = try CreateMultipartReply(try await send(request).body).uploadID
-        began(uploadID)
-        return uploadID
+        return try CreateMultipartReply(try await send(request).body).uploadID
     }
 
     /// ListParts, all pages.

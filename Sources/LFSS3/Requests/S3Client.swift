@@ -14,8 +14,8 @@ final class S3Client: Sendable {
         var signature: SignatureV4?
         /// Whether a body has been taken since the start, so that the next need not wait for consent.
         var hasUploaded = false
-        /// The uploads in parts that this process has begun and not ended.
-        var underWay: Set<String> = []
+        /// How many uploads in parts this process carries out now, for each key.
+        var underWay: [ObjectKey: Int] = [:]
     }
 
     let location: S3Location
@@ -43,9 +43,18 @@ final class S3Client: Sendable {
 
     func requireCredentials() async throws { _ = try await credentials.credentials() }
 
-    func began(_ uploadID: String) { state.withLock { _ = $0.underWay.insert(uploadID) } }
-    func ended(_ uploadID: String?) { state.withLock { state in _ = uploadID.map { state.underWay.remove($0) } } }
-    func isUnderWay(_ uploadID: String) -> Bool { state.withLock { $0.underWay.contains(uploadID) } }
+    /// An upload in parts to the key begins here, before the server is asked for anything.
+    func began(_ key: ObjectKey) { state.withLock { $0.underWay[key, default: 0] += 1 } }
+
+    func ended(_ key: ObjectKey) {
+        state.withLock { state in
+            let rest = (state.underWay[key] ?? 1) - 1
+            state.underWay[key] = rest > 0 ? rest : nil
+        }
+    }
+
+    /// Whether no more than one upload in parts to the key is carried out here.
+    func isAlone(_ key: ObjectKey) -> Bool { state.withLock { ($0.underWay[key] ?? 0) <= 1 } }
 
     /// Sends a request and returns its reply, whose status is 2xx and whose request was read in whole.
     ///

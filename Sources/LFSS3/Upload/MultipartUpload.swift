@@ -20,6 +20,8 @@ struct MultipartUpload: Sendable {
     private var usesSHA256: Bool { provider.checksumHeader == .sha256 }
 
     func run() async throws -> RemoteObject {
+        client.began(key)
+        defer { client.ended(key) }
         if let earlier = usableCheckpoint {
             do {
                 let listed = try await client.parts(of: key, earlier.uploadID ?? "")
@@ -31,7 +33,6 @@ struct MultipartUpload: Sendable {
         if let object = try await client.existing(key, matching: source) { return object }
         try await abortForgotten()
         let fresh = try await begin()
-        defer { client.ended(fresh.uploadID) }
         do {
             return try await upload(fresh, [])
         } catch let failure as S3Failure where failure.isNoSuchUpload {
@@ -67,8 +68,9 @@ struct MultipartUpload: Sendable {
     private func abortForgotten() async throws {
         do {
             let reply = try await client.uploads(below: key.rawValue, after: nil)
-            for upload in reply.uploads
-            where upload.key == client.location.prefix + key.rawValue && !client.isUnderWay(upload.uploadID) {
+            // Asked after the listing: whoever begins later than that is not in it.
+            guard client.isAlone(key) else { return }
+            for upload in reply.uploads where upload.key == client.location.prefix + key.rawValue {
                 try await client.abort(key, upload.uploadID)
             }
         } catch let failure as S3Failure where !failure.storageError.isRetryable || failure.isNoSuchUpload {
