@@ -80,24 +80,24 @@ struct UploadRun: Sendable {
         // Ends with this scope.
         async let _: Void = report.showProgress()
         let result = await Result { try await offload(work) }
-        // Ends the events, so that every one of them is told before the summary.
+        // Ends the events, so that every one of them is told before the rows are asked for what no event told.
         try await lfs.stop()
         await telling
-        try result.get()
+        report.settle(try result.get())
     }
 
     private func tell(_ events: AsyncStream<LFSEvent>) async {
         for await event in events { report.handle(event) }
     }
 
-    private func offload(_ work: @Sendable (UploadRun) async throws -> Void) async throws {
+    private func offload(_ work: @Sendable (UploadRun) async throws -> Void) async throws -> UploadSummary {
         try await lfs.retry()
         let status = try await lfs.status()
         report.pending(files: status.local, bytes: status.pendingBytes)
         try lfs.start()
         try await work(self)
         // The rows tell what became of the files, also when another process has uploaded them.
-        report.settle(try await lfs.waitForUploads())
+        return try await lfs.waitForUploads()
     }
 }
 
