@@ -18,7 +18,7 @@ struct OpeningTests {
     @Test(
         "A database from a newer schema is refused",
         arguments: [
-            "UPDATE lfs_state SET schemaVersion = 2", "INSERT INTO grdb_migrations VALUES ('lfs.v2')",
+            "UPDATE lfs_state SET schemaVersion = 99", "INSERT INTO grdb_migrations VALUES ('lfs.v99')",
         ])
     func newerSchema(change: String) async throws {
         try await withHost { host in
@@ -27,6 +27,30 @@ struct OpeningTests {
             #expect(code == .newerSchema)
             #expect(!FileManager.default.fileExists(atPath: host.store.path))
         }
+    }
+
+    @Test("A database of the first version is refused until it is migrated, and keeps what it has")
+    func olderSchema() async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("lfs-test-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: folder) } }
+        let database = try TestHost.open(folder.appendingPathComponent("a.sqlite").path)
+        try TestHost.migrator.migrate(database, upTo: "lfs.v1")
+        let id = "01000000-0000-7000-8000-000000000001"
+        try await database.write { db in
+            try db.execute(
+                sql: """
+                    INSERT INTO lfs_file (id, status, byteCount, sha256, key, createdAt)
+                    VALUES (?, 'local', 1, ?, 'elsewhere/' || ?, 0)
+                    """, arguments: [id, String(repeating: "0", count: 64), id])
+        }
+        let options = LFSOptions(storage: InMemoryStorage())
+        #expect(await errorCode { _ = try await LFSManager.open(database, options: options) } == .notMigrated)
+        try TestHost.migrator.migrate(database)
+        let lfs = try await LFSManager.open(database, options: options)
+        #expect(try await database.read { try FileData.fetchOne($0, key: id)?.status } == .local)
+        try await lfs.stop()
+        try database.close()
     }
 
     @Test("A database in memory needs a folder, and works with one")

@@ -121,6 +121,12 @@ struct DatabaseIdentity: Sendable {
                 "The database was written by a newer LFS (schema \(version); this one knows \(Schema.version)). Update LFS."
             )
         }
+        guard version == Schema.version else {
+            throw LFSError(
+                .notMigrated,
+                "The database has the LFS tables of an older version (schema \(version); this one needs \(Schema.version)). Call registerLFSMigrations() on its DatabaseMigrator and migrate before opening LFS."
+            )
+        }
         databaseID = row["databaseID"]
         namespace = row["namespace"]
         path = try String.fetchOne(db, sql: "SELECT file FROM pragma_database_list WHERE name = 'main'") ?? ""
@@ -129,6 +135,7 @@ struct DatabaseIdentity: Sendable {
     private static func hasUnknownMigration(_ db: Database) throws -> Bool {
         guard try db.tableExists("grdb_migrations") else { return false }
         let applied = try String.fetchAll(db, sql: "SELECT identifier FROM grdb_migrations")
-        return applied.contains { $0.hasPrefix(Schema.migrationPrefix) && $0 != Schema.firstMigration }
+        let known = Schema.migrations.map(\.identifier)
+        return applied.contains { $0.hasPrefix(Schema.migrationPrefix) && !known.contains($0) }
     }
 }

@@ -9,25 +9,30 @@ extension DatabaseMigrator {
     /// Call it where the app registers its own migrations, before those that refer to `lfs_file`, and migrate
     /// before ``LFSManager/open(_:options:)``. Later versions of LFS add migrations behind the ones that ran.
     public mutating func registerLFSMigrations() {
-        registerMigration(Schema.firstMigration) { db in try Schema.create(db) }
+        for (identifier, migrate) in Schema.migrations {
+            registerMigration(identifier) { db in try migrate(db) }
+        }
     }
 }
 
 /// What LFS keeps in the host's database.
 enum Schema {
     /// The version that this code reads and writes; `lfs_state.schemaVersion` says what a database has.
-    static let version = 1
-    static let firstMigration = "lfs.v1"
+    static let version = 2
+    /// Every migration, in its order.
+    static let migrations: [(identifier: String, migrate: @Sendable (Database) throws -> Void)] = [
+        ("lfs.v1", create), ("lfs.v2", addAfterUpload),
+    ]
     /// What the identifiers of all LFS migrations begin with.
     static let migrationPrefix = "lfs."
 
-    static func create(_ db: Database) throws {
+    @Sendable static func create(_ db: Database) throws {
         try db.execute(sql: tables)
         for trigger in Triggers.all { try db.execute(sql: trigger) }
         let databaseID = FileID.make().text
         try db.execute(
             sql: "INSERT INTO lfs_state (id, databaseID, namespace, schemaVersion) VALUES (1, ?, ?, ?)",
-            arguments: [databaseID, namespace(of: databaseID), version])
+            arguments: [databaseID, namespace(of: databaseID), 1])
     }
 
     /// The first part of this database's object keys: half of a SHA-256, so that keys spread over a bucket.
