@@ -71,7 +71,7 @@ private enum Leftovers {
         } _: { server, engine in
             try await cancelAtRandom(500, seed: 1, server, engine)
             let descriptors = try openDescriptorCount()
-            let memory = residentBytes()
+            let memory = try memoryInUse()
             let ended = try await cancelAtRandom(cancellations, seed: 2, server, engine)
             // Both must happen, or it was no test.
             print("\(ended.cancelled) cancelled, \(ended.finished) finished")
@@ -80,7 +80,7 @@ private enum Leftovers {
             try require("all end", ended.cancelled + ended.finished == cancellations)
             try await requireSoon("descriptors are given back") { try openDescriptorCount() <= descriptors + 2 * 32 }
             // 10,000 handles or bodies that leak would be hundreds of megabytes.
-            try require("memory is given back", residentBytes() - memory < 32 << 20)
+            try require("memory is given back", try memoryInUse() - memory < 32 << 20)
             _ = try await engine.send(HTTPRequest(.get, server))
         }
         try await requireSoon("the thread ends") { try !threadNames().contains("lfs-http") }
@@ -110,11 +110,6 @@ private enum Leftovers {
             }
         }
         return (cancelled, finished)
-    }
-
-    private static func residentBytes() -> Int {
-        let fields = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8))?.split(separator: " ") ?? []
-        return (fields.dropFirst().first.flatMap { Int($0) } ?? 0) * 4_096
     }
 
     /// Waits until it is true; the other side of a connection may need a moment.

@@ -1,4 +1,3 @@
-import Foundation
 import LFSStorage
 import Synchronization
 import TestSupport
@@ -17,23 +16,17 @@ struct PoolMemoryTests {
             let journal = OneJobJournal()
             let pool = ExecutorPool(storage: InMemoryStorage(), journal: journal, maxExecutors: 1, clock: ManualClock())
             let run = Task { await pool.run() }
-            let before = try Self.residentKilobytes()
+            let before = try memoryInUse()
             for _ in 1...15_000 {
                 journal.makeDue()
                 pool.wake()
                 await journal.recorded.wait()
             }
-            let growth = try Self.residentKilobytes() - before
+            let growth = try memoryInUse() - before
             pool.stop()
             await run.value
-            #expect(growth < 15_000)
+            #expect(growth < 15_000 << 10)
         }
-    }
-
-    static func residentKilobytes() throws -> Int {
-        let text = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
-        let line = try #require(text.split(separator: "\n").first { $0.hasPrefix("VmRSS:") })
-        return try #require(Int(line.filter(\.isNumber)))
     }
 }
 #endif

@@ -35,16 +35,3 @@ private func mount(_ folder: URL, kilobytes: Int) throws -> Bool {
     return false
     #endif
 }
-
-/// Runs a command quietly. Returns whether it succeeded.
-@discardableResult
-package func runTool(_ name: String, _ arguments: [String]) throws -> Bool {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = [name] + arguments
-    process.standardError = FileHandle.nullDevice
-    process.standardOutput = FileHandle.nullDevice
-    try process.run()
-    process.waitUntilExit()
-    return process.terminationStatus == 0
-}

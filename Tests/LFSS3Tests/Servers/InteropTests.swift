@@ -13,10 +13,8 @@ enum ForeignClient {
 
     /// Runs a command and returns what it prints.
     static func run(_ arguments: String..., on server: TestServer, in folder: URL) async throws -> Data {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: path ?? "aws")
-        process.arguments = ["--endpoint-url", server.endpoint.absoluteString] + arguments
-        process.environment = [
+        var client = ToolRun(path ?? "aws", ["--endpoint-url", server.endpoint.absoluteString] + arguments)
+        client.environment = [
             "AWS_ACCESS_KEY_ID": server.accessKey, "AWS_SECRET_ACCESS_KEY": server.secretKey,
             "AWS_REGION": server.region, "AWS_EC2_METADATA_DISABLED": "true", "HOME": folder.path,
             "PATH": "/usr/bin:/bin",
@@ -24,19 +22,8 @@ enum ForeignClient {
             "AWS_REQUEST_CHECKSUM_CALCULATION": server.name == "juicefs" ? "when_required" : "when_supported",
         ]
         let output = folder.child("output")
-        _ = FileManager.default.createFile(atPath: output.path, contents: nil)
-        let handle = try FileHandle(forWritingTo: output)
-        process.standardOutput = handle
-        process.standardError = handle
-        process.currentDirectoryURL = folder
-        let status = try await withCheckedThrowingContinuation { continuation in
-            process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
-            do {
-                try process.run()
-            } catch {
-                continuation.resume(throwing: error)
-            }
-        }
+        client.output = output
+        let status = try await client.finish()
         let data = try Data(contentsOf: output)
         guard status == 0 else { throw Failure(text: String(decoding: data, as: UTF8.self)) }
         return data
@@ -73,7 +60,7 @@ struct InteropTests {
             _ = try await storage.upload(source, to: key, session: .init())
 
             let url = "s3://\(TestServer.bucket)/\(key)"
-            _ = try await ForeignClient.run("s3", "cp", url, "copy", on: server, in: folder)
+            _ = try await ForeignClient.run("s3", "cp", url, folder.child("copy").path, on: server, in: folder)
             #expect(try Data(contentsOf: folder.child("copy")) == Data(bytes))
 
             let printed = try await ForeignClient.run(
@@ -95,7 +82,7 @@ struct InteropTests {
         try await withTemporaryFolder { folder in
             try Data(bytes).write(to: folder.child("file"))
             let url = "s3://\(TestServer.bucket)/\(key)"
-            _ = try await ForeignClient.run("s3", "cp", "file", url, on: server, in: folder)
+            _ = try await ForeignClient.run("s3", "cp", folder.child("file").path, url, on: server, in: folder)
             #expect(try await storage.contents(key) == bytes)
             #expect(try await storage.head(key).byteCount == Int64(byteCount))
             #expect(
@@ -103,7 +90,7 @@ struct InteropTests {
             )
             try await storage.delete(key, abandoning: nil)
             await #expect(throws: ForeignClient.Failure.self) {
-                try await ForeignClient.run("s3", "cp", url, "copy", on: server, in: folder)
+                try await ForeignClient.run("s3", "cp", url, folder.child("copy").path, on: server, in: folder)
             }
         }
         await storage.shutdown()
