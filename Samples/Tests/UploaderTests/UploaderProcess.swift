@@ -50,7 +50,14 @@ struct UploaderProcess {
         process.waitUntilExit()
         let status =
             process.terminationReason == .uncaughtSignal ? 128 + process.terminationStatus : process.terminationStatus
-        return Result(
+        return try result(status)
+    }
+
+    /// What it has told until now; its status is that of a process that goes on, 0.
+    func resultSoFar() throws -> Result { try result(0) }
+
+    private func result(_ status: Int32) throws -> Result {
+        Result(
             status: status, output: String(decoding: try Data(contentsOf: output), as: UTF8.self),
             messages: String(decoding: try Data(contentsOf: messages), as: UTF8.self))
     }
