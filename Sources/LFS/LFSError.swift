@@ -44,6 +44,8 @@ public struct LFSError: Error, Sendable, CustomStringConvertible {
         public static let noLocalStore = Code(rawValue: "noLocalStore")
         /// The folder beside the database belongs to another one.
         public static let wrongStore = Code(rawValue: "wrongStore")
+        /// A table cannot own files as it is, or has lost the triggers of LFS.
+        public static let unsuitableOwner = Code(rawValue: "unsuitableOwner")
         /// This connection has a manager already.
         public static let alreadyOpen = Code(rawValue: "alreadyOpen")
 

@@ -101,7 +101,8 @@ extension LFSManager {
     @discardableResult
     public func waitForDeletions(timeout: Duration? = nil) async throws -> Int {
         try await wait(timeout) { db in
-            try Bool.fetchOne(db, sql: "SELECT NOT EXISTS (SELECT 1 FROM lfs_tombstone WHERE attempts = 0)") ?? false
+            try Bool.fetchOne(db, sql: "SELECT NOT EXISTS (SELECT 1 FROM lfs_tombstone WHERE attempts = 0) AND NOT (\(DisownedFiles.hasNotes))")
+                ?? false
         }
         return try await runner.read { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM lfs_tombstone") ?? 0 }
     }

@@ -45,7 +45,8 @@ final class CommitObserver: TransactionObserver, Sendable {
 
     func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool {
         switch eventKind {
-        case .insert(let table): table == FileData.databaseTableName || table == "lfs_tombstone"
+        case .insert(let table):
+            table == FileData.databaseTableName || table == "lfs_tombstone" || table == "lfs_disowned"
         case .delete(let table): table == FileData.databaseTableName
         case .update: false
         }

@@ -23,6 +23,7 @@ enum InsertGuard {
                 CREATE TEMP TRIGGER \(trigger) BEFORE INSERT ON main.lfs_file
                 WHEN NEW.status = 'local'
                     AND substr(NEW.key, 1, 33) = (SELECT namespace || '/' FROM main.lfs_state)
+                    AND NOT EXISTS (SELECT 1 FROM main.lfs_file WHERE id = NEW.id AND status = 'remote')
                     AND NOT lfs_bytes_exist(NEW.id)
                 BEGIN SELECT RAISE(ABORT, '\(InsertError.noBytes.message)'); END
                 """)

@@ -26,6 +26,7 @@ struct DeletionWorker: Sendable {
     /// Works off what is due, round by round, until told to stop. Returns how long until more is due, nil when nothing is left.
     func run(until isStopped: @Sendable () -> Bool) async throws -> Duration? {
         while !isStopped(), !Task.isCancelled {
+            try await DisownedFiles(runner: runner).delete()
             let (due, next) = try await claim()
             if due.isEmpty { return next }
             let results = await remove(due)

@@ -14,7 +14,11 @@ struct Opening: Sendable {
     init(_ database: any DatabaseWriter, _ options: LFSOptions) async throws {
         self.options = options
         runner = BackgroundRunner(database)
-        let identity = try await runner.read { db in try DatabaseIdentity(db) }
+        let identity = try await runner.read { db in
+            let identity = try DatabaseIdentity(db)
+            _ = try FileOwner.all(db)
+            return identity
+        }
         namespace = identity.namespace
         let storePath = try Self.storePath(options, identity)
         (places, ownsStore) = try await BlockingPool.shared.run { _ in

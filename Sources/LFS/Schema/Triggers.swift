@@ -6,9 +6,6 @@ enum Triggers {
         stampInsert, stampUpdate, keepContent, keepRemote, refuseRemoved, enqueue, uploaded, deleted,
     ]
 
-    /// Those of the second version of the schema.
-    static let afterUpload = [forgetCopy]
-
     /// Now in milliseconds since 1970; SQLite before 3.42 has no `unixepoch('subsec')`.
     static let now = "CAST((julianday('now') - 2440587.5) * 86400000.0 AS INTEGER)"
 
@@ -87,11 +84,6 @@ enum Triggers {
             VALUES (OLD.id, OLD.key, (SELECT checkpoint FROM lfs_job WHERE fileID = OLD.id));
             DELETE FROM lfs_job WHERE fileID = OLD.id;
         END
-        """
-
-    private static let forgetCopy = """
-        CREATE TRIGGER lfs_file_forget_copy AFTER DELETE ON lfs_file
-        BEGIN DELETE FROM lfs_copy WHERE fileID = OLD.id; END
         """
 }
 

@@ -126,6 +126,49 @@ struct DeletionTests {
         }
     }
 
+    @Test(
+        "A record from before the upload, inserted in its place, does not undo it", arguments: [false, true],
+        [Database.ConflictResolution.replace, .ignore])
+    func replaceByStale(recursiveTriggers: Bool, resolution: Database.ConflictResolution) async throws {
+        let storage = ScriptedStorage()
+        try await withLFS(storage: storage) { host, lfs in
+            let stale = try await lfs.makeFile(from: .bytes(someBytes()), name: "a")
+            try await host.database.write { try stale.insert($0) }
+            try await lfs.waitForUploads()
+            try await lfs.removeLocalCopy(of: stale.id)
+            var renamed = stale
+            renamed.name = "b"
+            try await host.database.writeWithoutTransaction { [renamed] db in
+                try db.execute(sql: "PRAGMA recursive_triggers = \(recursiveTriggers ? 1 : 0)")
+                _ = try renamed.insertAndFetch(db, onConflict: resolution)
+            }
+            try await lfs.waitForUploads()
+            try await lfs.waitForDeletions()
+            let file = try #require(try host.file(stale.id))
+            #expect(file.status == .remote && file.url != nil)
+            #expect(file.name == (resolution == .replace ? "b" : "a"))
+            #expect(storage.uploads == 1)
+            #expect(try await read(file, lfs)?.count == 1_000)
+        }
+    }
+
+    @Test("INSERT OR REPLACE cannot give a file other content")
+    func replaceByOther() async throws {
+        try await withLFS { host, lfs in
+            let file = try await uploaded(host, lfs)
+            await #expect(throws: DatabaseError.self) {
+                try await host.database.write { db in
+                    try db.execute(
+                        sql: """
+                            REPLACE INTO lfs_file (id, status, url, byteCount, sha256, key, createdAt)
+                            SELECT id, status, url, byteCount + 1, sha256, key, createdAt FROM lfs_file
+                            """)
+                }
+            }
+            #expect(try host.file(file.id) == file)
+        }
+    }
+
     @Test("Deletions that a stop interrupts are carried out by the next manager")
     func interrupted() async throws {
         let storage = InMemoryStorage()

@@ -1,0 +1,37 @@
+import LFSStorage
+import LFSTesting
+import LFSTransfer
+import Synchronization
+
+/// A storage in memory whose next delete waits until it is released.
+///
+/// Owner of the gate: the mutex.
+final class HeldDeleteStorage: StorageWrapper {
+    let memory = InMemoryStorage()
+    var base: any RemoteStorage { memory }
+    private let gate = Mutex<Gate?>(nil)
+
+    /// The gate that the next delete reaches.
+    func hold() -> Gate {
+        let new = Gate()
+        gate.withLock { $0 = new }
+        return new
+    }
+
+    func release() { gate.withLock { $0 }?.opened.open() }
+
+    func delete(_ key: ObjectKey, abandoning checkpoint: UploadCheckpoint?) async throws {
+        try await gate.withLock { $0 }?.pass()
+        try await memory.delete(key, abandoning: checkpoint)
+    }
+}
+
+/// The files whose uploads run.
+///
+/// Owner of its state: the mutex.
+final class HeldFiles: Sendable {
+    private let state = Mutex<Set<String>>([])
+    var ids: Set<String> { state.withLock { $0 } }
+    func insert(_ id: String) { state.withLock { _ = $0.insert(id) } }
+    func remove(_ id: String) { state.withLock { _ = $0.remove(id) } }
+}
