@@ -140,7 +140,7 @@ struct DeletionTests {
             renamed.name = "b"
             try await host.database.writeWithoutTransaction { [renamed] db in
                 try db.execute(sql: "PRAGMA recursive_triggers = \(recursiveTriggers ? 1 : 0)")
-                _ = try renamed.insertAndFetch(db, onConflict: resolution)
+                try renamed.insert(db, onConflict: resolution)
             }
             try await lfs.waitForUploads()
             try await lfs.waitForDeletions()

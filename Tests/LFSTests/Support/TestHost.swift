@@ -79,10 +79,13 @@ struct Recipe: Codable, FetchableRecord, PersistableRecord {
 enum Connection: CaseIterable { case pool, queue }
 
 /// A host in a folder that is gone afterwards.
+///
+/// - Parameter parent: where that folder is made.
 func withHost(
-    _ connection: Connection = .pool, storage: (any RemoteStorage)? = nil, _ body: (TestHost) async throws -> Void
+    _ connection: Connection = .pool, storage: (any RemoteStorage)? = nil,
+    in parent: URL = FileManager.default.temporaryDirectory, _ body: (TestHost) async throws -> Void
 ) async throws {
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("lfs-test-\(UUID().uuidString)")
+    let folder = parent.appendingPathComponent("lfs-test-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: folder) } }
     let path = folder.appendingPathComponent("recipes.sqlite").path
