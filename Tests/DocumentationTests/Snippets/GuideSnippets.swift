@@ -35,6 +35,14 @@ enum Guide {
         // end
     }
 
+    static func own(_ migrator: inout DatabaseMigrator) {
+        // snippet
+        migrator.registerMigration("photos go with their recipes") { db in
+            try FileData.deletedWithOwner("recipe", column: "photoId", in: db)
+        }
+        // end
+    }
+
     static func open(_ database: DatabasePool, _ remoteFolder: URL) async throws -> LFSManager {
         // snippet
         let storage = try DirectoryStorage(at: remoteFolder)
