@@ -101,3 +101,15 @@ final class SpoilingStorage: StorageWrapper {
         return object
     }
 }
+
+/// True for the first who asks. Owner: the mutex.
+final class Once: Sendable {
+    private let isTaken = Mutex(false)
+
+    func take() -> Bool {
+        isTaken.withLock { isTaken in
+            defer { isTaken = true }
+            return !isTaken
+        }
+    }
+}
