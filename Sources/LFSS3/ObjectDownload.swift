@@ -29,6 +29,9 @@ struct ObjectDownload: Sendable {
         } catch let failure as S3Failure where failure.status == 416 && request.range != nil {
             // It begins behind the end: no bytes, but the object is there.
             return try await describe()
+        } catch {
+            // A reply that was not taken may have been too long to be read at all; why it was not taken says more.
+            throw window.refusal(request.key) ?? error
         }
         let total = try window.finish(response, request.key)
         return StoredObject(response.head, byteCount: total).remoteObject(request.key, at: client.place)
@@ -111,13 +114,18 @@ private final class ReplyWindow: Sendable {
             UnsafeRawBufferPointer(rebasing: bytes[Int(part.lowerBound - start)..<Int(part.upperBound - start)]))
     }
 
+    /// Why the reply was not taken, if that shows in its head.
+    func refusal(_ key: ObjectKey) -> StorageError? {
+        let state = state.withLock { $0 }
+        if state.isOther { return .changed(key) }
+        return state.isOtherRange
+            ? StorageError(.rangeRefused, "The server sent another part than was asked for.", key: key) : nil
+    }
+
     /// The whole object's size, after everything that was announced has come.
     func finish(_ response: HTTPResponse, _ key: ObjectKey) throws(StorageError) -> Int64 {
+        if let refusal = refusal(key) { throw refusal }
         let state = state.withLock { $0 }
-        if state.isOther { throw StorageError.changed(key) }
-        if state.isOtherRange {
-            throw StorageError(.rangeRefused, "The server sent another part than was asked for.", key: key)
-        }
         guard let total = state.total, let end = state.end else {
             throw StorageError(.serverError, "The server's answer to a download is not the object.", key: key)
         }
