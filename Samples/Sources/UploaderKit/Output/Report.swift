@@ -101,8 +101,8 @@ final class Report: Sendable {
     func handle(_ event: LFSEvent) {
         switch event {
         case .queued, .cancelled, .removed: break
-        // What became of it is told once it is written out.
-        case .downloaded, .downloadFailed: break
+        // What became of it is told once it is written out, or why it was not.
+        case .downloaded(let id, _), .downloadFailed(let id, _): state.withLock { $0.tally.partial[id] = nil }
         case .downloading(let id, let progress): advanced(id, progress)
         case .progress(let id, let progress): advanced(id, progress)
         case .uploaded(let id, let url, let byteCount): uploaded(id, url, byteCount)
