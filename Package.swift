@@ -68,7 +68,7 @@ let package = Package(
         .testTarget(name: "LFSHTTPTests", dependencies: ["LFSHTTP", "LFSStorage", "LFSSystem", "TestSupport"]),
         .testTarget(
             name: "LFSS3Tests",
-            dependencies: ["LFSS3", "LFSHTTP", "LFSStorage", "LFSSystem", "LFSTesting", "TestSupport"]),
+            dependencies: ["LFSS3", "LFSHTTP", "LFSStorage", "LFSSystem", "LFSTesting", "LFS", "TestSupport", grdb]),
         .testTarget(
             name: "DocumentationTests", dependencies: ["LFS", "LFSS3", "LFSStorage", "LFSTesting", grdb]),
     ])

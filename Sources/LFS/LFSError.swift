@@ -100,6 +100,13 @@ extension LFSError {
         }
     }
 
+    /// As ``wrapping(_:fileID:)``, for where nothing but this type will do.
+    init(wrapping error: any Error, fileID: FileData.ID) {
+        self =
+            Self.wrapping(error, fileID: fileID) as? LFSError
+            ?? LFSError(.system, "\(error)", fileID: fileID, cause: error)
+    }
+
     /// The refusal behind a database error, nil if it was not one of ours.
     init?(refusalOf id: FileData.ID, _ error: DatabaseError) {
         guard let refusal = InsertError.allCases.first(where: { error.message == $0.message }) else { return nil }

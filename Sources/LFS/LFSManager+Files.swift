@@ -1,4 +1,4 @@
-public import Foundation
+import Foundation
 import GRDB
 import LFSFiles
 import LFSStorage
@@ -61,27 +61,6 @@ extension LFSManager {
         return try await BlockingPool.shared.run { _ in try places.contains(id) }
     }
 
-    /// The bytes of a file: those on this device, else fetched from the remote storage first.
-    ///
-    /// - Returns: nil when the file's device has not uploaded it yet.
-    /// - Throws: ``LFSError/Code/bytesMissing`` when the file was made here and its bytes are lost;
-    ///   ``LFSError/Code/storage`` when fetching fails.
-    public func contents(of file: FileData) async throws -> FileContents? {
-        try await located(file).map { FileContents($0, byteCount: file.byteCount) }
-    }
-
-    /// Where the bytes of a file are on this device, fetched from the remote storage first if need be.
-    ///
-    /// The file is read-only. Before the commit it is at another place than afterwards.
-    /// - Returns: nil when the file's device has not uploaded it yet.
-    /// - Throws: As ``contents(of:)``.
-    public func localURL(of file: FileData) async throws -> URL? {
-        guard let descriptor = try await located(file), let id = FileID(file.id) else { return nil }
-        let store = places.store
-        let isPromoted = try await BlockingPool.shared.run { _ in try store.contains(id) }
-        return URL(fileURLWithPath: isPromoted ? store.path(of: id) : descriptor.path)
-    }
-
     /// Frees the local bytes of a file that is on the remote storage. They are fetched again when they are needed.
     ///
     /// Returns when the row that allows it is durable and the bytes are gone; a reader that has them open keeps them.
@@ -101,35 +80,5 @@ extension LFSManager {
         } catch {
             throw LFSError.wrapping(FileError.keeping(error, at: places.store.path), fileID: id)
         }
-    }
-
-    private func located(_ file: FileData) async throws -> Descriptor? {
-        guard let id = FileID(file.id) else {
-            throw LFSError(.unknownFile, "'\(file.id)' is not a file id.", fileID: file.id)
-        }
-        let places = places
-        let open: @Sendable () async throws -> Descriptor? = {
-            try await BlockingPool.shared.run { _ in try places.open(id) }
-        }
-        do {
-            if let descriptor = try await open() { return descriptor }
-            // The caller's copy may be older than the upload.
-            guard let row = try await runner.read({ db in try FileData.fetchOne(db, key: file.id) }) else {
-                throw LFSError(.unknownFile, "There is no file '\(file.id)' in the database.", fileID: file.id)
-            }
-            guard row.status == .remote else {
-                if !row.key.hasPrefix(namespace + "/") { return nil }
-                throw LFSError(
-                    .bytesMissing, "The file was made on this device, but its bytes are gone from it.", fileID: file.id)
-            }
-            try await Downloader(store: places.store, storage: retrying(options.storage)).fetch(row)
-            return try await open()
-        } catch {
-            throw LFSError.wrapping(error, fileID: file.id)
-        }
-    }
-
-    private func retrying(_ storage: some RemoteStorage) -> any RemoteStorage {
-        RetryingStorage(storage, backoff: options.backoff, clock: options.clock, random: options.random)
     }
 }

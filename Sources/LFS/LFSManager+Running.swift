@@ -27,7 +27,9 @@ extension LFSManager {
     ///
     /// When it returns, nothing of this manager is left running and no event follows.
     public func stop() async throws {
-        if lifecycle.requestStop() {
+        let isRunning = lifecycle.requestStop()
+        downloads.halt()
+        if isRunning {
             pool.stop()
             await lifecycle.waitForEnd()
         }
@@ -51,6 +53,7 @@ extension LFSManager {
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask { await self.watchCommits() }
             tasks.addTask { try await self.lead() }
+            tasks.addTask { await self.keepUses() }
             try await withTaskCancellationHandler {
                 do {
                     while try await tasks.next() != nil {}
@@ -66,6 +69,7 @@ extension LFSManager {
 
     private func end() {
         _ = lifecycle.requestStop()
+        downloads.halt()
         pool.stop()
     }
 
@@ -94,6 +98,27 @@ extension LFSManager {
                 options.logger.debug("promotion failed, will retry", metadata: ["error.message": "\(error)"])
             }
             hub.ringWaiters()
+        }
+    }
+
+    // MARK: Reading
+
+    /// Writes down which files were used, a while after the first use that is not written yet.
+    private func keepUses() async {
+        while !lifecycle.isStopRequested {
+            await lifecycle.stop.wait(orFor: uses.hasNotes, atMost: nil, clock: options.clock)
+            await lifecycle.stop.wait(atMost: options.useInterval, clock: options.clock)
+            // What is noted from here on is the stop's.
+            if !lifecycle.isStopRequested { await writeUses() }
+        }
+    }
+
+    func writeUses() async {
+        do {
+            try await uses.flush()
+        } catch {
+            // It is a hint to what may be evicted first; the notes are kept, and the next flush tries again.
+            options.logger.debug("last uses not written", metadata: ["error.message": "\(error)"])
         }
     }
 
@@ -160,7 +185,8 @@ extension LFSManager {
 
     private func sweep() async {
         let recovery = Recovery(
-            runner: runner, places: places, gracePeriod: options.temporaryFileGracePeriod, wallClock: options.wallClock)
+            runner: runner, places: places, gracePeriod: options.temporaryFileGracePeriod,
+            downloadGracePeriod: options.unfinishedDownloadGracePeriod, wallClock: options.wallClock)
         do {
             try await recovery.sweepStore(namespace: namespace)
         } catch {

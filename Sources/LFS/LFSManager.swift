@@ -25,6 +25,9 @@ public final class LFSManager: Sendable {
     let pool: ExecutorPool
     let journal: DatabaseJournal
     let deletions: DeletionWorker
+    let downloads: DownloadScheduler
+    let uses: UseLog
+    let reader: FileReader
     let lifecycle = Lifecycle()
     let commits: Signal
     let tombstones: Signal
@@ -41,6 +44,7 @@ public final class LFSManager: Sendable {
             var options = options
             // A shorter one would be a busy loop.
             options.pollInterval = max(options.pollInterval, .milliseconds(10))
+            options.maxDownloads = max(options.maxDownloads, 1)
             let opening = try await Opening(database, options)
             let manager = LFSManager(database, options, opening)
             try await manager.attach(opening)
@@ -69,6 +73,17 @@ public final class LFSManager: Sendable {
         pool = ExecutorPool(
             storage: options.storage, journal: journal, maxExecutors: options.maxExecutors, policy: policy,
             grouping: .milliseconds(25), clock: options.clock, events: PoolEvents(hub: hub, logger: options.logger).handle)
+        downloads = DownloadScheduler(maxDownloads: options.maxDownloads) { [pool] areThere in
+            if areThere { pool.beginYielding() } else { pool.endYielding() }
+        }
+        uses = UseLog(runner: runner, wallClock: options.wallClock)
+        reader = FileReader(
+            namespace: namespace, runner: runner, places: places,
+            storage: Self.retrying(options.storage, options),
+            downloader: Downloader(
+                store: places.store, storage: options.storage, backoff: options.backoff, clock: options.clock,
+                random: options.random),
+            scheduler: downloads, uses: uses, hub: hub)
         deletions = DeletionWorker(
             runner: runner, places: places, storage: options.storage, policy: policy, wallClock: options.wallClock,
             uploading: { [pool] in pool.heldIDs },
@@ -76,6 +91,10 @@ public final class LFSManager: Sendable {
                 for id in removed { hub.send(.removed(id)) }
                 hub.ringWaiters()
             })
+    }
+
+    private static func retrying(_ storage: some RemoteStorage, _ options: LFSOptions) -> any RemoteStorage {
+        RetryingStorage(storage, backoff: options.backoff, clock: options.clock, random: options.random)
     }
 
     private func attach(_ opening: Opening) async throws {
@@ -96,6 +115,8 @@ public final class LFSManager: Sendable {
     /// Undoes what ``open(_:options:)`` has attached to the host's connection, once.
     func detach() async throws {
         guard lifecycle.beginDetaching() else { return }
+        await downloads.stop()
+        await writeUses()
         database.remove(transactionObserver: observer)
         try await runner.withWriter { db in try InsertGuard.remove(db) }
         try places.store.lease.unlock()

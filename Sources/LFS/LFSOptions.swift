@@ -14,12 +14,19 @@ public struct LFSOptions: Sendable {
     public var localStore: URL?
     /// How many uploads run at once at the most. At least 1.
     public var maxExecutors = 10
+    /// How many downloads that somebody waits for run at once at the most. At least 1, and less counts as 1.
+    ///
+    /// Prefetching takes what is left of it.
+    public var maxDownloads = 6
     /// The delays between tries: doubling, with full jitter.
     public var backoff = Backoff()
     /// How long a storage may ask to be left alone (Retry-After).
     public var maxRetryAfter = Duration.seconds(3_600)
     /// How long a file that no row claims stays in the persistence location after the process that made it has ended.
     public var temporaryFileGracePeriod = Duration.seconds(24 * 3_600)
+    /// How long an unfinished download is kept after its last byte, so that the next try goes on with it. What is older,
+    /// or is of a file that was deleted, is removed when the database is opened.
+    public var unfinishedDownloadGracePeriod = Duration.seconds(7 * 24 * 3_600)
     /// How long uploads under way may go on after a stop before they are given back to the queue.
     public var shutdownTimeout = Duration.seconds(10)
     /// How often changes by other processes are looked for, and whether the upload lock is free.
@@ -40,5 +47,7 @@ public struct LFSOptions: Sendable {
     /// Time and chance, which tests replace.
     package var clock: any Clock<Duration> = ContinuousClock()
     package var wallClock: @Sendable () -> Date = { Date() }
+    /// How long a use of a local copy may wait to be written down.
+    package var useInterval = Duration.seconds(60)
     package var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
 }

@@ -29,6 +29,9 @@ struct ObjectDownload: Sendable {
         } catch let failure as S3Failure where failure.status == 416 && request.range != nil {
             // It begins behind the end: no bytes, but the object is there.
             return try await describe()
+        } catch {
+            // A reply that was not taken may have been too long to be read at all; why it was not taken says more.
+            throw window.refusal(request.key) ?? error
         }
         let total = try window.finish(response, request.key)
         return StoredObject(response.head, byteCount: total).remoteObject(request.key, at: client.place)
@@ -53,6 +56,8 @@ private final class ReplyWindow: Sendable {
         var end: Int64?
         /// Whether it is another version than the one that was asked for: not all servers heed the condition.
         var isOther = false
+        /// Whether it is another part than the one that was asked for.
+        var isOtherRange = false
     }
 
     private let wanted: Range<Int64>
@@ -72,10 +77,12 @@ private final class ReplyWindow: Sendable {
     func open(_ head: HTTPResponseHead) -> Bool {
         state.withLock { state in
             guard head.isSuccess, head.isFromS3 else { return false }
-            if let entityTag, let other = head.headers["etag"].flatMap(EntityTag.init), other != entityTag {
+            let tag = head.headers["etag"].flatMap(EntityTag.init)
+            if let entityTag, let tag, tag != entityTag {
                 state.isOther = true
                 return false
             }
+            if let tag { sink.begin(entityTag: tag.text) }
             // Some servers send everything when they are asked for a range, and some call a range 200.
             guard let field = head.headers["content-range"] else {
                 guard head.status == 200 else { return false }
@@ -85,7 +92,10 @@ private final class ReplyWindow: Sendable {
             }
             guard isRange, let range = ContentRange(field), range.first == wanted.lowerBound,
                 range.last < wanted.upperBound
-            else { return false }
+            else {
+                state.isOtherRange = true
+                return false
+            }
             state.position = range.first
             state.total = range.total
             state.end = range.last + 1
@@ -104,10 +114,18 @@ private final class ReplyWindow: Sendable {
             UnsafeRawBufferPointer(rebasing: bytes[Int(part.lowerBound - start)..<Int(part.upperBound - start)]))
     }
 
+    /// Why the reply was not taken, if that shows in its head.
+    func refusal(_ key: ObjectKey) -> StorageError? {
+        let state = state.withLock { $0 }
+        if state.isOther { return .changed(key) }
+        return state.isOtherRange
+            ? StorageError(.rangeRefused, "The server sent another part than was asked for.", key: key) : nil
+    }
+
     /// The whole object's size, after everything that was announced has come.
     func finish(_ response: HTTPResponse, _ key: ObjectKey) throws(StorageError) -> Int64 {
+        if let refusal = refusal(key) { throw refusal }
         let state = state.withLock { $0 }
-        if state.isOther { throw StorageError.changed(key) }
         guard let total = state.total, let end = state.end else {
             throw StorageError(.serverError, "The server's answer to a download is not the object.", key: key)
         }

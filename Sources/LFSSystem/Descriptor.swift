@@ -53,6 +53,16 @@ package final class Descriptor: Sendable {
         }
     }
 
+    /// Writes all of the bytes at an offset and leaves the position alone.
+    package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(SystemError) {
+        var (rest, offset) = (bytes, offset)
+        while !rest.isEmpty {
+            let count = try checked("pwrite", path) { pwrite(raw, rest.baseAddress, rest.count, off_t(offset)) }
+            rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
+            offset += Int64(count)
+        }
+    }
+
     /// Returns when the bytes and the metadata are on the device.
     ///
     /// After a failure the state of the file is unknown and a second call may report success wrongly

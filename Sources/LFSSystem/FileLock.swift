@@ -17,6 +17,11 @@ package final class FileLock: Sendable {
         descriptor = try directory.openOrCreate(name)
     }
 
+    /// A lock on a file that is open already.
+    package init(_ file: Descriptor) {
+        descriptor = file
+    }
+
     /// Takes the lock, or changes its kind, without waiting. Returns false when another holder is in the way.
     package func tryLock(_ kind: Kind) throws(SystemError) -> Bool {
         do {

@@ -78,7 +78,7 @@ struct IncomingFileTests {
     func cleared() async throws {
         try await withStore { store in
             _ = try IncomingFile(FileID.make(), byteCount: 5, in: store)
-            try store.clearIncoming()
+            #expect(try store.clearIncoming().isEmpty)
             #expect(try names(in: URL(fileURLWithPath: store.incoming.path)) == [])
         }
     }

@@ -118,7 +118,7 @@ extension BrokenStorage {
         try await base.download(DownloadRequest(request.key, range: request.range), into: sink)
     })
     static let sendsAgainWhenCancelled = BrokenStorage(onDownload: { base, request, sink in
-        let first = DownloadSink { bytes in
+        let first = DownloadSink(onBegin: sink.begin(entityTag:)) { bytes in
             try sink.write(UnsafeRawBufferPointer(rebasing: bytes.prefix(10)))
             if Task.isCancelled || bytes.count > 1_000 { try sink.write(bytes) }
         }

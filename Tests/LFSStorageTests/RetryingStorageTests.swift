@@ -64,6 +64,17 @@ struct RetryingStorageTests {
         #expect(error?.code == .changed)
     }
 
+    @Test("do not mix the versions of a storage that does not tell them")
+    func untoldVersion() async throws {
+        let key = try await stored()
+        let cut = CuttingStorage(memory, after: 3_000, tellsVersion: false)
+        let error = await #expect(throws: StorageError.self) {
+            try await download(DownloadRequest(key), from: retrying(cut))
+        }
+        #expect(error?.code == .timeout)
+        #expect(cut.requests.count == 1)
+    }
+
     @Test("wait as long as the storage asks, up to the cap", arguments: [(5, 5), (86_400, 60)])
     func retryAfter(_ asked: Int, _ waited: Int) async throws {
         let key = try await stored()
@@ -117,39 +128,5 @@ struct RetryingStorageTests {
             try await retrying(memory).download(DownloadRequest(key), into: sink)
         }
         #expect(calls.withLock { $0 } == 1)
-    }
-}
-
-/// A storage whose downloads break off after some bytes, as a connection does.
-final class CuttingStorage: StorageWrapper {
-    let base: any RemoteStorage
-    private let byteCount: Int
-    private let onAttempt: @Sendable (Int) async throws -> Void
-    private let seen = Mutex<[DownloadRequest]>([])
-
-    init(
-        _ base: any RemoteStorage, after byteCount: Int,
-        onAttempt: @escaping @Sendable (Int) async throws -> Void = { _ in }
-    ) {
-        self.base = base
-        self.byteCount = byteCount
-        self.onAttempt = onAttempt
-    }
-
-    var requests: [DownloadRequest] { seen.withLock { $0 } }
-
-    func download(_ request: DownloadRequest, into sink: DownloadSink) async throws -> RemoteObject {
-        let attempt = seen.withLock { seen in
-            seen.append(request)
-            return seen.count
-        }
-        try await onAttempt(attempt)
-        let limit = byteCount
-        return try await base.download(
-            request,
-            into: DownloadSink { bytes in
-                try sink.write(UnsafeRawBufferPointer(rebasing: bytes.prefix(limit)))
-                if bytes.count > limit { throw StorageError(.timeout, "The connection broke off.") }
-            })
     }
 }

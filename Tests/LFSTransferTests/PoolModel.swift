@@ -6,6 +6,7 @@ import LFSStorage
 struct PoolModel {
     enum Step: CaseIterable, Sendable {
         case enqueueSmall, enqueueLarge, take, succeed, fail, lose, giveBack, record, allowProbe, pause, resume, drop
+        case yield, stopYielding
     }
 
     private(set) var state: PoolState
@@ -18,6 +19,7 @@ struct PoolModel {
     /// Jobs that were taken during the present outage and still run.
     private var probes: Set<String> = []
     private var lastID = 0
+    private var hasTakenWhileYielding = false
 
     init(maxExecutors: Int) {
         state = PoolState(maxExecutors: maxExecutors)
@@ -42,6 +44,10 @@ struct PoolModel {
             state.isPaused = false
             free += state.allowProbe() + state.executorsToStart()
         case .drop: drop(pick)
+        case .yield: if state.yields < 2 { state.yields += 1 }
+        case .stopYielding:
+            if state.yields > 0 { state.yields -= 1 }
+            free += state.executorsToStart()
         }
         if state.outage == nil { probes = [] }
     }
@@ -60,6 +66,7 @@ struct PoolModel {
         free -= 1
         let isOut = state.outage != nil
         if let job = state.take() {
+            if state.yields > 0, !running.isEmpty { hasTakenWhileYielding = true }
             running.append(job)
             if isOut { probes.insert(job.id) }
         }
@@ -105,6 +112,7 @@ struct PoolModel {
         if state.running.count != running.count { return "the running jobs are known" }
         if probes.count > 1 { return "an outage has one probe at a time" }
         if state.maxExecutors > 1, busyWithLarge >= state.maxExecutors { return "one executor is kept for small files" }
+        if hasTakenWhileYielding { return "while uploads yield, one is begun when none runs" }
         if isRunnable, free == 0, running.isEmpty { return "a job that can run has an executor" }
         if isRunnable, state.outage == nil, hasSmall, free == 0, isOnlyLarge, state.maxExecutors > 1 {
             return "a small file never waits for large ones only"
@@ -124,14 +132,14 @@ struct PoolModel {
     private var isRunnable: Bool {
         let isLargeAllowed = running.count { $0.lane == .large } < max(state.maxExecutors - 1, 1)
         guard state.count(.small) > 0 || (state.count(.large) > 0 && isLargeAllowed), !state.isPaused,
-            state.unrecorded < PoolState.maxUnrecorded
+            state.unrecorded < PoolState.maxUnrecorded, state.yields <= 0 || running.isEmpty
         else { return false }
         return state.outage?.mayProbe ?? true
     }
 
     /// Lets everything succeed until nothing is left. Returns how many jobs are left when nothing moves any more.
     mutating func drain() -> Int {
-        apply(.resume, pick: 0)
+        for step in [Step.resume, .stopYielding, .stopYielding] { apply(step, pick: 0) }
         for _ in 0..<10 * (lastID + 10) {
             for step in [Step.take, .succeed, .record, .allowProbe] { apply(step, pick: 0) }
         }

@@ -59,6 +59,39 @@ struct PoolStateTests {
         #expect(state.take() != nil)
     }
 
+    @Test("let one upload begin at a time while somebody else needs the network, and all of them afterwards")
+    func yielding() throws {
+        var state = PoolState(maxExecutors: 4)
+        _ = state.enqueue(try Self.jobs(30))
+        #expect(state.executors == 4)
+        let running = (0..<3).compactMap { _ in state.take() }
+        #expect(running.count == 3)
+        state.yields += 1
+        #expect(state.take() == nil, "it yields, and its executor leaves")
+        for job in running.dropLast() {
+            state.finish(TransferOutcome(job: job, result: .givenBack))
+            #expect(state.take() == nil)
+        }
+        state.finish(TransferOutcome(job: running[2], result: .givenBack))
+        let only = state.take()
+        #expect(only != nil, "one goes on, or uploads would stand still")
+        #expect(state.executors == 1)
+        #expect(state.executorsToStart() == 0)
+        #expect(state.enqueue(try Self.jobs(10, from: 100)) == 0)
+        state.yields -= 1
+        #expect(state.executorsToStart() == 3)
+        #expect(Array(state.running.keys) == [only?.id])
+    }
+
+    @Test("begin to yield with an empty queue, and give the first job that comes an executor")
+    func yieldingWhenIdle() throws {
+        var state = PoolState(maxExecutors: 4)
+        state.yields += 1
+        #expect(state.enqueue(try Self.jobs(10)) == 1)
+        #expect(state.take() != nil)
+        #expect(state.executorsToStart() == 0)
+    }
+
     @Test("hold for every order of a few steps", arguments: [1, 2, 3])
     func everyOrder(_ maxExecutors: Int) {
         var count = 0

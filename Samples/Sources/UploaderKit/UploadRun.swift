@@ -56,6 +56,7 @@ struct UploadRun: Sendable {
         let storage = try await transfer.to.open(transfer)
         let database = try DocumentDatabase.open(databaseOptions.database, mustExist: mustExist)
         var options = LFSOptions(storage: storage, maxExecutors: transfer.maxExecutors)
+        options.maxDownloads = Restorer.parallel
         options.persistenceLocation = transfer.persistenceLocation.map { URL(fileURLWithPath: $0, isDirectory: true) }
         // What happens to files is told by the report; the library's log would say it twice.
         options.logger.logLevel = .critical

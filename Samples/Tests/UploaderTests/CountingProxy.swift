@@ -5,15 +5,18 @@ import Synchronization
 import Glibc
 #endif
 
-/// Passes connections on to a server and counts the bytes that go there. Owner of the count: the atomic.
+/// Passes connections on to a server and counts the bytes on both ways. Owners of the counts: the atomics.
 final class CountingProxy: Sendable {
     let url: URL
     private let listener: Int32
     private let target: UInt16
-    private let count = Atomic<Int>(0)
+    private let sent = Atomic<Int>(0)
+    private let received = Atomic<Int>(0)
 
     /// Bytes that clients have sent so far, heads of requests included.
-    var sentBytes: Int { count.load(ordering: .relaxed) }
+    var sentBytes: Int { sent.load(ordering: .relaxed) }
+    /// Bytes that clients were sent so far, heads of replies included.
+    var receivedBytes: Int { received.load(ordering: .relaxed) }
 
     init(to server: URL) throws {
         target = UInt16(server.port ?? 80)
@@ -56,8 +59,8 @@ final class CountingProxy: Sendable {
             }
             // The descriptors are closed by whoever of the two ends last.
             let left = Left(client, server)
-            Thread.detachNewThread { left.ended(self.pass(client, server, counting: true)) }
-            Thread.detachNewThread { left.ended(self.pass(server, client, counting: false)) }
+            Thread.detachNewThread { left.ended(self.pass(client, server) { self.sent.add($0, ordering: .relaxed) }) }
+            Thread.detachNewThread { left.ended(self.pass(server, client) { self.received.add($0, ordering: .relaxed) }) }
         }
         _ = Glibc.close(listener)
     }
@@ -75,13 +78,13 @@ final class CountingProxy: Sendable {
         return -1
     }
 
-    private func pass(_ from: Int32, _ to: Int32, counting: Bool) {
+    private func pass(_ from: Int32, _ to: Int32, _ count: (Int) -> Void) {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
         defer { buffer.deallocate() }
         while true {
             let received = recv(from, buffer.baseAddress, buffer.count, 0)
             guard received > 0 else { break }
-            if counting { count.add(received, ordering: .relaxed) }
+            count(received)
             var sent = 0
             while sent < received {
                 let step = send(to, buffer.baseAddress.map { $0 + sent }, received - sent, Int32(MSG_NOSIGNAL))

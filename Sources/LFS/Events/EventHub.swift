@@ -6,6 +6,8 @@ import Synchronization
 /// Owner of its state: the mutex. Nothing here blocks or waits.
 final class EventHub: Sendable {
     private struct Listener {
+        /// The file whose download it is about, if it is about one.
+        var download: FileData.ID?
         /// Returns whether it wants more.
         var receive: @Sendable (LFSEvent) -> Bool
         var end: @Sendable () -> Void
@@ -16,6 +18,8 @@ final class EventHub: Sendable {
         var listeners: [Int: Listener] = [:]
         var waiters: [Int: Signal] = [:]
         var lastProgress: [FileData.ID: ContinuousClock.Instant] = [:]
+        /// Whether any of the listeners may be about a download, so that readers need not look.
+        var hasDownloadListeners = false
         var isClosed = false
     }
 
@@ -59,6 +63,34 @@ final class EventHub: Sendable {
         return (stream, { continuation.finish() })
     }
 
+    /// The progress of one file's download until ``endDownload(_:)``.
+    func listenToDownload(of id: FileData.ID) -> AsyncStream<TransferProgress> {
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: TransferProgress.self, bufferingPolicy: .bufferingNewest(1))
+        let listener = add(
+            Listener(download: id) { event in
+                if case .downloading(id, let progress) = event { continuation.yield(progress) }
+                return true
+            } end: {
+                continuation.finish()
+            })
+        continuation.onTermination = { [weak self] _ in self?.remove(listener) }
+        return stream
+    }
+
+    /// Ends the streams that follow the download of a file: it is here, or could not be fetched.
+    func endDownload(_ id: FileData.ID) {
+        let listeners = state.withLock { state in
+            state.lastProgress[id] = nil
+            guard state.hasDownloadListeners else { return [Listener]() }
+            let ended = state.listeners.filter { $0.value.download == id }
+            for key in ended.keys { state.listeners[key] = nil }
+            state.hasDownloadListeners = state.listeners.values.contains { $0.download != nil }
+            return Array(ended.values)
+        }
+        for listener in listeners { listener.end() }
+    }
+
     func send(_ event: LFSEvent) {
         for (id, listener) in state.withLock({ $0.listeners }) where !listener.receive(event) { remove(id) }
     }
@@ -66,7 +98,10 @@ final class EventHub: Sendable {
     private func add(_ listener: Listener) -> Int {
         let (id, isClosed) = state.withLock { state in
             state.nextID += 1
-            if !state.isClosed { state.listeners[state.nextID] = listener }
+            if !state.isClosed {
+                state.listeners[state.nextID] = listener
+                state.hasDownloadListeners = state.hasDownloadListeners || listener.download != nil
+            }
             return (state.nextID, state.isClosed)
         }
         if isClosed { listener.end() }
@@ -76,14 +111,21 @@ final class EventHub: Sendable {
     private func remove(_ id: Int) { state.withLock { _ = $0.listeners.removeValue(forKey: id) } }
 
     func sendProgress(_ id: FileData.ID, _ progress: TransferProgress) {
-        guard progress.totalBytes >= Self.smallestWithProgress else { return }
+        if isDue(id, progress) { send(.progress(id, progress)) }
+    }
+
+    func sendDownloading(_ id: FileData.ID, _ progress: TransferProgress) {
+        if isDue(id, progress) { send(.downloading(id, progress)) }
+    }
+
+    private func isDue(_ id: FileData.ID, _ progress: TransferProgress) -> Bool {
+        guard progress.totalBytes >= Self.smallestWithProgress else { return false }
         let now = ContinuousClock.now
-        let isDue = state.withLock { state in
+        return state.withLock { state in
             if let last = state.lastProgress[id], now - last < Self.progressInterval { return false }
             state.lastProgress[id] = now
             return true
         }
-        if isDue { send(.progress(id, progress)) }
     }
 
     func endProgress(_ id: FileData.ID) {

@@ -14,15 +14,21 @@ public enum LFSEvent: Sendable {
     case failed(FileData.ID, UploadFailure, nextAttempt: Duration?)
     /// The upload was cancelled. It waits for ``LFSManager/retry(_:)``.
     case cancelled(FileData.ID)
+    /// A download advances. At most about ten a second for each file, and none for files that are through at once.
+    case downloading(FileData.ID, TransferProgress)
+    /// The file was fetched and checked, and is on this device now.
+    case downloaded(FileData.ID, byteCount: Int64)
+    /// A download ended without the file. It is tried again when somebody asks for the file again.
+    case downloadFailed(FileData.ID, LFSError)
     /// The remote storage as a whole cannot be reached, or can be again.
     case storageReachable(Bool, reason: String?)
     /// The file's row was deleted before, and now its bytes are gone here and on the remote storage.
     case removed(FileData.ID)
 }
 
-/// How far an upload is.
+/// How far an upload or a download is.
 public struct TransferProgress: Hashable, Sendable {
-    /// The bytes that the storage has so far.
+    /// The bytes that have arrived so far, those of earlier tries included.
     public var bytesTransferred: Int64
     /// The size of the file in bytes.
     public var totalBytes: Int64

@@ -54,7 +54,8 @@ struct Opening: Sendable {
     /// Promotes, sweeps, and lets others open the store as well.
     func repair() async throws {
         let recovery = Recovery(
-            runner: runner, places: places, gracePeriod: options.temporaryFileGracePeriod, wallClock: options.wallClock)
+            runner: runner, places: places, gracePeriod: options.temporaryFileGracePeriod,
+            downloadGracePeriod: options.unfinishedDownloadGracePeriod, wallClock: options.wallClock)
         try await recovery.repair(sweeps: ownsStore)
         let lease = places.store.lease
         if ownsStore { try await BlockingPool.shared.run { _ in try lease.lock(.shared) } }

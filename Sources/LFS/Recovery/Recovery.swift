@@ -8,6 +8,8 @@ struct Recovery: Sendable {
     let runner: BackgroundRunner
     let places: FilePlaces
     let gracePeriod: Duration
+    /// How long an unfinished download is kept.
+    let downloadGracePeriod: Duration
     let wallClock: @Sendable () -> Date
 
     /// Promotes what was committed. With `sweeps`, removes what no row claims and is older than the grace period.
@@ -19,9 +21,30 @@ struct Recovery: Sendable {
         try await Promoter(runner: runner, places: places).promoteAll { area, file in
             if sweeps, sweepable(file) { try area.remove(file.id) }
         }
-        if sweeps {
-            let store = places.store
-            try await BlockingPool.shared.run { _ in try store.clearIncoming() }
+        if sweeps { try await sweepIncoming() }
+    }
+
+    /// Removes what unfinished downloads and copies have left, but for downloads that can be gone on with: they stay as
+    /// long as their row does and their own grace period lasts.
+    private func sweepIncoming() async throws {
+        let store = places.store
+        let unfinished = try await BlockingPool.shared.run { _ in try store.clearIncoming() }
+        let limit = wallClock().nanosecondsSince1970 - downloadGracePeriod.nanoseconds
+        let stale = unfinished.filter { $0.changed <= limit }.map(\.id)
+        var wanted: Set<String> = []
+        let recent = unfinished.filter { $0.changed > limit }.map(\.id)
+        for start in stride(from: 0, to: recent.count, by: 500) {
+            let ids = recent[start..<min(start + 500, recent.count)].map(\.text)
+            let marks = databaseQuestionMarks(count: ids.count)
+            wanted.formUnion(
+                try await runner.read { db in
+                    try String.fetchAll(
+                        db, sql: "SELECT id FROM lfs_file WHERE id IN (\(marks))", arguments: StatementArguments(ids))
+                })
+        }
+        let unwanted = stale + recent.filter { !wanted.contains($0.text) }
+        try await BlockingPool.shared.run { _ in
+            for id in unwanted { try store.removeUnfinished(id) }
         }
     }
 

@@ -1,56 +1,126 @@
 package import LFSSystem
 import Synchronization
 
-/// A download on its way into the store: written aside under a unique name, checked, synced, then given its name.
+/// A download on its way into the store: written aside, checked, synced, then given its name.
 ///
-/// Owner of the running hash: the mutex. One task writes at a time, from a thread that may block.
+/// A file of at least ``resumableByteCount`` is written to its ``PartialFile``, so that a later try, also one by another
+/// process, goes on where this one ended. A smaller one, and one that another process fetches at the same time, is
+/// written under a name of its own and goes with its failure.
+///
+/// Owner of the state: the mutex. One task writes at a time, from a thread that may block.
 package final class IncomingFile: Sendable {
+    /// Smaller files are fetched again as quickly as they are gone on with.
+    package static let resumableByteCount: Int64 = 1 << 20
+
+    private struct State {
+        var hash = ContentHash()
+        /// Of the object that the bytes so far are of.
+        var tag: String?
+        /// Whether bytes of another version are about to come.
+        var isMixed = false
+    }
+
     private let store: LocalStore
     private let id: FileID
+    private let expectedByteCount: Int64
     private let name: String
     private let file: Descriptor
-    private let expectedByteCount: Int64
-    private let hash = Mutex(ContentHash())
+    /// Nil for one that nobody can go on with.
+    private let partial: PartialFile?
+    private let state = Mutex(State())
 
-    package init(_ id: FileID, byteCount: Int64, in store: LocalStore) throws(FileError) {
+    /// Begins a download, or goes on with what an earlier one has left. Blocks the thread, also to read what is there.
+    package init(
+        _ id: FileID, byteCount: Int64, in store: LocalStore, _ flag: CancellationFlag = CancellationFlag()
+    ) throws {
         self.store = store
         self.id = id
-        self.name = "\(id.text).\(FileID.make().text)"
-        self.expectedByteCount = byteCount
+        expectedByteCount = byteCount
         do {
-            file = try store.incoming.create(name)
+            partial =
+                byteCount < Self.resumableByteCount ? nil : try PartialFile.open(id, in: store.incoming)
+            name = partial?.name ?? "\(id.text).\(FileID.make().text)"
+            file = try partial?.file ?? store.incoming.create(name)
+            try adopt(flag)
+        } catch is CancellationError {
+            throw CancellationError()
         } catch {
             throw FileError.keeping(error, at: store.path)
         }
     }
 
-    /// - Throws: ``FileError/Code/sourceChanged`` as soon as more bytes come than were expected.
-    package func write(_ bytes: UnsafeRawBufferPointer) throws(FileError) {
-        let count = hash.withLock { hash in
-            hash.update(bytes)
-            return hash.byteCount
+    /// How many bytes there are.
+    package var byteCount: Int64 { state.withLock { $0.hash.byteCount } }
+    /// Which version of the object they are of; nil when that is not known, and then there is no going on.
+    package var entityTag: String? { state.withLock { $0.tag } }
+
+    /// Takes the hash of what an earlier try has left, if it can be gone on with.
+    private func adopt(_ flag: CancellationFlag) throws {
+        guard let partial else { return }
+        let count = try file.status().byteCount
+        if count == 0 { return }
+        let tag = try partial.tag()
+        // All of them need no version: only the check is left.
+        guard count <= expectedByteCount, tag != nil || count == expectedByteCount else { return try empty() }
+        var hash = ContentHash()
+        try FileCopy.forEachChunk(of: file, 0..<count, flag) { hash.update($0) }
+        let found = hash
+        state.withLock { $0 = State(hash: found, tag: tag) }
+    }
+
+    // MARK: Writing
+
+    /// Hears which version the bytes that follow are of. Never blocks.
+    package func begin(entityTag: String) {
+        state.withLock { state in
+            if state.hash.byteCount == 0 { state.tag = entityTag }
+            state.isMixed = state.tag != entityTag
         }
-        guard count <= expectedByteCount else {
-            throw FileError(
-                .sourceChanged, "The remote object is longer than the \(expectedByteCount) bytes that were recorded.",
-                path: store.path(of: id))
+    }
+
+    /// - Throws: ``FileError/Code/sourceChanged`` as soon as more bytes come than were expected, or bytes of another
+    ///   version than those before.
+    package func write(_ bytes: UnsafeRawBufferPointer) throws(FileError) {
+        let (count, tag, isMixed) = state.withLock { ($0.hash.byteCount, $0.tag, $0.isMixed) }
+        guard !isMixed else { throw wrong("The remote object was replaced while it was fetched.") }
+        guard Int64(bytes.count) <= expectedByteCount - count else {
+            throw wrong("The remote object is longer than the \(expectedByteCount) bytes that were recorded.")
         }
         do {
-            try file.write(bytes)
+            if count == 0, let tag { try partial?.saveTag(tag) }
+            try file.write(bytes, at: count)
+        } catch {
+            throw FileError.keeping(error, at: store.path)
+        }
+        state.withLock { $0.hash.update(bytes) }
+    }
+
+    /// Begins again at the first byte.
+    package func restart() throws(FileError) {
+        do {
+            try empty()
         } catch {
             throw FileError.keeping(error, at: store.path)
         }
     }
+
+    private func empty() throws(SystemError) {
+        try partial?.removeTag()
+        try file.truncate(to: 0)
+        state.withLock { $0 = State() }
+    }
+
+    // MARK: Ending
 
     /// Checks size and SHA-256 and gives the file its name. If another download was faster, its file stays.
+    ///
+    /// - Throws: ``FileError/Code/sourceChanged`` when the bytes are not the recorded ones.
     package func finish(sha256: String) async throws {
-        let (count, digest) = hash.withLock { ($0.byteCount, $0.hex) }
+        let (count, digest) = state.withLock { ($0.hash.byteCount, $0.hash.hex) }
         guard count == expectedByteCount, digest == sha256 else {
-            throw FileError(
-                .sourceChanged,
+            throw wrong(
                 "The remote object is not the file that was recorded: \(count) of \(expectedByteCount) bytes, SHA-256 "
-                    + (digest == sha256 ? "equal." : "different."),
-                path: store.path(of: id))
+                    + (digest == sha256 ? "equal." : "different."))
         }
         do {
             try await BlockingPool.shared.run { _ in
@@ -61,6 +131,7 @@ package final class IncomingFile: Sendable {
                 } catch let error as SystemError where error.isExisting {
                     try self.store.incoming.remove(self.name)
                 }
+                try self.partial?.removeTag()
             }
             try await store.directory.synchronize()
         } catch {
@@ -68,6 +139,19 @@ package final class IncomingFile: Sendable {
         }
     }
 
-    /// Removes the unfinished file, after an error.
-    package func discard() throws(SystemError) { try store.incoming.remove(name) }
+    /// Ends without the file: what a later try can go on from stays, everything else goes.
+    package func leave() throws(SystemError) {
+        let canGoOn = state.withLock { $0.tag != nil && $0.hash.byteCount > 0 }
+        if partial == nil || !canGoOn { try discard() }
+    }
+
+    /// Removes the unfinished file, after an error that no later try mends.
+    package func discard() throws(SystemError) {
+        try partial?.removeTag()
+        try store.incoming.remove(name)
+    }
+
+    private func wrong(_ message: String) -> FileError {
+        FileError(.sourceChanged, message, path: store.path(of: id))
+    }
 }

@@ -74,12 +74,4 @@ package final class LocalStore: Sendable {
 
     /// The files in it, page by page.
     package func files() throws(SystemError) -> FileCursor { try FileCursor(directory) }
-
-    /// Removes unfinished downloads and copies. Only for the holder of the exclusive lease.
-    package func clearIncoming() throws {
-        try incoming.forEachFile { name in
-            try incoming.remove(name)
-            return true
-        }
-    }
 }

@@ -19,12 +19,23 @@ public struct DownloadRequest: Hashable, Sendable {
 ///
 /// A storage calls it from one task at a time, and may call it from a thread that blocks on the disk.
 public final class DownloadSink: Sendable {
+    private let onBegin: @Sendable (String) -> Void
     private let body: @Sendable (UnsafeRawBufferPointer) throws -> Void
 
     /// A sink that hands the bytes to a closure.
-    public init(_ body: @escaping @Sendable (UnsafeRawBufferPointer) throws -> Void) {
+    ///
+    /// - Parameter onBegin: takes the entity tag of the object whose bytes follow. It must not block.
+    public init(
+        onBegin: @escaping @Sendable (_ entityTag: String) -> Void = { _ in },
+        _ body: @escaping @Sendable (UnsafeRawBufferPointer) throws -> Void
+    ) {
+        self.onBegin = onBegin
         self.body = body
     }
+
+    /// Tells which version of the object the bytes are of. A storage that has entity tags calls it before the first
+    /// byte; without it an interrupted download starts over.
+    public func begin(entityTag: String) { onBegin(entityTag) }
 
     /// Takes the next bytes. An error it throws ends the download and comes out of it unchanged.
     public func write(_ bytes: UnsafeRawBufferPointer) throws { try body(bytes) }

@@ -33,6 +33,8 @@ public struct StorageError: Error, Sendable, CustomStringConvertible {
         public static let sourceChanged = Code(rawValue: "sourceChanged")
         /// The object is not the one that the request named by its entity tag.
         public static let changed = Code(rawValue: "changed")
+        /// It did not answer a range with the bytes that were asked for.
+        public static let rangeRefused = Code(rawValue: "rangeRefused")
         /// The key breaks the rules of ``ObjectKey``.
         public static let invalidKey = Code(rawValue: "invalidKey")
         /// The request cannot be right: a missing bucket, a bad setting, something that it does not support.

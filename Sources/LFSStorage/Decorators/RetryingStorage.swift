@@ -51,28 +51,37 @@ public struct RetryingStorage<Base: RemoteStorage>: RemoteStorage {
 
     /// Goes on after the last byte that reached the sink, and only while the object is the same one.
     ///
-    /// Without an entity tag in the request it is held to the object that is there at the first retry: a replacement
-    /// before that shows in the content's checksum only, which the caller compares anyway.
+    /// A download is held to the version whose first byte came. A storage that does not tell the version is not asked
+    /// to go on: two versions must never be mixed, so after its first byte an error is final.
     public func download(_ request: DownloadRequest, into sink: DownloadSink) async throws -> RemoteObject {
         let received = Mutex<Int64>(0)
-        let counting = DownloadSink { bytes in
+        let version = Mutex(request.entityTag)
+        let counting = DownloadSink {
+            let tag = $0
+            version.withLock { $0 = $0 ?? tag }
+            sink.begin(entityTag: tag)
+        } _: { bytes in
             try sink.write(bytes)
             received.withLock { $0 += Int64(bytes.count) }
         }
         let start = request.range?.lowerBound ?? 0
         let end = request.range?.upperBound ?? Int64.max
-        var pinned = request
+        var next = request
         return try await retrying {
             let position = start + received.withLock { $0 }
             if position > start {
-                if pinned.entityTag == nil { pinned.entityTag = try await base.head(request.key).entityTag }
-                pinned.range = position..<max(position, end)
+                next.entityTag = version.withLock { $0 }
+                next.range = position..<max(position, end)
             }
-            return try await base.download(pinned, into: counting)
+            return try await base.download(next, into: counting)
+        } while: {
+            received.withLock { $0 } == 0 || version.withLock { $0 } != nil
         }
     }
 
-    private func retrying<Result>(_ call: () async throws -> Result) async throws -> Result {
+    private func retrying<Result>(
+        _ call: () async throws -> Result, while mayGoOn: () -> Bool = { true }
+    ) async throws -> Result {
         var attempt = 1
         while true {
             do {
@@ -80,7 +89,7 @@ public struct RetryingStorage<Base: RemoteStorage>: RemoteStorage {
             } catch {
                 // Anything but a storage's own error came from the sink, and a full disk is not mended by asking again.
                 guard let failure = error as? StorageError, failure.isRetryable, failure.code != .cancelled,
-                    attempt < maxAttempts
+                    attempt < maxAttempts, mayGoOn()
                 else { throw error }
                 let delay = backoff.delay(afterFailures: attempt, random: random())
                 try await clock.sleep(for: min(max(delay, failure.retryAfter ?? .zero), backoff.cap))

@@ -59,6 +59,7 @@ public final class DirectoryStorage: RemoteStorage {
             if let wanted = request.entityTag, wanted != object.entityTag {
                 throw StorageError(.changed, "The object was replaced while it was read.", key: request.key)
             }
+            if let tag = object.entityTag { sink.begin(entityTag: tag) }
             try Self.copy(file, request.range ?? 0..<object.byteCount, to: sink, flag)
             return object
         }

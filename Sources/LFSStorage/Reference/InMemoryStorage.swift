@@ -56,6 +56,7 @@ public final class InMemoryStorage: RemoteStorage {
         if let wanted = request.entityTag, wanted != object.entityTag {
             throw StorageError(.changed, "The object was replaced while it was read.", key: request.key)
         }
+        if let tag = object.entityTag { sink.begin(entityTag: tag) }
         let range = (request.range ?? 0..<object.byteCount).clamped(to: 0..<object.byteCount)
         try entry.bytes[Int(range.lowerBound)..<Int(range.upperBound)].withUnsafeBytes { try sink.write($0) }
         return object

@@ -34,7 +34,7 @@ public struct ByteFlippingStorage: StorageWrapper {
     public func download(_ request: DownloadRequest, into sink: DownloadSink) async throws -> RemoteObject {
         guard way == .download else { return try await base.download(request, into: sink) }
         let isFlipped = Mutex(false)
-        let flipping = DownloadSink { bytes in
+        let flipping = DownloadSink(onBegin: sink.begin(entityTag:)) { bytes in
             var bytes = Array(bytes)
             let isDue = isFlipped.withLock { isFlipped in
                 defer { isFlipped = true }

@@ -1,10 +1,15 @@
 public import LFSStorage
 import Synchronization
 
-/// A storage whose uploads wait at a gate that a test opens, so that a test decides what runs beside what.
+/// A storage whose transfers of one way wait at a gate that a test opens, so that a test decides what runs beside what.
 ///
 /// Owner of its state: the mutex.
 public final class GatedStorage: StorageWrapper {
+    /// Which transfers wait.
+    public enum Way: Hashable, Sendable {
+        case upload, download
+    }
+
     private struct State {
         var isOpen = false
         var arrivals: [ObjectKey] = []
@@ -22,25 +27,29 @@ public final class GatedStorage: StorageWrapper {
 
     /// The storage below, which is sound.
     public let base: any RemoteStorage
+    private let way: Way
     private let state = Mutex(State())
 
     /// Puts the fault before a sound storage.
-    /// - Parameter isOpen: whether uploads pass from the beginning, to be counted only.
-    public init(_ base: any RemoteStorage, isOpen: Bool = false) {
+    /// - Parameters:
+    ///   - way: which transfers wait at the gate; the others pass unseen.
+    ///   - isOpen: whether they pass from the beginning, to be counted only.
+    public init(_ base: any RemoteStorage, on way: Way = .upload, isOpen: Bool = false) {
         self.base = base
+        self.way = way
         state.withLock { $0.isOpen = isOpen }
     }
 
     // MARK: What a test sees
 
-    /// The keys of the uploads that came so far, in the order they came; each try counts.
+    /// The keys of the transfers that came so far, in the order they came; each try counts.
     public var arrivals: [ObjectKey] { state.withLock { $0.arrivals } }
-    /// The keys of the uploads that wait now.
+    /// The keys of the transfers that wait now.
     public var waiting: [ObjectKey] { state.withLock { $0.waiting.map(\.key) } }
-    /// The largest number of uploads that were under way at one time, waiting ones included.
+    /// The largest number of transfers that were under way at one time, waiting ones included.
     public var maxConcurrentUploads: Int { state.withLock { $0.maxInside } }
 
-    /// Returns when this many uploads have come, counted from the beginning, or when the task is cancelled.
+    /// Returns when this many transfers have come, counted from the beginning, or when the task is cancelled.
     public func waitForArrivals(_ count: Int) async {
         let ticket = state.withLock { $0.makeTicket() }
         await withTaskCancellationHandler {
@@ -62,7 +71,7 @@ public final class GatedStorage: StorageWrapper {
 
     // MARK: What a test does
 
-    /// Lets all uploads pass, those that wait and those to come.
+    /// Lets all transfers pass, those that wait and those to come.
     public func open() {
         let waiting = state.withLock { state in
             state.isOpen = true
@@ -72,10 +81,10 @@ public final class GatedStorage: StorageWrapper {
         for waiter in waiting { waiter.continuation.resume(returning: true) }
     }
 
-    /// Lets uploads that come from now on wait.
+    /// Lets transfers that come from now on wait.
     public func close() { state.withLock { $0.isOpen = false } }
 
-    /// Lets the upload pass that waits with this key, once. Returns whether there was one.
+    /// Lets the transfer pass that waits with this key, once. Returns whether there was one.
     @discardableResult
     public func pass(_ key: ObjectKey) -> Bool {
         let waiter = state.withLock { state in
@@ -85,16 +94,28 @@ public final class GatedStorage: StorageWrapper {
         return waiter != nil
     }
 
-    // MARK: Uploads
+    // MARK: Transfers
 
-    /// Waits at the gate and passes the call on.
+    /// Waits at the gate, if uploads do, and passes the call on.
     public func upload(_ source: UploadSource, to key: ObjectKey, session: UploadSession) async throws -> RemoteObject {
+        try await passing(.upload, key) { try await base.upload(source, to: key, session: session) }
+    }
+
+    /// Waits at the gate, if downloads do, and passes the call on.
+    public func download(_ request: DownloadRequest, into sink: DownloadSink) async throws -> RemoteObject {
+        try await passing(.download, request.key) { try await base.download(request, into: sink) }
+    }
+
+    private func passing(
+        _ way: Way, _ key: ObjectKey, _ call: () async throws -> RemoteObject
+    ) async throws -> RemoteObject {
+        guard way == self.way else { return try await call() }
         let ticket = arrive(key)
         defer { state.withLock { $0.inside -= 1 } }
         guard await waitAtGate(ticket, key) else {
-            throw StorageError(.cancelled, "The upload was cancelled at the gate.", key: key)
+            throw StorageError(.cancelled, "The transfer was cancelled at the gate.", key: key)
         }
-        return try await base.upload(source, to: key, session: session)
+        return try await call()
     }
 
     private func arrive(_ key: ObjectKey) -> Int {

@@ -95,6 +95,17 @@ package final class ExecutorPool: Sendable {
         wake()
     }
 
+    /// Leaves the network to somebody whom a user waits for, until ``endYielding()`` was called as often.
+    package func beginYielding() { shared.withLock { $0.pool.yields += 1 } }
+
+    package func endYielding() {
+        launch(
+            shared.withLock { shared in
+                shared.pool.yields -= 1
+                return shared.pool.executorsToStart()
+            })
+    }
+
     /// The durable queue has changed: look again.
     package func wake() {
         shared.withLock { $0.mayHaveMore = Set(TransferLane.allCases) }

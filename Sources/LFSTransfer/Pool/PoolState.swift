@@ -8,6 +8,9 @@ import LFSStorage
 ///
 /// Large files bend the rule in two ways, or a single one would hold up every small file behind it: an executor that
 /// is busy with a large file does not count, and the last executor is kept for small files.
+///
+/// While a reader waits for a download, uploads yield: those under way go on, and one at a time is begun when none runs,
+/// so that they are slow then and never stand still.
 struct PoolState {
     let maxExecutors: Int
     private var window: [TransferLane: [TransferJob]] = [.small: [], .large: []]
@@ -17,6 +20,9 @@ struct PoolState {
     private(set) var unrecorded = 0
     private(set) var executors = 0
     var isPaused = false
+    /// How many times it was asked to leave the network to somebody else, less those who are through with it. What ends
+    /// may be heard of before what began, so it may be negative for a moment.
+    var yields = 0
     var isStopping = false
     private(set) var outage: Outage?
     private var lastLane = TransferLane.small
@@ -142,15 +148,17 @@ struct PoolState {
     private var mayTakeLarge: Bool { largeRunning < max(maxExecutors - 1, 1) }
 
     private var mayRun: Bool {
-        if isPaused || isStopping || unrecorded >= Self.maxUnrecorded { return false }
+        if isPaused || isStopping || unrecorded >= Self.maxUnrecorded || isYielding && !running.isEmpty { return false }
         return outage?.mayProbe ?? true
     }
+
+    private var isYielding: Bool { yields > 0 }
 
     private func runnableCount() -> Int {
         guard mayRun else { return 0 }
         let large = min(count(.large), max(maxExecutors - 1, 1) - largeRunning)
         let all = count(.small) + max(large, 0)
-        return outage == nil ? all : min(all, 1)
+        return outage == nil && !isYielding ? all : min(all, 1)
     }
 
     /// One large file is always on its way if one waits; beyond that small files go first, for they are quick.

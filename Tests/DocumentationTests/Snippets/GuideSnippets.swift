@@ -91,6 +91,21 @@ enum Guide {
         // end
     }
 
+    static func readPart(_ photo: FileData, _ lfs: LFSManager) async throws -> Data? {
+        // snippet
+        let header = try await lfs.bytes(of: photo, range: 0..<1_024)
+        // end
+        return header
+    }
+
+    static func prefetch(_ lfs: LFSManager) async throws {
+        // snippet
+        let recent = FileData.order(FileData.Columns.createdAt.desc).limit(100)
+        let summary = try await lfs.prefetch(recent)
+        print(summary.fetched, summary.failures)
+        // end
+    }
+
     static func free(_ lfs: LFSManager) async throws {
         // snippet
         for await event in lfs.events() {

@@ -77,7 +77,20 @@ struct FakeExchange {
 
     private func object() -> FakeReply {
         guard let object = fake.objects[path] else { return .error(404, "NoSuchKey") }
-        return FakeReply(200, object.fields, object.bytes)
+        if let wanted = request.headers["if-match"], wanted != object.fields["etag"] {
+            return .error(412, "PreconditionFailed")
+        }
+        guard let range = range(of: object.bytes.count) else { return FakeReply(200, object.fields, object.bytes) }
+        if range.isEmpty { return .error(416, "InvalidRange") }
+        let field = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(object.bytes.count)"
+        return FakeReply(206, object.fields.merging(["content-range": field]) { $1 }, Array(object.bytes[range]))
+    }
+
+    /// The range that was asked for, as far as there are bytes; nil when all were.
+    private func range(of count: Int) -> Range<Int>? {
+        let ends = request.headers["range"]?.dropFirst("bytes=".count).split(separator: "-").compactMap { Int($0) }
+        guard let ends, ends.count == 2 else { return nil }
+        return (ends[0]..<ends[1] + 1).clamped(to: 0..<count)
     }
 
     private func listParts() -> FakeReply {

@@ -101,11 +101,10 @@ final class Report: Sendable {
     func handle(_ event: LFSEvent) {
         switch event {
         case .queued, .cancelled, .removed: break
-        case .progress(let id, let progress):
-            state.withLock { $0.tally.partial[id] = progress.bytesTransferred }
-            var line = JSONEvent("progress")
-            (line.id, line.bytes, line.totalBytes) = (id, progress.bytesTransferred, progress.totalBytes)
-            tell(line, verbose: nil)
+        // What became of it is told once it is written out, or why it was not.
+        case .downloaded(let id, _), .downloadFailed(let id, _): state.withLock { $0.tally.partial[id] = nil }
+        case .downloading(let id, let progress): advanced(id, progress)
+        case .progress(let id, let progress): advanced(id, progress)
         case .uploaded(let id, let url, let byteCount): uploaded(id, url, byteCount)
         case .failed(let id, let failure, let nextAttempt): uploadFailed(id, failure, nextAttempt)
         case .storageReachable(let isReachable, let reason):
@@ -113,6 +112,13 @@ final class Report: Sendable {
                 isReachable
                     ? "The storage is reachable again." : "\(reason ?? "The storage cannot be reached.") Trying again…")
         }
+    }
+
+    private func advanced(_ id: FileData.ID, _ progress: TransferProgress) {
+        state.withLock { $0.tally.partial[id] = progress.bytesTransferred }
+        var line = JSONEvent("progress")
+        (line.id, line.bytes, line.totalBytes) = (id, progress.bytesTransferred, progress.totalBytes)
+        tell(line, verbose: nil)
     }
 
     private func uploaded(_ id: FileData.ID, _ url: URL, _ byteCount: Int64) {

@@ -3,13 +3,17 @@ import GRDB
 import LFS
 
 /// Writes attached files into a folder, several beside each other.
+///
+/// A file that is not on this device is fetched into the local store first, which checks it and goes on with what an
+/// earlier run had of it, also one that was killed.
 struct Restorer: Sendable {
     let database: DatabasePool
     let lfs: LFSManager
     let report: Report
     let folder: String
 
-    private static let parallel = 8
+    /// How many files are fetched beside each other.
+    static let parallel = 8
     private static let page = 500
 
     /// - Parameter ids: the files; nil for all.
@@ -65,9 +69,9 @@ struct Restorer: Sendable {
             }
             // What was fetched only to be written out need not take the space twice.
             if !wasHere { try await lfs.removeLocalCopy(of: attached.file.id) }
-        } catch is CancellationError {
-            throw CancellationError()
         } catch {
+            // A run that was interrupted is not a file that failed.
+            try Task.checkCancellation()
             report.failed(path, "\(error)")
         }
     }

@@ -1,0 +1,138 @@
+import Foundation
+import Synchronization
+
+/// Runs downloads: one for each key however many ask, a bounded number at once, the urgent ones first.
+///
+/// A download belongs to all who ask for it, so it is the child of none of them: it has a task of its own, which ends
+/// with the last asker, and which ``stop()`` waits for.
+///
+/// Owner of the state: the mutex, never held across a call.
+final class DownloadScheduler: Sendable {
+    enum Key: Hashable, Sendable {
+        case file(FileData.ID)
+        /// A part of a file: for one reader only.
+        case range(UUID)
+    }
+
+    typealias Work = @Sendable () async throws -> Void
+
+    private struct State {
+        var queue: DownloadQueue<Key>
+        var work: [Key: Work] = [:]
+        var tasks: [Key: Task<Void, Never>] = [:]
+        var askers: [Int: (key: Key, continuation: CheckedContinuation<Void, any Error>)] = [:]
+        var lastAsker = 0
+        var isStopped = false
+    }
+
+    private let state: Mutex<State>
+    private let onReaders: @Sendable (Bool) -> Void
+
+    /// - Parameter onReaders: hears with true that somebody waits for a download, and with false that nobody does any
+    ///   more. Calls may come out of order; there are as many of the one as of the other in the end.
+    init(maxDownloads: Int, onReaders: @escaping @Sendable (_ areThere: Bool) -> Void) {
+        state = Mutex(State(queue: DownloadQueue(maxDownloads: maxDownloads)))
+        self.onReaders = onReaders
+    }
+
+    /// Whether somebody waits for a download.
+    var hasReaders: Bool { state.withLock { $0.queue.hasReaders } }
+
+    // MARK: Asking
+
+    /// Returns when the download has ended, this one or that of an earlier asker with the same key.
+    ///
+    /// - Throws: its error; `CancellationError` when the asking task was cancelled; ``LFSError/Code/notRunning`` after
+    ///   a stop.
+    func run(_ key: Key, _ urgency: DownloadUrgency, _ work: @escaping Work) async throws {
+        let asker = state.withLock { state in
+            state.lastAsker += 1
+            return state.lastAsker
+        }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let refusal: (any Error)? = change { state in
+                    if state.isStopped { return Self.stopped }
+                    if Task.isCancelled { return CancellationError() }
+                    state.askers[asker] = (key, continuation)
+                    if state.work[key] == nil { state.work[key] = work }
+                    state.queue.ask(key, asker: asker, urgency)
+                    return nil
+                }
+                if let refusal { continuation.resume(throwing: refusal) }
+            }
+        } onCancel: {
+            leave(asker)
+        }
+    }
+
+    private func leave(_ asker: Int) {
+        let (continuation, idle) = change { state -> (CheckedContinuation<Void, any Error>?, Task<Void, Never>?) in
+            guard let (key, continuation) = state.askers.removeValue(forKey: asker) else { return (nil, nil) }
+            switch state.queue.leave(key, asker: asker) {
+            case .others: return (continuation, nil)
+            case .nothing: state.work[key] = nil
+            case .running: return (continuation, state.tasks[key])
+            }
+            return (continuation, nil)
+        }
+        idle?.cancel()
+        continuation?.resume(throwing: CancellationError())
+    }
+
+    // MARK: Running
+
+    private func perform(_ key: Key, _ work: Work) async {
+        let result: Result<Void, any Error>
+        do {
+            result = .success(try await work())
+        } catch {
+            result = .failure(error)
+        }
+        let askers = change { state -> [CheckedContinuation<Void, any Error>] in
+            state.tasks[key] = nil
+            guard let askers = state.queue.end(key) else { return [] }
+            state.work[key] = nil
+            return askers.compactMap { state.askers.removeValue(forKey: $0)?.continuation }
+        }
+        for asker in askers { asker.resume(with: result) }
+    }
+
+    /// Changes the state, begins what may begin then, and tells when the first reader came or the last one went.
+    private func change<Result: Sendable>(_ body: @Sendable (inout State) -> Result) -> Result {
+        let (result, before, after) = state.withLock { state in
+            let before = state.queue.hasReaders
+            let result = body(&state)
+            while !state.isStopped, let key = state.queue.begin() {
+                guard let work = state.work[key] else { continue }
+                state.tasks[key] = Task { await self.perform(key, work) }
+            }
+            return (result, before, state.queue.hasReaders)
+        }
+        if before != after { onReaders(after) }
+        return result
+    }
+
+    // MARK: Stopping
+
+    /// Refuses further downloads, cancels those there are and tells their askers. Does not wait for the end.
+    func halt() {
+        let (tasks, askers) = change { state in
+            state.isStopped = true
+            for (asker, entry) in state.askers { _ = state.queue.leave(entry.key, asker: asker) }
+            defer { state.askers = [:] }
+            return (Array(state.tasks.values), state.askers.values.map(\.continuation))
+        }
+        for task in tasks { task.cancel() }
+        for asker in askers { asker.resume(throwing: Self.stopped) }
+    }
+
+    /// As ``halt()``, and returns when nothing runs any more.
+    func stop() async {
+        halt()
+        for task in state.withLock({ Array($0.tasks.values) }) { await task.value }
+    }
+
+    private static let stopped = LFSError(
+        .notRunning, "The LFSManager was stopped. Open another one to fetch files from the storage.")
+}

@@ -1,0 +1,145 @@
+import Foundation
+import GRDB
+import LFSFiles
+import LFSStorage
+import LFSSystem
+import Synchronization
+
+/// Finds the bytes of a file for those who read it: on this device, else on the remote storage.
+struct FileReader: Sendable {
+    let namespace: String
+    let runner: BackgroundRunner
+    let places: FilePlaces
+    /// The storage for ranges, which retries by itself.
+    let storage: any RemoteStorage
+    let downloader: Downloader
+    let scheduler: DownloadScheduler
+    let uses: UseLog
+    let hub: EventHub
+
+    // MARK: Whole files
+
+    /// Opens the local copy of a file, fetched first if need be; nil when its device has not uploaded it yet.
+    func open(_ file: FileData) async throws -> Descriptor? {
+        let id = try Self.fileID(file)
+        // A copy that was fetched may be removed again before it is opened here.
+        for _ in 0..<3 {
+            if let descriptor = try await local(id) { return descriptor }
+            guard let row = try await remoteRow(file.id) else { return nil }
+            try await fetch(row, for: .reader)
+        }
+        throw LFSError(
+            .bytesMissing, "The local copy was removed again and again before it could be opened.", fileID: file.id)
+    }
+
+    /// Returns when the file is in the local store. The download is shared with all others who ask for the file.
+    func fetch(_ file: FileData, for urgency: DownloadUrgency) async throws {
+        try await scheduler.run(.file(file.id), urgency) { try await download(file) }
+    }
+
+    private func download(_ file: FileData) async throws {
+        let id = try Self.fileID(file)
+        defer { hub.endDownload(file.id) }
+        do {
+            let places = places
+            // An earlier download may have ended between the asker's look and its question.
+            if try await BlockingPool.shared.run({ _ in try places.contains(id) }) { return }
+            try await downloader.fetch(file) { bytes in
+                hub.sendDownloading(file.id, TransferProgress(bytesTransferred: bytes, totalBytes: file.byteCount))
+            }
+            try await requireRow(id)
+        } catch {
+            let failure = LFSError(wrapping: error, fileID: file.id)
+            if failure.code != .cancelled { hub.send(.downloadFailed(file.id, failure)) }
+            throw failure
+        }
+        uses.noteUse(of: file.id)
+        hub.send(.downloaded(file.id, byteCount: file.byteCount))
+    }
+
+    /// The deletion of a file removes its local copy once, and that may have been before the download ended.
+    private func requireRow(_ id: FileID) async throws {
+        let isThere = try await runner.readThroughCancellation { db in try FileData.exists(db, key: id.text) }
+        if isThere { return }
+        let places = places
+        try await BlockingPool.shared.run { _ in try places.remove(id) }
+        throw LFSError(.unknownFile, "The file was deleted while it was fetched.", fileID: id.text)
+    }
+
+    // MARK: Ranges
+
+    /// Some bytes of a file; nil when its device has not uploaded it yet. Nothing of it is kept on this device.
+    func bytes(of file: FileData, _ range: Range<Int64>) async throws -> Data? {
+        let id = try Self.fileID(file)
+        let range = range.clamped(to: 0..<file.byteCount)
+        if let descriptor = try await local(id) {
+            return try await BlockingPool.shared.run { flag in
+                var bytes = Data(capacity: range.count)
+                try FileCopy.forEachChunk(of: descriptor, range, flag) { bytes.append(contentsOf: $0) }
+                return bytes
+            }
+        }
+        guard let row = try await remoteRow(file.id) else { return nil }
+        if range.isEmpty { return Data() }
+        let result = RangeResult()
+        try await scheduler.run(.range(UUID()), .reader) { try await fetch(range, of: row, into: result) }
+        return result.bytes.withLock { $0 }
+    }
+
+    private func fetch(_ range: Range<Int64>, of file: FileData, into result: RangeResult) async throws {
+        let sink = DownloadSink { bytes in
+            try result.bytes.withLock { collected in
+                guard collected.count + bytes.count <= range.count else { throw Self.wrongRange(file) }
+                collected.append(contentsOf: bytes)
+            }
+        }
+        do {
+            let object = try await storage.download(
+                DownloadRequest(try ObjectKey(file.key), range: range), into: sink)
+            let count = result.bytes.withLock { $0.count }
+            guard count == range.count, object.byteCount == file.byteCount else { throw Self.wrongRange(file) }
+        } catch {
+            throw LFSError(wrapping: error, fileID: file.id)
+        }
+    }
+
+    private static func wrongRange(_ file: FileData) -> LFSError {
+        LFSError(
+            .sourceChanged, "The remote object is not the file that was recorded: it has another size.", fileID: file.id
+        )
+    }
+
+    // MARK: Finding
+
+    /// Opens the local copy, and notes its use.
+    private func local(_ id: FileID) async throws -> Descriptor? {
+        let places = places
+        guard let descriptor = try await BlockingPool.shared.run({ _ in try places.open(id) }) else { return nil }
+        uses.noteUse(of: id.text)
+        hub.endDownload(id.text)
+        return descriptor
+    }
+
+    /// The row of a file that is on the storage; nil when its device has not uploaded it yet.
+    private func remoteRow(_ id: FileData.ID) async throws -> FileData? {
+        // The caller's copy may be older than the upload.
+        guard let row = try await runner.read({ db in try FileData.fetchOne(db, key: id) }) else {
+            throw LFSError(.unknownFile, "There is no file '\(id)' in the database.", fileID: id)
+        }
+        if row.status == .remote { return row }
+        if !row.key.hasPrefix(namespace + "/") { return nil }
+        throw LFSError(.bytesMissing, "The file was made on this device, but its bytes are gone from it.", fileID: id)
+    }
+
+    private static func fileID(_ file: FileData) throws(LFSError) -> FileID {
+        guard let id = FileID(file.id) else {
+            throw LFSError(.unknownFile, "'\(file.id)' is not a file id.", fileID: file.id)
+        }
+        return id
+    }
+}
+
+/// Carries the bytes of a range out of the task that fetched them. Owner: the mutex.
+private final class RangeResult: Sendable {
+    let bytes = Mutex(Data())
+}

@@ -1,0 +1,110 @@
+import GRDB
+import LFSFiles
+import LFSSystem
+
+/// Fetches the files of a request, page by page, as long as no reader needs the network.
+struct Prefetcher: Sendable {
+    let runner: BackgroundRunner
+    let places: FilePlaces
+    let reader: FileReader
+    let maxDownloads: Int
+
+    private static let page = 200
+
+    func run(_ request: QueryInterfaceRequest<FileData>) async throws -> PrefetchSummary {
+        // Eight bytes for each file keep the order and the limit of the request, which pages of it would not.
+        let rows = try await runner.read { db in
+            try Int64.fetchAll(db, request.offloaded().select(Column.rowID, as: Int64.self))
+        }
+        var summary = PrefetchSummary()
+        for start in stride(from: 0, to: rows.count, by: Self.page) {
+            let page = Array(rows[start..<min(start + Self.page, rows.count)])
+            try await fetch(try await absent(page, &summary), &summary)
+        }
+        return summary
+    }
+
+    /// Those files of a page that are not on this device, in the order of the page.
+    private func absent(_ rows: [Int64], _ summary: inout PrefetchSummary) async throws -> [FileData] {
+        let files = try await runner.read { db in
+            try FileData.filter(rows.contains(Column.rowID)).offloaded()
+                .annotated(with: Column.rowID.forKey("position")).asRequest(of: PlacedFile.self).fetchAll(db)
+        }
+        let byRow = Dictionary(files.map { ($0.position, $0.file) }) { first, _ in first }
+        let inOrder = rows.compactMap { byRow[$0] }
+        let places = places
+        let absent = try await BlockingPool.shared.run { flag in
+            try inOrder.filter { file in
+                try flag.check()
+                return try FileID(file.id).map { try !places.contains($0) } ?? false
+            }
+        }
+        summary.alreadyHere += inOrder.count - absent.count
+        return absent
+    }
+
+    private func fetch(_ files: [FileData], _ summary: inout PrefetchSummary) async throws {
+        try await withThrowingTaskGroup(of: (FileData, LFSError?).self) { tasks in
+            var results = summary
+            var waiting = files.makeIterator()
+            for _ in 0..<maxDownloads {
+                guard let file = waiting.next() else { break }
+                tasks.addTask { try await (file, fetch(file)) }
+            }
+            while let (file, failure) = try await tasks.next() {
+                results.add(file, failure)
+                if let next = waiting.next() { tasks.addTask { try await (next, fetch(next)) } }
+            }
+            summary = results
+        }
+    }
+
+    /// Returns why a file could not be fetched. Throws what ends the whole.
+    private func fetch(_ file: FileData) async throws -> LFSError? {
+        do {
+            try await reader.fetch(file, for: .prefetch)
+            return nil
+        } catch is CancellationError {
+            throw CancellationError()
+        } catch let error as LFSError where error.code == .notRunning || error.code == .noSpace {
+            throw error
+        } catch {
+            if Task.isCancelled { throw CancellationError() }
+            return LFSError(wrapping: error, fileID: file.id)
+        }
+    }
+
+    private struct PlacedFile: FetchableRecord {
+        let file: FileData
+        let position: Int64
+
+        init(row: Row) throws {
+            file = try FileData(row: row)
+            position = row["position"]
+        }
+    }
+}
+
+/// What became of the files of a ``LFSManager/prefetch(_:)``.
+public struct PrefetchSummary: Sendable {
+    /// How many files were fetched, by this call or by a reader meanwhile.
+    public var fetched = 0
+    /// The bytes of these files.
+    public var fetchedBytes: Int64 = 0
+    /// How many files were on this device before.
+    public var alreadyHere = 0
+    /// How many files could not be fetched.
+    public var failed = 0
+    /// Why, for the first thousand of them; each error names its file.
+    public var failures: [LFSError] = []
+
+    mutating func add(_ file: FileData, _ failure: LFSError?) {
+        guard let failure else {
+            fetched += 1
+            fetchedBytes += file.byteCount
+            return
+        }
+        failed += 1
+        if failures.count < 1_000 { failures.append(failure) }
+    }
+}

@@ -1,0 +1,31 @@
+package import LFSSystem
+
+extension LocalStore {
+    /// A download that ended, or was ended, before its last byte.
+    package struct Unfinished: Hashable, Sendable {
+        package let id: FileID
+        /// When its bytes last changed, in nanoseconds since 1970.
+        package let changed: Int64
+    }
+
+    /// Removes what nobody can go on with. Only for the holder of the exclusive lease.
+    ///
+    /// - Returns: the downloads that somebody can go on with.
+    package func clearIncoming() throws -> [Unfinished] {
+        var unfinished: [Unfinished] = []
+        try incoming.forEachFile { name in
+            let id = PartialFile.id(ofName: name)
+            let status = try id.flatMap { try incoming.status(of: PartialFile.name($0)) }
+            guard let id, let status, status.byteCount > 0, status.linkCount == 1 else {
+                try incoming.remove(name)
+                return true
+            }
+            if name == PartialFile.name(id) { unfinished.append(Unfinished(id: id, changed: status.changed)) }
+            return true
+        }
+        return unfinished
+    }
+
+    /// Removes what an unfinished download of a file has left.
+    package func removeUnfinished(_ id: FileID) throws(SystemError) { try PartialFile.remove(id, in: incoming) }
+}

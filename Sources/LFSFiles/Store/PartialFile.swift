@@ -1,0 +1,106 @@
+import Foundation
+import LFSSystem
+
+/// The unfinished bytes of one file in `incoming/`, which outlive the process that fetched them.
+///
+/// ```
+/// incoming/<id>.part          0600   the bytes from the first one on; locked by the one who writes them
+/// incoming/<id>.tag           0600   the entity tag of the object that they are of
+/// ```
+///
+/// Nothing of it is synced: after a power cut either file may be old, empty or full of zeros. Whatever a download goes
+/// on from is checked with the rest, so that costs a second download at worst. A tag is written only while there are no
+/// bytes, so a kill never leaves the bytes of one version with the tag of another.
+struct PartialFile {
+    let file: Descriptor
+    private let directory: Directory
+    private let id: FileID
+    private let lock: FileLock
+
+    /// Opens the partial of a file, makes it if there is none, and locks it until this value is gone.
+    ///
+    /// - Returns: nil when somebody else writes it.
+    static func open(_ id: FileID, in directory: Directory) throws(SystemError) -> PartialFile? {
+        // Each turn but the last met somebody else's finish, at this very moment, or what a crash left in one.
+        for _ in 0..<4 {
+            let file: Descriptor
+            do {
+                file = try directory.openOrCreate(name(id))
+            } catch where error.isPermissionDenied {
+                // A crash in the finish left it read-only.
+                try directory.remove(name(id))
+                continue
+            }
+            let lock = FileLock(file)
+            guard try lock.tryLock(.exclusive) else { return nil }
+            let status = try file.status()
+            guard try directory.status(of: name(id))?.inode == status.inode else { continue }
+            // A crash in the finish left it under both of its names: what is in the store is not to be written to.
+            guard status.linkCount == 1 else {
+                try directory.remove(name(id))
+                continue
+            }
+            return PartialFile(file: file, directory: directory, id: id, lock: lock)
+        }
+        return nil
+    }
+
+    static func name(_ id: FileID) -> String { id.text + ".part" }
+    static func tagName(_ id: FileID) -> String { id.text + ".tag" }
+
+    /// The file whose partial, or partial's tag, has this name.
+    static func id(ofName name: String) -> FileID? {
+        for suffix in [".part", ".tag"] where name.hasSuffix(suffix) {
+            return FileID(String(name.dropLast(suffix.count)))
+        }
+        return nil
+    }
+
+    var name: String { Self.name(id) }
+
+    /// The entity tag of what is there; nil when it is not known, and then nobody can go on from it.
+    func tag() throws(SystemError) -> String? {
+        let file: Descriptor
+        do {
+            file = try directory.openForReading(Self.tagName(id))
+        } catch where error.isMissing {
+            return nil
+        }
+        var bytes = [UInt8](repeating: 0, count: Self.longestTag + 1)
+        var failure: SystemError?
+        let count = bytes.withUnsafeMutableBytes { buffer in
+            do throws(SystemError) {
+                return try file.read(into: buffer, at: 0)
+            } catch {
+                failure = error
+                return 0
+            }
+        }
+        if let failure { throw failure }
+        guard (1...Self.longestTag).contains(count) else { return nil }
+        return String(validating: bytes.prefix(count), as: UTF8.self)
+    }
+
+    /// Writes down the tag of the bytes that are about to come. A longer one than any storage has is not kept.
+    func saveTag(_ tag: String) throws(SystemError) {
+        try directory.remove(Self.tagName(id))
+        let bytes = Array(tag.utf8)
+        guard bytes.count <= Self.longestTag else { return }
+        let file = try directory.create(Self.tagName(id))
+        var failure: SystemError?
+        bytes.withUnsafeBytes { buffer in
+            do throws(SystemError) { try file.write(buffer) } catch { failure = error }
+        }
+        if let failure { throw failure }
+    }
+
+    func removeTag() throws(SystemError) { try directory.remove(Self.tagName(id)) }
+
+    /// Removes the partial of a file, whoever left it.
+    static func remove(_ id: FileID, in directory: Directory) throws(SystemError) {
+        try directory.remove(tagName(id))
+        try directory.remove(name(id))
+    }
+
+    private static let longestTag = 4_096
+}

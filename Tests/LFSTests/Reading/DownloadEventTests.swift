@@ -1,0 +1,65 @@
+import Foundation
+import GRDB
+import LFS
+import LFSStorage
+import LFSTesting
+import Testing
+
+@Suite("What is told of a download", .timeLimit(.minutes(1)))
+struct DownloadEventTests {
+    @Test("is how far it is and how it ended, to all and to those who follow one file")
+    func events() async throws {
+        let cut = CuttingStorage(InMemoryStorage(), after: 1 << 20, times: 1)
+        let storage = SpoilingStorage(cut, .flipped, times: 0)
+        try await withHost(storage: storage) { host in
+            let file: FileData
+            let told: [LFSEvent]
+            (file, told) = try await collect(host) { lfs in
+                let file = try await remoteFile(someBytes(2 << 20), host, lfs)
+                let progress = lfs.downloadProgress(of: file.id)
+                _ = try await lfs.contents(of: file)
+                var last: TransferProgress?
+                for await value in progress { last = value }
+                #expect(last?.totalBytes == 2 << 20)
+                // A file that is here ends it as well.
+                let again = lfs.downloadProgress(of: file.id)
+                _ = try await lfs.contents(of: file)
+                for await value in again { Issue.record("\(value)") }
+                try await lfs.removeLocalCopy(of: file.id)
+                storage.spoil(1)
+                let failing = lfs.downloadProgress(of: file.id)
+                #expect(await errorCode { _ = try await lfs.contents(of: file) } == .sourceChanged)
+                for await _ in failing {}
+                return file
+            }
+            let words = told.compactMap { event -> String? in
+                switch event {
+                case .downloading(file.id, let progress):
+                    progress.totalBytes == file.byteCount && progress.bytesTransferred <= file.byteCount
+                        ? "downloading" : "wrong"
+                case .downloaded(file.id, let count): count == file.byteCount ? "downloaded" : "wrong"
+                case .downloadFailed(file.id, let error): "failed: \(error.code)"
+                default: nil
+                }
+            }
+            #expect(words.filter { $0 != "downloading" } == ["downloaded", "failed: sourceChanged"])
+            #expect(words.contains("downloading"))
+            // At most about ten a second: the first one of each of the two at least, and not one for each chunk.
+            #expect(words.count { $0 == "downloading" } >= 2)
+        }
+    }
+
+    private func collect(
+        _ host: TestHost, _ body: @escaping @Sendable (LFSManager) async throws -> FileData
+    ) async throws -> (FileData, [LFSEvent]) {
+        let lfs = try await LFSManager.open(host.database, options: host.options)
+        let stream = lfs.events(bufferingPolicy: .unbounded)
+        try lfs.start()
+        let result: Result<FileData, any Error>
+        do { result = .success(try await body(lfs)) } catch { result = .failure(error) }
+        try await lfs.stop()
+        var told: [LFSEvent] = []
+        for await event in stream { told.append(event) }
+        return (try result.get(), told)
+    }
+}

@@ -1,0 +1,113 @@
+import Foundation
+import GRDB
+import LFS
+import LFSStorage
+import LFSTesting
+import Testing
+
+@Suite("Many readers of one file", .timeLimit(.minutes(2)))
+struct SingleFlightTests {
+    /// The bytes that each of several readers gets, who all ask at once.
+    private func readAll(_ files: [FileData], _ readers: Int, _ lfs: LFSManager) async throws -> [FileData.ID: [[UInt8]]] {
+        try await withThrowingTaskGroup(of: (FileData.ID, [UInt8]).self) { tasks in
+            for _ in 0..<readers {
+                for file in files { tasks.addTask { (file.id, try await read(file, lfs) ?? []) } }
+            }
+            var found: [FileData.ID: [[UInt8]]] = [:]
+            for try await (id, bytes) in tasks { found[id, default: []].append(bytes) }
+            return found
+        }
+    }
+
+    @Test("fetch it once, whatever its size, and all have the right bytes")
+    func once() async throws {
+        let storage = CuttingStorage(InMemoryStorage(), after: 0, times: 0)
+        try await withLFS(storage: storage) { host, lfs in
+            let contents = (0..<60).map { someBytes($0 == 0 ? 0 : $0 % 20 == 1 ? 1_500_000 : 5_000) }
+            let files = try await remoteFiles(contents, host, lfs)
+            let found = try await readAll(files, 8, lfs)
+            for (file, bytes) in zip(files, contents) {
+                #expect(found[file.id] == Array(repeating: bytes, count: 8))
+            }
+            let keys = storage.requests.map(\.key.rawValue)
+            #expect(keys.sorted() == files.filter { $0.byteCount > 0 }.map(\.key).sorted())
+            try #expect(host.namesInIncoming() == [])
+        }
+    }
+
+    @Test("are not disturbed by one of them who goes")
+    func oneGoes() async throws {
+        let storage = GatedStorage(InMemoryStorage(), on: .download)
+        try await withLFS(storage: storage) { host, lfs in
+            let bytes = someBytes()
+            let file = try await remoteFile(bytes, host, lfs)
+            let going = Task { try await read(file, lfs) }
+            await storage.waitForArrivals(1)
+            async let staying = read(file, lfs)
+            going.cancel()
+            #expect(await errorCode { _ = try await going.value } == .cancelled)
+            storage.open()
+            try await #expect(staying == bytes)
+        }
+    }
+
+    @Test("stop it when the last of them has gone, and can begin it anew")
+    func allGo() async throws {
+        let storage = GatedStorage(InMemoryStorage(), on: .download)
+        try await withLFS(storage: storage) { host, lfs in
+            let bytes = someBytes()
+            let file = try await remoteFile(bytes, host, lfs)
+            let readers = (0..<3).map { _ in Task { try await read(file, lfs) } }
+            await storage.waitForArrivals(1)
+            for reader in readers { reader.cancel() }
+            for reader in readers { #expect(await errorCode { _ = try await reader.value } == .cancelled) }
+            #expect(storage.waiting.isEmpty)
+            storage.open()
+            try await #expect(read(file, lfs) == bytes)
+            try #expect(host.namesInIncoming() == [])
+        }
+    }
+
+    @Test("need no start, and all hear of a stop, which leaves nothing running")
+    func stopping() async throws {
+        let storage = GatedStorage(InMemoryStorage(), on: .download)
+        try await withHost(storage: storage) { host in
+            let bytes = someBytes()
+            var files: [FileData] = []
+            try await withManager(host) { lfs in files = try await remoteFiles([bytes, bytes], host, lfs) }
+            let (first, second) = (files[0], files[1])
+            let lfs = try await LFSManager.open(host.database, options: host.options)
+            let readers = (0..<3).map { number in Task { try await read(number == 0 ? first : second, lfs) } }
+            await storage.waitForArrivals(2)
+            let key = try ObjectKey(first.key)
+            #expect(storage.pass(key))
+            try await #expect(readers[0].value == bytes)
+            try await lfs.stop()
+            #expect(storage.waiting.isEmpty)
+            for reader in readers.dropFirst() {
+                #expect(await errorCode { _ = try await reader.value } == .notRunning)
+            }
+            try #expect(host.namesInIncoming() == [])
+            #expect(await errorCode { _ = try await read(second, lfs) } == .notRunning)
+            try await #expect(read(first, lfs) == bytes, "what is here needs nothing that was stopped")
+        }
+    }
+
+    @Test("of a file that is deleted meanwhile leave nothing of it")
+    func deleted() async throws {
+        let storage = GatedStorage(InMemoryStorage(), on: .download)
+        try await withLFS(storage: storage) { host, lfs in
+            let file = try await remoteFile(someBytes(), host, lfs)
+            let reader = Task { try await read(file, lfs) }
+            await storage.waitForArrivals(1)
+            // The storage has sent its answer before it is asked to delete.
+            try await host.database.write { _ = try FileData.deleteAll($0) }
+            storage.open()
+            let code = await errorCode { _ = try await reader.value }
+            #expect(code == .unknownFile || code == .storage)
+            try await lfs.waitForDeletions()
+            try #expect(host.filesInStore().isEmpty)
+            try #expect(host.namesInIncoming() == [])
+        }
+    }
+}
