@@ -86,7 +86,10 @@ struct DeletionWorker: Sendable {
         do {
             if let id = FileID(tombstone.fileID) {
                 let places = places
-                try await BlockingPool.shared.run { _ in try places.remove(id) }
+                try await BlockingPool.shared.run { _ in
+                    try places.remove(id)
+                    try places.store.removeQuarantined(id)
+                }
             }
             try await storage.delete(
                 ObjectKey(tombstone.key), abandoning: tombstone.checkpoint.map(UploadCheckpoint.init(rawValue:)))

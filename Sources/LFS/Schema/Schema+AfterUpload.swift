@@ -5,6 +5,7 @@ extension Schema {
     @Sendable static func addAfterUpload(_ db: Database) throws {
         try db.execute(sql: copies)
         for trigger in Triggers.afterUpload { try db.execute(sql: trigger) }
+        for statement in Triggers.checking { try db.execute(sql: statement) }
         try db.execute(sql: "UPDATE lfs_state SET schemaVersion = 2")
     }
 
