@@ -12,16 +12,16 @@ extension LFSManager {
     /// as lost, and from then on it is *known*: it is told again and not counted as left, until its row is deleted.
     ///
     /// - Parameters:
-    ///   - onProgress: takes how far it is, after each page of about a thousand files or objects, from any thread.
     ///   - onFinding: takes each finding, after its repair if there is one; the next is not looked for before it returns.
+    ///   - onProgress: takes how far it is, after each page of about a thousand files or objects, from any thread.
     /// - Returns: the numbers.
     /// - Throws: ``LFSError/Code/wrongStore`` and ``LFSError/Code/wrongStorage`` when a place is not the one that was used,
     ///   with nothing changed from then on; ``LFSError/Code/storage`` when the storage fails; what `onFinding` throws.
     @discardableResult
     public func verify(
         _ verifyOptions: VerifyOptions = VerifyOptions(),
-        onProgress: @escaping @Sendable (VerifyProgress) -> Void = { _ in },
-        onFinding: @escaping @Sendable (VerifyFinding) async throws -> Void = { _ in }
+        onFinding: @escaping @Sendable (VerifyFinding) async throws -> Void = { _ in },
+        onProgress: @escaping @Sendable (VerifyProgress) -> Void = { _ in }
     ) async throws -> VerifyReport {
         guard !lifecycle.isStopped else {
             throw LFSError(.notRunning, "The LFSManager was stopped. Open another one to verify.")

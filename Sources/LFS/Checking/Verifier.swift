@@ -45,6 +45,8 @@ struct Verifier {
             try await ground.requireUsedStore()
             if options.checksRemote { try await ground.requireUsedStorage(storage) }
         }
+        // First, so that what this run moves there is told once.
+        try await checkQuarantine()
         try await checkFiles()
         if options.checksRemote {
             progress.stage = .objects
@@ -53,7 +55,6 @@ struct Verifier {
         }
         progress.stage = .orphans
         try await checkStore()
-        try await checkQuarantine()
         try await checkDeletions()
         try await requireStore()
         onProgress(progress)

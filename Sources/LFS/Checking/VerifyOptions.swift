@@ -1,4 +1,4 @@
-/// What ``LFSManager/verify(_:onProgress:onFinding:)`` looks at, and whether it mends.
+/// What ``LFSManager/verify(_:onFinding:onProgress:)`` looks at, and whether it mends.
 public struct VerifyOptions: Sendable {
     /// Whether the remote storage is asked. Without it only rows and local files are compared, and nothing is repaired
     /// that needs to know what is there.
