@@ -39,7 +39,7 @@ extension LFSManager {
             options: verifyOptions, runner: runner, places: places, namespace: namespace, storage: storage,
             repairer: repairer, wallClock: options.wallClock,
             longestWait: max(options.maxRetryAfter, options.backoff.cap), longestBackoff: options.backoff.cap,
-            onProgress: onProgress, onFinding: onFinding)
+            stagingGracePeriod: options.temporaryFileGracePeriod, onProgress: onProgress, onFinding: onFinding)
         do {
             return try await verifier.run()
         } catch {

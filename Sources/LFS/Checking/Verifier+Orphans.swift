@@ -46,7 +46,8 @@ extension Verifier {
     mutating func checkStore() async throws {
         let age = try await claims.age(options.localGracePeriod, now: wallClock())
         try await checkFolder(try store.files(), age, isStore: true)
-        for area in places.areas { try await checkFolder(try area.files(), age, isStore: false) }
+        let stagedAge = try await claims.age(max(options.localGracePeriod, stagingGracePeriod), now: wallClock())
+        for area in places.areas { try await checkFolder(try area.files(), stagedAge, isStore: false) }
     }
 
     private mutating func checkFolder(_ cursor: FileCursor, _ age: Claims.Age, isStore: Bool) async throws {

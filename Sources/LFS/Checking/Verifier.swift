@@ -20,6 +20,8 @@ struct Verifier {
     let longestWait: Duration
     /// The longest wait between two tries of a deletion that the storage may do yet.
     let longestBackoff: Duration
+    /// Younger files in a staging area may still be inserted.
+    let stagingGracePeriod: Duration
     let onProgress: @Sendable (VerifyProgress) -> Void
     let onFinding: @Sendable (VerifyFinding) async throws -> Void
 

@@ -7,7 +7,8 @@ public struct VerifyOptions: Sendable {
     public var checksContent = false
     /// Whether what can be mended without a loss is mended. Without it nothing is changed.
     public var repairs = false
-    /// How old a local file without a row has to be before it is an orphan.
+    /// How old a local file without a row has to be before it is an orphan; one that was made and not inserted has to be
+    /// as old as ``LFSOptions/temporaryFileGracePeriod`` as well.
     public var localGracePeriod = Duration.seconds(24 * 3_600)
     /// How old an object without a row has to be, by the time in its id, before it is an orphan. Choose it longer than a
     /// copy of this database may lag behind: what another one uploaded lately may have no row here yet.
