@@ -3,7 +3,9 @@ import Testing
 
 @Suite("uploader verify", .timeLimit(.minutes(2)))
 struct VerifyTests {
-    private func uploader(_ command: String, _ arguments: [String] = [], in folder: URL) throws -> UploaderProcess.Result {
+    private func uploader(
+        _ command: String, _ arguments: [String] = [], in folder: URL
+    ) throws -> UploaderProcess.Result {
         try UploaderProcess(
             [command, "--database", "a.sqlite", "--to", "dir:remote", "--json"] + arguments, in: folder
         ).wait()

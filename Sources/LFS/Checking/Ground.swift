@@ -74,7 +74,8 @@ struct Ground: Sendable {
     }
 
     private func hasRow(for objects: [RemoteObject]) async throws -> Bool {
-        let keys = Dictionary(objects.map { (String($0.key.rawValue.suffix(36)), $0.key.rawValue) }) { first, _ in first }
+        let keys = Dictionary(objects.map { (String($0.key.rawValue.suffix(36)), $0.key.rawValue) }) { first, _ in first
+        }
         if keys.isEmpty { return false }
         let ids = Array(keys.keys)
         return try await runner.read { db in

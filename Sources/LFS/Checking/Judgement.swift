@@ -40,7 +40,8 @@ struct Judgement {
         default: finding.message += ", and not on the storage."
         }
         guard look.closedPlaces.isEmpty else {
-            finding.message += " They may be in \(look.closedPlaces[0]), which cannot be looked into: is its disk mounted?"
+            let place = look.closedPlaces[0]
+            finding.message += " They may be in \(place), which cannot be looked into: is its disk mounted?"
             return finding
         }
         return asLoss(finding)
@@ -105,7 +106,8 @@ struct Judgement {
         guard look.worthHere == .good else { return nil }
         var finding = finding(.uploadStuck, "")
         switch look.row.job {
-        case .failed where look.row.isNotedAsLost: finding.message = "It was noted as lost, but its bytes are here again."
+        case .failed where look.row.isNotedAsLost:
+            finding.message = "It was noted as lost, but its bytes are here again."
         case .failed: finding.message = "Its upload was given up: \(look.row.errorMessage ?? "for an unknown reason")"
         case nil where look.isOurs: finding.message = "Its upload is not queued."
         case .queued where look.row.notBefore > furthest:

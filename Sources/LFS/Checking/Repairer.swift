@@ -59,7 +59,8 @@ struct Repairer: Sendable {
     /// Lets a deletion be tried again now, with its count of tries at zero.
     func retryDeletion(of id: FileData.ID) async throws -> VerifyFinding.Outcome {
         try await runner.write { db in
-            try db.execute(sql: "UPDATE lfs_tombstone SET attempts = 0, notBefore = 0 WHERE fileID = ?", arguments: [id])
+            try db.execute(
+                sql: "UPDATE lfs_tombstone SET attempts = 0, notBefore = 0 WHERE fileID = ?", arguments: [id])
         }
         wake()
         return .underWay

@@ -11,7 +11,8 @@ extension Verifier {
     /// - Parameter objects: those of this database's own namespace that the rows beside them did not have.
     mutating func checkOrphans(_ objects: [RemoteObject], _ age: Claims.Age) async throws {
         let old = objects.compactMap { object -> (id: FileID, object: RemoteObject)? in
-            guard let id = FileID(String(object.key.rawValue.dropFirst(namespace.utf8.count + 1))), age.isOver(id) else {
+            guard let id = FileID(String(object.key.rawValue.dropFirst(namespace.utf8.count + 1))), age.isOver(id)
+            else {
                 return nil
             }
             return (id, object)
@@ -71,7 +72,8 @@ extension Verifier {
             kind: .orphanedHere, fileID: id.text, key: "\(namespace)/\(id.text)",
             message: isStore
                 ? "The local store has a file that no row knows."
-                : "A file was made and never inserted. The next opening removes it when nobody else has the database open.")
+                : "A file was made and never inserted. The next opening removes it when nobody else has the database open."
+        )
         finding.found = .init(byteCount: status.byteCount)
         // The process that made a staged file may still insert it: only the holder of the exclusive lease may remove it.
         finding.repair = isStore ? .remove : nil

@@ -87,7 +87,9 @@ struct FindingsTests {
         try await checked.host.database.write { [local] db in
             try db.execute(sql: "DELETE FROM lfs_job WHERE fileID = ?", arguments: [local[4].id])
             try db.execute(
-                sql: "UPDATE lfs_job SET state = 'failed', errorCode = 'forbidden', errorMessage = 'no' WHERE fileID = ?",
+                sql: """
+                    UPDATE lfs_job SET state = 'failed', errorCode = 'forbidden', errorMessage = 'no' WHERE fileID = ?
+                    """,
                 arguments: [local[5].id])
             try db.execute(
                 sql: """
@@ -206,7 +208,10 @@ struct FindingsTests {
             try await withManager(checked.host, checked.options, starts: false) { lfs in
                 let (_, findings) = try await checked.verify(lfs) { $0.checksRemote = false }
                 let kinds = Set(findings.map(\.kind))
-                #expect(kinds == [.missingHere, .wrongLengthHere, .corruptedHere, .orphanedHere, .uploadStuck, .deletionStuck])
+                let local: Set<VerifyFinding.Kind> = [
+                    .missingHere, .wrongLengthHere, .corruptedHere, .orphanedHere, .uploadStuck, .deletionStuck,
+                ]
+                #expect(kinds == local)
                 let here = findings.filter { [.missingHere, .wrongLengthHere, .corruptedHere].contains($0.kind) }
                 #expect(here.allSatisfy { $0.repair == nil && !$0.isLoss })
                 let told = Set(damage.expected.map(\.id))

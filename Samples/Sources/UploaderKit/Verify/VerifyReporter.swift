@@ -35,7 +35,8 @@ final class VerifyReporter: Sendable {
     private static func words(_ finding: VerifyFinding) -> String {
         switch finding.outcome {
         case .repaired: return "Repaired."
-        case .underWay: return finding.repair == .upload || finding.repair == .fetch ? "Being uploaded." : "Being deleted."
+        case .underWay where finding.repair == .upload || finding.repair == .fetch: return "Being uploaded."
+        case .underWay: return "Being deleted."
         case .noted: return "Noted as lost: restore it from a backup, or remove it."
         case .failed(let reason): return "The repair failed: \(reason)"
         case .found where finding.isKnown: return "Known."
@@ -110,7 +111,8 @@ final class VerifyReporter: Sendable {
         if findings > 0 { parts.append(Format.count(findings, "finding")) }
         state.withLock { $0.hasLine = style.redraws }
         let text = parts.joined(separator: "  ")
-        if style.redraws { Console.redraw(String(text.prefix(max(Console.columns - 1, 1)))) } else { Console.message(text) }
+        guard style.redraws else { return Console.message(text) }
+        Console.redraw(String(text.prefix(max(Console.columns - 1, 1))))
     }
 
     func endProgress() {
