@@ -10,21 +10,27 @@ import Testing
 
 @Suite("Verifying while everything else goes on", .timeLimit(.minutes(1)))
 struct RaceTests {
-    /// Runs a step the first time it is asked for, and never again.
+    /// Runs a step once: the given time it is asked for. A file that looks wrong is asked for twice, and the second time
+    /// right before it is told.
     private final class Once: Sendable {
-        private let isDone = Mutex(false)
+        private let calls = Mutex(0)
+        private let number: Int
         private let step: @Sendable () async throws -> Void
-        init(_ step: @escaping @Sendable () async throws -> Void) { self.step = step }
 
-        func run() async throws {
-            let isFirst = isDone.withLock { isDone in
-                defer { isDone = true }
-                return !isDone
-            }
-            if isFirst { try await step() }
+        init(onCall number: Int = 1, _ step: @escaping @Sendable () async throws -> Void) {
+            self.number = number
+            self.step = step
         }
 
-        var hasRun: Bool { isDone.withLock { $0 } }
+        func run() async throws {
+            let call = calls.withLock { calls in
+                calls += 1
+                return calls
+            }
+            if call == number { try await step() }
+        }
+
+        var hasRun: Bool { calls.withLock { $0 >= number } }
     }
 
     @Test("A file that is deleted between the listing and the second look is no finding")
@@ -45,12 +51,14 @@ struct RaceTests {
         }
     }
 
-    @Test("A file that is deleted after its HEAD said missing is no finding")
-    func deletedAfterHead() async throws {
+    @Test("A file that is deleted after its HEAD said missing is no finding", arguments: [1, 2])
+    func deletedAfterHead(call: Int) async throws {
         try await withCheckedHost { checked in
             let files = try await checked.uploaded(2)
             try checked.plant(nil, at: checked.object(files[0]))
-            let once = Once { try await checked.host.database.write { db in _ = try files[0].delete(db) } }
+            let once = Once(onCall: call) {
+                try await checked.host.database.write { db in _ = try files[0].delete(db) }
+            }
             checked.storage.afterHead { _ in try await once.run() }
             try await withManager(checked.host, checked.options, starts: false) { lfs in
                 try await #expect(checked.verify(lfs).findings.isEmpty)
@@ -117,15 +125,17 @@ struct RaceTests {
         }
     }
 
-    @Test("A local file that is evicted and fetched again during the look is no finding")
-    func replacedHere() async throws {
+    @Test("A local file that is evicted and fetched again during the look is no finding", arguments: [1, 2])
+    func replacedHere(call: Int) async throws {
         try await withCheckedHost { checked in
             let files = try await checked.uploaded(1)
             let bytes = try [UInt8](Data(contentsOf: checked.object(files[0])))
             try checked.plant(someBytes(), at: checked.local(files[0].id))
-            checked.storage.beforeHead { _ in try checked.plant(bytes, at: checked.local(files[0].id)) }
+            let once = Once(onCall: call) { try checked.plant(bytes, at: checked.local(files[0].id)) }
+            checked.storage.beforeHead { _ in try await once.run() }
             try await withManager(checked.host, checked.options, starts: false) { lfs in
                 try await #expect(checked.verify(lfs, repairs: true).findings.isEmpty)
+                #expect(once.hasRun)
             }
             let now = try [UInt8](Data(contentsOf: checked.local(files[0].id)))
             #expect(now == bytes)
