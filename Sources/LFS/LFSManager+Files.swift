@@ -66,11 +66,16 @@ extension LFSManager {
     /// Returns when the row that allows it is durable and the bytes are gone; a reader that has them open keeps them.
     /// - Throws: ``LFSError/Code/notUploaded`` while the upload is not proven.
     public func removeLocalCopy(of id: FileData.ID) async throws {
-        let file = try await runner.writeDurably { db in try FileData.fetchOne(db, key: id) }
+        let (file, isQueued) = try await runner.writeDurably { db in
+            // A job on a row that is `remote` says that its object is missing or wrong.
+            let isQueued = try Bool.fetchOne(
+                db, sql: "SELECT EXISTS (SELECT 1 FROM lfs_job WHERE fileID = ?)", arguments: [id])
+            return (try FileData.fetchOne(db, key: id), isQueued == true)
+        }
         guard let file, let fileID = FileID(id) else {
             throw LFSError(.unknownFile, "There is no file '\(id)' in the database.", fileID: id)
         }
-        guard file.status == .remote else {
+        guard file.status == .remote, !isQueued else {
             throw LFSError(
                 .notUploaded, "The upload of this file is not proven yet, and these are its only bytes.", fileID: id)
         }

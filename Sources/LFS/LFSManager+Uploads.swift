@@ -57,7 +57,8 @@ extension LFSManager {
 
     /// Queues uploads again that failed or were cancelled, with their count of tries at zero.
     ///
-    /// - Parameter ids: the files; nil for all.
+    /// - Parameter ids: the files; nil for all but those whose bytes a verification has found lost: there is nothing to
+    ///   upload.
     /// - Returns: how many were queued.
     @discardableResult
     public func retry(_ ids: [FileData.ID]? = nil) async throws -> Int {
@@ -68,7 +69,8 @@ extension LFSManager {
                 WHERE state IN ('failed', 'cancelled')
                 """
             guard let ids else {
-                try db.execute(sql: again, arguments: [now])
+                try db.execute(
+                    sql: again + " AND errorCode IS NOT ?", arguments: [now, JobRow.lostCode])
                 return db.changesCount
             }
             let one = try db.cachedStatement(sql: again + " AND fileID = ?")

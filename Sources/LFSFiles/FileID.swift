@@ -36,6 +36,9 @@ package struct FileID: Hashable, Sendable, CustomStringConvertible {
         Int64(text.prefix(8) + text.dropFirst(9).prefix(4), radix: 16) ?? 0
     }
 
+    /// Whether it is of version 7, so that ``milliseconds`` is the time at which it was made.
+    package var tellsTime: Bool { text[text.index(text.startIndex, offsetBy: 14)] == "7" }
+
     private init(unchecked text: String) { self.text = text }
 
     private static func hex(_ number: UInt64) -> [Character] {

@@ -8,6 +8,7 @@ public struct Bench: ParsableCommand {
         discussion: """
             EXAMPLE
               lfs-bench throughput --files 2000 --size 10KiB --endpoint http://127.0.0.1:8333 --bucket test
+              lfs-bench verify --files 100000 --endpoint http://127.0.0.1:8333 --bucket test
 
             EXIT STATUS
               0    every run succeeded
@@ -16,7 +17,7 @@ public struct Bench: ParsableCommand {
               130  interrupted by Ctrl-C, 143 by SIGTERM
             """,
         version: "0.1.0",
-        subcommands: [ThroughputCommand.self])
+        subcommands: [ThroughputCommand.self, VerifyCommand.self])
 
     public init() {}
 }

@@ -15,6 +15,8 @@ public struct Uploader: AsyncParsableCommand {
                 uploader resume --database photos.sqlite --to dir:/mnt/backup
               Fetch everything on another machine:
                 uploader pull --database photos.sqlite --to dir:/mnt/backup --all --output ~/Restored
+              Check that records, local files and objects agree, and mend what does not:
+                uploader verify --database photos.sqlite --to dir:/mnt/backup --repair
 
             STORAGE
               dir:PATH             a folder: a mounted share, another disk
@@ -31,6 +33,7 @@ public struct Uploader: AsyncParsableCommand {
               0    everything that was asked for is done
               1    the command could not do its job
               3    some files failed; each is named with its reason
+              5    'verify' found something that is left
               64   the command line is wrong
               130  interrupted by Ctrl-C, 143 by SIGTERM; nothing is lost, 'resume' goes on
             Take any other number for a failure.
@@ -38,7 +41,7 @@ public struct Uploader: AsyncParsableCommand {
         version: "0.1.0",
         subcommands: [
             PushCommand.self, ResumeCommand.self, StatusCommand.self, ListCommand.self, PullCommand.self,
-            RemoveCommand.self,
+            RemoveCommand.self, VerifyCommand.self,
         ])
 
     public init() {}

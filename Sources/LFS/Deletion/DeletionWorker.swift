@@ -90,6 +90,7 @@ struct DeletionWorker: Sendable {
                 try await BlockingPool.shared.run { _ in
                     try places.remove(id)
                     try places.store.removeUnfinished(id)
+                    try places.store.removeQuarantined(id)
                 }
             }
             try await storage.delete(

@@ -10,6 +10,7 @@ extension Schema {
             try db.execute(sql: trigger.sql)
         }
         for trigger in Triggers.afterUpload { try db.execute(sql: trigger) }
+        for statement in Triggers.checking { try db.execute(sql: statement) }
         try db.execute(sql: "UPDATE lfs_state SET schemaVersion = 2")
     }
 

@@ -19,7 +19,8 @@ extension Triggers {
             SELECT id, byteCount >= \(TransferLane.largeByteCount), byteCount, \(now) FROM lfs_file
             WHERE id = NEW.id AND status = 'local'
                 AND substr(key, 1, 33) = (SELECT namespace || '/' FROM lfs_state)
-                AND NOT EXISTS (SELECT 1 FROM lfs_job WHERE fileID = NEW.id);
+                AND NOT EXISTS (SELECT 1 FROM lfs_job WHERE fileID = NEW.id)
+                AND NOT EXISTS (SELECT 1 FROM lfs_replaced WHERE fileID = NEW.id);
         END
         """
 

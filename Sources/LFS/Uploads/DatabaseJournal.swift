@@ -153,10 +153,9 @@ final class DatabaseJournal: TransferJournal {
 }
 
 extension FileData {
-    /// The row if it is there and still waits for its upload.
+    /// The row if it is there and still waits for its upload, the first one or one that is done again.
     static func pendingFile(_ db: Database, id: String) throws -> FileData? {
         let isQueued = "EXISTS (SELECT 1 FROM lfs_job WHERE fileID = lfs_file.id AND state = 'queued')"
-        return try FileData.filter(Columns.id == id && Columns.status == Status.local).filter(sql: isQueued).fetchOne(
-            db)
+        return try FileData.filter(Columns.id == id).filter(sql: isQueued).fetchOne(db)
     }
 }

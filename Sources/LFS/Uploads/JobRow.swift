@@ -31,6 +31,11 @@ struct JobRow: FetchableRecord, Sendable {
             checkpoint: checkpoint.map(UploadCheckpoint.init(rawValue:)))
     }
 
+    /// The code of a job whose bytes a verification has found nowhere, or damaged everywhere.
+    static let lostCode = "lost"
+    /// From this size on a job takes the lane of large files.
+    static let largeByteCount = TransferLane.largeByteCount
+
     private static let columns = """
         SELECT j.fileID, f.key, f.byteCount, f.sha256, f.contentType, f.name, j.attempts, j.checkpoint
         FROM lfs_job j JOIN lfs_file f ON f.id = j.fileID

@@ -9,7 +9,7 @@ public struct LFSStatus: Hashable, Codable, Sendable {
     public var local: Int
     /// Those on the remote storage.
     public var remote: Int
-    /// Those of the local ones whose upload was given up until someone asks for it again.
+    /// Those whose upload was given up until someone asks for it again, and those whose bytes are known to be lost.
     public var failed: Int
     /// Those of the local ones whose upload was cancelled.
     public var cancelled: Int

@@ -33,7 +33,7 @@ struct OutcomeRecord {
                 """,
                 [error.code.rawValue, error.message, outcome.job.id])
         case .skipped(.madeElsewhere): try dropJob(db)
-        case .skipped(.notPending): try dropJobUnlessPending(db)
+        case .skipped(.notPending): try dropJobWithoutRow(db)
         case .givenBack: break
         }
     }
@@ -45,7 +45,7 @@ struct OutcomeRecord {
         if db.changesCount > 0 { return }
         let isThere = try Bool.fetchOne(
             db, sql: "SELECT EXISTS (SELECT 1 FROM lfs_file WHERE id = ?)", arguments: [outcome.job.id])
-        if isThere == true { return try dropJobUnlessPending(db) }
+        if isThere == true { return try saveRepeatedUpload(object, db) }
         // The row was deleted while its bytes were on their way: the object just made has to go as well.
         try run(
             db,
@@ -56,14 +56,18 @@ struct OutcomeRecord {
             [outcome.job.id, outcome.job.key.rawValue])
     }
 
-    /// The row may have been deleted and inserted again since the upload was skipped, and then it has a job anew.
-    private func dropJobUnlessPending(_ db: Database) throws {
+    /// The row was `remote` already: its object was missing or wrong and has been made again.
+    private func saveRepeatedUpload(_ object: RemoteObject, _ db: Database) throws {
+        let url = object.url.absoluteString
+        try run(db, "UPDATE lfs_file SET url = ?1 WHERE id = ?2 AND url IS NOT ?1", [url, outcome.job.id])
+        try dropJob(db)
+    }
+
+    /// The row may have been deleted and inserted again since the upload was skipped, or its upload may have been queued
+    /// again, and then it has a job anew.
+    private func dropJobWithoutRow(_ db: Database) throws {
         try run(
-            db,
-            """
-            DELETE FROM lfs_job WHERE fileID = ?1
-            AND NOT EXISTS (SELECT 1 FROM lfs_file WHERE id = ?1 AND status = 'local')
-            """,
+            db, "DELETE FROM lfs_job WHERE fileID = ?1 AND NOT EXISTS (SELECT 1 FROM lfs_file WHERE id = ?1)",
             [outcome.job.id])
     }
 

@@ -9,6 +9,7 @@ package import LFSSystem
 ///   uploader.lock               held by the one that uploads
 ///   temporary/                  the default persistence location
 ///   incoming/                   unfinished downloads and copies
+///   quarantine/                 damaged files, made when the first is found
 ///   0198c1f2-…                  0400
 /// ```
 package final class LocalStore: Sendable {
@@ -45,6 +46,7 @@ package final class LocalStore: Sendable {
     /// Writes down which opening of the database uses the folder now.
     package func mark(generation: Int64) throws(FileError) {
         var marker = marker
+        if marker.generation == 0 { marker.madeFor = generation }
         marker.generation = generation
         do {
             try StoreMarker.write(marker, in: directory, through: incoming)

@@ -13,6 +13,9 @@ package struct StoreMarker: Codable, Sendable {
     /// How often the database had been opened when it last used this folder. A database that has a lower number is an
     /// older copy of the one that did.
     package var generation: Int64
+    /// The opening for which this folder was made, 1 for the first of the database; nil from before it was noted. A
+    /// later one means that the database was used with another folder before.
+    package var madeFor: Int64?
 
     /// The marker, made if there is none.
     static func check(in directory: Directory, through incoming: Directory, databaseID: String) throws(FileError)
@@ -38,6 +41,17 @@ package struct StoreMarker: Codable, Sendable {
                     path: directory.path)
             }
             return marker
+        } catch let error as FileError {
+            throw error
+        } catch {
+            throw FileError.keeping(error, at: directory.path)
+        }
+    }
+
+    /// The marker that is there now, nil if there is none.
+    static func find(in directory: Directory) throws(FileError) -> StoreMarker? {
+        do {
+            return try read(in: directory)
         } catch let error as FileError {
             throw error
         } catch {

@@ -115,6 +115,18 @@ enum Guide {
         }
         // end
     }
+
+    static func verify(_ lfs: LFSManager) async throws {
+        // snippet
+        var options = VerifyOptions()
+        options.checksContent = true
+        options.repairs = true
+        let report = try await lfs.verify(options) { finding in
+            print(finding.kind, finding.fileID, finding.message)
+        }
+        print("\(report.left) left, \(report.known) known")
+        // end
+    }
 }
 
 // snippet

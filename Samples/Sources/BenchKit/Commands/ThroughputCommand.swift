@@ -40,25 +40,10 @@ struct ThroughputCommand: ParsableCommand {
     }
 
     func run() throws {
-        do {
-            let environment = ProcessInfo.processInfo.environment
-            let server = try server.server(from: environment)
-            let temporary = try TemporaryFolder()
-            let runner = ChildRunner(folder: temporary.path)
-            let interruption = Interruption { runner.interrupt($0) }
-            let outcome = Result { try measure(server, environment, temporary, runner) }
-            try temporary.remove()
-            try withExtendedLifetime(interruption) {
-                if let status = runner.interruption { throw ExitCode(status) }
-                let report = try outcome.get()
-                Console.result(json ? try report.json() : ThroughputTable(report).description)
-                if !report.failures.isEmpty { throw ExitCode(1) }
-            }
-        } catch let status as ExitCode {
-            throw status
-        } catch {
-            Console.message("lfs-bench: \(error)")
-            throw ExitCode(1)
+        try measuring { environment, temporary, runner in
+            let report = try measure(try server.server(from: environment), environment, temporary, runner)
+            Console.result(json ? try report.json() : ThroughputTable(report).description)
+            return report.failures.isEmpty
         }
     }
 

@@ -21,24 +21,7 @@ struct Comparison {
     ///
     /// - Throws: `Interrupted`.
     func run() throws -> (runs: [Run], failures: [Failure]) {
-        var (runs, failures): ([Run], [Failure]) = ([], [])
-        for round in 0..<rounds {
-            for tool in Schedule.order(of: tools, round: round)
-            where !failures.contains(where: { $0.tool == tool.tool }) {
-                let name = "\(tool.tool.rawValue), round \(round + 1) of \(rounds)"
-                do {
-                    let cost = try run(tool, round: round)
-                    runs.append(Run(tool: tool.tool, round: round + 1, cost: cost, workload: workload))
-                    Console.message(
-                        "\(name): \(Format.decimal(cost.wallSeconds, 2)) s, \(Format.decimal(cost.cpuSeconds, 2)) CPU s"
-                    )
-                } catch let error as BenchError {
-                    failures.append(Failure(tool: tool.tool, round: round + 1, reason: error.description))
-                    Console.message("\(name) failed: \(error)")
-                }
-            }
-        }
-        return (runs, failures)
+        try Rounds(tools: tools, rounds: rounds, workload: workload).run(run)
     }
 
     private func run(_ tool: InstalledTool, round: Int) throws -> Cost {

@@ -1,12 +1,17 @@
 /// A report as people read it.
 package struct ThroughputTable: CustomStringConvertible {
     private let report: ThroughputReport
+    private let title: String
 
-    package init(_ report: ThroughputReport) { self.report = report }
+    /// - Parameter title: what was measured; nil for copies of the report's workload.
+    package init(_ report: ThroughputReport, title: String? = nil) {
+        self.report = report
+        self.title = title ?? Self.title(of: report)
+    }
 
     package var description: String { ([title, ""] + table + notes).joined(separator: "\n") }
 
-    private var title: String {
+    private static func title(of report: ThroughputReport) -> String {
         let workload = report.workload
         return
             "\(Format.count(workload.files, "file")) of \(Format.bytes(workload.bytesPerFile)) to \(report.endpoint), "

@@ -36,4 +36,25 @@ package struct S3Server: Sendable {
         environment["AWS_EC2_METADATA_DISABLED"] = "true"
         return environment
     }
+
+    /// Where the uploader finds a prefix of the bucket.
+    func uploaderURL(prefix: String) -> String {
+        var settings = [("endpoint", endpoint), ("region", region), ("addressing", "path")]
+        if let provider { settings.append(("provider", provider)) }
+        let query = settings.map { "\($0)=\(S3URL.encode($1, keeping: ":/"))" }.joined(separator: "&")
+        return "s3://\(bucket)/\(prefix)?\(query)"
+    }
+
+    /// What makes the server rclone's remote `bench`.
+    var rcloneEnvironment: [String: String] {
+        [
+            "RCLONE_CONFIG": "",  // no file
+            "RCLONE_CONFIG_BENCH_TYPE": "s3",
+            "RCLONE_CONFIG_BENCH_PROVIDER": "Other",
+            "RCLONE_CONFIG_BENCH_ENV_AUTH": "true",
+            "RCLONE_CONFIG_BENCH_ENDPOINT": endpoint,
+            "RCLONE_CONFIG_BENCH_REGION": region,
+            "RCLONE_CONFIG_BENCH_FORCE_PATH_STYLE": "true",
+        ]
+    }
 }

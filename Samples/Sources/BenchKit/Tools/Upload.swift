@@ -38,7 +38,7 @@ package struct Upload: Sendable {
         case .s5cmd: command.arguments = s5cmdArguments
         case .rclone:
             command.arguments = rcloneArguments
-            command.environment.merge(rcloneEnvironment) { _, new in new }
+            command.environment.merge(server.rcloneEnvironment) { _, new in new }
         case .aws:
             command.arguments = awsArguments
             command.environment["AWS_CONFIG_FILE"] = try awsConfiguration()
@@ -56,11 +56,8 @@ package struct Upload: Sendable {
     private var destination: String { "s3://\(server.bucket)/\(prefix)/" }
 
     private var lfsArguments: [String] {
-        var settings = [("endpoint", server.endpoint), ("region", server.region), ("addressing", "path")]
-        if let provider = server.provider { settings.append(("provider", provider)) }
-        let query = settings.map { "\($0)=\(S3URL.encode($1, keeping: ":/"))" }.joined(separator: "&")
         return [
-            "push", "--database", "\(scratch)/bench.db", "--to", "s3://\(server.bucket)/\(prefix)?\(query)",
+            "push", "--database", "\(scratch)/bench.db", "--to", server.uploaderURL(prefix: prefix),
             "--max-executors", "\(connections)", "--progress", "none", "--quiet", source,
         ]
     }
@@ -76,18 +73,6 @@ package struct Upload: Sendable {
         [
             "copy", "--transfers", "\(connections)", "--s3-upload-concurrency", "\(partsPerFile)",
             "--s3-no-check-bucket", source, "bench:\(server.bucket)/\(prefix)",
-        ]
-    }
-
-    private var rcloneEnvironment: [String: String] {
-        [
-            "RCLONE_CONFIG": "",  // no file
-            "RCLONE_CONFIG_BENCH_TYPE": "s3",
-            "RCLONE_CONFIG_BENCH_PROVIDER": "Other",
-            "RCLONE_CONFIG_BENCH_ENV_AUTH": "true",
-            "RCLONE_CONFIG_BENCH_ENDPOINT": server.endpoint,
-            "RCLONE_CONFIG_BENCH_REGION": server.region,
-            "RCLONE_CONFIG_BENCH_FORCE_PATH_STYLE": "true",
         ]
     }
 

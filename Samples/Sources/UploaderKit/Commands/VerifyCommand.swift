@@ -1,0 +1,66 @@
+import ArgumentParser
+import LFS
+
+struct VerifyCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "verify",
+        abstract: "Compare records, local files and remote objects, and mend what can be mended.",
+        discussion: """
+            Without --repair nothing is changed: each finding is named, with what could be done about it. The number of
+            bytes of every local file is checked, and with --content its SHA-256 as well, for which all of them are read.
+
+            With --repair, files whose bytes are right here are uploaded again, files that are right on the storage are
+            fetched again, damaged bytes that may be the only ones are moved into the folder 'quarantine' of the database's
+            own folder, objects that no record knows are deleted when they are older than --orphan-age, and failed
+            uploads and deletions are tried again. Whatever is pending is uploaded as well, as 'resume' does.
+
+            A file of which no right bytes are left anywhere is noted as lost. Later runs name it as known and do not
+            count it. 'remove' ends that; so does putting the bytes back and verifying with --repair once more.
+
+            EXIT STATUS
+              0    nothing was found, or all of it was repaired, or is known
+              1    the command could not do its job, as when the storage is another one, or is empty
+              5    something was found and is left
+              64   the command line is wrong
+              130  interrupted by Ctrl-C, 143 by SIGTERM
+            """)
+
+    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var transfer: TransferOptions
+    @OptionGroup var output: OutputOptions
+
+    @Flag(name: .long, help: "Mend what can be mended without losing anything.")
+    var repair = false
+
+    @Flag(name: .long, help: "Read all local bytes and compare their SHA-256.")
+    var content = false
+
+    @Flag(name: .long, help: "Compare records and local files only.")
+    var localOnly = false
+
+    @Flag(name: .long, help: "Go on even if nothing at all is found on the storage, or in a new local folder.")
+    var acceptEmpty = false
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("How old an object without a record has to be to be an orphan.", valueName: "days"))
+    var orphanAge = 7
+
+    func validate() throws {
+        guard (0...36_500).contains(orphanAge) else { throw ValidationError("--orphan-age has to be from 0 to 36500.") }
+    }
+
+    private var options: VerifyOptions {
+        var options = VerifyOptions()
+        options.repairs = repair
+        options.checksContent = content
+        options.checksRemote = !localOnly
+        options.acceptsEmpty = acceptEmpty
+        // A file gets into the local store only after its record was committed, so one without is an orphan at any age.
+        options.localGracePeriod = .zero
+        options.remoteGracePeriod = .seconds(orphanAge * 86_400)
+        return options
+    }
+
+    func run() async throws { try await VerifyRun(database, transfer, output, options).run() }
+}

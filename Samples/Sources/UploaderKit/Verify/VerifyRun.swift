@@ -1,0 +1,88 @@
+import ArgumentParser
+import Foundation
+import GRDB
+import LFS
+import LFSStorage
+import Logging
+
+/// One verification: opens everything, compares, waits for what a repair has queued, sums up.
+struct VerifyRun: Sendable {
+    private let databaseOptions: DatabaseOptions
+    private let transfer: TransferOptions
+    private let options: VerifyOptions
+    private let report: VerifyReporter
+
+    init(
+        _ databaseOptions: DatabaseOptions, _ transfer: TransferOptions, _ output: OutputOptions,
+        _ options: VerifyOptions
+    ) {
+        self.databaseOptions = databaseOptions
+        self.transfer = transfer
+        self.options = options
+        report = VerifyReporter(output)
+    }
+
+    /// - Throws: `ExitCode` when something is left, or when the command could not do its job.
+    func run() async throws {
+        let main = Task { try await verify() }
+        let interruption = Interruption { _ in
+            report.message("Stopping: what was mended stays mended; again stops at once.")
+            main.cancel()
+        } onStatus: {
+            report.showProgressNow()
+        }
+        let result = await main.result
+        report.endProgress()
+        if let status = interruption.exitStatus { throw ExitCode(status) }
+        do {
+            if try !result.get() { throw ExitCode(5) }
+        } catch let status as ExitCode {
+            throw status
+        } catch {
+            report.error(error)
+            throw ExitCode(1)
+        }
+    }
+
+    /// Returns whether nothing is left.
+    private func verify() async throws -> Bool {
+        let storage = try await transfer.to.open(transfer)
+        let database = try DocumentDatabase.open(databaseOptions.database, mustExist: true)
+        var managerOptions = LFSOptions(storage: storage, maxExecutors: transfer.maxExecutors)
+        managerOptions.persistenceLocation = transfer.persistenceLocation.map {
+            URL(fileURLWithPath: $0, isDirectory: true)
+        }
+        managerOptions.logger.logLevel = .critical
+        let lfs = try await LFSManager.open(database, options: managerOptions)
+        do {
+            // Ends with this scope.
+            async let _: Void = report.showProgress()
+            let isClean = try await verify(lfs, database)
+            try await lfs.stop()
+            return isClean
+        } catch {
+            try await lfs.stop()
+            throw error
+        }
+    }
+
+    private func verify(_ lfs: LFSManager, _ database: DatabasePool) async throws -> Bool {
+        var uploads: UploadSummary?
+        var deletions = 0
+        // Nothing is uploaded before it is known that the storage is the right one.
+        let result = try await lfs.verify(options) { finding in
+            let path = try await database.read { db in
+                try Document.filter(Column("fileId") == finding.fileID).fetchOne(db)?.path
+            }
+            report.tell(finding, path)
+        } onProgress: { progress in
+            report.advance(progress)
+        }
+        if options.repairs {
+            try lfs.start()
+            uploads = try await lfs.waitForUploads()
+            deletions = try await lfs.waitForDeletions()
+        }
+        return report.summary(result, uploads, deletions: deletions)
+    }
+}

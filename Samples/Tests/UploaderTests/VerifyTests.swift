@@ -1,0 +1,106 @@
+import Foundation
+import Testing
+
+@Suite("uploader verify", .timeLimit(.minutes(2)))
+struct VerifyTests {
+    private func uploader(
+        _ command: String, _ arguments: [String] = [], in folder: URL
+    ) throws -> UploaderProcess.Result {
+        try UploaderProcess(
+            [command, "--database", "a.sqlite", "--to", "dir:remote", "--json"] + arguments, in: folder
+        ).wait()
+    }
+
+    private func findings(_ result: UploaderProcess.Result) -> [String: [String: Any]] {
+        let found = result.events.filter { $0["event"] as? String == "finding" }
+        return Dictionary(found.map { ($0["kind"] as? String ?? "", $0) }) { first, _ in first }
+    }
+
+    @Test("What is right exits with 0, what is found with 5, what was repaired with 0, and the next run is clean")
+    func repair() throws {
+        try withFolder(files: 6) { folder in
+            #expect(try uploader("push", ["files"], in: folder).status == 0)
+            let clean = try uploader("verify", ["--content"], in: folder)
+            #expect(clean.status == 0)
+            #expect(clean.summary?["files"] as? Int == 6)
+            #expect(clean.summary?["objects"] as? Int == 6)
+            #expect(clean.summary?["bytesRead"] as? Int == 6 * 10_240)
+
+            let entries = try TestDatabase.entries(in: folder.appendingPathComponent("a.sqlite"))
+            let local = folder.appendingPathComponent("a.sqlite.lfs/\(entries[0].id)")
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: local.path)
+            try randomData(10_240).write(to: local)
+            let object = folder.appendingPathComponent("remote/\(entries[1].key)")
+            try FileManager.default.removeItem(at: object)
+
+            #expect(try uploader("verify", in: folder).status == 5)
+            let found = try uploader("verify", ["--content"], in: folder)
+            #expect(found.status == 5)
+            #expect(Set(findings(found).keys) == ["corruptedHere", "missingThere"])
+            #expect(findings(found)["corruptedHere"]?["repair"] as? String == "fetch")
+            #expect(findings(found)["missingThere"]?["path"] as? String == entries[1].path)
+            #expect(!FileManager.default.fileExists(atPath: object.path))
+
+            let repaired = try uploader("verify", ["--content", "--repair"], in: folder)
+            #expect(repaired.status == 0)
+            #expect(repaired.summary?["repaired"] as? Int == 2)
+            #expect(FileManager.default.fileExists(atPath: object.path))
+            let last = try uploader("verify", ["--content"], in: folder)
+            #expect(last.status == 0)
+            #expect(findings(last).isEmpty)
+        }
+    }
+
+    @Test("A loss exits with 5 when it is noted, and with 0 and its name afterwards")
+    func loss() throws {
+        try withFolder(files: 2) { folder in
+            #expect(try uploader("push", ["files"], in: folder).status == 0)
+            let entry = try #require(TestDatabase.entries(in: folder.appendingPathComponent("a.sqlite")).first)
+            try FileManager.default.removeItem(at: folder.appendingPathComponent("a.sqlite.lfs/\(entry.id)"))
+            try FileManager.default.removeItem(at: folder.appendingPathComponent("remote/\(entry.key)"))
+            let first = try uploader("verify", ["--repair"], in: folder)
+            #expect(first.status == 5)
+            #expect(first.summary?["lostBytes"] as? Int == 10_240)
+            let second = try uploader("verify", ["--repair"], in: folder)
+            #expect(second.status == 0)
+            #expect(findings(second)["missingThere"]?["isKnown"] as? Bool == true)
+            #expect(try uploader("remove", [entry.id], in: folder).status == 0)
+            let third = try uploader("verify", in: folder)
+            #expect(third.status == 0)
+            #expect(findings(third).isEmpty)
+        }
+    }
+
+    @Test("An empty storage is not taken for a loss: status 1, what to check, and nothing changed")
+    func emptyStorage() throws {
+        try withFolder(files: 2) { folder in
+            #expect(try uploader("push", ["files"], in: folder).status == 0)
+            let (remote, aside) = (folder.appendingPathComponent("remote"), folder.appendingPathComponent("aside"))
+            try FileManager.default.moveItem(at: remote, to: aside)
+            let result = try uploader("verify", ["--repair"], in: folder)
+            #expect(result.status == 1)
+            #expect(result.messages.contains("Check the bucket"))
+            #expect(try TestDatabase.count("lfs_job", in: folder.appendingPathComponent("a.sqlite")) == 0)
+            let forced = try uploader("verify", ["--repair", "--accept-empty"], in: folder)
+            #expect(forced.status == 0)
+            #expect(forced.summary?["repaired"] as? Int == 2)
+        }
+    }
+
+    @Test("Without JSON each finding is a line that says what can be done, and a summary follows")
+    func text() throws {
+        try withFolder(files: 3) { folder in
+            #expect(try uploader("push", ["files"], in: folder).status == 0)
+            let entry = try #require(TestDatabase.entries(in: folder.appendingPathComponent("a.sqlite")).first)
+            try FileManager.default.removeItem(at: folder.appendingPathComponent("remote/\(entry.key)"))
+            let result = try UploaderProcess.run(
+                "verify", "--database", "a.sqlite", "--to", "dir:remote", in: folder)
+            #expect(result.status == 5)
+            let lines = result.output.split(separator: "\n")
+            #expect(lines.count == 2)
+            #expect(lines.first?.hasPrefix("missingThere \(entry.id) \(entry.path): ") == true)
+            #expect(lines.first?.hasSuffix("--repair uploads it.") == true)
+            #expect(lines.last?.hasPrefix("3 files, 3 of them here, 2 objects there, 1 finding, 1 left, in ") == true)
+        }
+    }
+}

@@ -1,0 +1,96 @@
+import Foundation
+import GRDB
+import LFSFiles
+import LFSStorage
+import LFSSystem
+
+/// Takes a second look at one file, right before something is said of it or done to it.
+///
+/// Uploads, deletions, promotions and downloads go on meanwhile, here and in other processes. So the row is read before
+/// and after, and the file's status as well: what changed in between is looked at again, and what keeps changing is in
+/// use and no finding.
+struct Examiner: Sendable {
+    let runner: BackgroundRunner
+    let places: FilePlaces
+    let namespace: String
+    /// Nil when the remote storage is not to be asked.
+    let storage: (any RemoteStorage)?
+
+    private static let tries = 5
+
+    /// All three sides of a file; nil when its row is gone, or in motion.
+    ///
+    /// - Throws: ``FileError/Code/wrongStore`` when the store was swapped, and every error but "missing" of the storage.
+    func look(at id: FileData.ID) async throws -> Look? {
+        guard let fileID = FileID(id) else { return nil }
+        for _ in 0..<Self.tries {
+            try Task.checkCancellation()
+            guard let row = try await runner.read({ db in try RowState.fetchOne(db, id: id) }) else { return nil }
+            let (here, closedPlaces) = try await lookHere(fileID, row.file)
+            let there = try await lookThere(row.file)
+            let isSame = try await isUnchanged(fileID, here)
+            guard try await runner.read({ db in try RowState.fetchOne(db, id: id) }) == row, isSame else { continue }
+            return Look(
+                row: row, isOurs: row.file.key.hasPrefix(namespace + "/"), here: here, there: there,
+                closedPlaces: closedPlaces)
+        }
+        return nil
+    }
+
+    // MARK: Here
+
+    private func lookHere(_ id: FileID, _ file: FileData) async throws -> (Look.Here, closedPlaces: [String]) {
+        let here = try await read(id)
+        guard case .absent = here, file.status == .local else { return (here, []) }
+        let paths = try await runner.read { db in try String.fetchAll(db, sql: "SELECT path FROM lfs_location") }
+        let places = places
+        let (isFound, closed) = try await BlockingPool.shared.run { _ in
+            places.add(paths)
+            // Between commit and promotion: whoever needs the bytes moves them.
+            let isFound = try places.promote(id)
+            let open = Set(places.areas.map(\.path))
+            return (isFound, paths.filter { !open.contains($0) })
+        }
+        return (isFound ? try await read(id) : .absent, closed)
+    }
+
+    private func read(_ id: FileID) async throws -> Look.Here {
+        let store = places.store
+        return try await BlockingPool.shared.run { flag in
+            guard let status = try store.status(of: id) else {
+                // An empty mount in its place must not look like a lost file.
+                try store.requireUnchanged()
+                return .absent
+            }
+            guard status.isRegularFile, let file = try store.open(id) else { return .present(status, sha256: nil) }
+            var hash = ContentHash()
+            let opened = try file.status()
+            try FileCopy.forEachChunk(of: file, 0..<opened.byteCount, flag) { hash.update($0) }
+            return .present(opened, sha256: hash.hex)
+        }
+    }
+
+    private func isUnchanged(_ id: FileID, _ here: Look.Here) async throws -> Bool {
+        let store = places.store
+        return try await BlockingPool.shared.run { _ in
+            let now = try store.status(of: id)
+            switch here {
+            case .absent: return now == nil
+            // The name of the file may get another link for a moment, which changes its status and not its content.
+            case .present(let then, _):
+                return now?.inode == then.inode && now?.byteCount == then.byteCount && now?.modified == then.modified
+            }
+        }
+    }
+
+    // MARK: There
+
+    private func lookThere(_ file: FileData) async throws -> Look.There {
+        guard let storage else { return .notAsked }
+        do {
+            return .present(try await storage.head(ObjectKey(file.key)))
+        } catch let error as StorageError where error.isMissing {
+            return .absent
+        }
+    }
+}

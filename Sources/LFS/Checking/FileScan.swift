@@ -1,0 +1,94 @@
+import Foundation
+import GRDB
+import LFSFiles
+import LFSSystem
+
+/// Goes through all rows in the order of their ids and tells which local files or jobs are worth a second look.
+///
+/// In memory there is one page of rows at a time.
+struct FileScan: Sendable {
+    struct Page: Sendable {
+        var doubtful: [FileData.ID] = []
+        var files = 0
+        var localFiles = 0
+        var bytesRead: Int64 = 0
+    }
+
+    let runner: BackgroundRunner
+    let store: LocalStore
+    let namespace: String
+    let checksContent: Bool
+    /// As ``Judgement/furthest``.
+    let furthest: Int64
+
+    private static let pageSize = 1_000
+    /// Files that are read at once.
+    private static let parallel = 4
+
+    func run(_ onPage: (Page) async throws -> Void) async throws {
+        var last = ""
+        while true {
+            let after = last
+            let rows = try await runner.read { db in
+                try ScannedRow.fetchAll(
+                    db.cachedStatement(sql: ScannedRow.all), arguments: [after, Self.pageSize])
+            }
+            guard let next = rows.last?.id else { return }
+            last = next
+            try await onPage(try await scan(rows))
+        }
+    }
+
+    private func scan(_ rows: [ScannedRow]) async throws -> Page {
+        // A disk is asked for several files at once only where their bytes are read.
+        let width = checksContent ? (rows.count + Self.parallel - 1) / Self.parallel : rows.count
+        return try await withThrowingTaskGroup(of: Page.self) { group in
+            for start in stride(from: 0, to: rows.count, by: width) {
+                let part = rows[start..<min(start + width, rows.count)]
+                group.addTask {
+                    try await BlockingPool.shared.run { flag in
+                        var page = Page()
+                        for row in part { try scan(row, into: &page, flag) }
+                        return page
+                    }
+                }
+            }
+            var page = Page()
+            for try await part in group {
+                page.doubtful += part.doubtful
+                page.files += part.files
+                page.localFiles += part.localFiles
+                page.bytesRead += part.bytesRead
+            }
+            page.doubtful.sort()
+            return page
+        }
+    }
+
+    /// Blocks the thread.
+    private func scan(_ row: ScannedRow, into page: inout Page, _ flag: CancellationFlag) throws {
+        try flag.check()
+        page.files += 1
+        guard let id = FileID(row.id) else { return }
+        let status = try store.status(of: id)
+        if try isDoubtful(row, id, status, &page, flag) { page.doubtful.append(row.id) }
+    }
+
+    private func isDoubtful(
+        _ row: ScannedRow, _ id: FileID, _ status: FileStatus?, _ page: inout Page, _ flag: CancellationFlag
+    ) throws -> Bool {
+        let isOurs = row.key.hasPrefix(namespace + "/")
+        if row.job == .failed { return true }
+        if !row.isRemote, isOurs, row.job == nil || row.notBefore > furthest { return true }
+        guard let status else { return !row.isRemote && isOurs }
+        page.localFiles += 1
+        guard status.isRegularFile, status.byteCount == row.byteCount else { return true }
+        guard checksContent else { return false }
+        // Removed since: a `local` file without bytes is worth the second look.
+        guard let file = try store.open(id) else { return !row.isRemote }
+        var hash = ContentHash()
+        try FileCopy.forEachChunk(of: file, 0..<status.byteCount, flag) { hash.update($0) }
+        page.bytesRead += hash.byteCount
+        return hash.hex != row.sha256
+    }
+}

@@ -1,0 +1,134 @@
+import LFSStorage
+import LFSSystem
+
+/// What one look at a file says: a pure function of it.
+struct Judgement {
+    /// On which side of a file a finding is, so that two passes over the rows do not tell the same twice.
+    enum Side { case here, there }
+
+    let look: Look
+    /// The furthest a queued upload may be put off, in milliseconds since 1970: more comes from a clock that was set back.
+    let furthest: Int64
+
+    func finding(_ side: Side) -> VerifyFinding? {
+        switch side {
+        case .here: here
+        case .there: there
+        }
+    }
+
+    private var here: VerifyFinding? {
+        switch look.worthHere {
+        case .missing: missing
+        case .wrongLength: damaged(.wrongLengthHere)
+        case .corrupted: damaged(.corruptedHere)
+        case .good, .unknown: stuck
+        }
+    }
+
+    private var isRemote: Bool { look.file.status == .remote }
+
+    private var missing: VerifyFinding? {
+        guard !isRemote, look.isOurs else { return stuck }
+        var finding = finding(.missingHere, "Its bytes are nowhere on this device")
+        finding.found = nil
+        switch look.worthThere {
+        case .good:
+            finding.repair = .fetch
+            finding.message += "; the storage has them."
+        case .unknown: finding.message += "; the storage was not asked."
+        default: finding.message += ", and not on the storage."
+        }
+        guard look.closedPlaces.isEmpty else {
+            let place = look.closedPlaces[0]
+            finding.message += " They may be in \(place), which cannot be looked into: is its disk mounted?"
+            return finding
+        }
+        return asLoss(finding)
+    }
+
+    private func damaged(_ kind: VerifyFinding.Kind) -> VerifyFinding {
+        var finding = finding(
+            kind, kind == .wrongLengthHere ? "Its local bytes are cut off or too many" : "Its local bytes have changed")
+        if case .present(let status, let sha256) = look.here {
+            finding.found = .init(byteCount: status.byteCount, sha256: sha256)
+        }
+        switch look.worthThere {
+        case .good:
+            finding.repair = .fetch
+            finding.message += "; the storage has the right ones."
+        case .unknown: finding.message += "; the storage was not asked."
+        default:
+            finding.repair = .quarantine
+            finding.message += ", and no right ones were found."
+        }
+        // Of a `remote` file the object's own finding tells the loss.
+        return isRemote ? finding : asLoss(finding)
+    }
+
+    private var there: VerifyFinding? {
+        guard isRemote else { return nil }
+        let kind: VerifyFinding.Kind
+        switch look.worthThere {
+        case .missing: kind = .missingThere
+        case .wrongLength: kind = .wrongLengthThere
+        case .corrupted: kind = .corruptedThere
+        case .good, .unknown: return nil
+        }
+        let isGoodHere = look.worthHere == .good
+        // It is being made again already.
+        if isGoodHere, look.row.job == .queued { return nil }
+        let words: [VerifyFinding.Kind: String] = [
+            .missingThere: "The storage does not have its object",
+            .wrongLengthThere: "Its object has another size", .corruptedThere: "Its object has other bytes",
+        ]
+        var finding = finding(kind, words[kind] ?? "")
+        if case .present(let object) = look.there {
+            finding.found = .init(byteCount: object.byteCount, sha256: object.sha256)
+        }
+        guard isGoodHere else {
+            finding.message += ", and the right bytes are not here."
+            return asLoss(finding)
+        }
+        finding.repair = .upload
+        finding.message += "; the right bytes are here."
+        return finding
+    }
+
+    /// The bytes are where they should be, but the job is not as it should be.
+    private var stuck: VerifyFinding? {
+        if isRemote {
+            guard look.row.job == .failed, look.worthThere == .good else { return nil }
+            var finding = finding(.uploadStuck, "It was noted as lost, but the storage has it.")
+            finding.repair = .clear
+            return finding
+        }
+        guard look.worthHere == .good else { return nil }
+        var finding = finding(.uploadStuck, "")
+        switch look.row.job {
+        case .failed where look.row.isNotedAsLost:
+            finding.message = "It was noted as lost, but its bytes are here again."
+        case .failed: finding.message = "Its upload was given up: \(look.row.errorMessage ?? "for an unknown reason")"
+        case nil where look.isOurs: finding.message = "Its upload is not queued."
+        case .queued where look.row.notBefore > furthest:
+            finding.message = "Its upload is put off too far: was the clock set back?"
+        default: return nil
+        }
+        finding.repair = .upload
+        return finding
+    }
+
+    private func asLoss(_ finding: VerifyFinding) -> VerifyFinding {
+        var finding = finding
+        finding.isLoss = finding.repair != .fetch && look.worthThere != .unknown
+        finding.isKnown = look.row.isNotedAsLost && finding.repair != .quarantine
+        return finding
+    }
+
+    private func finding(_ kind: VerifyFinding.Kind, _ message: String) -> VerifyFinding {
+        let file = look.file
+        return VerifyFinding(
+            kind: kind, fileID: file.id, key: file.key,
+            recorded: .init(byteCount: file.byteCount, sha256: file.sha256), message: message)
+    }
+}

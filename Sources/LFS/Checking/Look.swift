@@ -1,0 +1,61 @@
+import LFSFiles
+import LFSStorage
+import LFSSystem
+
+/// One file on all three sides, seen at one moment: its row was the same before and after.
+struct Look: Sendable {
+    enum Here: Sendable {
+        case absent
+        case present(FileStatus, sha256: String?)
+    }
+
+    enum There: Sendable {
+        case notAsked
+        case absent
+        case present(RemoteObject)
+    }
+
+    /// What a content is worth compared with the row.
+    enum Worth { case unknown, missing, good, wrongLength, corrupted }
+
+    let row: RowState
+    /// Whether this database made the file.
+    let isOurs: Bool
+    let here: Here
+    let there: There
+    /// Persistence locations that cannot be looked into now, such as an unmounted disk.
+    let closedPlaces: [String]
+
+    var file: FileData { row.file }
+
+    var worthHere: Worth {
+        switch here {
+        case .absent: .missing
+        case .present(let status, _) where status.byteCount != file.byteCount && status.isRegularFile: .wrongLength
+        case .present(_, let sha256): sha256 == file.sha256 ? .good : .corrupted
+        }
+    }
+
+    var worthThere: Worth {
+        switch there {
+        case .notAsked: .unknown
+        case .absent: .missing
+        case .present(let object) where object.byteCount != file.byteCount: .wrongLength
+        case .present(let object): object.sha256 == nil || object.sha256 == file.sha256 ? .good : .corrupted
+        }
+    }
+}
+
+/// The row of a file with its job.
+struct RowState: Hashable, Sendable {
+    enum Job: String, Sendable { case queued, failed, cancelled }
+
+    var file: FileData
+    var job: Job?
+    var notBefore: Int64 = 0
+    var errorCode: String?
+    var errorMessage: String?
+
+    /// An earlier repair has noted that the bytes are lost.
+    var isNotedAsLost: Bool { job == .failed && errorCode == JobRow.lostCode }
+}

@@ -1,0 +1,166 @@
+import Foundation
+import GRDB
+import LFSFiles
+import LFSStorage
+import LFSSystem
+
+/// Carries out repairs. None of them can lose the only copy of anything: bytes go only when nobody claims them or when
+/// proven ones are durable in their place.
+struct Repairer: Sendable {
+    let runner: BackgroundRunner
+    let places: FilePlaces
+    let claims: Claims
+    let namespace: String
+    let reader: FileReader
+    let wallClock: @Sendable () -> Date
+    /// Called when uploads or deletions were queued.
+    let wake: @Sendable () -> Void
+
+    /// Mends what a look at a file has found, and notes a loss.
+    ///
+    /// - Returns: what came of it; ``VerifyFinding/Outcome/failed(_:)`` when the storage or the disk refused.
+    /// - Throws: when the store is not the one that was opened, when the database fails, and when the task is cancelled.
+    func repair(_ finding: VerifyFinding, _ look: Look) async throws -> VerifyFinding.Outcome {
+        try await requireStore()
+        do {
+            switch finding.repair {
+            case .upload:
+                try await upload(look.file)
+                return .underWay
+            case .fetch: return try await fetch(look)
+            case .quarantine:
+                guard try await quarantine(look) else { return .failed("The file was replaced meanwhile.") }
+                if !finding.isLoss { return .repaired }
+            case .clear:
+                try await clear(look.file)
+                return .repaired
+            case .remove, .retry, nil: break
+            }
+            guard finding.isLoss else { return .found }
+            if !look.row.isNotedAsLost { try await note(finding) }
+            return .noted
+        } catch let error as StorageError where error.code != .cancelled {
+            return .failed(error.message)
+        } catch let error as FileError where error.code != .wrongStore {
+            return .failed(error.message)
+        } catch let error as LFSError where ![.wrongStore, .cancelled, .notRunning].contains(error.code) {
+            return .failed(error.message)
+        } catch let error as SystemError {
+            return .failed("\(error)")
+        }
+    }
+
+    /// Deletes what nobody claims, here and on the remote storage.
+    func remove(_ finding: VerifyFinding) async throws -> VerifyFinding.Outcome {
+        try await requireStore()
+        let isBuried = try await claims.bury([finding.fileID], namespace: namespace) > 0
+        wake()
+        return isBuried ? .underWay : .repaired
+    }
+
+    /// Lets a deletion be tried again now, with its count of tries at zero.
+    func retryDeletion(of id: FileData.ID) async throws -> VerifyFinding.Outcome {
+        try await runner.write { db in
+            try db.execute(
+                sql: "UPDATE lfs_tombstone SET attempts = 0, notBefore = 0 WHERE fileID = ?", arguments: [id])
+        }
+        wake()
+        return .underWay
+    }
+
+    /// Removes what is in quarantine of a file whose right bytes are in the store, or whose row is durably gone.
+    func removeQuarantined(of finding: VerifyFinding) async throws -> VerifyFinding.Outcome {
+        guard let id = FileID(finding.fileID) else { return .found }
+        try await requireStore()
+        let store = places.store
+        try await runner.writeDurably { _ in }
+        try await BlockingPool.shared.run { _ in try store.removeQuarantined(id) }
+        return .repaired
+    }
+
+    private func requireStore() async throws {
+        let store = places.store
+        try await BlockingPool.shared.run { _ in try store.requireUnchanged() }
+    }
+
+    // MARK: Uploads
+
+    /// Queues an upload for a row in either state, unless the row has gone.
+    private func upload(_ file: FileData) async throws {
+        let now = wallClock().millisecondsSince1970
+        try await runner.write { db in
+            try db.execute(
+                sql: """
+                    INSERT INTO lfs_job (fileID, lane, byteCount, notBefore)
+                    SELECT id, byteCount >= ?3, byteCount, ?2 FROM lfs_file WHERE id = ?1
+                    ON CONFLICT (fileID) DO UPDATE SET state = 'queued', attempts = 0, notBefore = ?2,
+                        errorCode = NULL, errorMessage = NULL, checkpoint = NULL
+                    """,
+                arguments: [file.id, now, JobRow.largeByteCount])
+        }
+        wake()
+    }
+
+    // MARK: Local bytes
+
+    private func fetch(_ look: Look) async throws -> VerifyFinding.Outcome {
+        if case .present = look.here, try await !quarantine(look) { return .failed("The file was replaced meanwhile.") }
+        do {
+            try await reader.fetch(look.file, for: .prefetch)
+        } catch let error as LFSError where error.code == .sourceChanged {
+            // The storage said nothing of its checksum before; now its bytes are known to be others.
+            try await note(look.file, error.message)
+            throw error
+        }
+        let store = places.store
+        if let id = FileID(look.file.id) {
+            // The right bytes are durable in the store, so the damaged ones are of no use.
+            try await BlockingPool.shared.run { _ in try store.removeQuarantined(id) }
+        }
+        guard look.file.status == .local else {
+            try await clear(look.file)
+            return .repaired
+        }
+        try await upload(look.file)
+        return .underWay
+    }
+
+    /// Returns false when another file stands in the place of the one that was looked at.
+    private func quarantine(_ look: Look) async throws -> Bool {
+        guard case .present(let status, _) = look.here, let id = FileID(look.file.id) else { return true }
+        let store = places.store
+        return try await BlockingPool.shared.run { _ in try store.quarantine(id, examined: status) != nil }
+    }
+
+    // MARK: Losses
+
+    private func note(_ finding: VerifyFinding) async throws {
+        guard let file = try await runner.read({ db in try FileData.fetchOne(db, key: finding.fileID) }) else { return }
+        try await note(file, finding.message)
+    }
+
+    private func note(_ file: FileData, _ reason: String) async throws {
+        let now = wallClock().millisecondsSince1970
+        try await runner.write { db in
+            try db.execute(
+                sql: """
+                    INSERT INTO lfs_job (fileID, state, lane, byteCount, notBefore, errorCode, errorMessage)
+                    SELECT id, 'failed', byteCount >= ?3, byteCount, ?2, ?4, ?5 FROM lfs_file WHERE id = ?1
+                    ON CONFLICT (fileID) DO UPDATE SET state = 'failed', errorCode = ?4, errorMessage = ?5
+                    """,
+                arguments: [file.id, now, JobRow.largeByteCount, JobRow.lostCode, reason])
+        }
+    }
+
+    /// Removes the note of a loss that is none any more.
+    private func clear(_ file: FileData) async throws {
+        try await runner.write { db in
+            try db.execute(
+                sql: """
+                    DELETE FROM lfs_job WHERE fileID = ?1 AND state = 'failed'
+                    AND EXISTS (SELECT 1 FROM lfs_file WHERE id = ?1 AND status = 'remote')
+                    """,
+                arguments: [file.id])
+        }
+    }
+}

@@ -1,0 +1,156 @@
+import Foundation
+import GRDB
+import LFSFiles
+import LFSStorage
+import LFSSystem
+
+/// What nobody claims, and what does not come to an end.
+extension Verifier {
+    // MARK: There
+
+    /// - Parameter objects: those of this database's own namespace that the rows beside them did not have.
+    mutating func checkOrphans(_ objects: [RemoteObject], _ age: Claims.Age) async throws {
+        let old = objects.compactMap { object -> (id: FileID, object: RemoteObject)? in
+            guard let id = FileID(String(object.key.rawValue.dropFirst(namespace.utf8.count + 1))), age.isOver(id)
+            else {
+                return nil
+            }
+            return (id, object)
+        }
+        var unclaimed = Set(try await claims.unclaimed(old.map(\.id.text)))
+        let used = try await claims.used(old.filter { unclaimed.contains($0.id.text) }.map(\.object.key))
+        for (id, object) in old where used.contains(object.key.rawValue) { unclaimed.remove(id.text) }
+        for (id, object) in old where unclaimed.contains(id.text) {
+            // Deleted since it was listed, perhaps with its tombstone, which explains why nobody claims it.
+            guard let found = try await present(object.key), try await !claims.unclaimed([id.text]).isEmpty else {
+                continue
+            }
+            var finding = VerifyFinding(
+                kind: .orphanedThere, fileID: id.text, key: object.key.rawValue,
+                message: "The storage has an object of this database that no row knows.")
+            finding.found = .init(byteCount: found.byteCount, sha256: found.sha256)
+            finding.repair = .remove
+            try await tell(finding) { try await $0.repairer.remove($1) }
+        }
+    }
+
+    private func present(_ key: ObjectKey) async throws -> RemoteObject? {
+        do {
+            return try await storage.head(key)
+        } catch let error as StorageError where error.isMissing {
+            return nil
+        }
+    }
+
+    // MARK: Here
+
+    mutating func checkStore() async throws {
+        let age = try await claims.age(options.localGracePeriod, now: wallClock())
+        try await checkFolder(try store.files(), age, isStore: true)
+        let stagedAge = try await claims.age(max(options.localGracePeriod, stagingGracePeriod), now: wallClock())
+        for area in places.areas { try await checkFolder(try area.files(), stagedAge, isStore: false) }
+    }
+
+    private mutating func checkFolder(_ cursor: FileCursor, _ age: Claims.Age, isStore: Bool) async throws {
+        while let page = try await BlockingPool.shared.run({ _ in try cursor.next() }) {
+            let unclaimed = Set(try await claims.unclaimed(page.filter(age.isOver).map(\.id.text)))
+            for entry in page where unclaimed.contains(entry.id.text) {
+                try await checkOrphan(entry.id, isStore: isStore)
+            }
+        }
+    }
+
+    private mutating func checkOrphan(_ id: FileID, isStore: Bool) async throws {
+        let places = places
+        let status = try await BlockingPool.shared.run { _ in
+            try places.store.requireUnchanged()
+            return try places.status(of: id, isStore: isStore)
+        }
+        // Removed or inserted since.
+        guard let status, try await !claims.unclaimed([id.text]).isEmpty else { return }
+        var finding = VerifyFinding(
+            kind: .orphanedHere, fileID: id.text, key: "\(namespace)/\(id.text)",
+            message: isStore
+                ? "The local store has a file that no row knows."
+                : "A file was made and never inserted. The next opening removes it when nobody else has the database open."
+        )
+        finding.found = .init(byteCount: status.byteCount)
+        // The process that made a staged file may still insert it: only the holder of the exclusive lease may remove it.
+        finding.repair = isStore ? .remove : nil
+        try await tell(finding) { isStore ? try await $0.repairer.remove($1) : .found }
+    }
+
+    // MARK: Quarantine
+
+    mutating func checkQuarantine() async throws {
+        let store = store
+        let quarantined = try await BlockingPool.shared.run { _ in try store.quarantined() }
+        for file in quarantined {
+            let isClaimed = try await claims.unclaimed([file.id.text]).isEmpty
+            let row = try await runner.read { db in try RowState.fetchOne(db, id: file.id.text) }
+            // A tombstone takes it along.
+            if isClaimed, row == nil { continue }
+            var finding = VerifyFinding(
+                kind: .quarantined, fileID: file.id.text, key: row?.file.key ?? "\(namespace)/\(file.id.text)",
+                message: "Damaged bytes are in \(store.quarantinePath(of: file.name)).")
+            finding.recorded = row.map { .init(byteCount: $0.file.byteCount, sha256: $0.file.sha256) }
+            finding.found = .init(byteCount: file.byteCount)
+            finding.isKnown = row != nil
+            finding.repair = row == nil ? .remove : nil
+            try await tell(finding) { row == nil ? try await $0.repairer.removeQuarantined(of: $1) : .found }
+        }
+    }
+
+    // MARK: Deletions
+
+    mutating func checkDeletions() async throws {
+        let late = now + longestBackoff.milliseconds
+        var last = ""
+        while true {
+            let after = last
+            let stuck = try await runner.read { db in
+                try StuckDeletion.fetchAll(db, sql: StuckDeletion.all, arguments: [after, late, 500])
+            }
+            guard let next = stuck.last?.fileID else { return }
+            last = next
+            for deletion in stuck {
+                var finding = VerifyFinding(
+                    kind: .deletionStuck, fileID: deletion.fileID, key: deletion.key,
+                    message: "It cannot be deleted: \(deletion.reason ?? "for an unknown reason")")
+                finding.repair = .retry
+                try await tell(finding) { try await $0.repairer.retryDeletion(of: $1.fileID) }
+            }
+        }
+    }
+}
+
+/// A tombstone that cannot be carried out, by what was tried.
+private struct StuckDeletion: FetchableRecord, Sendable {
+    let fileID: String
+    let key: String
+    let reason: String?
+
+    init(row: Row) {
+        fileID = row[0]
+        key = row[1]
+        reason = row[2]
+    }
+
+    /// Those that failed ten times, and those that wait longer than any backoff: another try is not expected to help.
+    /// Arguments: id, a time further away than a backoff, limit.
+    static let all = """
+        SELECT fileID, key, errorMessage FROM lfs_tombstone
+        WHERE fileID > ? AND (attempts >= 10 OR (attempts > 0 AND notBefore > ?)) ORDER BY fileID LIMIT ?
+        """
+}
+
+extension FilePlaces {
+    /// What the store, or else a staging area, has under an id.
+    fileprivate func status(of id: FileID, isStore: Bool) throws -> FileStatus? {
+        if isStore { return try store.status(of: id) }
+        for area in areas {
+            if let status = try area.directory.status(of: id.text) { return status }
+        }
+        return nil
+    }
+}

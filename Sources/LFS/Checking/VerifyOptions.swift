@@ -1,0 +1,22 @@
+/// What ``LFSManager/verify(_:onFinding:onProgress:)`` looks at, and whether it mends.
+public struct VerifyOptions: Sendable {
+    /// Whether the remote storage is asked. Without it only rows and local files are compared, and nothing is repaired
+    /// that needs to know what is there.
+    public var checksRemote = true
+    /// Whether the bytes of every local file are read and compared with the recorded SHA-256, not only their number.
+    public var checksContent = false
+    /// Whether what can be mended without a loss is mended. Without it nothing is changed.
+    public var repairs = false
+    /// How old a local file without a row has to be before it is an orphan; one that was made and not inserted has to be
+    /// as old as ``LFSOptions/temporaryFileGracePeriod`` as well.
+    public var localGracePeriod = Duration.seconds(24 * 3_600)
+    /// How old an object without a row has to be, by the time in its id, before it is an orphan. Choose it longer than a
+    /// copy of this database may lag behind: what another one uploaded lately may have no row here yet.
+    public var remoteGracePeriod = Duration.seconds(7 * 24 * 3_600)
+    /// Goes on even if nothing at all of what the rows say is found: on the remote storage, or in a local folder that is
+    /// newer than the database. Without it that is ``LFSError/Code/wrongStorage`` or ``LFSError/Code/wrongStore``.
+    public var acceptsEmpty = false
+
+    /// Options for a look at everything but the bytes of local files, which changes nothing.
+    public init() {}
+}

@@ -1,0 +1,48 @@
+import LFSStorage
+import LFSTransfer
+
+extension LFSManager {
+    /// Compares rows, local files and remote objects, and tells what is not as the rows say.
+    ///
+    /// The app may go on meanwhile, and so may uploads, deletions and other processes: a finding is told only if a second
+    /// look right before it still shows it. Memory does not grow with the number of files or objects.
+    ///
+    /// With ``VerifyOptions/repairs`` it mends what can be mended without a loss. Uploads and deletions are queued for the
+    /// background work, so a manager that runs carries them out. A file of which no right bytes are left anywhere is noted
+    /// as lost, and from then on it is *known*: it is told again and not counted as left, until its row is deleted.
+    ///
+    /// - Parameters:
+    ///   - onFinding: takes each finding, after its repair if there is one; the next is not looked for before it returns.
+    ///   - onProgress: takes how far it is, after each page of about a thousand files or objects, from any thread.
+    /// - Returns: the numbers.
+    /// - Throws: ``LFSError/Code/wrongStore`` and ``LFSError/Code/wrongStorage`` when a place is not the one that was used,
+    ///   with nothing changed from then on; ``LFSError/Code/storage`` when the storage fails; what `onFinding` throws.
+    @discardableResult
+    public func verify(
+        _ verifyOptions: VerifyOptions = VerifyOptions(),
+        onFinding: @escaping @Sendable (VerifyFinding) async throws -> Void = { _ in },
+        onProgress: @escaping @Sendable (VerifyProgress) -> Void = { _ in }
+    ) async throws -> VerifyReport {
+        guard !lifecycle.isStopped else {
+            throw LFSError(.notRunning, "The LFSManager was stopped. Open another one to verify.")
+        }
+        let (pool, tombstones) = (pool, tombstones)
+        let repairer = Repairer(
+            runner: runner, places: places, claims: Claims(runner: runner), namespace: namespace,
+            reader: reader, wallClock: options.wallClock,
+            wake: {
+                pool.wake()
+                tombstones.notify()
+            })
+        var verifier = Verifier(
+            options: verifyOptions, runner: runner, places: places, namespace: namespace, storage: reader.storage,
+            repairer: repairer, wallClock: options.wallClock,
+            longestWait: max(options.maxRetryAfter, options.backoff.cap), longestBackoff: options.backoff.cap,
+            stagingGracePeriod: options.temporaryFileGracePeriod, onProgress: onProgress, onFinding: onFinding)
+        do {
+            return try await verifier.run()
+        } catch {
+            throw LFSError.wrapping(error)
+        }
+    }
+}

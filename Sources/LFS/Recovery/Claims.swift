@@ -1,0 +1,95 @@
+import Foundation
+import GRDB
+import LFSFiles
+import LFSStorage
+
+/// Which files nobody claims: the one definition, for sweeps and for verification, here and on the remote storage.
+///
+/// A file is claimed by a row in any state and by a tombstone. One that nobody claims may go only when its grace period
+/// is over and when this database can know of it: see ``Age``.
+struct Claims: Sendable {
+    let runner: BackgroundRunner
+
+    /// How old a file without a claim has to be.
+    struct Age: Sendable {
+        /// Nanoseconds since 1970: what changed later stays.
+        let limit: Int64
+        /// Milliseconds since 1970: what was made earlier stays, because an older copy of the database, put back from a
+        /// backup, does not know it.
+        let from: Int64
+
+        func isOver(_ file: FileCursor.Entry) -> Bool { file.changed <= limit && file.id.milliseconds >= from }
+
+        /// For what has no time of its own that could be trusted: its id tells when it was made.
+        func isOver(_ id: FileID) -> Bool {
+            id.tellsTime && id.milliseconds >= from && id.milliseconds <= limit / 1_000_000
+        }
+    }
+
+    func age(_ gracePeriod: Duration, now: Date) async throws -> Age {
+        let from = try await runner.read { db in try Int64.fetchOne(db, sql: "SELECT sweepsFrom FROM lfs_state") ?? 0 }
+        return Age(limit: now.nanosecondsSince1970 - gracePeriod.nanoseconds, from: from)
+    }
+
+    /// Those of the ids that nobody claims now.
+    func unclaimed(_ ids: [String]) async throws -> [String] {
+        if ids.isEmpty { return [] }
+        let marks = databaseQuestionMarks(count: ids.count)
+        return try await runner.read { db in
+            let claimed = try Set(
+                String.fetchAll(
+                    db,
+                    sql: """
+                        SELECT id FROM lfs_file WHERE id IN (\(marks))
+                        UNION ALL SELECT fileID FROM lfs_tombstone WHERE fileID IN (\(marks))
+                        """,
+                    arguments: StatementArguments(ids + ids)))
+            return ids.filter { !claimed.contains($0) }
+        }
+    }
+
+    /// Those of the keys that a row of any id has. Only another program can have written a row whose key does not end
+    /// with its id, but its object is not an orphan for that.
+    func used(_ keys: [ObjectKey]) async throws -> Set<String> {
+        if keys.isEmpty { return [] }
+        let marks = databaseQuestionMarks(count: keys.count)
+        return try await runner.read { db in
+            try Set(
+                String.fetchAll(
+                    db, sql: "SELECT key FROM lfs_file WHERE key IN (\(marks))",
+                    arguments: StatementArguments(keys.map(\.rawValue))))
+        }
+    }
+
+    /// Gives files a tombstone, so that their bytes go here and on the remote storage, unless somebody claims them by now.
+    ///
+    /// - Returns: how many were given one.
+    @discardableResult
+    func bury(_ ids: [String], namespace: String) async throws -> Int {
+        if ids.isEmpty { return 0 }
+        return try await runner.write { db in
+            let statement = try db.cachedStatement(
+                sql: """
+                    INSERT OR IGNORE INTO lfs_tombstone (fileID, key)
+                    SELECT ?1, ?2 WHERE NOT EXISTS (SELECT 1 FROM lfs_file WHERE id = ?1)
+                    """)
+            return try ids.reduce(0) { count, id in
+                try statement.execute(arguments: [id, "\(namespace)/\(id)"])
+                return count + db.changesCount
+            }
+        }
+    }
+}
+
+extension Date {
+    var nanosecondsSince1970: Int64 { Int64(timeIntervalSince1970 * 1_000_000) * 1_000 }
+}
+
+extension Duration {
+    /// Whole nanoseconds; what is longer than a hundred years counts as that, so that times can be added.
+    var nanoseconds: Int64 {
+        let longest: Int64 = 100 * 366 * 86_400
+        let seconds = min(max(components.seconds, -longest), longest)
+        return seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000
+    }
+}

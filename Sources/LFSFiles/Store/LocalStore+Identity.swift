@@ -1,0 +1,33 @@
+import LFSSystem
+
+extension LocalStore {
+    /// Checks that the path still leads to the folder that was opened, and that the folder is still this database's.
+    ///
+    /// A folder that was swapped, removed or mounted over must not look like "all files are gone": ask this before
+    /// anything is said to be missing and before anything is removed. Blocks the thread.
+    /// - Throws: ``FileError/Code/wrongStore``.
+    package func requireUnchanged() throws(FileError) {
+        let isSame: Bool
+        do {
+            let (now, opened) = (try FileStatus(following: path), try directory.status())
+            isSame = now.inode == opened.inode && now.device == opened.device
+        } catch  where error.isMissing {
+            throw changed("is not there any more")
+        } catch {
+            throw FileError.keeping(error, at: path)
+        }
+        guard isSame else { throw changed("is not the folder that was opened") }
+        guard let found = try StoreMarker.find(in: directory) else { throw changed("has lost its \(StoreMarker.name)") }
+        guard found.databaseID == marker.databaseID else { throw changed("belongs to another database now") }
+    }
+
+    /// The opening of the database for which the folder was made, 1 for the first; nil from before it was noted.
+    package func madeFor() throws(FileError) -> Int64? { try StoreMarker.find(in: directory)?.madeFor }
+
+    private func changed(_ what: String) -> FileError {
+        FileError(
+            .wrongStore,
+            "\(path) \(what). Nothing was removed and nothing is taken for lost. Is its disk mounted? Put the folder back, then open the database again.",
+            path: path)
+    }
+}

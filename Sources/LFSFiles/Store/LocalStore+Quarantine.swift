@@ -1,0 +1,70 @@
+package import LFSSystem
+
+/// Damaged files that may be all that is left of a content: `quarantine/<id>.<unique id>`. Nothing is uploaded from there.
+extension LocalStore {
+    static let quarantineName = "quarantine"
+
+    /// A file in quarantine.
+    package struct Quarantined: Sendable {
+        package let id: FileID
+        package let name: String
+        package let byteCount: Int64
+    }
+
+    /// What the store has under an id, nil for nothing.
+    package func status(of id: FileID) throws(SystemError) -> FileStatus? { try directory.status(of: id.text) }
+
+    /// Moves a file into quarantine, if it is still the one that was examined. Blocks the thread.
+    ///
+    /// - Returns: its new name; nil when another file stands in its place by now, which is left there.
+    package func quarantine(_ id: FileID, examined: FileStatus) throws(SystemError) -> String? {
+        let folder = try directory.openOrMake(Self.quarantineName)
+        let name = "\(id.text).\(FileID.make().text)"
+        do {
+            try directory.rename(id.text, to: folder, as: name)
+        } catch  where error.isMissing {
+            return nil
+        }
+        guard try folder.status(of: name)?.inode == examined.inode else {
+            do {
+                try folder.renameExclusively(name, to: directory, as: id.text)
+            } catch  where error.isExisting {
+                // A third one has come: the one moved by mistake stays where nothing is lost.
+            }
+            return nil
+        }
+        try folder.synchronizeNow()
+        try directory.synchronizeNow()
+        return name
+    }
+
+    /// Everything in quarantine. What is there was found damaged one by one, so it fits into memory.
+    package func quarantined() throws -> [Quarantined] {
+        guard let folder = try quarantineFolder() else { return [] }
+        var found: [Quarantined] = []
+        try folder.forEachFile { name in
+            if let id = FileID(String(name.prefix(36))), let status = try folder.status(of: name) {
+                found.append(Quarantined(id: id, name: name, byteCount: status.byteCount))
+            }
+            return true
+        }
+        return found
+    }
+
+    /// Removes what is in quarantine of a file whose row is gone, or whose bytes are proven to be in the store again.
+    package func removeQuarantined(_ id: FileID) throws {
+        guard let folder = try quarantineFolder() else { return }
+        try folder.forEachFile { name in
+            if name.hasPrefix(id.text) { try folder.remove(name) }
+            return true
+        }
+    }
+
+    /// Where a file in quarantine is.
+    package func quarantinePath(of name: String) -> String { directory.child(Self.quarantineName) + "/" + name }
+
+    private func quarantineFolder() throws(SystemError) -> Directory? {
+        guard try directory.status(of: Self.quarantineName) != nil else { return nil }
+        return try directory.openFolder(Self.quarantineName)
+    }
+}

@@ -1,0 +1,247 @@
+import Foundation
+import GRDB
+import LFS
+import LFSFiles
+import LFSStorage
+import Testing
+
+@Suite("Finding what is wrong, and mending it", .timeLimit(.minutes(2)))
+struct FindingsTests {
+    /// A store with everything wrong at once, and things that are right beside it.
+    private struct Damage {
+        var expected: Set<Told> = []
+        /// Files that have to be right in the end, with their bytes.
+        var mendable: [FileData: [UInt8]] = [:]
+        var losses: Set<String> = []
+        var quarantined: Set<String> = []
+        /// Neither files nor objects of this database.
+        var strangers: [URL] = []
+    }
+
+    private func damage(_ checked: CheckedHost) async throws -> Damage {
+        let remote = try await checked.uploaded(9)
+        let local = try await checked.pending(7)
+        var damage = Damage()
+        for file in remote + local {
+            damage.mendable[file] = try [UInt8](Data(contentsOf: checked.local(file.id)))
+        }
+        func plant(_ kind: VerifyFinding.Kind, _ file: FileData, _ repair: VerifyFinding.Repair?) {
+            damage.expected.insert(Told(kind, file.id, repair))
+        }
+
+        // remote[0] and local[0] stay right; remote[1] is there only.
+        try checked.plant(nil, at: checked.local(remote[1].id))
+        try checked.plant(nil, at: checked.object(remote[2]))
+        plant(.missingThere, remote[2], .upload)
+        try checked.plant(someBytes(999), at: checked.object(remote[3]))
+        plant(.wrongLengthThere, remote[3], .upload)
+        try checked.plant(someBytes(), at: checked.object(remote[4]))
+        plant(.corruptedThere, remote[4], .upload)
+        try checked.plant(someBytes(1_001), at: checked.local(remote[5].id))
+        plant(.wrongLengthHere, remote[5], .fetch)
+        try checked.plant(someBytes(), at: checked.local(remote[6].id))
+        plant(.corruptedHere, remote[6], .fetch)
+        try checked.plant(nil, at: checked.local(remote[7].id))
+        try checked.plant(nil, at: checked.object(remote[7]))
+        plant(.missingThere, remote[7], nil)
+        try checked.plant([], at: checked.local(remote[8].id))
+        try checked.plant(nil, at: checked.object(remote[8]))
+        plant(.wrongLengthHere, remote[8], .quarantine)
+        plant(.missingThere, remote[8], nil)
+
+        try checked.plant(nil, at: checked.local(local[1].id))
+        plant(.missingHere, local[1], nil)
+        try checked.plant(damage.mendable[local[2]], at: checked.object(local[2]))
+        try checked.plant(nil, at: checked.local(local[2].id))
+        plant(.missingHere, local[2], .fetch)
+        try checked.plant(someBytes(10), at: checked.local(local[3].id))
+        plant(.wrongLengthHere, local[3], .quarantine)
+        plant(.uploadStuck, local[4], .upload)
+        plant(.uploadStuck, local[5], .upload)
+        try checked.plant(someBytes(), at: checked.local(local[6].id))
+        plant(.corruptedHere, local[6], .quarantine)
+        for file in [remote[7], remote[8], local[1], local[3], local[6]] {
+            damage.mendable[file] = nil
+            damage.losses.insert(file.id)
+        }
+        damage.quarantined = [remote[8].id, local[3].id, local[6].id]
+
+        let namespace = try checked.namespace()
+        let long = Date(timeIntervalSinceNow: -30 * 86_400)
+        let (orphan, old, young) = (FileID.make(at: long).text, FileID.make(at: long).text, FileID.make().text)
+        try checked.plant(someBytes(), at: checked.local(orphan))
+        damage.expected.insert(Told(.orphanedHere, orphan, .remove))
+        try checked.plant(someBytes(), at: checked.remote.appendingPathComponent("\(namespace)/\(old)"))
+        damage.expected.insert(Told(.orphanedThere, old, .remove))
+        // Not old enough; not of this database; no file of anybody's.
+        damage.strangers = [
+            checked.remote.appendingPathComponent("\(namespace)/\(young)"),
+            checked.remote.appendingPathComponent("\(String(repeating: "a", count: 32))/\(old)"),
+            checked.remote.appendingPathComponent("\(namespace)/notes.txt"),
+            checked.host.store.appendingPathComponent("notes.txt"),
+        ]
+        for url in damage.strangers { try checked.plant(someBytes(), at: url) }
+
+        let deleted = FileID.make(at: long).text
+        damage.expected.insert(Told(.deletionStuck, deleted, .retry))
+        try await checked.host.database.write { [local] db in
+            try db.execute(sql: "DELETE FROM lfs_job WHERE fileID = ?", arguments: [local[4].id])
+            try db.execute(
+                sql: """
+                    UPDATE lfs_job SET state = 'failed', errorCode = 'forbidden', errorMessage = 'no' WHERE fileID = ?
+                    """,
+                arguments: [local[5].id])
+            try db.execute(
+                sql: """
+                    INSERT INTO lfs_tombstone (fileID, key, attempts, notBefore, errorMessage)
+                    VALUES (?, ?, 1, ?, 'refused')
+                    """,
+                arguments: [deleted, "\(namespace)/\(deleted)", Int64(Date().timeIntervalSince1970 + 1_800) * 1_000])
+        }
+        return damage
+    }
+
+    @Test("One of each kind is found, nothing else is, and looking changes nothing")
+    func findings() async throws {
+        try await withCheckedHost { checked in
+            let damage = try await damage(checked)
+            let before = try checked.snapshot()
+            try await withManager(checked.host, checked.options, starts: false) { lfs in
+                let (report, findings) = try await checked.verify(lfs)
+                #expect(Set(findings.map(Told.init)) == damage.expected)
+                #expect(findings.count == damage.expected.count)
+                #expect(findings.allSatisfy { $0.outcome == .found && !$0.isKnown })
+                #expect(report.left == findings.count)
+                #expect(report.files == 16)
+                #expect(report.lostBytes == 5_000)
+                let all = Set(damage.expected.map(\.kind))
+                #expect(all.count == 10)
+            }
+            let after = try checked.snapshot()
+            #expect(after == before)
+        }
+    }
+
+    @Test("After a repair a second run is clean but for known losses, and what was right is as it was")
+    func repair() async throws {
+        try await withCheckedHost { checked in
+            let damage = try await damage(checked)
+            let strangers = try damage.strangers.map { try Data(contentsOf: $0) }
+            let (first, second) = try await (repaired(checked), repaired(checked))
+            #expect(Set(first.findings.map(Told.init)) == damage.expected)
+            #expect(Set(first.findings.filter(\.isLeft).map(\.fileID)) == damage.losses)
+            #expect(first.findings.filter(\.isLoss).allSatisfy { $0.outcome == .noted })
+
+            #expect(second.report.isClean)
+            let isExpected = second.findings.allSatisfy { $0.isKnown && !$0.isLeft }
+            #expect(isExpected)
+            #expect(Set(second.findings.filter(\.isLoss).map(\.fileID)) == damage.losses)
+            #expect(Set(second.findings.filter { $0.kind == .quarantined }.map(\.fileID)) == damage.quarantined)
+
+            try await withManager(checked.host, checked.options) { lfs in
+                for (file, bytes) in damage.mendable {
+                    let row = try #require(try checked.host.file(file.id))
+                    #expect(row.status == .remote)
+                    try await #expect(read(row, lfs) == bytes)
+                    #expect(try [UInt8](Data(contentsOf: checked.object(file))) == bytes)
+                }
+            }
+            for (url, bytes) in zip(damage.strangers, strangers) { #expect(try Data(contentsOf: url) == bytes) }
+            try #expect(checked.host.count("lfs_tombstone") == 0)
+        }
+    }
+
+    @Test("Deleting the row of a known loss ends it, and takes the quarantined bytes along")
+    func deletingALoss() async throws {
+        try await withCheckedHost { checked in
+            _ = try await damage(checked)
+            _ = try await repaired(checked)
+            let quarantine = checked.host.store.appendingPathComponent("quarantine")
+            try #expect(FileManager.default.contentsOfDirectory(atPath: quarantine.path).count == 3)
+            try await withManager(checked.host, checked.options) { lfs in
+                try await checked.host.database.write { db in
+                    try db.execute(
+                        sql: "DELETE FROM lfs_file WHERE id IN (SELECT fileID FROM lfs_job WHERE errorCode = 'lost')")
+                }
+                try await lfs.waitForDeletions()
+            }
+            let last = try await repaired(checked)
+            #expect(last.findings.isEmpty)
+            try #expect(FileManager.default.contentsOfDirectory(atPath: quarantine.path).isEmpty)
+        }
+    }
+
+    @Test("Bytes that are put back after they were noted as lost are uploaded, and the note goes")
+    func lossThatIsNone() async throws {
+        try await withCheckedHost { checked in
+            let files = try await checked.pending(2)
+            let bytes = try [UInt8](Data(contentsOf: checked.local(files[0].id)))
+            try checked.plant(nil, at: checked.local(files[0].id))
+            _ = try await repaired(checked)
+            try #expect(checked.host.count("lfs_job WHERE errorCode = 'lost'") == 1)
+            try checked.plant(bytes, at: checked.local(files[0].id))
+            let (report, findings) = try await repaired(checked)
+            #expect(findings.map(Told.init) == [Told(.uploadStuck, files[0].id, .upload)])
+            #expect(report.isClean)
+            #expect(try checked.host.file(files[0].id)?.status == .remote)
+            try #expect(checked.host.count("lfs_job") == 0)
+        }
+    }
+
+    @Test("A known loss is not queued by a retry of everything")
+    func retry() async throws {
+        try await withCheckedHost { checked in
+            let files = try await checked.pending(1)
+            try checked.plant(nil, at: checked.local(files[0].id))
+            _ = try await repaired(checked)
+            try await withManager(checked.host, checked.options, starts: false) { lfs in
+                try await #expect(lfs.retry() == 0)
+                try await #expect(lfs.retry([files[0].id]) == 1)
+            }
+        }
+    }
+
+    @Test("Without the storage nothing is said of it, and nothing is repaired that depends on it")
+    func withoutRemote() async throws {
+        try await withCheckedHost { checked in
+            let damage = try await damage(checked)
+            try await withManager(checked.host, checked.options, starts: false) { lfs in
+                let (_, findings) = try await checked.verify(lfs) { $0.checksRemote = false }
+                let kinds = Set(findings.map(\.kind))
+                let local: Set<VerifyFinding.Kind> = [
+                    .missingHere, .wrongLengthHere, .corruptedHere, .orphanedHere, .uploadStuck, .deletionStuck,
+                ]
+                #expect(kinds == local)
+                let here = findings.filter { [.missingHere, .wrongLengthHere, .corruptedHere].contains($0.kind) }
+                #expect(here.allSatisfy { $0.repair == nil && !$0.isLoss })
+                let told = Set(damage.expected.map(\.id))
+                #expect(findings.allSatisfy { told.contains($0.fileID) })
+            }
+            #expect(checked.storage.heads == 0)
+        }
+    }
+
+    @Test("A listing in another order finds the same")
+    func otherOrder() async throws {
+        try await withCheckedHost { checked in
+            let damage = try await damage(checked)
+            checked.storage.reverseLists()
+            try await withManager(checked.host, checked.options, starts: false) { lfs in
+                let (_, findings) = try await checked.verify(lfs)
+                #expect(Set(findings.map(Told.init)) == damage.expected)
+                #expect(findings.count == damage.expected.count)
+            }
+        }
+    }
+
+    /// A run that repairs, with everything that it queues carried out.
+    private func repaired(_ checked: CheckedHost) async throws -> (report: VerifyReport, findings: [VerifyFinding]) {
+        var result: (report: VerifyReport, findings: [VerifyFinding])?
+        try await withManager(checked.host, checked.options) { lfs in
+            result = try await checked.verify(lfs, repairs: true)
+            try await lfs.waitForUploads()
+            try await lfs.waitForDeletions()
+        }
+        return try #require(result)
+    }
+}

@@ -1,0 +1,75 @@
+import Foundation
+import GRDB
+import LFS
+import LFSFiles
+import LFSStorage
+import LFSTesting
+import TestSupport
+import Testing
+
+@Suite("Damaged bytes", .timeLimit(.minutes(1)))
+struct QuarantineTests {
+    @Test("A file that was replaced since it was examined stays in its place")
+    func replaced() async throws {
+        try await withTemporaryFolder { folder in
+            let store = try LocalStore(
+                at: folder.appendingPathComponent("store").path, databaseID: FileID.make().text)
+            let id = FileID.make()
+            let (file, other) = (URL(fileURLWithPath: store.path(of: id)), folder.appendingPathComponent("other"))
+            try Data("damaged".utf8).write(to: file)
+            let examined = try #require(try store.status(of: id))
+            // Beside it, so that the new one cannot get the number of the old one.
+            try Data("right".utf8).write(to: other)
+            guard rename(other.path, file.path) == 0 else { throw CocoaError(.fileWriteUnknown) }
+            try #expect(store.quarantine(id, examined: examined) == nil)
+            #expect(try Data(contentsOf: file) == Data("right".utf8))
+            #expect(try store.quarantined().isEmpty)
+
+            let now = try #require(try store.status(of: id))
+            try #expect(store.quarantine(id, examined: now) != nil)
+            #expect(try store.quarantined().map(\.id) == [id])
+            try #expect(!store.contains(id))
+        }
+    }
+
+    @Test("When the right bytes cannot be fetched, the damaged ones are kept, and the next repair gets them")
+    func failingFetch() async throws {
+        try await withCheckedHost { checked in
+            let files = try await checked.uploaded(2)
+            let bytes = try [UInt8](Data(contentsOf: checked.object(files[0])))
+            let damaged = someBytes()
+            try checked.plant(damaged, at: checked.local(files[0].id))
+            let quarantine = checked.host.store.appendingPathComponent("quarantine")
+
+            var options = checked.options
+            options.storage = UnreadableStorage(checked.storage)
+            try await withManager(checked.host, options, starts: false) { lfs in
+                let (report, findings) = try await checked.verify(lfs, repairs: true)
+                #expect(findings.map(\.outcome) == [.failed("no reading today")])
+                #expect(report.left == 1)
+            }
+            let kept = try FileManager.default.contentsOfDirectory(atPath: quarantine.path)
+            #expect(kept.count == 1)
+            for name in kept {
+                #expect(try [UInt8](Data(contentsOf: quarantine.appendingPathComponent(name))) == damaged)
+            }
+            // The file is `remote` and its object is right, so a reader gets the right bytes.
+            try await withManager(checked.host, checked.options, starts: false) { lfs in
+                try await #expect(read(files[0], lfs) == bytes)
+                let (report, findings) = try await checked.verify(lfs, repairs: true)
+                #expect(findings.map(\.kind) == [.quarantined])
+                #expect(report.isClean && report.known == 1)
+            }
+        }
+    }
+}
+
+/// A storage whose objects cannot be downloaded.
+private struct UnreadableStorage: StorageWrapper {
+    let base: any RemoteStorage
+    init(_ base: any RemoteStorage) { self.base = base }
+
+    func download(_ request: DownloadRequest, into sink: DownloadSink) async throws -> RemoteObject {
+        throw StorageError(.forbidden, "no reading today", key: request.key)
+    }
+}

@@ -1,0 +1,219 @@
+import Foundation
+import GRDB
+import LFS
+import LFSFiles
+import LFSStorage
+import LFSTesting
+import LFSTransfer
+import Synchronization
+import Testing
+
+@Suite("Verifying while everything else goes on", .timeLimit(.minutes(1)))
+struct RaceTests {
+    /// Runs a step once: the given time it is asked for. A file that looks wrong is asked for twice, and the second time
+    /// right before it is told.
+    private final class Once: Sendable {
+        private let calls = Mutex(0)
+        private let number: Int
+        private let step: @Sendable () async throws -> Void
+
+        init(onCall number: Int = 1, _ step: @escaping @Sendable () async throws -> Void) {
+            self.number = number
+            self.step = step
+        }
+
+        func run() async throws {
+            let call = calls.withLock { calls in
+                calls += 1
+                return calls
+            }
+            if call == number { try await step() }
+        }
+
+        var hasRun: Bool { calls.withLock { $0 >= number } }
+    }
+
+    @Test("A file that is deleted between the listing and the second look is no finding")
+    func deletedDuringListing() async throws {
+        try await withCheckedHost { checked in
+            let files = try await checked.uploaded(3)
+            let once = Once {
+                try checked.plant(nil, at: checked.object(files[1]))
+                try await checked.host.database.write { db in _ = try files[1].delete(db) }
+            }
+            try checked.plant(nil, at: checked.object(files[1]))
+            checked.storage.beforeHead { _ in try await once.run() }
+            try await withManager(checked.host, checked.options, starts: false) { lfs in
+                let (report, findings) = try await checked.verify(lfs)
+                #expect(findings.isEmpty && report.files == 3)
+                #expect(once.hasRun)
+            }
+        }
+    }
+
+    @Test("A file that is deleted after its HEAD said missing is no finding", arguments: [1, 2])
+    func deletedAfterHead(call: Int) async throws {
+        try await withCheckedHost { checked in
+            let files = try await checked.uploaded(2)
+            try checked.plant(nil, at: checked.object(files[0]))
+            let once = Once(onCall: call) {
+                try await checked.host.database.write { db in _ = try files[0].delete(db) }
+            }
+            checked.storage.afterHead { _ in try await once.run() }
+            try await withManager(checked.host, checked.options, starts: false) { lfs in
+                try await #expect(checked.verify(lfs).findings.isEmpty)
+                #expect(once.hasRun)
+            }
+        }
+    }
+
+    @Test("An object that comes back between the listing and the second look is no finding")
+    func uploadedAfterListing() async throws {
+        try await withCheckedHost { checked in
+            let files = try await checked.uploaded(2)
+            let bytes = try [UInt8](Data(contentsOf: checked.object(files[0])))
+            try checked.plant(nil, at: checked.object(files[0]))
+            checked.storage.beforeHead { _ in try checked.plant(bytes, at: checked.object(files[0])) }
+            try await withManager(checked.host, checked.options, starts: false) { lfs in
+                try await #expect(checked.verify(lfs).findings.isEmpty)
+            }
+            #expect(checked.storage.heads > 0)
+        }
+    }
+
+    @Test("A file that is inserted and uploaded after the rows were read is no orphan", arguments: [true, false])
+    func insertedDuringListing(isKept: Bool) async throws {
+        try await withCheckedHost { checked in
+            _ = try await checked.uploaded(2)
+            let id = FileID.make(at: Date(timeIntervalSinceNow: -30 * 86_400)).text
+            let key = try "\(checked.namespace())/\(id)"
+            try checked.plant(someBytes(), at: checked.remote.appendingPathComponent(key))
+            let once = Once {
+                try await checked.host.database.write { db in
+                    if !isKept { return }
+                    // What a change from another copy of this database brings.
+                    try db.execute(
+                        sql: """
+                            INSERT INTO lfs_file (id, status, url, byteCount, sha256, key, createdAt)
+                            SELECT ?, 'remote', url, byteCount, sha256, ?, createdAt FROM lfs_file LIMIT 1
+                            """,
+                        arguments: [id, key])
+                }
+            }
+            // The row comes after the rows of this page were laid beside the listing.
+            checked.storage.beforeHead { asked in if asked == key { try await once.run() } }
+            try await withManager(checked.host, checked.options, starts: false) { lfs in
+                let (_, findings) = try await checked.verify(lfs, repairs: true)
+                #expect(once.hasRun)
+                #expect(findings.map(\.kind) == (isKept ? [] : [.orphanedThere]))
+            }
+            try #expect(checked.host.count("lfs_tombstone") == (isKept ? 0 : 1))
+        }
+    }
+
+    @Test("An object that its deletion removes after the listing is no orphan")
+    func deletedOrphan() async throws {
+        try await withCheckedHost { checked in
+            _ = try await checked.uploaded(1)
+            let id = FileID.make(at: Date(timeIntervalSinceNow: -30 * 86_400)).text
+            let url = try checked.remote.appendingPathComponent("\(checked.namespace())/\(id)")
+            try checked.plant(someBytes(), at: url)
+            checked.storage.beforeHead { key in if key.hasSuffix(id) { try checked.plant(nil, at: url) } }
+            try await withManager(checked.host, checked.options, starts: false) { lfs in
+                try await #expect(checked.verify(lfs).findings.isEmpty)
+            }
+        }
+    }
+
+    @Test("A local file that is evicted and fetched again during the look is no finding", arguments: [1, 2])
+    func replacedHere(call: Int) async throws {
+        try await withCheckedHost { checked in
+            let files = try await checked.uploaded(1)
+            let bytes = try [UInt8](Data(contentsOf: checked.object(files[0])))
+            try checked.plant(someBytes(), at: checked.local(files[0].id))
+            let once = Once(onCall: call) { try checked.plant(bytes, at: checked.local(files[0].id)) }
+            checked.storage.beforeHead { _ in try await once.run() }
+            try await withManager(checked.host, checked.options, starts: false) { lfs in
+                try await #expect(checked.verify(lfs, repairs: true).findings.isEmpty)
+                #expect(once.hasRun)
+            }
+            let now = try [UInt8](Data(contentsOf: checked.local(files[0].id)))
+            #expect(now == bytes)
+        }
+    }
+
+    @Test("A file whose upload is under way while it is looked at is no finding")
+    func uploading() async throws {
+        let gated = GatedStorage(InMemoryStorage())
+        try await withLFS(storage: gated) { host, lfs in
+            let file = try await lfs.makeFile(from: .bytes(someBytes()))
+            try await host.database.write { try file.insert($0) }
+            await gated.waitForArrivals(1)
+            let log = Mutex<[VerifyFinding]>([])
+            try await lfs.verify { finding in log.withLock { $0.append(finding) } }
+            #expect(log.withLock { $0 }.isEmpty)
+            gated.open()
+            try await lfs.waitForUploads()
+            try await lfs.verify { finding in log.withLock { $0.append(finding) } }
+            #expect(log.withLock { $0 }.isEmpty)
+        }
+    }
+
+    @Test("A file between commit and promotion is no finding")
+    func unpromoted() async throws {
+        try await withCheckedHost { checked in
+            try await withManager(checked.host, checked.options, starts: false) { lfs in
+                let file = try await lfs.makeFile(from: .bytes(someBytes()))
+                try await checked.host.database.write { try file.insert($0) }
+                try #expect(checked.host.filesInTemporary() == [file.id])
+                try await #expect(checked.verify(lfs).findings.isEmpty)
+            }
+        }
+    }
+
+    @Test("A save by the app does not end an upload that is done again, and an eviction waits for it")
+    func saveDuringRepair() async throws {
+        try await withCheckedHost { checked in
+            let files = try await checked.uploaded(2)
+            try checked.plant(nil, at: checked.object(files[0]))
+            try await withManager(checked.host, checked.options, starts: false) { lfs in
+                let (_, findings) = try await checked.verify(lfs, repairs: true)
+                #expect(findings.map(\.outcome) == [.underWay])
+                var row = try #require(try checked.host.file(files[0].id))
+                row.name = "other"
+                let changed = row
+                try await checked.host.database.write { try changed.update($0) }
+                try #expect(checked.host.count("lfs_job WHERE state = 'queued'") == 1)
+                let code = await errorCode { try await lfs.removeLocalCopy(of: files[0].id) }
+                #expect(code == .notUploaded)
+            }
+            try await withManager(checked.host, checked.options) { lfs in
+                try await lfs.waitForUploads()
+                try await #expect(checked.verify(lfs).findings.isEmpty)
+                try await lfs.removeLocalCopy(of: files[0].id)
+            }
+            #expect(try checked.host.file(files[0].id)?.name == "other")
+            #expect(FileManager.default.fileExists(atPath: checked.object(files[0]).path))
+        }
+    }
+
+    @Test("A run that is cancelled ends with an error and leaves everything as it was")
+    func cancelled() async throws {
+        try await withCheckedHost { checked in
+            let files = try await checked.uploaded(3)
+            try checked.plant(nil, at: checked.object(files[0]))
+            let before = try checked.snapshot()
+            let gate = Gate()
+            checked.storage.beforeHead { _ in try await gate.pass() }
+            try await withManager(checked.host, checked.options, starts: false) { lfs in
+                let run = Task { await errorCode { _ = try await checked.verify(lfs, repairs: true) } }
+                await gate.reached.wait()
+                run.cancel()
+                gate.opened.open()
+                #expect(await run.value != nil)
+            }
+            let after = try checked.snapshot()
+            #expect(after == before)
+        }
+    }
+}

@@ -1,0 +1,180 @@
+import Foundation
+import GRDB
+import LFS
+import LFSStorage
+import TestSupport
+import Testing
+
+@Suite("Verifying in the wrong place", .timeLimit(.minutes(1)))
+struct WrongPlaceTests {
+    enum Swap: CaseIterable { case emptyFolder, symlink, otherDatabase, removed, lostMarker, mount }
+
+    @Test("A store that was swapped ends the run before anything is told or done", arguments: Swap.allCases)
+    func swappedStore(swap: Swap) async throws {
+        try await withCheckedHost { checked in
+            let files = try await checked.pending(2)
+            let other = checked.host.folder.appendingPathComponent("aside")
+            var unmount: String?
+            defer { if let unmount { #expect(throws: Never.self) { try runTool("umount", ["-l", unmount]) } } }
+            try await withManager(checked.host, checked.options, starts: false) { lfs in
+                try await #expect(checked.verify(lfs).findings.isEmpty)
+                let manager = FileManager.default
+                switch swap {
+                case .emptyFolder:
+                    try manager.moveItem(at: checked.host.store, to: other)
+                    try manager.createDirectory(at: checked.host.store, withIntermediateDirectories: false)
+                case .symlink:
+                    try manager.moveItem(at: checked.host.store, to: other)
+                    try manager.createSymbolicLink(at: checked.host.store, withDestinationURL: checked.remote)
+                case .otherDatabase:
+                    try await withHost { stranger in
+                        try await withManager(stranger, starts: false) { _ in }
+                        try manager.moveItem(at: checked.host.store, to: other)
+                        try manager.moveItem(at: stranger.store, to: checked.host.store)
+                    }
+                case .removed: try manager.moveItem(at: checked.host.store, to: other)
+                case .lostMarker:
+                    try manager.removeItem(at: checked.local("lfs.json"))
+                case .mount:
+                    guard try runTool("mount", ["-t", "tmpfs", "-o", "size=64k", "lfs-test", checked.host.store.path])
+                    else { return print("skipped: a file system can be mounted by root on Linux only") }
+                    unmount = checked.host.store.path
+                }
+                let log = EventLog<VerifyFinding>()
+                var options = VerifyOptions()
+                options.repairs = true
+                options.acceptsEmpty = true
+                let verifying = options
+                let code = await errorCode { try await lfs.verify(verifying) { log.add($0) } }
+                #expect(code == .wrongStore)
+                #expect(log.events.isEmpty)
+            }
+            try #expect(checked.host.count("lfs_tombstone") == 0)
+            try #expect(checked.host.count("lfs_job WHERE state = 'queued'") == files.count)
+        }
+    }
+
+    @Test("A store that is swapped during the run ends it")
+    func swappedDuringRun() async throws {
+        try await withCheckedHost { checked in
+            let files = try await checked.uploaded(3)
+            for file in files { try checked.plant(someBytes(3), at: checked.local(file.id)) }
+            let aside = checked.host.folder.appendingPathComponent("aside")
+            checked.storage.beforeHead { _ in
+                guard !FileManager.default.fileExists(atPath: aside.path) else { return }
+                try FileManager.default.moveItem(at: checked.host.store, to: aside)
+                try FileManager.default.createDirectory(at: checked.host.store, withIntermediateDirectories: false)
+            }
+            try await withManager(checked.host, checked.options, starts: false) { lfs in
+                let code = await errorCode { _ = try await checked.verify(lfs, repairs: true) }
+                #expect(code == .wrongStore)
+            }
+            // The damaged files are where they were: none was moved and none was replaced.
+            #expect(try TestHost.files(in: aside) == Set(files.map(\.id)))
+            #expect(!FileManager.default.fileExists(atPath: aside.appendingPathComponent("quarantine").path))
+            try #expect(checked.host.filesInStore().isEmpty)
+        }
+    }
+
+    @Test("A store that was made anew because the right one was not mounted is no loss, unless it is said to be")
+    func unmountedAtOpening() async throws {
+        try await withCheckedHost { checked in
+            let files = try await checked.pending(2)
+            let aside = checked.host.folder.appendingPathComponent("aside")
+            try FileManager.default.moveItem(at: checked.host.store, to: aside)
+            try await withManager(checked.host, checked.options, starts: false) { lfs in
+                let code = await errorCode { _ = try await checked.verify(lfs, repairs: true) }
+                #expect(code == .wrongStore)
+                let (_, findings) = try await checked.verify(lfs) { $0.acceptsEmpty = true }
+                #expect(findings.map(\.kind) == [.missingHere, .missingHere])
+            }
+            try FileManager.default.removeItem(at: checked.host.store)
+            try FileManager.default.moveItem(at: aside, to: checked.host.store)
+            try await withManager(checked.host, checked.options, starts: false) { lfs in
+                try await #expect(checked.verify(lfs).findings.isEmpty)
+            }
+            try #expect(checked.host.filesInStore() == Set(files.map(\.id)))
+        }
+    }
+
+    @Test("A storage that has nothing at all is taken for the wrong one, unless it is said to be empty")
+    func emptyStorage() async throws {
+        try await withCheckedHost { checked in
+            let files = try await checked.uploaded(3)
+            for file in files { try checked.plant(nil, at: checked.object(file)) }
+            let before = try checked.snapshot()
+            try await withManager(checked.host, checked.options, starts: false) { lfs in
+                let code = await errorCode { _ = try await checked.verify(lfs, repairs: true) }
+                #expect(code == .wrongStorage)
+                let after = try checked.snapshot()
+                #expect(after == before)
+                let (_, findings) = try await checked.verify(lfs) { $0.acceptsEmpty = true }
+                #expect(Set(findings.map(\.fileID)) == Set(files.map(\.id)))
+                #expect(findings.allSatisfy { $0.kind == .missingThere && $0.repair == .upload })
+            }
+        }
+    }
+
+    @Test("A storage folder that is replaced while it is used is unreachable, not empty")
+    func replacedStorage() async throws {
+        try await withCheckedHost { checked in
+            _ = try await checked.uploaded(1)
+            try await withManager(checked.host, checked.options, starts: false) { lfs in
+                let aside = checked.host.folder.appendingPathComponent("aside")
+                try FileManager.default.moveItem(at: checked.remote, to: aside)
+                try FileManager.default.createDirectory(at: checked.remote, withIntermediateDirectories: false)
+                let code = await errorCode { _ = try await checked.verify(lfs, repairs: true) }
+                #expect(code == .storage)
+            }
+        }
+    }
+
+    @Test("Bytes that may be in a persistence location that is not mounted are not lost")
+    func closedLocation() async throws {
+        try await withCheckedHost { checked in
+            let elsewhere = checked.host.folder.appendingPathComponent("elsewhere")
+            var options = checked.options
+            options.persistenceLocation = elsewhere
+            let opening = options
+            var file: FileData?
+            try await withManager(checked.host, opening, starts: false) { lfs in
+                let made = try await lfs.makeFile(from: .bytes(someBytes()))
+                try await checked.host.database.write { try made.insert($0) }
+                file = made
+            }
+            let aside = checked.host.folder.appendingPathComponent("aside")
+            try FileManager.default.moveItem(at: elsewhere, to: aside)
+            try await withManager(checked.host, checked.options, starts: false) { lfs in
+                let (_, findings) = try await checked.verify(lfs, repairs: true)
+                #expect(findings.map(\.kind) == [.missingHere])
+                #expect(findings.allSatisfy { !$0.isLoss && $0.message.contains("mounted") })
+                try FileManager.default.moveItem(at: aside, to: elsewhere)
+                try await #expect(checked.verify(lfs).findings.isEmpty)
+            }
+            #expect(try checked.host.filesInStore() == [file?.id])
+        }
+    }
+
+    @Test("Objects that an older copy of the database cannot know are no orphans")
+    func olderCopy() async throws {
+        try await withCheckedHost { checked in
+            let files = try await checked.uploaded(2)
+            try await checked.host.database.write { db in
+                // A backup from before these files was put back.
+                try db.execute(sql: "DELETE FROM lfs_file WHERE id = ?", arguments: [files[1].id])
+                try db.execute(sql: "DELETE FROM lfs_tombstone; UPDATE lfs_state SET generation = 0")
+            }
+            try await withManager(checked.host, checked.options, starts: false) { lfs in
+                let (_, findings) = try await checked.verify(lfs, repairs: true) { $0.remoteGracePeriod = .zero }
+                #expect(findings.isEmpty)
+            }
+            #expect(FileManager.default.fileExists(atPath: checked.object(files[1]).path))
+            // Without the older generation it is an orphan, so the rule is what keeps it.
+            try await checked.host.database.write { try $0.execute(sql: "UPDATE lfs_state SET sweepsFrom = 0") }
+            try await withManager(checked.host, checked.options, starts: false) { lfs in
+                let (_, findings) = try await checked.verify(lfs) { $0.remoteGracePeriod = .zero }
+                #expect(Set(findings.map(\.kind)) == [.orphanedHere, .orphanedThere])
+            }
+        }
+    }
+}
