@@ -8,7 +8,9 @@ import Testing
 @Suite("Many readers of one file", .timeLimit(.minutes(2)))
 struct SingleFlightTests {
     /// The bytes that each of several readers gets, who all ask at once.
-    private func readAll(_ files: [FileData], _ readers: Int, _ lfs: LFSManager) async throws -> [FileData.ID: [[UInt8]]] {
+    private func readAll(_ files: [FileData], _ readers: Int, _ lfs: LFSManager) async throws -> [FileData.ID:
+        [[UInt8]]]
+    {
         try await withThrowingTaskGroup(of: (FileData.ID, [UInt8]).self) { tasks in
             for _ in 0..<readers {
                 for file in files { tasks.addTask { (file.id, try await read(file, lfs) ?? []) } }
