@@ -171,7 +171,9 @@ struct PartialFileTests {
     func clearing() async throws {
         try await withStore { store in
             try leave(400_000, in: store)
-            for name in ["\(FileID.make()).\(FileID.make())", "lfs.json.\(FileID.make())", "\(FileID.make()).tag", "x.part"] {
+            for name in [
+                "\(FileID.make()).\(FileID.make())", "lfs.json.\(FileID.make())", "\(FileID.make()).tag", "x.part",
+            ] {
                 _ = try store.incoming.create(name)
             }
             _ = try store.incoming.create("\(FileID.make()).part")

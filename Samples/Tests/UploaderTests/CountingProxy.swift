@@ -60,7 +60,9 @@ final class CountingProxy: Sendable {
             // The descriptors are closed by whoever of the two ends last.
             let left = Left(client, server)
             Thread.detachNewThread { left.ended(self.pass(client, server) { self.sent.add($0, ordering: .relaxed) }) }
-            Thread.detachNewThread { left.ended(self.pass(server, client) { self.received.add($0, ordering: .relaxed) }) }
+            Thread.detachNewThread {
+                left.ended(self.pass(server, client) { self.received.add($0, ordering: .relaxed) })
+            }
         }
         _ = Glibc.close(listener)
     }

@@ -6,7 +6,9 @@ struct PullTests {
     private static let mebibytes = 96
 
     /// Pushes one large file, and leaves a copy of the database that has none of its bytes.
-    private func pushed(_ folder: URL, _ storage: String, _ environment: [String: String] = [:]) throws -> TestDatabase.Entry {
+    private func pushed(_ folder: URL, _ storage: String, _ environment: [String: String] = [:]) throws
+        -> TestDatabase.Entry
+    {
         try randomData(Self.mebibytes << 20).write(to: folder.appendingPathComponent("files/large.bin"))
         let push = try UploaderProcess(
             ["push", "--database", "a.sqlite", "--to", storage, "--progress", "none", "files"], in: folder,
@@ -14,7 +16,7 @@ struct PullTests {
         ).wait()
         try #require(push.status == 0, "\(push.messages)")
         let copy = folder.appendingPathComponent("b.sqlite")
-        try TestDatabase.execute("VACUUM INTO '\(copy.path)'", in: folder.appendingPathComponent("a.sqlite"))
+        try TestDatabase.copy(folder.appendingPathComponent("a.sqlite"), to: copy)
         return try #require(try TestDatabase.entries(in: copy).first)
     }
 
@@ -120,7 +122,8 @@ struct PullTests {
             let through = server.storage(bucket, "pull", endpoint: proxy.url)
             try check(folder, try pull(folder, through, server.environment).wait(), from: count)
             let missing = (Self.mebibytes << 20) - count
-            #expect((missing...missing + (64 << 10)).contains(proxy.receivedBytes), "\(proxy.receivedBytes) of \(missing)")
+            #expect(
+                (missing...missing + (64 << 10)).contains(proxy.receivedBytes), "\(proxy.receivedBytes) of \(missing)")
             print("killed at \(count) bytes, fetched \(proxy.receivedBytes) for the \(missing) that were missing")
             try server.curl("DELETE", "/\(bucket)/pull/\(entry.key)")
         }

@@ -9,6 +9,13 @@ enum TestDatabase {
         try queue.close()
     }
 
+    /// Writes a copy of a database, which has none of its files.
+    static func copy(_ file: URL, to copy: URL) throws {
+        let queue = try DatabaseQueue(path: file.path)
+        try queue.vacuum(into: copy.path)
+        try queue.close()
+    }
+
     struct Entry { var path: String; var id: String; var status: String; var key: String }
 
     static func entries(in file: URL) throws -> [Entry] {

@@ -97,7 +97,6 @@ struct Downloader: Sendable {
         }
     }
 
-
     /// Whether a later try may go on with what is here.
     private static func keepsBytes(_ error: any Error) -> Bool {
         if let error = error as? StorageError { return !error.isMissing && !isOtherContent(error) }

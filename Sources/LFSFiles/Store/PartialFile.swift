@@ -26,7 +26,7 @@ struct PartialFile {
             let file: Descriptor
             do {
                 file = try directory.openOrCreate(name(id))
-            } catch where error.isPermissionDenied {
+            } catch  where error.isPermissionDenied {
                 // A crash in the finish left it read-only.
                 try directory.remove(name(id))
                 continue
@@ -63,7 +63,7 @@ struct PartialFile {
         let file: Descriptor
         do {
             file = try directory.openForReading(Self.tagName(id))
-        } catch where error.isMissing {
+        } catch  where error.isMissing {
             return nil
         }
         var bytes = [UInt8](repeating: 0, count: Self.longestTag + 1)

@@ -75,7 +75,9 @@ struct DownloadQueueTests {
     }
 
     /// The numbers 0 to 99 and one more that nobody has tried; a failure names it.
-    @Test("holds for random steps, and in the end nothing is stranded", arguments: Array(0..<100) + [UInt64.random(in: .min ... .max)])
+    @Test(
+        "holds for random steps, and in the end nothing is stranded",
+        arguments: Array(0..<100) + [UInt64.random(in: .min ... .max)])
     func randomSteps(_ seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         var queue = DownloadQueue<Int>(maxDownloads: Int.random(in: 1...3, using: &generator))
@@ -93,7 +95,8 @@ struct DownloadQueueTests {
                 askers[asker] = nil
                 let isLast = !askers.values.contains { $0.key == entry.key }
                 let leaving = queue.leave(entry.key, asker: asker)
-                #expect(leaving == (isLast ? running.contains(entry.key) ? .running : .nothing : .others), "seed \(seed)")
+                #expect(
+                    leaving == (isLast ? running.contains(entry.key) ? .running : .nothing : .others), "seed \(seed)")
             case 2:
                 guard let key = running.randomElement(using: &generator) else { continue }
                 running.remove(key)

@@ -9,7 +9,9 @@ import Testing
 struct RangeTests {
     private let bytes = someBytes(700_000)
 
-    @Test("comes from the local copy when there is one, else from the storage, which leaves no copy", arguments: [true, false])
+    @Test(
+        "comes from the local copy when there is one, else from the storage, which leaves no copy",
+        arguments: [true, false])
     func parts(_ isLocal: Bool) async throws {
         let storage = CuttingStorage(InMemoryStorage(), after: 0, times: 0)
         try await withLFS(storage: storage) { host, lfs in
@@ -52,7 +54,9 @@ struct RangeTests {
         }
     }
 
-    @Test("of which there are more or fewer bytes than asked for is an error", arguments: [SpoilingStorage.Fault.shorter, .longer, .whole, .empty])
+    @Test(
+        "of which there are more or fewer bytes than asked for is an error",
+        arguments: [SpoilingStorage.Fault.shorter, .longer, .whole, .empty])
     func wrongCount(_ fault: SpoilingStorage.Fault) async throws {
         let storage = SpoilingStorage(InMemoryStorage(), fault, times: 0)
         try await withLFS(storage: storage) { host, lfs in

@@ -8,10 +8,13 @@ import Testing
 @Suite("Many readers of one file", .timeLimit(.minutes(2)))
 struct SingleFlightTests {
     /// The bytes that each of several readers gets, who all ask at once.
-    private func readAll(_ files: [FileData], _ readers: Int, _ lfs: LFSManager) async throws -> [FileData.ID: [[UInt8]]] {
+    private func readAll(_ files: [FileData], _ readers: Int, _ lfs: LFSManager) async throws -> [FileData.ID:
+        [[UInt8]]]
+    {
         try await withThrowingTaskGroup(of: (FileData.ID, [UInt8]).self) { tasks in
-            for _ in 0..<readers {
-                for file in files { tasks.addTask { (file.id, try await read(file, lfs) ?? []) } }
+            // All readers of a file beside each other, or the later ones would find it here.
+            for file in files {
+                for _ in 0..<readers { tasks.addTask { (file.id, try await read(file, lfs) ?? []) } }
             }
             var found: [FileData.ID: [[UInt8]]] = [:]
             for try await (id, bytes) in tasks { found[id, default: []].append(bytes) }
