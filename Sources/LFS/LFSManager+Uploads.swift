@@ -109,6 +109,19 @@ extension LFSManager {
         return try await runner.read { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM lfs_tombstone") ?? 0 }
     }
 
+    /// Lets deletions that failed be tried again now, with their count of tries at zero.
+    ///
+    /// - Returns: how many there are.
+    @discardableResult
+    public func retryDeletions() async throws -> Int {
+        let count = try await runner.write { db in
+            try db.execute(sql: "UPDATE lfs_tombstone SET attempts = 0, notBefore = 0, errorMessage = NULL WHERE attempts > 0")
+            return db.changesCount
+        }
+        tombstones.notify()
+        return count
+    }
+
     /// Waits until a question about the rows is answered with yes, or the time is over.
     private func wait(
         _ timeout: Duration?, until isDone: @escaping @Sendable (Database) throws -> Bool

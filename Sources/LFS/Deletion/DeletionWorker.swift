@@ -105,6 +105,7 @@ struct DeletionWorker: Sendable {
     private func record(_ removals: [Removal]) async throws {
         let now = wallClock().millisecondsSince1970
         let policy = policy
+        let isStopped = Task.isCancelled
         try await runner.write { db in
             for removal in removals {
                 guard let error = removal.error else {
@@ -114,6 +115,8 @@ struct DeletionWorker: Sendable {
                         arguments: [removal.tombstone.fileID])
                     continue
                 }
+                // We stopped it, so it was no try.
+                if error.code == .cancelled, isStopped { continue }
                 // What is refused today may be allowed tomorrow, so even that is tried again, at the longest interval.
                 let delay =
                     error.isRetryable
