@@ -103,11 +103,16 @@ extension LFSManager {
     @discardableResult
     public func waitForDeletions(timeout: Duration? = nil) async throws -> Int {
         try await wait(timeout) { db in
-            try Bool.fetchOne(db, sql: "SELECT NOT EXISTS (SELECT 1 FROM lfs_tombstone WHERE attempts = 0) AND NOT (\(DisownedFiles.hasNew))")
-                ?? false
+            try Bool.fetchOne(
+                db,
+                sql: """
+                    SELECT NOT EXISTS (SELECT 1 FROM lfs_tombstone WHERE attempts = 0)
+                        AND NOT EXISTS (SELECT 1 FROM lfs_disowned WHERE attempts = 0)
+                    """) ?? false
         }
         return try await runner.read { db in
-            try Int.fetchOne(db, sql: "SELECT (SELECT count(*) FROM lfs_tombstone) + (SELECT count(*) FROM lfs_disowned)") ?? 0
+            try Int.fetchOne(
+                db, sql: "SELECT (SELECT count(*) FROM lfs_tombstone) + (SELECT count(*) FROM lfs_disowned)") ?? 0
         }
     }
 

@@ -55,9 +55,6 @@ struct DisownedFiles: Sendable {
             }
         }
     }
-
-    /// Whether a file waits that has not been looked at.
-    static let hasNew = "SELECT EXISTS (SELECT 1 FROM lfs_disowned WHERE attempts = 0)"
 }
 
 /// A row of `lfs_disowned`.
