@@ -5,6 +5,7 @@ extension Schema {
     @Sendable static func addAfterUpload(_ db: Database) throws {
         try db.execute(sql: copies)
         try db.execute(sql: owners)
+        try db.execute(sql: freeing)
         for trigger in Triggers.replaced {
             try db.execute(sql: "DROP TRIGGER \(trigger.name)")
             try db.execute(sql: trigger.sql)

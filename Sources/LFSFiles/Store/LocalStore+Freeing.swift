@@ -42,3 +42,18 @@ extension LocalStore {
     /// How many bytes the disk of the store has left for this user.
     package func availableByteCount() throws(SystemError) -> Int64 { try directory.availableByteCount() }
 }
+
+extension LocalStore {
+    /// Removes all files, whatever is in `incoming/` and in quarantine. Only for the holder of the exclusive lease.
+    ///
+    /// Names that are none of ours stay. Blocks the thread.
+    package func removeEverything() throws {
+        let cursor = try files()
+        while let page = try cursor.next() { for file in page { try remove(file.id) } }
+        try incoming.forEachFile { name in
+            try incoming.remove(name)
+            return true
+        }
+        for file in try quarantined() { try removeQuarantined(file.id) }
+    }
+}

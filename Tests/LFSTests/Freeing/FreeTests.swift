@@ -24,7 +24,7 @@ struct FreeTests {
 
     @Test("to a number of bytes takes those first that were not used for the longest time")
     func budget() async throws {
-        let time = TestTime(Date())
+        let time = TestTime(Date().addingTimeInterval(3_600))
         try await withLFS(configure: { $0.wallClock = { time.now } }) { host, lfs in
             let files = try await keptFiles(10, host, lfs)
             let order = files.shuffled()
