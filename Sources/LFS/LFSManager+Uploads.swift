@@ -103,10 +103,33 @@ extension LFSManager {
     @discardableResult
     public func waitForDeletions(timeout: Duration? = nil) async throws -> Int {
         try await wait(timeout) { db in
-            try Bool.fetchOne(db, sql: "SELECT NOT EXISTS (SELECT 1 FROM lfs_tombstone WHERE attempts = 0) AND NOT (\(DisownedFiles.hasNotes))")
-                ?? false
+            try Bool.fetchOne(
+                db,
+                sql: """
+                    SELECT NOT EXISTS (SELECT 1 FROM lfs_tombstone WHERE attempts = 0)
+                        AND NOT EXISTS (SELECT 1 FROM lfs_disowned WHERE attempts = 0)
+                    """) ?? false
         }
-        return try await runner.read { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM lfs_tombstone") ?? 0 }
+        return try await runner.read { db in
+            try Int.fetchOne(
+                db, sql: "SELECT (SELECT count(*) FROM lfs_tombstone) + (SELECT count(*) FROM lfs_disowned)") ?? 0
+        }
+    }
+
+    /// Lets deletions that failed be tried again now, with their count of tries at zero.
+    ///
+    /// - Returns: how many there are.
+    @discardableResult
+    public func retryDeletions() async throws -> Int {
+        let count = try await runner.write { db in
+            try ["lfs_tombstone", "lfs_disowned"].reduce(0) { count, table in
+                try db.execute(
+                    sql: "UPDATE \(table) SET attempts = 0, notBefore = 0, errorMessage = NULL WHERE attempts > 0")
+                return count + db.changesCount
+            }
+        }
+        tombstones.notify()
+        return count
     }
 
     /// Waits until a question about the rows is answered with yes, or the time is over.

@@ -93,6 +93,7 @@ struct UploadRun: Sendable {
 
     private func offload(_ work: @Sendable (UploadRun) async throws -> Void) async throws -> UploadSummary {
         try await lfs.retry()
+        try await lfs.retryDeletions()
         let status = try await lfs.status()
         report.pending(files: status.local, bytes: status.pendingBytes)
         try lfs.start()

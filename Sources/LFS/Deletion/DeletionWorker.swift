@@ -26,9 +26,18 @@ struct DeletionWorker: Sendable {
     /// Works off what is due, round by round, until told to stop. Returns how long until more is due, nil when nothing is left.
     func run(until isStopped: @Sendable () -> Bool) async throws -> Duration? {
         while !isStopped(), !Task.isCancelled {
-            try await DisownedFiles(runner: runner).delete()
+            // What stands against a deletion that an owner asks for must not hold up the others.
+            var failure: (any Error)?
+            do {
+                try await DisownedFiles(runner: runner, policy: policy, wallClock: wallClock).delete()
+            } catch {
+                failure = error
+            }
             let (due, next) = try await claim()
-            if due.isEmpty { return next }
+            if due.isEmpty {
+                if let failure { throw failure }
+                return next
+            }
             let results = await remove(due)
             try await record(results)
             onProgress(results.filter { $0.error == nil }.map(\.tombstone.fileID))
@@ -47,7 +56,13 @@ struct DeletionWorker: Sendable {
         if due.isEmpty {
             let next = try await runner.read { db in
                 try Int64.fetchOne(
-                    db, sql: "SELECT min(notBefore) FROM lfs_tombstone WHERE notBefore > ?", arguments: [now])
+                    db,
+                    sql: """
+                        SELECT min(notBefore) FROM (
+                            SELECT notBefore FROM lfs_tombstone UNION ALL SELECT notBefore FROM lfs_disowned)
+                        WHERE notBefore > ?
+                        """,
+                    arguments: [now])
             }
             // Those that wait for their upload have no time of their own.
             return ([], next.map { .milliseconds(max($0 - now, 1)) })
@@ -105,6 +120,7 @@ struct DeletionWorker: Sendable {
     private func record(_ removals: [Removal]) async throws {
         let now = wallClock().millisecondsSince1970
         let policy = policy
+        let isStopped = Task.isCancelled
         try await runner.write { db in
             for removal in removals {
                 guard let error = removal.error else {
@@ -114,6 +130,8 @@ struct DeletionWorker: Sendable {
                         arguments: [removal.tombstone.fileID])
                     continue
                 }
+                // We stopped it, so it was no try.
+                if error.code == .cancelled, isStopped { continue }
                 // What is refused today may be allowed tomorrow, so even that is tried again, at the longest interval.
                 let delay =
                     error.isRetryable

@@ -1,28 +1,75 @@
+import Foundation
 import GRDB
+import LFSTransfer
 
 /// Deletes the files that their owners have let go of, unless something still refers to them.
 struct DisownedFiles: Sendable {
     let runner: BackgroundRunner
+    let policy: RetryPolicy
+    let wallClock: @Sendable () -> Date
 
     private static let batch = 500
 
-    /// Works off the notes. Each batch is looked at and deleted in one transaction, so no reference can come between.
+    /// Works off the notes that are due. Each batch is looked at and deleted in one transaction, so no reference can come
+    /// between. A file that the database refuses to delete keeps its note and a reason, and is tried again later.
+    ///
+    /// - Throws: ``LFSError/Code/unsuitableOwner``, database errors; nothing is deleted then.
     func delete() async throws {
-        while try await runner.read({ db in try Bool.fetchOne(db, sql: Self.hasNotes) ?? false }) {
-            try await runner.write { db in
-                let references = try Reference.all(db)
-                let ids = try String.fetchAll(db, sql: "SELECT fileID FROM lfs_disowned LIMIT \(Self.batch)")
-                for id in ids {
-                    if try !references.contains(where: { try $0.holds(id, db) }) {
-                        try db.execute(sql: "DELETE FROM lfs_file WHERE id = ?", arguments: [id])
-                    }
-                    try db.execute(sql: "DELETE FROM lfs_disowned WHERE fileID = ?", arguments: [id])
-                }
+        let now = wallClock().millisecondsSince1970
+        let later = now + policy.maxRetryAfter.milliseconds
+        while true {
+            let notes = try await runner.read { db in try Note.due(db, now: now, far: later, limit: Self.batch) }
+            if notes.isEmpty { return }
+            do {
+                try await delete(notes)
+            } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
+                for note in notes { try await delete(note, orAgainAt: later) }
             }
         }
     }
 
-    static let hasNotes = "SELECT EXISTS (SELECT 1 FROM lfs_disowned)"
+    private func delete(_ notes: [Note]) async throws {
+        try await runner.write { db in
+            let references = try Reference.all(db)
+            for note in notes {
+                if try !references.contains(where: { try $0.holds(note.fileID, db) }) {
+                    try db.execute(sql: "DELETE FROM main.lfs_file WHERE id = ?", arguments: [note.fileID])
+                }
+                try db.execute(sql: "DELETE FROM main.lfs_disowned WHERE id = ?", arguments: [note.id])
+            }
+        }
+    }
+
+    /// A reference that only a cascade would reach, or a rule of the host's, may stand against it, some at the commit.
+    private func delete(_ note: Note, orAgainAt later: Int64) async throws {
+        do {
+            try await delete([note])
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
+            let reason = error.message
+            try await runner.write { db in
+                try db.execute(
+                    sql: """
+                        UPDATE main.lfs_disowned SET attempts = attempts + 1, notBefore = ?, errorMessage = ? WHERE id = ?
+                        """,
+                    arguments: [later, reason, note.id])
+            }
+        }
+    }
+}
+
+/// A row of `lfs_disowned`.
+private struct Note: Sendable {
+    let id: Int64
+    let fileID: FileData.ID
+
+    /// Those whose time has come, or is further away than any wait can be.
+    static func due(_ db: Database, now: Int64, far: Int64, limit: Int) throws -> [Note] {
+        try Row.fetchAll(
+            db.cachedStatement(
+                sql: "SELECT id, fileID FROM main.lfs_disowned WHERE notBefore <= ? OR notBefore > ? LIMIT ?"),
+            arguments: [now, far, limit]
+        ).map { Note(id: $0["id"], fileID: $0["fileID"]) }
+    }
 }
 
 /// A column whose value keeps a file.
@@ -30,9 +77,8 @@ private struct Reference {
     let sql: String
 
     init(table: String, column: String) {
-        sql = """
-            SELECT EXISTS (SELECT 1 FROM \(table.quotedDatabaseIdentifier) WHERE \(column.quotedDatabaseIdentifier) = ?)
-            """
+        let (table, column) = (table.quotedDatabaseIdentifier, column.quotedDatabaseIdentifier)
+        sql = "SELECT EXISTS (SELECT 1 FROM main.\(table) WHERE \(column) = ?)"
     }
 
     func holds(_ id: String, _ db: Database) throws -> Bool {
@@ -45,7 +91,7 @@ private struct Reference {
             db,
             sql: """
                 SELECT m.name AS tableName, f."from" AS columnName
-                FROM sqlite_master m, pragma_foreign_key_list(m.name) f
+                FROM main.sqlite_master m, pragma_foreign_key_list(m.name, 'main') f
                 WHERE m.type = 'table' AND lower(f."table") = 'lfs_file' AND f.on_delete IN ('NO ACTION', 'RESTRICT')
                 """)
         return try FileOwner.all(db).map { Reference(table: $0.table, column: $0.column) }

@@ -5,72 +5,64 @@ import GRDB
 /// Its triggers do not delete: they note in `lfs_disowned` which files a row has let go of, and after the commit those
 /// are deleted that nothing refers to. Within a statement it could not be told: `INSERT OR REPLACE` removes the old row
 /// before the new one with the same file is there, and with `recursive_triggers` its delete triggers fire between.
+///
+/// Everything is asked of the schema `main`: a temporary table of the same name is another table.
 struct FileOwner: Sendable {
+    /// The number in the names of its triggers, which stays when the table is renamed.
+    let id: Int64
     let table: String
     let column: String
+    /// Whether its triggers are there, on a table that has the column.
+    let isComplete: Bool
 
     // MARK: Making
 
     /// Makes the triggers, or makes them anew for the columns and unique indexes that the table has now.
     ///
     /// - Throws: ``LFSError/Code/unsuitableOwner``.
-    func install(_ db: Database) throws {
-        let keys = try UniqueKey.all(of: table, db)
-        guard try db.columns(in: table).contains(where: { $0.name.lowercased() == column.lowercased() }) else {
+    static func install(_ table: String, _ column: String, _ db: Database) throws {
+        let keys = try UniqueKeys(of: table, db)
+        guard try hasColumn(table, column, db) else {
             throw LFSError(.unsuitableOwner, "The table '\(table)' has no column '\(column)'.")
         }
-        try remove(db)
-        if try !hasIndex(db) {
-            try db.execute(sql: "CREATE INDEX \(prefix.quotedDatabaseIdentifier) ON \(quotedTable)(\(quotedColumn))")
+        for owner in try stored(db) where owner.table.isSameName(as: table) {
+            // One whose column was renamed is replaced by the one that is made now.
+            let isLost = try !hasColumn(table, owner.column, db)
+            if owner.column.isSameName(as: column) || isLost { try owner.remove(db) }
         }
-        for trigger in triggers(keys) { try db.execute(sql: trigger) }
         try db.execute(
-            sql: "INSERT INTO lfs_owner (triggers, tableName, columnName) VALUES (?, ?, ?)",
-            arguments: [prefix, table, column])
+            sql: "INSERT INTO main.lfs_owner (tableName, columnName) VALUES (?, ?)", arguments: [table, column])
+        let owner = FileOwner(id: db.lastInsertedRowID, table: table, column: column, isComplete: true)
+        if try !owner.hasIndex(db) {
+            try db.execute(sql: "CREATE INDEX main.\(owner.prefix) ON \(owner.quotedTable)(\(owner.quotedColumn))")
+        }
+        for trigger in OwnerTriggers(owner, keys).all { try db.execute(sql: trigger) }
     }
 
-    /// Takes the triggers away. The files stay, and are no longer deleted with their owners.
-    func remove(_ db: Database) throws {
-        for name in triggerNames { try db.execute(sql: "DROP TRIGGER IF EXISTS \(name.quotedDatabaseIdentifier)") }
-        try db.execute(sql: "DROP INDEX IF EXISTS \(prefix.quotedDatabaseIdentifier)")
-        try db.execute(sql: "DELETE FROM lfs_owner WHERE triggers = ?", arguments: [prefix])
+    /// Takes the triggers of an owner away. Its files stay, and are no longer deleted with it.
+    ///
+    /// - Throws: ``LFSError/Code/unsuitableOwner`` when the column owns nothing.
+    static func uninstall(_ table: String, _ column: String, _ db: Database) throws {
+        let owners = try stored(db).filter { $0.table.isSameName(as: table) && $0.column.isSameName(as: column) }
+        guard !owners.isEmpty else {
+            throw LFSError(.unsuitableOwner, "The column '\(column)' of the table '\(table)' owns no files.")
+        }
+        for owner in owners { try owner.remove(db) }
     }
 
-    private var prefix: String { "lfs_owner_\(table)_\(column)" }
-    private var quotedTable: String { table.quotedDatabaseIdentifier }
-    private var quotedColumn: String { column.quotedDatabaseIdentifier }
-    private var triggerNames: [String] {
-        ["deleted", "changed", "replacing", "replacing_by_update"].map { "\(prefix)_\($0)" }
+    private func remove(_ db: Database) throws {
+        for name in OwnerTriggers.names(prefix) { try db.execute(sql: "DROP TRIGGER IF EXISTS main.\(name)") }
+        try db.execute(sql: "DROP INDEX IF EXISTS main.\(prefix)")
+        try db.execute(sql: "DELETE FROM main.lfs_owner WHERE id = ?", arguments: [id])
     }
+
+    /// What the names of its triggers and its index begin with.
+    var prefix: String { "lfs_owner_\(id)" }
+    var quotedTable: String { table.quotedDatabaseIdentifier }
+    var quotedColumn: String { column.quotedDatabaseIdentifier }
 
     private func hasIndex(_ db: Database) throws -> Bool {
-        try db.indexes(on: table).contains { $0.columns.first?.lowercased() == column.lowercased() }
-    }
-
-    private func triggers(_ keys: [UniqueKey]) -> [String] {
-        let names = triggerNames.map(\.quotedDatabaseIdentifier)
-        let note = "INSERT INTO lfs_disowned (fileID)"
-        let isNew = "NOT EXISTS (SELECT 1 FROM lfs_disowned WHERE fileID = file)"
-        let old = "\(note) SELECT file FROM (SELECT OLD.\(quotedColumn) AS file) WHERE file IS NOT NULL AND \(isNew);"
-        let replaced = keys.map { "(\($0.condition))" }.joined(separator: " OR ")
-        func noteReplaced(_ more: String = "") -> String {
-            """
-            \(note) SELECT file FROM (
-                SELECT DISTINCT \(quotedColumn) AS file FROM \(quotedTable) WHERE (\(replaced))\(more))
-            WHERE file IS NOT NULL AND \(isNew);
-            """
-        }
-        // A row that keeps its key replaces none, so most updates cost nothing.
-        let isMoved = keys.map { "NOT (\($0.keeps))" }.joined(separator: " OR ")
-        return [
-            "CREATE TRIGGER \(names[0]) AFTER DELETE ON \(quotedTable) BEGIN \(old) END",
-            """
-            CREATE TRIGGER \(names[1]) AFTER UPDATE OF \(quotedColumn) ON \(quotedTable)
-            WHEN OLD.\(quotedColumn) IS NOT NEW.\(quotedColumn) BEGIN \(old) END
-            """,
-            "CREATE TRIGGER \(names[2]) BEFORE INSERT ON \(quotedTable) BEGIN \(noteReplaced()) END",
-            "CREATE TRIGGER \(names[3]) BEFORE UPDATE ON \(quotedTable) WHEN \(isMoved) BEGIN \(noteReplaced()) END",
-        ]
+        try db.indexes(on: table, in: "main").contains { $0.columns.first?.isSameName(as: column) == true }
     }
 
     // MARK: Reading
@@ -80,74 +72,40 @@ struct FileOwner: Sendable {
     /// - Throws: ``LFSError/Code/unsuitableOwner`` when a table was made anew without its triggers: what its rows refer
     ///   to could not be told from what nobody wants.
     static func all(_ db: Database) throws -> [FileOwner] {
-        try Row.fetchAll(db, sql: "SELECT triggers, tableName, columnName FROM lfs_owner").compactMap { row in
-            let (prefix, column): (String, String) = (row["triggers"], row["columnName"])
+        try stored(db).filter { owner in
+            if owner.isComplete { return true }
+            guard try db.tableExists(owner.table, in: "main") else { return false }
+            throw LFSError(
+                .unsuitableOwner,
+                "The table '\(owner.table)' was made anew, or its column '\(owner.column)' renamed, without the triggers of LFS. Call FileData.deletedWithOwner again in that migration."
+            )
+        }
+    }
+
+    /// What the database remembers of owners, whatever has become of their tables.
+    private static func stored(_ db: Database) throws -> [FileOwner] {
+        try Row.fetchAll(db, sql: "SELECT id, tableName, columnName FROM main.lfs_owner").map { row in
+            let (id, column): (Int64, String) = (row["id"], row["columnName"])
             // SQLite keeps a trigger with its table when that is renamed, and drops both together.
             let current = try String.fetchOne(
-                db, sql: "SELECT tbl_name FROM sqlite_master WHERE type = 'trigger' AND name = ?",
-                arguments: ["\(prefix)_deleted"])
+                db, sql: "SELECT tbl_name FROM main.sqlite_master WHERE type = 'trigger' AND name = ?",
+                arguments: ["lfs_owner_\(id)_deleted"])
             let table = current ?? row["tableName"]
-            let exists = try db.tableExists(table)
-            if current == nil, !exists { return nil }
-            guard current != nil, try db.columns(in: table).contains(where: { $0.name.lowercased() == column.lowercased() }) else {
-                throw LFSError(
-                    .unsuitableOwner,
-                    "The table '\(table)' was made anew, or its column '\(column)' renamed, without the triggers of LFS. Call FileData.deletedWithOwner again in that migration."
-                )
-            }
-            return FileOwner(table: table, column: column)
+            let isComplete = try current != nil && hasColumn(table, column, db)
+            return FileOwner(id: id, table: table, column: column, isComplete: isComplete)
         }
+    }
+
+    private static func hasColumn(_ table: String, _ column: String, _ db: Database) throws -> Bool {
+        guard try db.tableExists(table, in: "main") else { return false }
+        return try db.columns(in: table, in: "main").contains { $0.name.isSameName(as: column) }
     }
 }
 
-/// What a row of a table may share with no other: a unique index, or the row id.
-struct UniqueKey: Sendable {
-    private struct Part {
-        var column: String
-        var collation: String?
-    }
-
-    private let parts: [Part]
-
-    /// Whether a row of the table has the key of `NEW`. In a trigger only.
-    var condition: String {
-        parts.map { part in
-            let collation = part.collation.map { " COLLATE \($0.quotedDatabaseIdentifier)" } ?? ""
-            return "\(part.column) = NEW.\(part.column)\(collation)"
-        }.joined(separator: " AND ")
-    }
-
-    /// Whether `NEW` has the key of `OLD`. In a trigger only.
-    var keeps: String { parts.map { "OLD.\($0.column) IS NEW.\($0.column)" }.joined(separator: " AND ") }
-
-    /// - Throws: ``LFSError/Code/unsuitableOwner`` for a unique index whose replaced rows cannot be found.
-    static func all(of table: String, _ db: Database) throws -> [UniqueKey] {
-        guard try db.tableExists(table) else {
-            throw LFSError(.unsuitableOwner, "There is no table '\(table)'. Create it before it becomes an owner.")
-        }
-        var keys: [UniqueKey] = []
-        let hasRowID = try Bool.fetchOne(
-            db, sql: "SELECT NOT wr FROM pragma_table_list WHERE schema = 'main' AND lower(name) = lower(?)",
-            arguments: [table])
-        if hasRowID == true { keys.append(UniqueKey(parts: [Part(column: "rowid")])) }
-        let indexes = try String.fetchAll(
-            db, sql: "SELECT name FROM pragma_index_list(?) WHERE \"unique\" = 1", arguments: [table])
-        for index in indexes {
-            let columns = try Row.fetchAll(
-                db, sql: "SELECT name, coll FROM pragma_index_xinfo(?) WHERE key = 1 ORDER BY seqno", arguments: [index])
-            let parts = columns.compactMap { row -> Part? in
-                let name: String? = row["name"]
-                return name.map { Part(column: $0.quotedDatabaseIdentifier, collation: row["coll"]) }
-            }
-            // Fewer columns match more rows, which is safe; none would match all of them.
-            guard !parts.isEmpty else {
-                throw LFSError(
-                    .unsuitableOwner,
-                    "The unique index '\(index)' of '\(table)' has no plain column, so the rows that an INSERT OR REPLACE removes by it cannot be found."
-                )
-            }
-            keys.append(UniqueKey(parts: parts))
-        }
-        return keys
+extension String {
+    /// Whether SQLite takes both for the same name: it ignores the case of ASCII letters.
+    func isSameName(as other: String) -> Bool {
+        func folded(_ byte: UInt8) -> UInt8 { (0x41...0x5A).contains(byte) ? byte | 0x20 : byte }
+        return utf8.elementsEqual(other.utf8) { folded($0) == folded($1) }
     }
 }

@@ -20,11 +20,13 @@ extension FileData {
     ///   - column: The column with the ids of files. It gets an index if it has none.
     /// - Throws: ``LFSError/Code/unsuitableOwner`` when there is no such table or column.
     public static func deletedWithOwner(_ table: String, column: String, in db: Database) throws {
-        try FileOwner(table: table, column: column).install(db)
+        try FileOwner.install(table, column, db)
     }
 
     /// Undoes ``deletedWithOwner(_:column:in:)``: the files of this column stay when their rows go.
+    ///
+    /// - Throws: ``LFSError/Code/unsuitableOwner`` when the column owns no files.
     public static func keptWithoutOwner(_ table: String, column: String, in db: Database) throws {
-        try FileOwner(table: table, column: column).remove(db)
+        try FileOwner.uninstall(table, column, db)
     }
 }

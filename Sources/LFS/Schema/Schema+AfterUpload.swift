@@ -5,13 +5,9 @@ extension Schema {
     @Sendable static func addAfterUpload(_ db: Database) throws {
         try db.execute(sql: copies)
         try db.execute(sql: owners)
-        try db.execute(sql: freeing)
-        for trigger in Triggers.replaced {
-            try db.execute(sql: "DROP TRIGGER \(trigger.name)")
-            try db.execute(sql: trigger.sql)
-        }
+        try db.execute(sql: resetting)
+        for name in Triggers.dropped { try db.execute(sql: "DROP TRIGGER \(name)") }
         for trigger in Triggers.afterUpload { try db.execute(sql: trigger) }
-        for statement in Triggers.checking { try db.execute(sql: statement) }
         try db.execute(sql: "UPDATE lfs_state SET schemaVersion = 2")
     }
 
@@ -27,22 +23,37 @@ extension Schema {
         """
 
     private static let owners = """
-        -- Columns of the host's tables that own files. The triggers' names begin with the given text.
+        -- Columns of the host's tables that own files, as they were named then. The id is in the names of their triggers.
         CREATE TABLE lfs_owner (
-            triggers TEXT PRIMARY KEY NOT NULL,
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
             tableName TEXT NOT NULL,
             columnName TEXT NOT NULL
         );
 
         -- Files that an owner has let go of, or may have: to be deleted after the commit unless something refers to them.
         CREATE TABLE lfs_disowned (
-            fileID TEXT PRIMARY KEY NOT NULL
+            id INTEGER PRIMARY KEY,
+            fileID TEXT UNIQUE NOT NULL,
+            attempts INTEGER NOT NULL DEFAULT 0,
+            notBefore INTEGER NOT NULL DEFAULT 0,
+            errorMessage TEXT
         );
 
-        -- Between the two triggers of an INSERT OR REPLACE: where the file that is replaced is.
+        -- Between the two triggers of an INSERT OR REPLACE: where the file that is replaced is. What an ignored insert
+        -- leaves means nothing.
         CREATE TABLE lfs_replaced (
             fileID TEXT PRIMARY KEY NOT NULL,
             url TEXT NOT NULL
         );
+
+        -- What comes back when the file is inserted again before its bytes have begun to go.
+        ALTER TABLE lfs_tombstone ADD COLUMN jobState TEXT;
+        ALTER TABLE lfs_tombstone ADD COLUMN jobErrorCode TEXT;
+        ALTER TABLE lfs_tombstone ADD COLUMN isPinned INTEGER NOT NULL DEFAULT 0;
+        """
+
+    private static let resetting = """
+        -- Whether the rows are gone and their bytes are still to go: see LFSManager.reset.
+        ALTER TABLE lfs_state ADD COLUMN isResetting INTEGER NOT NULL DEFAULT 0 CHECK (isResetting IN (0, 1));
         """
 }

@@ -42,7 +42,7 @@ struct OutcomeRecord {
         try run(
             db, "UPDATE lfs_file SET status = 'remote', url = ? WHERE id = ? AND status = 'local'",
             [object.url.absoluteString, outcome.job.id])
-        if db.changesCount > 0 { return }
+        if db.changesCount > 0 { return try dropJob(db) }
         let isThere = try Bool.fetchOne(
             db, sql: "SELECT EXISTS (SELECT 1 FROM lfs_file WHERE id = ?)", arguments: [outcome.job.id])
         if isThere == true { return try saveRepeatedUpload(object, db) }

@@ -58,6 +58,8 @@ final class IngestWriter: Sendable {
     func discard() throws(FileError) {
         do {
             try directory.remove(name)
+            // The bytes go now, not when the last thread lets go of the file: the disk may be full.
+            try file.truncate(to: 0)
         } catch {
             throw FileError.keeping(error, at: directory.path)
         }

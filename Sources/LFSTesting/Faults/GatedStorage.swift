@@ -1,13 +1,13 @@
 public import LFSStorage
 import Synchronization
 
-/// A storage whose transfers of one way wait at a gate that a test opens, so that a test decides what runs beside what.
+/// A storage whose calls of one kind wait at a gate that a test opens, so that a test decides what runs beside what.
 ///
 /// Owner of its state: the mutex.
 public final class GatedStorage: StorageWrapper {
-    /// Which transfers wait.
+    /// Which calls wait.
     public enum Way: Hashable, Sendable {
-        case upload, download
+        case upload, download, delete
     }
 
     private struct State {
@@ -32,7 +32,7 @@ public final class GatedStorage: StorageWrapper {
 
     /// Puts the fault before a sound storage.
     /// - Parameters:
-    ///   - way: which transfers wait at the gate; the others pass unseen.
+    ///   - way: which calls wait at the gate; the others pass unseen.
     ///   - isOpen: whether they pass from the beginning, to be counted only.
     public init(_ base: any RemoteStorage, on way: Way = .upload, isOpen: Bool = false) {
         self.base = base
@@ -42,14 +42,14 @@ public final class GatedStorage: StorageWrapper {
 
     // MARK: What a test sees
 
-    /// The keys of the transfers that came so far, in the order they came; each try counts.
+    /// The keys of the calls that came so far, in the order they came; each try counts.
     public var arrivals: [ObjectKey] { state.withLock { $0.arrivals } }
-    /// The keys of the transfers that wait now.
+    /// The keys of the calls that wait now.
     public var waiting: [ObjectKey] { state.withLock { $0.waiting.map(\.key) } }
-    /// The largest number of transfers that were under way at one time, waiting ones included.
+    /// The largest number of calls that were under way at one time, waiting ones included.
     public var maxConcurrentUploads: Int { state.withLock { $0.maxInside } }
 
-    /// Returns when this many transfers have come, counted from the beginning, or when the task is cancelled.
+    /// Returns when this many calls have come, counted from the beginning, or when the task is cancelled.
     public func waitForArrivals(_ count: Int) async {
         let ticket = state.withLock { $0.makeTicket() }
         await withTaskCancellationHandler {
@@ -71,7 +71,7 @@ public final class GatedStorage: StorageWrapper {
 
     // MARK: What a test does
 
-    /// Lets all transfers pass, those that wait and those to come.
+    /// Lets all calls pass, those that wait and those to come.
     public func open() {
         let waiting = state.withLock { state in
             state.isOpen = true
@@ -81,10 +81,10 @@ public final class GatedStorage: StorageWrapper {
         for waiter in waiting { waiter.continuation.resume(returning: true) }
     }
 
-    /// Lets transfers that come from now on wait.
+    /// Lets calls that come from now on wait.
     public func close() { state.withLock { $0.isOpen = false } }
 
-    /// Lets the transfer pass that waits with this key, once. Returns whether there was one.
+    /// Lets the call pass that waits with this key, once. Returns whether there was one.
     @discardableResult
     public func pass(_ key: ObjectKey) -> Bool {
         let waiter = state.withLock { state in
@@ -94,7 +94,7 @@ public final class GatedStorage: StorageWrapper {
         return waiter != nil
     }
 
-    // MARK: Transfers
+    // MARK: Calls
 
     /// Waits at the gate, if uploads do, and passes the call on.
     public func upload(_ source: UploadSource, to key: ObjectKey, session: UploadSession) async throws -> RemoteObject {
@@ -106,14 +106,17 @@ public final class GatedStorage: StorageWrapper {
         try await passing(.download, request.key) { try await base.download(request, into: sink) }
     }
 
-    private func passing(
-        _ way: Way, _ key: ObjectKey, _ call: () async throws -> RemoteObject
-    ) async throws -> RemoteObject {
+    /// Waits at the gate, if deletes do, and passes the call on.
+    public func delete(_ key: ObjectKey, abandoning checkpoint: UploadCheckpoint?) async throws {
+        try await passing(.delete, key) { try await base.delete(key, abandoning: checkpoint) }
+    }
+
+    private func passing<Value>(_ way: Way, _ key: ObjectKey, _ call: () async throws -> Value) async throws -> Value {
         guard way == self.way else { return try await call() }
         let ticket = arrive(key)
         defer { state.withLock { $0.inside -= 1 } }
         guard await waitAtGate(ticket, key) else {
-            throw StorageError(.cancelled, "The transfer was cancelled at the gate.", key: key)
+            throw StorageError(.cancelled, "The call was cancelled at the gate.", key: key)
         }
         return try await call()
     }

@@ -171,18 +171,55 @@ struct RaceTests {
         }
     }
 
-    @Test("A save by the app does not end an upload that is done again, and an eviction waits for it")
-    func saveDuringRepair() async throws {
+    /// How an app saves a record under another name: as it is now, or as it was before the upload.
+    static let saves = [
+        "UPDATE lfs_file SET status = 'remote', name = 'other' WHERE id = :id",
+        "UPDATE lfs_file SET status = 'local', url = NULL, name = 'other' WHERE id = :id",
+        """
+        REPLACE INTO lfs_file (id, status, url, name, byteCount, sha256, key, createdAt)
+        SELECT id, 'remote', url, 'other', byteCount, sha256, key, createdAt FROM lfs_file WHERE id = :id
+        """,
+        """
+        REPLACE INTO lfs_file (id, status, name, byteCount, sha256, key, createdAt)
+        SELECT id, 'local', 'other', byteCount, sha256, key, createdAt FROM lfs_file WHERE id = :id
+        """,
+        """
+        INSERT INTO lfs_file (id, status, name, byteCount, sha256, key, createdAt)
+        SELECT id, 'local', 'other', byteCount, sha256, key, createdAt FROM lfs_file WHERE id = :id
+        ON CONFLICT (id) DO UPDATE SET status = excluded.status, url = excluded.url, name = excluded.name
+        """,
+        """
+        CREATE TEMP TABLE saved AS SELECT * FROM lfs_file WHERE id = :id;
+        DELETE FROM lfs_file WHERE id = :id;
+        INSERT INTO lfs_file (id, status, url, name, byteCount, sha256, key, createdAt)
+        SELECT id, status, url, 'other', byteCount, sha256, key, createdAt FROM saved
+        """,
+    ]
+
+    @Test(
+        "A save by the app does not end an upload that is done again, and an eviction waits for it", arguments: saves,
+        [false, true])
+    func saveDuringRepair(sql: String, recursiveTriggers: Bool) async throws {
         try await withCheckedHost { checked in
             let files = try await checked.uploaded(2)
             try checked.plant(nil, at: checked.object(files[0]))
             try await withManager(checked.host, checked.options, starts: false) { lfs in
                 let (_, findings) = try await checked.verify(lfs, repairs: true)
                 #expect(findings.map(\.outcome) == [.underWay])
-                var row = try #require(try checked.host.file(files[0].id))
-                row.name = "other"
-                let changed = row
-                try await checked.host.database.write { try changed.update($0) }
+                let id = files[0].id
+                try await checked.host.database.writeWithoutTransaction { db in
+                    try db.execute(sql: "PRAGMA recursive_triggers = \(recursiveTriggers ? 1 : 0)")
+                    try db.execute(sql: "INSERT INTO lfs_copy (fileID, isPinned) VALUES (?, 1)", arguments: [id])
+                    try db.inTransaction {
+                        for statement in sql.split(separator: ";") {
+                            try db.execute(
+                                sql: String(statement), arguments: statement.contains(":id") ? ["id": id] : [])
+                        }
+                        return .commit
+                    }
+                }
+                try #expect(checked.host.count("lfs_copy WHERE isPinned") == 1)
+                try #expect(checked.host.count("lfs_tombstone") == 0)
                 try #expect(checked.host.count("lfs_job WHERE state = 'queued'") == 1)
                 let code = await errorCode { try await lfs.removeLocalCopy(of: files[0].id) }
                 #expect(code == .notUploaded)
@@ -190,9 +227,11 @@ struct RaceTests {
             try await withManager(checked.host, checked.options) { lfs in
                 try await lfs.waitForUploads()
                 try await #expect(checked.verify(lfs).findings.isEmpty)
+                try await lfs.unpin([files[0].id])
                 try await lfs.removeLocalCopy(of: files[0].id)
             }
-            #expect(try checked.host.file(files[0].id)?.name == "other")
+            let file = try #require(try checked.host.file(files[0].id))
+            #expect(file.name == "other" && file.status == .remote && file.url != nil)
             #expect(FileManager.default.fileExists(atPath: checked.object(files[0]).path))
         }
     }

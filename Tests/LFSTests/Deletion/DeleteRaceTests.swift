@@ -27,7 +27,8 @@ struct DeleteRaceTests {
 
     @Test("All orders of the steps with their ends apart end right", arguments: 0..<8)
     func everyInterleaving(part: Int) async throws {
-        let orders = orders([.insert, .delete, .insertAgain], [.beginUpload, .put, .record], [.beginRemoval, .endRemoval])
+        let orders = orders(
+            [.insert, .delete, .insertAgain], [.beginUpload, .put, .record], [.beginRemoval, .endRemoval])
         #expect(orders.count == 3_360)
         _ = try await run(orders, part)
     }

@@ -78,6 +78,22 @@ struct DeletionTests {
         }
     }
 
+    @Test("A deletion that was refused is tried again at once when somebody asks for it")
+    func retriedWhenAsked() async throws {
+        let storage = ScriptedStorage(beforeDelete: { _, call in
+            if call == 1 { throw StorageError(.forbidden, "Not you.") }
+        })
+        try await withLFS(storage: storage) { host, lfs in
+            let file = try await uploaded(host, lfs)
+            try await host.database.write { _ = try file.delete($0) }
+            try await #expect(lfs.waitForDeletions() == 1)
+            try await #expect(lfs.retryDeletions() == 1)
+            try await #expect(lfs.waitForDeletions() == 0)
+            #expect(storage.memory.keys.isEmpty)
+            try await #expect(lfs.retryDeletions() == 0)
+        }
+    }
+
     @Test("Inserting a file again takes its deletion back as long as no byte has gone")
     func insertAgain() async throws {
         let storage = InMemoryStorage()

@@ -17,11 +17,15 @@ struct OwnerTests {
         "REPLACE INTO recipe (id, title, photoId) VALUES (1, 'other', :new)",
         "REPLACE INTO recipe (id, title) VALUES (1, 'other')",
         "REPLACE INTO recipe (id, title) VALUES (9, 'TOAST')",
-        "REPLACE INTO recipe (rowid, title) VALUES (1, 'other')",
+        "REPLACE INTO recipe (_rowid_, title) VALUES (1, 'other')",
         "UPDATE OR REPLACE recipe SET title = 'toast' WHERE id = 2",
         "UPDATE OR REPLACE recipe SET id = 1 WHERE id = 2",
         "INSERT INTO recipe (id, title, photoId) VALUES (1, 'x', :new) ON CONFLICT DO UPDATE SET photoId = excluded.photoId",
         "BEGIN; DELETE FROM recipe WHERE id = 1; UPDATE recipe SET photoId = NULL; COMMIT",
+        "UPDATE OR REPLACE recipe SET isActive = 1 WHERE id = 2",
+        "UPDATE OR REPLACE recipe SET code = 'B' WHERE id = 2",
+        "UPDATE OR REPLACE recipe SET mark = 'x' WHERE id = 2",
+        "UPDATE recipe SET photoId = NULL, drawing = json_object('id', :old); UPDATE recipe SET drawing = NULL",
     ]
 
     /// What looks as if the owner let go of the file, and does not.
@@ -34,7 +38,7 @@ struct OwnerTests {
         "INSERT INTO recipe (id, title) VALUES (1, 'x') ON CONFLICT DO UPDATE SET title = excluded.title",
         "UPDATE OR IGNORE recipe SET id = 1 WHERE id = 2",
         "BEGIN; UPDATE recipe SET photoId = NULL; UPDATE recipe SET photoId = :old WHERE id = 2; COMMIT",
-        "BEGIN; DELETE FROM recipe; INSERT INTO recipe (title, drawingId) VALUES ('x', :old); COMMIT",
+        "BEGIN; DELETE FROM recipe; INSERT INTO recipe (title, drawing) VALUES ('x', json_object('id', :old)); COMMIT",
         "BEGIN; DELETE FROM recipe; ROLLBACK",
         "BEGIN; INSERT INTO note (fileId) VALUES (:old); DELETE FROM recipe; COMMIT",
     ]
@@ -78,6 +82,98 @@ struct OwnerTests {
             try await withManager(host) { lfs in try await #expect(lfs.waitForDeletions() == 0) }
             #expect(try host.filesInStore().count == 1)
             try other.close()
+        }
+    }
+
+    @Test("Owners whose names run together are apart")
+    func namesThatRunTogether() async throws {
+        try await withOwners { owners in
+            let old = owners.old.id
+            try await owners.host.database.write { db in
+                try db.execute(
+                    sql: """
+                        CREATE TABLE shop (item_photo TEXT);
+                        CREATE TABLE shop_item (photo TEXT);
+                        CREATE TEMP TABLE shop (item_photo TEXT);
+                        """)
+                try FileData.deletedWithOwner("shop", column: "item_photo", in: db)
+                try FileData.deletedWithOwner("shop_item", column: "photo", in: db)
+                try db.execute(sql: "INSERT INTO main.shop VALUES (?); DELETE FROM recipe", arguments: [old])
+                try db.execute(sql: "INSERT INTO shop_item VALUES (?); DELETE FROM shop_item", arguments: [old])
+            }
+            try await owners.lfs.waitForDeletions()
+            // The other one has it; and a temporary table of the same name is another table.
+            #expect(try owners.host.file(old) != nil)
+            try await owners.host.database.write { db in try db.execute(sql: "DELETE FROM main.shop") }
+            try await #expect(owners.lfs.waitForDeletions() == 0)
+            #expect(try owners.host.file(old) == nil)
+        }
+    }
+
+    @Test("What is no file's id in an owner's column is passed over")
+    func noIDs() async throws {
+        try await withOwners { owners in
+            try await owners.host.database.write { db in
+                try db.execute(
+                    sql: """
+                        CREATE TABLE odd (fileId);
+                        """)
+                try FileData.deletedWithOwner("odd", column: "fileId", in: db)
+                try db.execute(
+                    sql: "INSERT INTO odd VALUES (x'0102'), (7), (1.5), (NULL), ('a' || char(0) || 'b'), ('nothing')")
+                try db.execute(sql: "DELETE FROM odd")
+            }
+            try await #expect(owners.lfs.waitForDeletions() == 0)
+            #expect(try owners.host.count("lfs_disowned") == 0)
+            #expect(try owners.host.filesInStore().count == 2)
+        }
+    }
+
+    @Test(
+        "A file that the database refuses to delete holds nothing up, and goes when it may",
+        arguments: ["", "DEFERRABLE INITIALLY DEFERRED"])
+    func refusedByTheDatabase(deferred: String) async throws {
+        try await withOwners { owners in
+            let (old, new) = (owners.old.id, owners.new.id)
+            try await owners.host.database.write { db in
+                try db.execute(
+                    sql: """
+                        CREATE TABLE thumb (id INTEGER PRIMARY KEY, fileId TEXT REFERENCES lfs_file ON DELETE CASCADE);
+                        CREATE TABLE comment (thumbId INTEGER REFERENCES thumb \(deferred));
+                        """)
+                try db.execute(sql: "INSERT INTO thumb VALUES (1, ?); INSERT INTO comment VALUES (1)", arguments: [old])
+                try db.execute(sql: "DELETE FROM recipe; DELETE FROM lfs_file WHERE id = ?", arguments: [new])
+            }
+            try await #expect(owners.lfs.waitForDeletions() == 1)
+            #expect(try owners.host.filesInStore() == [old])
+            #expect(owners.storage.keys.map(\.rawValue) == [owners.old.key])
+            try await owners.host.database.write { try $0.execute(sql: "DELETE FROM comment") }
+            try await #expect(owners.lfs.retryDeletions() == 1)
+            try await #expect(owners.lfs.waitForDeletions() == 0)
+            #expect(try owners.host.filesInStore().isEmpty)
+        }
+    }
+
+    @Test("An owner can be named again in another case, after its table and its column were renamed, and given up")
+    func namedAgain() async throws {
+        try await withOwners { owners in
+            try await owners.host.database.write { db in
+                try FileData.deletedWithOwner("RECIPE", column: "PhotoID", in: db)
+                try db.execute(
+                    sql: """
+                        ALTER TABLE recipe RENAME TO dish;
+                        ALTER TABLE dish RENAME COLUMN photoId TO pictureId;
+                        CREATE TABLE recipe (photoId TEXT);
+                        """)
+                try FileData.deletedWithOwner("dish", column: "pictureId", in: db)
+                try FileData.deletedWithOwner("recipe", column: "photoId", in: db)
+                #expect(try Int.fetchOne(db, sql: "SELECT count(*) FROM lfs_owner") == 3)
+                try FileData.keptWithoutOwner("DISH", column: "pictureId", in: db)
+                #expect(throws: LFSError.self) { try FileData.keptWithoutOwner("dish", column: "pictureId", in: db) }
+                try db.execute(sql: "DELETE FROM dish")
+            }
+            try await #expect(owners.lfs.waitForDeletions() == 0)
+            #expect(try owners.host.filesInStore().count == 2)
         }
     }
 
@@ -165,12 +261,21 @@ private struct Owners {
                     DROP TABLE recipe;
                     CREATE TABLE book (id INTEGER PRIMARY KEY);
                     CREATE TABLE recipe (
+                        rowid TEXT,
                         id INTEGER PRIMARY KEY,
                         title TEXT UNIQUE COLLATE NOCASE,
+                        slot TEXT DEFAULT 's',
+                        isActive INTEGER,
+                        code TEXT COLLATE NOCASE,
+                        mark TEXT,
                         bookId INTEGER REFERENCES book ON DELETE CASCADE,
                         photoId TEXT REFERENCES lfs_file ON DELETE SET NULL,
-                        drawingId TEXT REFERENCES lfs_file ON DELETE SET NULL
+                        drawing TEXT,
+                        drawingId TEXT GENERATED ALWAYS AS (json_extract(drawing, '$.id'))
                     );
+                    CREATE UNIQUE INDEX active ON recipe(slot) WHERE isActive = 1;
+                    CREATE UNIQUE INDEX exact ON recipe(code COLLATE BINARY);
+                    CREATE UNIQUE INDEX marks ON recipe(slot, lower(mark));
                     CREATE TABLE note (fileId TEXT REFERENCES lfs_file DEFERRABLE INITIALLY DEFERRED);
                     INSERT INTO book VALUES (1);
                     """)
@@ -181,8 +286,12 @@ private struct Owners {
             try old.insert(db)
             try new.insert(db)
             try db.execute(
-                sql: "INSERT INTO recipe (id, title, bookId, photoId) VALUES (1, 'toast', 1, ?)", arguments: [old.id])
-            try db.execute(sql: "INSERT INTO recipe (id, title) VALUES (2, 'soup')")
+                sql: """
+                    INSERT INTO recipe (id, title, bookId, isActive, code, mark, photoId)
+                    VALUES (1, 'toast', 1, 1, 'B', 'X', ?)
+                    """,
+                arguments: [old.id])
+            try db.execute(sql: "INSERT INTO recipe (id, title, isActive, code, mark) VALUES (2, 'soup', 0, 'b', 'y')")
         }
         try await lfs.waitForUploads()
     }

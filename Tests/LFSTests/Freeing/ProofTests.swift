@@ -94,10 +94,9 @@ struct ProofTests {
                     try db.execute(
                         sql: "UPDATE lfs_file SET status = 'remote', url = 'x:y' WHERE id = ?", arguments: [file.id])
                 }
-                if kind.isRemote && kind.hasJob {
-                    try db.execute(
-                        sql: "INSERT INTO lfs_job (fileID, lane, byteCount, notBefore) VALUES (?, 0, 1, 0)",
-                        arguments: [file.id])
+                // One that was queued when it was inserted, as when an upload has to be done again.
+                if kind.isRemote && !kind.hasJob {
+                    try db.execute(sql: "DELETE FROM lfs_job WHERE fileID = ?", arguments: [file.id])
                 }
                 try db.execute(
                     sql: "INSERT INTO lfs_copy (fileID, lastUsed, isPinned) VALUES (?, ?, ?)",
