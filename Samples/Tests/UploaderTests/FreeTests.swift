@@ -40,7 +40,8 @@ struct FreeTests {
             #expect(try copies(folder) == Set(entries.map(\.id)).subtracting(ids(run, "freed")))
             #expect(run.summary?["bytes"] as? Int == 3 * 10_240)
             let stays = run.summary?["stays"] as? [String: [String: Int]]
-            #expect(stays == ["pinned": ["files": 1, "byteCount": 10_240], "fits": ["files": 2, "byteCount": 20_480]])
+            #expect(
+                stays == ["pinned": ["files": 1, "byteCount": 10_240], "fits": ["files": 2, "byteCount": 20_480]])
         }
     }
 
@@ -60,7 +61,10 @@ struct FreeTests {
             let pulled = try UploaderProcess.run(
                 "pull", "--database", "a.sqlite", "--to", "dir:remote", "--all", "--output", "out", in: folder)
             #expect(pulled.status == 0, "\(pulled.messages)")
-            #expect(try system("diff", "-r", folder.appendingPathComponent("files").path, folder.appendingPathComponent("out/files").path))
+            #expect(
+                try system(
+                    "diff", "-r", folder.appendingPathComponent("files").path,
+                    folder.appendingPathComponent("out/files").path))
         }
     }
 

@@ -88,7 +88,9 @@ final class RoomKeeper: Sendable {
                 let excess = try await excess()
                 if excess == 0 { return }
                 let oldest = ledger.takeOldest(excess, limit: Self.page)
-                if oldest.isEmpty { return logger.debug("local copies over their limit", metadata: ["bytes": "\(excess)"]) }
+                if oldest.isEmpty {
+                    return logger.debug("local copies over their limit", metadata: ["bytes": "\(excess)"])
+                }
                 do {
                     let reasons = try await remover.remove(oldest, policy, passesUsed: true)
                     passed += reasons.filter { $0.value == .inUse }.map(\.key)

@@ -112,7 +112,9 @@ struct ProofTests {
     // MARK: Power cuts
 
     /// A pool whose statements are told as they begin.
-    private func tracedPool(_ host: TestHost, _ onStatement: @escaping @Sendable (String) -> Void) throws -> DatabasePool {
+    private func tracedPool(
+        _ host: TestHost, _ onStatement: @escaping @Sendable (String) -> Void
+    ) throws -> DatabasePool {
         var configuration = Configuration()
         configuration.busyMode = .timeout(10)
         configuration.prepareDatabase { db in
@@ -177,7 +179,9 @@ struct ProofTests {
                         try file.delete(db)
                         try file.insert(db)
                     case .replaced: try file.insert(db, onConflict: .replace)
-                    case .pinned: try db.execute(sql: "INSERT INTO lfs_copy (fileID, isPinned) VALUES (?, 1)", arguments: [file.id])
+                    case .pinned:
+                        try db.execute(
+                            sql: "INSERT INTO lfs_copy (fileID, isPinned) VALUES (?, 1)", arguments: [file.id])
                     case .deleted: try file.delete(db)
                     case .queued:
                         try db.execute(

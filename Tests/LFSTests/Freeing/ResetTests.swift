@@ -17,7 +17,8 @@ struct ResetTests {
     /// Everything that the host's folder holds but the database and the empty rooms of the store.
     private func leftovers(_ host: TestHost) throws -> Set<String> {
         let all = try #require(FileManager.default.enumerator(atPath: host.store.path)?.allObjects as? [String])
-        return Set(all).subtracting(["lfs.json", "attached.lock", "uploader.lock", "temporary", "incoming", "quarantine"])
+        let fixed = ["lfs.json", "attached.lock", "uploader.lock", "temporary", "incoming", "quarantine"]
+        return Set(all).subtracting(fixed)
     }
 
     @Test("takes rows, copies, drafts and unfinished downloads, and leaves objects and everything else")
@@ -113,7 +114,7 @@ struct ResetTests {
             try #expect(host.count("recipe") == 0)
             try #expect(leftovers(host) == [])
             try await withManager(host) { last in try await last.waitForDeletions() }
-            #expect(storage.bytes(of: try ObjectKey(file.key)) != nil, "its owner went, and it is no deletion all the same")
+            #expect(storage.bytes(of: try ObjectKey(file.key)) != nil, "its owner went without a deletion")
         }
     }
 

@@ -14,7 +14,9 @@ struct RoomTests {
         try await remoteFiles((0..<count).map { _ in someBytes() }, host, lfs)
     }
 
-    @Test("Reading ten times as much as may stay never takes more, and leaves what was read last", arguments: [false, true])
+    @Test(
+        "Reading ten times as much as may stay never takes more, and leaves what was read last",
+        arguments: [false, true])
     func loop(_ isOpenedAgain: Bool) async throws {
         try await withHost { host in
             var options = host.options
@@ -29,7 +31,9 @@ struct RoomTests {
                 try await withManager(host, options) { lfs in
                     for step in 0..<60 {
                         // Every other read is of one of the last five, so that the order of uses is not that of arrivals.
-                        let file = step % 2 == 0 ? files[(step / 2 + turn) % 30] : files[(step / 2 + turn + 25 + step % 5) % 30]
+                        let file =
+                            step % 2 == 0
+                            ? files[(step / 2 + turn) % 30] : files[(step / 2 + turn + 25 + step % 5) % 30]
                         try await #expect(read(file, lfs)?.count == 1_000)
                         order.removeAll { $0 == file.id }
                         order.append(file.id)
@@ -88,7 +92,8 @@ struct RoomTests {
     @Test("A copy goes when its upload is proven, and one that is pinned when it is unpinned")
     func uploads() async throws {
         let storage = GatedStorage(InMemoryStorage())
-        try await withLFS(storage: storage, configure: { $0.freeing = FreeingPolicy(maxByteCount: 1_000) }) { host, lfs in
+        try await withLFS(storage: storage, configure: { $0.freeing = FreeingPolicy(maxByteCount: 1_000) }) {
+            host, lfs in
             var files: [FileData] = []
             for _ in 0..<4 { files.append(try await lfs.makeFile(from: .bytes(someBytes()))) }
             let made = files
@@ -162,7 +167,8 @@ struct RoomTests {
     func failure() async throws {
         let storage = FailingStorage(
             InMemoryStorage(), times: 0, with: StorageError(.forbidden, "no"), operations: [.download])
-        try await withLFS(storage: storage, configure: { $0.freeing = FreeingPolicy(maxByteCount: 3_000) }) { host, lfs in
+        try await withLFS(storage: storage, configure: { $0.freeing = FreeingPolicy(maxByteCount: 3_000) }) {
+            host, lfs in
             let file = try await absentFiles(1, host, lfs)[0]
             try await (storage.base as? InMemoryStorage)?.delete(try ObjectKey(file.key), abandoning: nil)
             #expect(await errorCode { _ = try await read(file, lfs) } == .storage)

@@ -2,6 +2,7 @@ import ArgumentParser
 import GRDB
 import LFS
 import LFSStorage
+import Logging
 
 /// A command that works on this device only.
 enum LocalRun {
