@@ -11,6 +11,7 @@ let settings: [SwiftSetting] = [
 ]
 
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let heap: Target.Dependency = .product(name: "HeapModule", package: "swift-collections")
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 
@@ -25,6 +26,7 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-crypto", "3.12.3"..<"6.0.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.14.0"),
     ],
@@ -36,7 +38,7 @@ let package = Package(
         .target(name: "LFSTransfer", dependencies: ["LFSStorage"]),
         .target(
             name: "LFS",
-            dependencies: ["LFSSystem", "LFSFiles", "LFSTransfer", "LFSStorage", grdb, logging]),
+            dependencies: ["LFSSystem", "LFSFiles", "LFSTransfer", "LFSStorage", grdb, heap, logging]),
         .systemLibrary(
             name: "CCurl", pkgConfig: "libcurl",
             providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]),

@@ -61,6 +61,10 @@ public struct LFSError: Error, Sendable, CustomStringConvertible {
         public static let deleted = Code(rawValue: "deleted")
         /// The upload of the file is not proven yet, so its local bytes have to stay.
         public static let notUploaded = Code(rawValue: "notUploaded")
+        /// The file is pinned, so its local bytes have to stay.
+        public static let pinned = Code(rawValue: "pinned")
+        /// Another process has the database open.
+        public static let openElsewhere = Code(rawValue: "openElsewhere")
         /// Nothing of what the rows say is on the remote storage: it is another one, or empty.
         public static let wrongStorage = Code(rawValue: "wrongStorage")
         /// The remote storage failed; ``LFSError/cause`` is its ``StorageError``.

@@ -60,30 +60,4 @@ extension LFSManager {
         let places = places
         return try await BlockingPool.shared.run { _ in try places.contains(id) }
     }
-
-    /// Frees the local bytes of a file that is on the remote storage. They are fetched again when they are needed.
-    ///
-    /// Returns when the row that allows it is durable and the bytes are gone; a reader that has them open keeps them.
-    /// - Throws: ``LFSError/Code/notUploaded`` while the upload is not proven.
-    public func removeLocalCopy(of id: FileData.ID) async throws {
-        let (file, isQueued) = try await runner.writeDurably { db in
-            // A job on a row that is `remote` says that its object is missing or wrong.
-            let isQueued = try Bool.fetchOne(
-                db, sql: "SELECT EXISTS (SELECT 1 FROM lfs_job WHERE fileID = ?)", arguments: [id])
-            return (try FileData.fetchOne(db, key: id), isQueued == true)
-        }
-        guard let file, let fileID = FileID(id) else {
-            throw LFSError(.unknownFile, "There is no file '\(id)' in the database.", fileID: id)
-        }
-        guard file.status == .remote, !isQueued else {
-            throw LFSError(
-                .notUploaded, "The upload of this file is not proven yet, and these are its only bytes.", fileID: id)
-        }
-        let places = places
-        do {
-            try await BlockingPool.shared.run { _ in try places.remove(fileID) }
-        } catch {
-            throw LFSError.wrapping(FileError.keeping(error, at: places.store.path), fileID: id)
-        }
-    }
 }

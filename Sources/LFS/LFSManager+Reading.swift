@@ -30,10 +30,10 @@ extension LFSManager {
     /// - Throws: As ``contents(of:)``.
     public func localURL(of file: FileData) async throws -> URL? {
         try await reading(file) {
-            guard let descriptor = try await reader.open(file), let id = FileID(file.id) else { return nil }
+            guard let copy = try await reader.open(file), let id = FileID(file.id) else { return nil }
             let store = places.store
             let isPromoted = try await BlockingPool.shared.run { _ in try store.contains(id) }
-            return URL(fileURLWithPath: isPromoted ? store.path(of: id) : descriptor.path)
+            return URL(fileURLWithPath: isPromoted ? store.path(of: id) : copy.file.path)
         }
     }
 

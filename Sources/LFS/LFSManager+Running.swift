@@ -54,6 +54,10 @@ extension LFSManager {
             tasks.addTask { await self.watchCommits() }
             tasks.addTask { try await self.lead() }
             tasks.addTask { await self.keepUses() }
+            if self.room.isActive {
+                tasks.addTask { await self.keepRoom() }
+                tasks.addTask { await self.lookForCopies() }
+            }
             try await withTaskCancellationHandler {
                 do {
                     while try await tasks.next() != nil {}
@@ -110,6 +114,22 @@ extension LFSManager {
             await lifecycle.stop.wait(atMost: options.useInterval, clock: options.clock)
             // What is noted from here on is the stop's.
             if !lifecycle.isStopRequested { await writeUses() }
+        }
+    }
+
+    /// Frees space whenever something has come, or may go.
+    private func keepRoom() async {
+        while !lifecycle.isStopRequested {
+            await lifecycle.stop.wait(orFor: places.ledger.changed, atMost: nil, clock: options.clock)
+            if !lifecycle.isStopRequested { await room.makeRoomIfPossible() }
+        }
+    }
+
+    /// Other processes bring and take copies too, and with time a copy is no longer a recent one.
+    private func lookForCopies() async {
+        while !lifecycle.isStopRequested {
+            await room.refill()
+            await lifecycle.stop.wait(atMost: options.freeingInterval, clock: options.clock)
         }
     }
 

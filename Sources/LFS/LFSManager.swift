@@ -27,6 +27,7 @@ public final class LFSManager: Sendable {
     let deletions: DeletionWorker
     let downloads: DownloadScheduler
     let uses: UseLog
+    let room: RoomKeeper
     let reader: FileReader
     let lifecycle = Lifecycle()
     let commits: Signal
@@ -73,18 +74,20 @@ public final class LFSManager: Sendable {
         pool = ExecutorPool(
             storage: options.storage, journal: journal, maxExecutors: options.maxExecutors, policy: policy,
             grouping: .milliseconds(25), clock: options.clock,
-            events: PoolEvents(hub: hub, logger: options.logger).handle)
+            events: PoolEvents(hub: hub, ledger: places.ledger, logger: options.logger).handle)
         downloads = DownloadScheduler(maxDownloads: options.maxDownloads) { [pool] areThere in
             if areThere { pool.beginYielding() } else { pool.endYielding() }
         }
         uses = UseLog(runner: runner, wallClock: options.wallClock)
+        room = RoomKeeper(
+            options.freeing, runner: runner, places: places, wallClock: options.wallClock, logger: options.logger)
         reader = FileReader(
             namespace: namespace, runner: runner, places: places,
             storage: Self.retrying(options.storage, options),
             downloader: Downloader(
                 store: places.store, storage: options.storage, backoff: options.backoff, clock: options.clock,
                 random: options.random),
-            scheduler: downloads, uses: uses, hub: hub)
+            scheduler: downloads, uses: uses, room: room, hub: hub)
         deletions = DeletionWorker(
             runner: runner, places: places, storage: options.storage, policy: policy, wallClock: options.wallClock,
             uploading: { [pool] in pool.heldIDs },

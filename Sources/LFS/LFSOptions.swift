@@ -27,6 +27,11 @@ public struct LFSOptions: Sendable {
     /// How long an unfinished download is kept after its last byte, so that the next try goes on with it. What is older,
     /// or is of a file that was deleted, is removed when the database is opened.
     public var unfinishedDownloadGracePeriod = Duration.seconds(7 * 24 * 3_600)
+    /// How much space local copies may take: room is made before a download and after an upload. Frees nothing as it comes.
+    ///
+    /// Copies and rows that another process changes, and what stays because of its age or of a request, are looked at
+    /// anew every few minutes.
+    public var freeing = FreeingPolicy()
     /// How long uploads under way may go on after a stop before they are given back to the queue.
     public var shutdownTimeout = Duration.seconds(10)
     /// How often changes by other processes are looked for, and whether the upload lock is free.
@@ -49,5 +54,7 @@ public struct LFSOptions: Sendable {
     package var wallClock: @Sendable () -> Date = { Date() }
     /// How long a use of a local copy may wait to be written down.
     package var useInterval = Duration.seconds(60)
+    /// How often the folder of local copies is looked at as a whole, when ``freeing`` has an aim.
+    package var freeingInterval = Duration.seconds(300)
     package var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
 }

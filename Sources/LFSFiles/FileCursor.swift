@@ -6,6 +6,7 @@ package final class FileCursor: Sendable {
         package let id: FileID
         /// Time of the last change of content or name, in nanoseconds since 1970.
         package let changed: Int64
+        package let byteCount: Int64
     }
 
     private let directory: Directory
@@ -25,7 +26,7 @@ package final class FileCursor: Sendable {
             guard let name = String(validating: bytes, as: UTF8.self), let id = FileID(name),
                 let status = try directory.status(of: name), status.isRegularFile
             else { continue }
-            entries.append(Entry(id: id, changed: status.changed))
+            entries.append(Entry(id: id, changed: status.changed, byteCount: status.byteCount))
         }
         return entries
     }

@@ -146,6 +146,15 @@ package final class Directory: Sendable {
         }
     }
 
+    /// How many bytes the file system has left for a user who is not root.
+    package func availableByteCount() throws(SystemError) -> Int64 {
+        var raw = statvfs()
+        try checked("fstatvfs", path) { fstatvfs(descriptor.raw, &raw) }
+        let (blocks, size) = (UInt64(raw.f_bavail), UInt64(raw.f_frsize))
+        let (bytes, isTooMany) = blocks.multipliedReportingOverflow(by: size)
+        return isTooMany ? .max : Int64(clamping: bytes)
+    }
+
     package func child(_ name: String) -> String { path + "/" + name }
 
     private func openAt(_ name: String, _ flags: Int32, _ mode: UInt32 = 0) throws(SystemError) -> Int32 {

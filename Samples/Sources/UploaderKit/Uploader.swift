@@ -17,6 +17,8 @@ public struct Uploader: AsyncParsableCommand {
                 uploader pull --database photos.sqlite --to dir:/mnt/backup --all --output ~/Restored
               Check that records, local files and objects agree, and mend what does not:
                 uploader verify --database photos.sqlite --to dir:/mnt/backup --repair
+              Free local copies of what is on the storage, but for 2 GiB:
+                uploader free --database photos.sqlite --keep-bytes 2GiB
 
             STORAGE
               dir:PATH             a folder: a mounted share, another disk
@@ -32,7 +34,7 @@ public struct Uploader: AsyncParsableCommand {
             EXIT STATUS
               0    everything that was asked for is done
               1    the command could not do its job
-              3    some files failed; each is named with its reason
+              3    some files failed, each is named with its reason; or 'free' may free less than it was told
               5    'verify' found something that is left
               64   the command line is wrong
               130  interrupted by Ctrl-C, 143 by SIGTERM; nothing is lost, 'resume' goes on
@@ -41,7 +43,7 @@ public struct Uploader: AsyncParsableCommand {
         version: "0.1.0",
         subcommands: [
             PushCommand.self, ResumeCommand.self, StatusCommand.self, ListCommand.self, PullCommand.self,
-            RemoveCommand.self, VerifyCommand.self,
+            RemoveCommand.self, VerifyCommand.self, FreeCommand.self, PinCommand.self, UnpinCommand.self,
         ])
 
     public init() {}

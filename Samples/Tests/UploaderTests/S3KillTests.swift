@@ -45,7 +45,9 @@ struct S3KillTests {
         ]
         let push = try UploaderProcess(
             ["push"] + options + ["files"], in: folder, environment: server.environment)
-        while push.process.isRunning, try finishedParts(folder.appendingPathComponent(database)) < part { usleep(2_000) }
+        while push.process.isRunning, try finishedParts(folder.appendingPathComponent(database)) < part {
+            usleep(2_000)
+        }
         Foundation.kill(push.process.processIdentifier, SIGKILL)
         let isKilled = try push.wait().status == 128 + SIGKILL
         let resumed = try UploaderProcess(["resume"] + options, in: folder, environment: server.environment).wait()

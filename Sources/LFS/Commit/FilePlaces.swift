@@ -10,6 +10,8 @@ final class FilePlaces: Sendable {
     let store: LocalStore
     /// Where this manager stages new files.
     let staging: StagingArea
+    let inUse = CopiesInUse()
+    let ledger = CopyLedger()
     private let others = Mutex<[StagingArea]>([])
 
     init(store: LocalStore, staging: StagingArea) {
@@ -43,7 +45,10 @@ final class FilePlaces: Sendable {
     func promote(_ id: FileID) throws(SystemError) -> Bool {
         for area in areas {
             switch try store.promote(id, from: area) {
-            case .promoted, .alreadyThere: return true
+            case .promoted:
+                try noteAdded(id)
+                return true
+            case .alreadyThere: return true
             case .missing: continue
             }
         }
@@ -64,5 +69,18 @@ final class FilePlaces: Sendable {
     func remove(_ id: FileID) throws(SystemError) {
         for area in areas { try area.remove(id) }
         try store.remove(id)
+        ledger.remove(id)
+    }
+
+    /// Takes a file from its names, as ``LocalStore/setAside(_:)`` does.
+    func setAside(_ id: FileID) throws(SystemError) -> String? {
+        for area in areas { try area.remove(id) }
+        defer { ledger.remove(id) }
+        return try store.setAside(id)
+    }
+
+    private func noteAdded(_ id: FileID) throws(SystemError) {
+        guard ledger.isKept, let status = try store.status(of: id) else { return }
+        ledger.add(id, byteCount: status.byteCount)
     }
 }

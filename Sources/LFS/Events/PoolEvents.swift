@@ -1,3 +1,4 @@
+import LFSFiles
 import LFSStorage
 import LFSTransfer
 import Logging
@@ -5,6 +6,7 @@ import Logging
 /// Turns what the pool tells into the host's events and log lines.
 struct PoolEvents: Sendable {
     let hub: EventHub
+    let ledger: CopyLedger
     let logger: Logger
 
     func handle(_ event: TransferEvent) {
@@ -13,6 +15,7 @@ struct PoolEvents: Sendable {
             hub.sendProgress(id, TransferProgress(bytesTransferred: bytes, totalBytes: total))
         case .uploaded(let id, let object):
             hub.endProgress(id)
+            if let id = FileID(id) { ledger.allow(id) }
             hub.send(.uploaded(id, url: object.url, byteCount: object.byteCount))
         case .failed(let id, let error, let nextAttempt):
             hub.endProgress(id)

@@ -10,20 +10,24 @@ public struct FileContents: AsyncSequence, Sendable {
     public typealias Element = Data
 
     private let file: Descriptor
+    /// Keeps policies from freeing what is read.
+    private let use: CopyUse
     /// The size in bytes.
     public let byteCount: Int64
 
-    init(_ file: Descriptor, byteCount: Int64) {
-        self.file = file
+    init(_ copy: OpenCopy, byteCount: Int64) {
+        file = copy.file
+        use = copy.use
         self.byteCount = byteCount
     }
 
     /// An iteration from the first byte.
-    public func makeAsyncIterator() -> Iterator { Iterator(file: file) }
+    public func makeAsyncIterator() -> Iterator { Iterator(file: file, use: use) }
 
     /// Reads one chunk after the other.
     public struct Iterator: AsyncIteratorProtocol {
         let file: Descriptor
+        let use: CopyUse
         var offset: Int64 = 0
 
         /// The next chunk of up to 256 KiB, nil at the end.
@@ -40,4 +44,10 @@ public struct FileContents: AsyncSequence, Sendable {
             return chunk.isEmpty ? nil : chunk
         }
     }
+}
+
+/// The bytes of a file, open, and noted as in use until this is given up.
+struct OpenCopy: Sendable {
+    let file: Descriptor
+    let use: CopyUse
 }

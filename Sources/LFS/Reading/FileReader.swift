@@ -15,16 +15,19 @@ struct FileReader: Sendable {
     let downloader: Downloader
     let scheduler: DownloadScheduler
     let uses: UseLog
+    let room: RoomKeeper
     let hub: EventHub
 
     // MARK: Whole files
 
     /// Opens the local copy of a file, fetched first if need be; nil when its device has not uploaded it yet.
-    func open(_ file: FileData) async throws -> Descriptor? {
+    func open(_ file: FileData) async throws -> OpenCopy? {
         let id = try Self.fileID(file)
+        // From before the download, so that what was fetched for this reader is here when it opens it.
+        let use = places.inUse.begin(id)
         // A copy that was fetched may be removed again before it is opened here.
         for _ in 0..<3 {
-            if let descriptor = try await local(id) { return descriptor }
+            if let descriptor = try await local(id) { return OpenCopy(file: descriptor, use: use) }
             guard let row = try await remoteRow(file.id) else { return nil }
             try await fetch(row, for: .reader)
         }
@@ -44,8 +47,10 @@ struct FileReader: Sendable {
             let places = places
             // An earlier download may have ended between the asker's look and its question.
             if try await BlockingPool.shared.run({ _ in try places.contains(id) }) { return }
-            try await downloader.fetch(file) { bytes in
-                hub.sendDownloading(file.id, TransferProgress(bytesTransferred: bytes, totalBytes: file.byteCount))
+            try await room.withRoom(for: id, file.byteCount) {
+                try await downloader.fetch(file) { bytes in
+                    hub.sendDownloading(file.id, TransferProgress(bytesTransferred: bytes, totalBytes: file.byteCount))
+                }
             }
             try await requireRow(id)
         } catch {
@@ -116,6 +121,7 @@ struct FileReader: Sendable {
         let places = places
         guard let descriptor = try await BlockingPool.shared.run({ _ in try places.open(id) }) else { return nil }
         uses.noteUse(of: id.text)
+        room.noteUse(of: id)
         hub.endDownload(id.text)
         return descriptor
     }

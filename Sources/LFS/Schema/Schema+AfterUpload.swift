@@ -5,6 +5,7 @@ extension Schema {
     @Sendable static func addAfterUpload(_ db: Database) throws {
         try db.execute(sql: copies)
         try db.execute(sql: owners)
+        try db.execute(sql: resetting)
         for name in Triggers.dropped { try db.execute(sql: "DROP TRIGGER \(name)") }
         for trigger in Triggers.afterUpload { try db.execute(sql: trigger) }
         try db.execute(sql: "UPDATE lfs_state SET schemaVersion = 2")
@@ -49,5 +50,10 @@ extension Schema {
         ALTER TABLE lfs_tombstone ADD COLUMN jobState TEXT;
         ALTER TABLE lfs_tombstone ADD COLUMN jobErrorCode TEXT;
         ALTER TABLE lfs_tombstone ADD COLUMN isPinned INTEGER NOT NULL DEFAULT 0;
+        """
+
+    private static let resetting = """
+        -- Whether the rows are gone and their bytes are still to go: see LFSManager.reset.
+        ALTER TABLE lfs_state ADD COLUMN isResetting INTEGER NOT NULL DEFAULT 0 CHECK (isResetting IN (0, 1));
         """
 }

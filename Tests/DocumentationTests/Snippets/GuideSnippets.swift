@@ -108,10 +108,30 @@ enum Guide {
 
     static func free(_ lfs: LFSManager) async throws {
         // snippet
-        for await event in lfs.events() {
-            if case .uploaded(let id, _, _) = event {
-                try await lfs.removeLocalCopy(of: id)
-            }
+        var policy = FreeingPolicy(maxByteCount: 2 << 30)
+        policy.keepsUsedWithin = .seconds(7 * 86_400)
+        policy.keep { FileData.filter(sql: "id IN (SELECT photoId FROM recipe WHERE isFavourite)") }
+        // end
+        // snippet
+        let preview = try await lfs.previewFreeing(policy)
+        print("\(preview.freed.byteCount) bytes can go, \(preview.staying.byteCount) stay")
+        let report = try await lfs.free(policy)
+        print(report.shortfall)
+        // end
+    }
+
+    static func pin(_ photo: FileData, _ lfs: LFSManager) async throws {
+        // snippet
+        try await lfs.pin([photo.id])
+        try await lfs.unpin([photo.id])
+        try await lfs.removeLocalCopy(of: photo.id)
+        // end
+    }
+
+    static func reset(_ lfs: LFSManager) async throws {
+        // snippet
+        try await lfs.reset(.everythingIsUploaded) { db in
+            try db.execute(sql: "DELETE FROM recipe")
         }
         // end
     }

@@ -227,6 +227,7 @@ struct RaceTests {
             try await withManager(checked.host, checked.options) { lfs in
                 try await lfs.waitForUploads()
                 try await #expect(checked.verify(lfs).findings.isEmpty)
+                try await lfs.unpin([files[0].id])
                 try await lfs.removeLocalCopy(of: files[0].id)
             }
             let file = try #require(try checked.host.file(files[0].id))

@@ -1,0 +1,80 @@
+import ArgumentParser
+import LFS
+
+/// Tells what 'free' frees and what stays.
+struct FreeReporter: Sendable {
+    let json: Bool
+    let isPreview: Bool
+
+    /// The last line of `--json`.
+    private struct Summary: Encodable {
+        var event = "summary"
+        var freed = 0
+        var bytes: Int64 = 0
+        var failed = 0
+        /// By the first reason that holds for a copy.
+        var stays: [String: FreeingReport.Amount]?
+        var shortfall: Int64?
+        var dryRun: Bool
+    }
+
+    func freed(_ copy: FreedCopy) throws {
+        if json {
+            var event = JSONEvent(isPreview ? "wouldFree" : "freed")
+            (event.id, event.bytes) = (copy.id, copy.byteCount)
+            return Console.result(try event.jsonLine())
+        }
+        Console.result("\(isPreview ? "would free" : "freed") \(copy.id)  \(Format.bytes(copy.byteCount))")
+    }
+
+    func end(_ report: FreeingReport) throws {
+        if json {
+            let stays = Dictionary(uniqueKeysWithValues: report.stays.map { ($0.rawValue, $1) })
+            let summary = Summary(
+                freed: report.freed.files, bytes: report.freed.byteCount, stays: stays, shortfall: report.shortfall,
+                dryRun: isPreview)
+            return Console.result(try summary.jsonLine())
+        }
+        let verb = isPreview ? "would be freed" : "freed"
+        var parts = ["\(Format.count(report.freed.files, "file")), \(Format.bytes(report.freed.byteCount)) \(verb)"]
+        for reason in StayReason.allCases {
+            guard let amount = report.stays[reason] else { continue }
+            parts.append("\(Format.count(amount.files)) \(Self.words(reason)) (\(Format.bytes(amount.byteCount)))")
+        }
+        Console.result(parts.joined(separator: ", "))
+        if report.shortfall > 0 {
+            Console.message("uploader: \(Format.bytes(report.shortfall)) more should go, and nothing else may.")
+        }
+    }
+
+    /// Frees files that were named. Each that stays is told with its reason.
+    func free(_ ids: [FileData.ID], _ lfs: LFSManager) async throws {
+        var summary = Summary(dryRun: false)
+        for id in ids {
+            do {
+                try await lfs.removeLocalCopy(of: id)
+                summary.freed += 1
+                var event = JSONEvent("freed")
+                event.id = id
+                Console.result(json ? try event.jsonLine() : "freed \(id)")
+            } catch let error as LFSError {
+                summary.failed += 1
+                Console.message("uploader: \(id): \(error.message)")
+            }
+        }
+        if json { Console.result(try summary.jsonLine()) }
+        if summary.failed > 0 { throw ExitCode(3) }
+    }
+
+    private static func words(_ reason: StayReason) -> String {
+        switch reason {
+        case .notUploaded: "not uploaded"
+        case .unclaimed: "without a record"
+        case .pinned: "pinned"
+        case .named, .contentType: "kept by a rule"
+        case .recentlyUsed: "used or made lately"
+        case .inUse: "in use"
+        case .fits: "may stay"
+        }
+    }
+}

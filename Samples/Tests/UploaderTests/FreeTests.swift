@@ -1,0 +1,88 @@
+import Foundation
+import Testing
+
+@Suite("uploader free", .timeLimit(.minutes(2)))
+struct FreeTests {
+    private func uploader(_ arguments: String..., in folder: URL) throws -> UploaderProcess.Result {
+        try UploaderProcess([arguments[0], "--database", "a.sqlite"] + arguments.dropFirst(), in: folder).wait()
+    }
+
+    private func push(_ folder: URL) throws -> [TestDatabase.Entry] {
+        let pushed = try UploaderProcess.run(
+            "push", "--database", "a.sqlite", "--to", "dir:remote", "--progress", "none", "files", in: folder)
+        try #require(pushed.status == 0, "\(pushed.messages)")
+        return try TestDatabase.entries(in: folder.appendingPathComponent("a.sqlite"))
+    }
+
+    private func copies(_ folder: URL) throws -> Set<String> {
+        let names = try FileManager.default.contentsOfDirectory(
+            atPath: folder.appendingPathComponent("a.sqlite.lfs").path)
+        return Set(names.filter { $0.count == 36 })
+    }
+
+    @Test("A dry run tells what the run frees, the rest stays with its reason, and no storage is needed")
+    func budget() throws {
+        try withFolder(files: 6) { folder in
+            let entries = try push(folder)
+            try FileManager.default.moveItem(
+                at: folder.appendingPathComponent("remote"), to: folder.appendingPathComponent("away"))
+            #expect(try uploader("pin", entries[0].id, in: folder).status == 0)
+            let preview = try uploader("free", "--keep-bytes", "30KiB", "--dry-run", "--json", in: folder)
+            #expect(preview.status == 0)
+            #expect(try copies(folder).count == 6)
+            let run = try uploader("free", "--keep-bytes", "30KiB", "--json", in: folder)
+            #expect(run.status == 0)
+            func ids(_ result: UploaderProcess.Result, _ event: String) -> [String] {
+                result.events.filter { $0["event"] as? String == event }.compactMap { $0["id"] as? String }
+            }
+            #expect(ids(preview, "wouldFree").count == 3)
+            #expect(ids(preview, "wouldFree") == ids(run, "freed"))
+            #expect(try copies(folder) == Set(entries.map(\.id)).subtracting(ids(run, "freed")))
+            #expect(run.summary?["bytes"] as? Int == 3 * 10_240)
+            let stays = run.summary?["stays"] as? [String: [String: Int]]
+            #expect(
+                stays == ["pinned": ["files": 1, "byteCount": 10_240], "fits": ["files": 2, "byteCount": 20_480]])
+        }
+    }
+
+    @Test("What stays is counted, an aim that is missed exits with 3, and pulling brings everything back")
+    func shortfall() throws {
+        try withFolder(files: 3) { folder in
+            let entries = try push(folder)
+            let database = folder.appendingPathComponent("a.sqlite")
+            try TestDatabase.forgetUpload(of: entries[0].id, in: database)
+            let run = try uploader("free", "--keep-bytes", "1", in: folder)
+            #expect(run.status == 3)
+            #expect(run.output.contains("2 files, 20.0 KiB freed, 1 not uploaded (10.0 KiB)"), "\(run.output)")
+            #expect(run.messages.contains("more should go"))
+            #expect(try copies(folder) == [entries[0].id])
+            let recent = try uploader("free", "--older-than", "1", in: folder)
+            #expect(recent.status == 0)
+            let pulled = try UploaderProcess.run(
+                "pull", "--database", "a.sqlite", "--to", "dir:remote", "--all", "--output", "out", in: folder)
+            #expect(pulled.status == 0, "\(pulled.messages)")
+            #expect(
+                try system(
+                    "diff", "-r", folder.appendingPathComponent("files").path,
+                    folder.appendingPathComponent("out/files").path))
+        }
+    }
+
+    @Test("Files that are named go, and one that is pinned or unknown is an error of its own")
+    func named() throws {
+        try withFolder(files: 3) { folder in
+            let entries = try push(folder)
+            #expect(try uploader("pin", entries[1].id, in: folder).status == 0)
+            let run = try uploader("free", entries[0].id, entries[1].id, "x", in: folder)
+            #expect(run.status == 3)
+            #expect(run.messages.contains("\(entries[1].id): The file is pinned."))
+            #expect(run.messages.contains("There is no file 'x'"))
+            #expect(try copies(folder) == Set(entries.dropFirst().map(\.id)))
+            #expect(try uploader("unpin", entries[1].id, in: folder).status == 0)
+            #expect(try uploader("free", in: folder).status == 0)
+            #expect(try copies(folder).isEmpty)
+            #expect(try uploader("free", entries[0].id, "--dry-run", in: folder).status == 64)
+            #expect(try uploader("pin", "x", in: folder).status == 1)
+        }
+    }
+}

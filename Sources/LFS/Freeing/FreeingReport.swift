@@ -1,0 +1,68 @@
+public import Foundation
+
+/// A local copy that was freed, or would be.
+public struct FreedCopy: Identifiable, Hashable, Sendable {
+    /// The file.
+    public let id: FileData.ID
+    /// The size in bytes.
+    public let byteCount: Int64
+    /// When it was last used on this device, or made if it was never used, as far as it is known.
+    public let lastUse: Date
+}
+
+/// Why a local copy stays.
+public enum StayReason: String, CaseIterable, Codable, Sendable {
+    /// Its upload is not proven, or its object was found missing or damaged: these may be its only bytes.
+    case notUploaded
+    /// No row has it. If its time is over, a sweep removes it.
+    case unclaimed
+    /// ``LFSManager/pin(_:)``.
+    case pinned
+    /// A request of the policy names it.
+    case named
+    /// ``FreeingPolicy/keepsContentTypes``.
+    case contentType
+    /// ``FreeingPolicy/keepsUsedWithin``.
+    case recentlyUsed
+    /// This process has it open, or a reader waits for it.
+    case inUse
+    /// It could go, but need not.
+    case fits
+}
+
+/// What a ``LFSManager/free(_:onCopy:)`` has freed, or would free, and what stays.
+public struct FreeingReport: Hashable, Sendable {
+    /// A number of local copies.
+    public struct Amount: Hashable, Codable, Sendable {
+        /// How many copies.
+        public var files = 0
+        /// Their bytes together.
+        public var byteCount: Int64 = 0
+
+        mutating func add(_ byteCount: Int64) {
+            files += 1
+            self.byteCount += byteCount
+        }
+    }
+
+    /// What went, or would go.
+    public internal(set) var freed = Amount()
+    /// What stays, by the first reason that holds for it.
+    public internal(set) var stays: [StayReason: Amount] = [:]
+    /// The bytes of unfinished downloads that went; ``LFSManager/clearCache()`` alone removes them.
+    public internal(set) var unfinishedByteCount: Int64 = 0
+    /// How many more bytes the policy wanted free than could go; 0 when its aims are met.
+    public internal(set) var shortfall: Int64 = 0
+
+    /// All that stays.
+    public var staying: Amount {
+        stays.values.reduce(into: Amount()) { sum, amount in
+            sum.files += amount.files
+            sum.byteCount += amount.byteCount
+        }
+    }
+
+    mutating func addStaying(_ reason: StayReason, _ byteCount: Int64) {
+        stays[reason, default: Amount()].add(byteCount)
+    }
+}

@@ -1,0 +1,128 @@
+import GRDB
+import LFSFiles
+import LFSSystem
+
+extension LFSManager {
+    // MARK: One file
+
+    /// Frees the local bytes of a file that is on the remote storage. They are fetched again when they are needed.
+    ///
+    /// Returns when the row that allows it is durable and the bytes are gone; a reader that has them open keeps them.
+    /// - Throws: ``LFSError/Code/notUploaded`` while the upload is not proven; ``LFSError/Code/pinned`` as long as the file
+    ///   is pinned; ``LFSError/Code/unknownFile``.
+    public func removeLocalCopy(of id: FileData.ID) async throws {
+        guard let fileID = FileID(id) else { throw Self.unknown(id) }
+        try await freeing {
+            // Only what every policy keeps is kept from a caller who names the file.
+            switch try await remover.remove([fileID: 0], FreeingPolicy(), passesUsed: false)[fileID] ?? nil {
+            case nil: return
+            case .unclaimed: throw Self.unknown(id)
+            case .pinned:
+                throw LFSError(.pinned, "The file is pinned. Unpin it before its local copy is removed.", fileID: id)
+            default:
+                throw LFSError(
+                    .notUploaded, "The upload of this file is not proven yet, and these are its only bytes.",
+                    fileID: id)
+            }
+        }
+    }
+
+    // MARK: Pins
+
+    /// Keeps the local copies of files from being freed, until ``unpin(_:)``. It does not fetch them:
+    /// ``prefetch(_:)`` does.
+    ///
+    /// - Throws: ``LFSError/Code/unknownFile`` when a file has no row; none is pinned then.
+    public func pin(_ ids: some Sequence<FileData.ID> & Sendable) async throws {
+        try await runner.write { db in
+            for id in ids {
+                guard try FileData.exists(db, key: id) else { throw Self.unknown(id) }
+                let sql = """
+                    INSERT INTO lfs_copy (fileID, isPinned) VALUES (?, 1)
+                    ON CONFLICT (fileID) DO UPDATE SET isPinned = 1
+                    """
+                try db.cachedStatement(sql: sql).execute(arguments: [id])
+            }
+        }
+    }
+
+    /// Lets the local copies of files go again when space is freed. A file that is not pinned is passed over.
+    public func unpin(_ ids: some Sequence<FileData.ID> & Sendable) async throws {
+        try await runner.write { db in
+            let statement = try db.cachedStatement(sql: "UPDATE lfs_copy SET isPinned = 0 WHERE fileID = ?")
+            for id in ids { try statement.execute(arguments: [id]) }
+        }
+        for id in ids.compactMap(FileID.init) { places.ledger.allow(id) }
+    }
+
+    /// Whether the local copy of a file is kept from being freed.
+    public func isPinned(_ id: FileData.ID) async throws -> Bool {
+        try await runner.read { db in
+            let sql = "SELECT EXISTS (SELECT 1 FROM lfs_copy WHERE fileID = ? AND isPinned = 1)"
+            return try Bool.fetchOne(db, sql: sql, arguments: [id]) ?? false
+        }
+    }
+
+    // MARK: Many files
+
+    /// Frees local copies until a policy's aims are met, those that were not used for the longest time first.
+    ///
+    /// Only a copy whose upload is proven, by a row that no power cut can take back, goes. Anything may go on meanwhile,
+    /// reading too: what is needed again is fetched again. ``LFSOptions/freeing`` does the same all the time.
+    ///
+    /// - Parameter onCopy: takes each copy when it is gone; the next page waits until it returns.
+    /// - Returns: what went and what stays. When it throws, what was told to `onCopy` is gone.
+    @discardableResult
+    public func free(
+        _ policy: FreeingPolicy, onCopy: @escaping @Sendable (FreedCopy) async throws -> Void = { _ in }
+    ) async throws -> FreeingReport {
+        try await freeing { try await freer(policy, isPreview: false, onCopy).run() }
+    }
+
+    /// Tells what ``free(_:onCopy:)`` would do now, and frees nothing.
+    public func previewFreeing(
+        _ policy: FreeingPolicy, onCopy: @escaping @Sendable (FreedCopy) async throws -> Void = { _ in }
+    ) async throws -> FreeingReport {
+        try await freeing { try await freer(policy, isPreview: true, onCopy).run() }
+    }
+
+    /// Frees every local copy that may go, and what unfinished downloads have left. Pinned files stay.
+    @discardableResult
+    public func clearCache() async throws -> FreeingReport {
+        try await freeing {
+            var report = try await freer(FreeingPolicy(maxByteCount: 0), isPreview: false) { _ in }.run()
+            let store = places.store
+            report.unfinishedByteCount = try await BlockingPool.shared.run { _ in try store.clearUnfinished() }
+            return report
+        }
+    }
+
+    private var remover: CopyRemover {
+        CopyRemover(runner: runner, places: places, wallClock: options.wallClock)
+    }
+
+    private func freer(
+        _ policy: FreeingPolicy, isPreview: Bool, _ onCopy: @escaping @Sendable (FreedCopy) async throws -> Void
+    ) -> Freer {
+        Freer(
+            runner: runner, places: places, uses: uses, remover: remover, policy: policy, isPreview: isPreview,
+            onCopy: onCopy)
+    }
+
+    private func freeing<Result>(_ body: () async throws -> Result) async throws -> Result {
+        guard !lifecycle.isStopped else {
+            throw LFSError(.notRunning, "The LFSManager was stopped. Open another one to free space.")
+        }
+        do {
+            return try await body()
+        } catch let error as SystemError {
+            throw LFSError.wrapping(FileError.keeping(error, at: places.store.path))
+        } catch {
+            throw LFSError.wrapping(error)
+        }
+    }
+
+    private static func unknown(_ id: FileData.ID) -> LFSError {
+        LFSError(.unknownFile, "There is no file '\(id)' in the database.", fileID: id)
+    }
+}

@@ -1,0 +1,59 @@
+import Foundation
+package import LFSSystem
+
+/// Taking a file out of the store, in two steps: its name goes at once, its bytes when there is time.
+extension LocalStore {
+    /// Takes a file from its name, in one quick step. Readers that have it open keep it.
+    ///
+    /// - Returns: what to give to ``removeSetAside(_:)``; nil when the store does not have the file. After a crash in
+    ///   between, the next one to open the store alone removes it.
+    package func setAside(_ id: FileID) throws(SystemError) -> String? {
+        let name = "\(id.text).\(FileID.make().text)"
+        do {
+            try directory.rename(id.text, to: incoming, as: name)
+            return name
+        } catch  where error.isMissing {
+            return nil
+        }
+    }
+
+    /// Removes the bytes of a file that was set aside. Blocks the thread.
+    package func removeSetAside(_ name: String) throws(SystemError) { try incoming.remove(name) }
+
+    /// Removes the unfinished downloads that nobody writes at the moment. Blocks the thread.
+    ///
+    /// - Returns: how many bytes they had.
+    package func clearUnfinished() throws -> Int64 {
+        var names: [String] = []
+        try incoming.forEachFile { name in
+            names.append(name)
+            return true
+        }
+        var bytes: Int64 = 0
+        for name in names {
+            guard let id = PartialFile.id(ofName: name), name == PartialFile.name(id) else { continue }
+            guard let partial = try PartialFile.open(id, in: incoming) else { continue }
+            bytes += try partial.file.status().byteCount
+            try PartialFile.remove(id, in: incoming)
+        }
+        return bytes
+    }
+
+    /// How many bytes the disk of the store has left for this user.
+    package func availableByteCount() throws(SystemError) -> Int64 { try directory.availableByteCount() }
+}
+
+extension LocalStore {
+    /// Removes all files, whatever is in `incoming/` and in quarantine. Only for the holder of the exclusive lease.
+    ///
+    /// Names that are none of ours stay. Blocks the thread.
+    package func removeEverything() throws {
+        let cursor = try files()
+        while let page = try cursor.next() { for file in page { try remove(file.id) } }
+        try incoming.forEachFile { name in
+            try incoming.remove(name)
+            return true
+        }
+        for file in try quarantined() { try removeQuarantined(file.id) }
+    }
+}

@@ -1,0 +1,187 @@
+import Foundation
+import GRDB
+import LFSFiles
+import LFSStorage
+import LFSTesting
+import TestSupport
+import Testing
+
+@testable import LFS
+
+@Suite("Freeing space", .timeLimit(.minutes(2)))
+struct FreeTests {
+    /// Frees, after a preview that has to tell the same.
+    private func free(_ policy: FreeingPolicy, _ lfs: LFSManager) async throws -> FreeingReport {
+        let (foretold, told) = (Heard<FreedCopy>(), Heard<FreedCopy>())
+        let preview = try await lfs.previewFreeing(policy) { foretold.add($0) }
+        let report = try await lfs.free(policy) { told.add($0) }
+        #expect(preview == report)
+        #expect(foretold.values == told.values)
+        #expect(report.freed.files == told.values.count)
+        for copy in told.values { try await #expect(!lfs.hasLocalCopy(of: copy.id)) }
+        return report
+    }
+
+    @Test("to a number of bytes takes those first that were not used for the longest time")
+    func budget() async throws {
+        let time = TestTime(Date().addingTimeInterval(3_600))
+        try await withLFS(configure: { $0.wallClock = { time.now } }) { host, lfs in
+            let files = try await keptFiles(10, host, lfs)
+            let order = files.shuffled()
+            let start = time.now.timeIntervalSince1970
+            time.now.addTimeInterval(100)
+            try await host.setUses(order.enumerated().map { ($1, start + Double($0) + 1) })
+            let report = try await free(FreeingPolicy(maxByteCount: 4_000), lfs)
+            #expect(report.freed == FreeingReport.Amount(files: 6, byteCount: 6_000))
+            #expect(report.stays == [.fits: FreeingReport.Amount(files: 4, byteCount: 4_000)])
+            #expect(report.shortfall == 0)
+            #expect(try host.filesInStore() == Set(order.suffix(4).map(\.id)))
+            let bytes = try await read(order[0], lfs)
+            #expect(bytes?.count == 1_000, "what was freed is fetched again")
+        }
+    }
+
+    @Test("without an aim frees nothing")
+    func noAim() async throws {
+        try await withLFS { host, lfs in
+            let files = try await keptFiles(3, host, lfs)
+            let report = try await free(FreeingPolicy(), lfs)
+            #expect(report.freed.files == 0)
+            #expect(report.stays[.fits]?.files == 3)
+            #expect(try host.filesInStore() == Set(files.map(\.id)))
+        }
+    }
+
+    @Test("keeps what a rule names, counts it by its reason, and says what is missing to the aim")
+    func reasons() async throws {
+        try await withLFS(expectsLeftovers: true) { host, lfs in
+            let kept = try await keptFiles(5, host, lfs)
+            let image = try await lfs.makeFile(from: .bytes(someBytes()), name: "a.JPG")
+            try await host.database.write { db in try image.insert(db) }
+            try await lfs.waitForUploads()
+            let files = kept + [image]
+            let old = Date().addingTimeInterval(-3_600)
+            try await host.database.write { db in
+                try db.execute(sql: "UPDATE lfs_file SET createdAt = ?", arguments: [old])
+                try db.execute(
+                    sql: "INSERT INTO lfs_job (fileID, lane, byteCount, notBefore) VALUES (?, 0, 1000, ?)",
+                    arguments: [files[0].id, Date().addingTimeInterval(600).millisecondsSince1970])
+                try Recipe(title: "a", photoId: files[2].id).insert(db)
+            }
+            try await lfs.pin([files[1].id])
+            try await host.setUses([(files[3], Date().timeIntervalSince1970 - 60)])
+            let reading = try await lfs.contents(of: files[4])
+            try await host.setUses([(files[4], 0)])
+            try await lfs.uses.flush()
+            try await host.setUses([(files[4], 0)])
+
+            var policy = FreeingPolicy(maxByteCount: 500)
+            policy.keepsUsedWithin = .seconds(600)
+            policy.keepsContentTypes = ["IMAGE/*"]
+            policy.keep { FileData.filter(sql: "id IN (SELECT photoId FROM recipe)") }
+            let report = try await free(policy, lfs)
+            #expect(report.freed.files == 0)
+            #expect(report.shortfall == 5_500)
+            let one = FreeingReport.Amount(files: 1, byteCount: 1_000)
+            #expect(
+                report.stays == [
+                    .notUploaded: one, .pinned: one, .named: one, .recentlyUsed: one, .inUse: one, .contentType: one,
+                ])
+            withExtendedLifetime(reading) {}
+        }
+    }
+
+    @Test("evaluates its requests each time, with their order and limit")
+    func requests() async throws {
+        try await withLFS { host, lfs in
+            let files = try await keptFiles(6, host, lfs)
+            var policy = FreeingPolicy(maxByteCount: 0)
+            policy.keep { FileData.order(FileData.Columns.id.desc).limit(2) }
+            policy.keep { FileData.filter(sql: "id IN (SELECT photoId FROM recipe)") }
+            let latest = files.map(\.id).sorted().suffix(2)
+            let favourite = try #require(files.map(\.id).min())
+            try await host.database.write { db in try Recipe(title: "a", photoId: favourite).insert(db) }
+            _ = try await free(policy, lfs)
+            #expect(try host.filesInStore() == Set(latest + [favourite]))
+            _ = try await host.database.write { db in try Recipe.deleteAll(db) }
+            _ = try await free(policy, lfs)
+            #expect(try host.filesInStore() == Set(latest))
+        }
+    }
+
+    @Test("keeps as much of the disk free as it is told")
+    func disk() async throws {
+        let wasRun: Void? = try await withSmallFileSystem(kilobytes: 4_096) { folder in
+            try await withLFS(configure: { $0.localStore = folder.appendingPathComponent("store") }) { host, lfs in
+                let files = try await keptFiles(12, byteCount: 100_000, host, lfs)
+                let store = lfs.places.store
+                let before = try store.availableByteCount()
+                let aim = before + 250_000
+                let report = try await free(FreeingPolicy(minAvailableByteCount: aim), lfs)
+                #expect(report.freed.files == 3)
+                #expect(try store.availableByteCount() >= aim)
+                let rest = try await free(FreeingPolicy(minAvailableByteCount: 1 << 30), lfs)
+                #expect(rest.freed.files == 9)
+                #expect(rest.shortfall > 1_000_000_000)
+                for file in files { try await #expect(!lfs.hasLocalCopy(of: file.id)) }
+            }
+        }
+        if wasRun == nil { print("the disk minimum was not tested") }
+    }
+
+    @Test("clearing the cache takes all but pinned files, and unfinished downloads")
+    func clearCache() async throws {
+        try await withLFS { host, lfs in
+            let files = try await keptFiles(4, host, lfs)
+            try host.leavePartial(of: files[3], someBytes(700), tag: "a")
+            try await lfs.pin([files[1].id])
+            try await #expect(lfs.isPinned(files[1].id))
+            let report = try await lfs.clearCache()
+            #expect(report.freed.files == 3)
+            #expect(report.unfinishedByteCount == 700)
+            #expect(report.stays[.pinned]?.files == 1)
+            #expect(try host.filesInStore() == [files[1].id])
+            #expect(try host.namesInIncoming() == [])
+        }
+    }
+
+    @Test("clearing the cache leaves a download alone that runs")
+    func runningDownload() async throws {
+        let storage = GatedStorage(InMemoryStorage(), on: .download)
+        try await withLFS(storage: storage) { host, lfs in
+            let bytes = someBytes(1 << 20)
+            let file = try await remoteFile(bytes, host, lfs)
+            async let reading = read(file, lfs)
+            await storage.waitForArrivals(1)
+            try await lfs.clearCache()
+            #expect(try host.namesInIncoming() == [file.id + ".part"])
+            storage.open()
+            try await #expect(reading == bytes)
+        }
+    }
+
+    @Test("never takes a pinned file, also when it is named, until it is unpinned")
+    func pins() async throws {
+        try await withLFS { host, lfs in
+            let file = try await keptFiles(1, host, lfs)[0]
+            try await lfs.pin([file.id])
+            #expect(await errorCode { try await lfs.removeLocalCopy(of: file.id) } == .pinned)
+            #expect(await errorCode { try await lfs.pin([file.id, "x"]) } == .unknownFile)
+            try await lfs.unpin([file.id])
+            try await #expect(!lfs.isPinned(file.id))
+            try await lfs.removeLocalCopy(of: file.id)
+            try await #expect(!lfs.hasLocalCopy(of: file.id))
+            #expect(await errorCode { try await lfs.removeLocalCopy(of: "x") } == .unknownFile)
+        }
+    }
+
+    @Test("is refused after the stop")
+    func stopped() async throws {
+        try await withHost { host in
+            let lfs = try await LFSManager.open(host.database, options: host.options)
+            try await lfs.stop()
+            #expect(await errorCode { _ = try await lfs.clearCache() } == .notRunning)
+            #expect(await errorCode { _ = try await lfs.free(FreeingPolicy(maxByteCount: 0)) } == .notRunning)
+        }
+    }
+}

@@ -1,0 +1,160 @@
+import Foundation
+import GRDB
+import LFSStorage
+import LFSTesting
+import Testing
+
+@testable import LFS
+
+@Suite("Removing everything from this device", .timeLimit(.minutes(1)))
+struct ResetTests {
+    private func opened(_ host: TestHost, running: Bool = true) async throws -> LFSManager {
+        let lfs = try await LFSManager.open(host.database, options: host.options)
+        if running { try lfs.start() }
+        return lfs
+    }
+
+    /// Everything that the host's folder holds but the database and the empty rooms of the store.
+    private func leftovers(_ host: TestHost) throws -> Set<String> {
+        let all = try #require(FileManager.default.enumerator(atPath: host.store.path)?.allObjects as? [String])
+        let fixed = ["lfs.json", "attached.lock", "uploader.lock", "temporary", "incoming", "quarantine"]
+        return Set(all).subtracting(fixed)
+    }
+
+    @Test("takes rows, copies, drafts and unfinished downloads, and leaves objects and everything else")
+    func everything() async throws {
+        try await withHost { host in
+            let storage = try #require(host.storage as? InMemoryStorage)
+            let canary = host.folder.appendingPathComponent("canary.txt")
+            try Data("mine".utf8).write(to: canary)
+            let lfs = try await opened(host)
+            let files = try await keptFiles(3, host, lfs)
+            try await host.database.write { db in try Recipe(title: "a", photoId: files[0].id).insert(db) }
+            _ = try await lfs.makeFile(from: .bytes(someBytes()))
+            try host.leavePartial(of: files[2], someBytes(10), tag: "a")
+            try await lfs.pin([files[1].id])
+            try await #expect(lfs.filesLostByReset() == 0)
+            try await lfs.reset(.everythingIsUploaded)
+            try #expect(leftovers(host) == [])
+            for table in ["lfs_file", "lfs_job", "lfs_copy", "lfs_tombstone", "lfs_disowned"] {
+                try #expect(host.count(table) == 0, "\(table)")
+            }
+            try #expect(host.count("recipe WHERE photoId IS NULL") == 1, "the foreign key says SET NULL")
+            #expect(try String(contentsOf: canary, encoding: .utf8) == "mine")
+            #expect(await errorCode { _ = try await lfs.makeFile(from: .bytes([1])) } == .notRunning)
+            // Nothing of it is deleted on the storage, not by the next manager either.
+            try await withManager(host) { next in
+                try await next.waitForDeletions()
+                for file in files { #expect(storage.bytes(of: try ObjectKey(file.key)) != nil) }
+                let file = try await keptFiles(1, host, next)[0]
+                try await #expect(next.hasLocalCopy(of: file.id))
+            }
+        }
+    }
+
+    @Test("is refused unless exactly what would be lost was confirmed, and changes nothing then", arguments: [0, 1, 3])
+    func confirmation(_ count: Int) async throws {
+        try await withHost(storage: GatedStorage(InMemoryStorage())) { host in
+            var files: [FileData] = []
+            let lfs = try await opened(host, running: false)
+            for _ in 0..<2 { files.append(try await lfs.makeFile(from: .bytes(someBytes()))) }
+            let made = files
+            try await host.database.write { db in for file in made { try file.insert(db) } }
+            try await #expect(lfs.filesLostByReset() == 2)
+            let code = await errorCode { try await lfs.reset(.loseFilesThatAreNotUploaded(count)) }
+            #expect(code == .notUploaded)
+            try #expect(host.count("lfs_file") == 2)
+            try #expect(host.filesInTemporary().union(host.filesInStore()).count == 2)
+            let again = try await opened(host, running: false)
+            try await again.reset(.loseFilesThatAreNotUploaded(2))
+            try #expect(leftovers(host) == [])
+            try #expect(host.count("lfs_file") == 0)
+        }
+    }
+
+    @Test("keeps pending deletions, or drops them", arguments: [true, false])
+    func pendingDeletions(_ keeps: Bool) async throws {
+        try await withHost { host in
+            let storage = try #require(host.storage as? InMemoryStorage)
+            var files: [FileData] = []
+            try await withManager(host) { lfs in files = try await keptFiles(2, host, lfs) }
+            let lfs = try await opened(host, running: false)
+            _ = try await host.database.write { [files] db in try files[0].delete(db) }
+            var confirmation = ResetConfirmation.everythingIsUploaded
+            confirmation.pendingDeletions = keeps ? .keep : .drop
+            try await lfs.reset(confirmation)
+            try #expect(host.count("lfs_tombstone") == (keeps ? 1 : 0))
+            try await withManager(host) { next in
+                try await next.waitForDeletions()
+                try #expect((storage.bytes(of: ObjectKey(files[0].key)) == nil) == keeps)
+                #expect(storage.bytes(of: try ObjectKey(files[1].key)) != nil)
+            }
+        }
+    }
+
+    @Test("deletes the app's rows in the same transaction, or nothing")
+    func alongside() async throws {
+        struct Refusal: Error {}
+        try await withHost { host in
+            try await host.database.write { db in try FileData.deletedWithOwner("recipe", column: "photoId", in: db) }
+            let storage = try #require(host.storage as? InMemoryStorage)
+            let lfs = try await opened(host)
+            let file = try await keptFiles(1, host, lfs)[0]
+            try await host.database.write { db in try Recipe(title: "a", photoId: file.id).insert(db) }
+            await #expect(throws: Refusal.self) {
+                try await lfs.reset(.everythingIsUploaded) { db in
+                    try Recipe.deleteAll(db)
+                    throw Refusal()
+                }
+            }
+            try #expect(host.count("recipe") == 1)
+            try #expect(host.filesInStore() == [file.id])
+            let next = try await opened(host, running: false)
+            try await next.reset(.everythingIsUploaded) { db in try Recipe.deleteAll(db) }
+            try #expect(host.count("recipe") == 0)
+            try #expect(leftovers(host) == [])
+            try await withManager(host) { last in try await last.waitForDeletions() }
+            #expect(storage.bytes(of: try ObjectKey(file.key)) != nil, "its owner went without a deletion")
+        }
+    }
+
+    @Test("is refused while another process has the database open, and where the folder is another one")
+    func notAlone() async throws {
+        try await withHost { host in
+            let lfs = try await opened(host)
+            let file = try await keptFiles(1, host, lfs)[0]
+            let other = try host.otherDatabase()
+            try await withManager(host, on: other, starts: false) { _ in
+                #expect(await errorCode { try await lfs.reset(.everythingIsUploaded) } == .openElsewhere)
+            }
+            try other.close()
+            let next = try await opened(host, running: false)
+            let aside = host.folder.appendingPathComponent("aside")
+            try FileManager.default.moveItem(at: host.store, to: aside)
+            try FileManager.default.createDirectory(at: host.store, withIntermediateDirectories: false)
+            #expect(await errorCode { try await next.reset(.everythingIsUploaded) } == .wrongStore)
+            try #expect(TestHost.files(in: aside) == [file.id])
+            try #expect(host.count("lfs_file") == 1)
+        }
+    }
+
+    @Test("goes on at the next open after a crash between rows and bytes")
+    func crash() async throws {
+        try await withHost { host in
+            let storage = try #require(host.storage as? InMemoryStorage)
+            let lfs = try await opened(host)
+            let files = try await keptFiles(2, host, lfs)
+            try await lfs.stop()
+            try await Reset(runner: lfs.runner, places: lfs.places).deleteRows(.everythingIsUploaded) { _ in }
+            try #expect(host.filesInStore().count == 2)
+            try await withManager(host) { next in
+                try #expect(leftovers(host) == [])
+                try await next.waitForDeletions()
+                let file = try await keptFiles(1, host, next)[0]
+                try await #expect(next.hasLocalCopy(of: file.id))
+            }
+            try await withManager(host) { _ in try #expect(host.filesInStore().count == 1) }
+            for file in files { #expect(storage.bytes(of: try ObjectKey(file.key)) != nil) }
+        }
+    }
+}

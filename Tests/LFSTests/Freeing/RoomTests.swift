@@ -1,0 +1,178 @@
+import Foundation
+import GRDB
+import LFSStorage
+import LFSTesting
+import LFSTransfer
+import Testing
+
+@testable import LFS
+
+@Suite("Holding a budget all the time", .timeLimit(.minutes(2)))
+struct RoomTests {
+    /// Files of 1,000 bytes that are on the storage and not here.
+    private func absentFiles(_ count: Int, _ host: TestHost, _ lfs: LFSManager) async throws -> [FileData] {
+        try await remoteFiles((0..<count).map { _ in someBytes() }, host, lfs)
+    }
+
+    @Test(
+        "Reading ten times as much as may stay never takes more, and leaves what was read last",
+        arguments: [false, true])
+    func loop(_ isOpenedAgain: Bool) async throws {
+        try await withHost { host in
+            var options = host.options
+            // A millisecond is what is written down, so that is what orders the uses of an earlier start.
+            let time = TestTime(Date().addingTimeInterval(3_600))
+            options.wallClock = { time.tick() }
+            var files: [FileData] = []
+            try await withManager(host, options) { lfs in files = try await absentFiles(30, host, lfs) }
+            options.freeing = FreeingPolicy(maxByteCount: 3_000)
+            var order: [FileData.ID] = []
+            for turn in 0..<2 {
+                try await withManager(host, options) { lfs in
+                    for step in 0..<60 {
+                        // Every other read is of one of the last five, so that the order of uses is not that of arrivals.
+                        let file =
+                            step % 2 == 0
+                            ? files[(step / 2 + turn) % 30] : files[(step / 2 + turn + 25 + step % 5) % 30]
+                        try await #expect(read(file, lfs)?.count == 1_000)
+                        order.removeAll { $0 == file.id }
+                        order.append(file.id)
+                        #expect(try host.byteCountInStore() <= 3_000)
+                        #expect(try host.filesInStore() == Set(order.suffix(3)))
+                    }
+                }
+                if !isOpenedAgain { break }
+            }
+        }
+    }
+
+    @Test("Downloads beside each other make room before their bytes come")
+    func beside() async throws {
+        let storage = GatedStorage(InMemoryStorage(), on: .download, isOpen: true)
+        try await withHost(storage: storage) { host in
+            var options = host.options
+            var files: [FileData] = []
+            try await withManager(host, options) { lfs in files = try await absentFiles(8, host, lfs) }
+            options.freeing = FreeingPolicy(maxByteCount: 4_000)
+            try await withManager(host, options) { lfs in
+                for file in files.prefix(4) { _ = try await read(file, lfs) }
+                storage.close()
+                let (next, count) = (files[4..<7], storage.arrivals.count)
+                async let reads = withThrowingTaskGroup(of: Int.self) { tasks in
+                    for file in next { tasks.addTask { try await read(file, lfs)?.count ?? -1 } }
+                    return try await tasks.reduce(into: []) { $0.append($1) }
+                }
+                await storage.waitForArrivals(count + 3)
+                #expect(try host.filesInStore() == [files[3].id], "the room of all three is free while they wait")
+                storage.open()
+                try await #expect(reads == [1_000, 1_000, 1_000])
+                #expect(try host.filesInStore() == Set(files[3..<7].map(\.id)))
+            }
+        }
+    }
+
+    @Test("A reader gets the bytes that it waited for, even where none may stay")
+    func noBudget() async throws {
+        try await withHost { host in
+            var options = host.options
+            var files: [FileData] = []
+            try await withManager(host, options) { lfs in files = try await absentFiles(40, host, lfs) }
+            options.freeing = FreeingPolicy(maxByteCount: 0)
+            try await withManager(host, options) { [files] lfs in
+                try await withThrowingTaskGroup(of: Int.self) { tasks in
+                    for file in files + files { tasks.addTask { try await read(file, lfs)?.count ?? -1 } }
+                    for try await count in tasks { #expect(count == 1_000) }
+                }
+                lfs.places.ledger.changed.notify()
+                while try !host.filesInStore().isEmpty { await Task.yield() }
+            }
+        }
+    }
+
+    @Test("A copy goes when its upload is proven, and one that is pinned when it is unpinned")
+    func uploads() async throws {
+        let storage = GatedStorage(InMemoryStorage())
+        try await withLFS(storage: storage, configure: { $0.freeing = FreeingPolicy(maxByteCount: 1_000) }) {
+            host, lfs in
+            var files: [FileData] = []
+            for _ in 0..<4 { files.append(try await lfs.makeFile(from: .bytes(someBytes()))) }
+            let made = files
+            try await host.database.write { db in for file in made { try file.insert(db) } }
+            try await lfs.pin([files[0].id])
+            await storage.waitForArrivals(1)
+            while try host.filesInStore().count < 4 { await Task.yield() }
+            await lfs.room.makeRoomIfPossible()
+            #expect(try host.filesInStore() == Set(files.map(\.id)), "what is not uploaded stays, whatever the budget")
+            storage.open()
+            while try host.filesInStore() != [files[0].id] { await Task.yield() }
+            _ = try await lfs.contents(of: files[1])
+            while try host.filesInStore() != [files[0].id] { await Task.yield() }
+            try await lfs.unpin([files[0].id])
+            _ = try await read(files[2], lfs)
+            #expect(try host.filesInStore() == [files[2].id])
+        }
+    }
+
+    @Test("A copy that is being read is passed over, without trying again and again")
+    func inUse() async throws {
+        try await withLFS(configure: { $0.freeing = FreeingPolicy(maxByteCount: 1_000) }) { host, lfs in
+            let files = try await remoteFiles([someBytes(), someBytes()], host, lfs)
+            let contents = try await lfs.contents(of: files[0])
+            _ = try await read(files[1], lfs)
+            #expect(try host.filesInStore().contains(files[0].id))
+            await lfs.room.makeRoomIfPossible()
+            let barrier = try host.count("lfs_state WHERE barrier > 0") == 1 ? try self.barrier(host) : -1
+            for _ in 0..<2_000 { await Task.yield() }
+            #expect(try self.barrier(host) - barrier <= 2)
+            withExtendedLifetime(contents) {}
+        }
+    }
+
+    private func barrier(_ host: TestHost) throws -> Int {
+        try host.database.read { try Int.fetchOne($0, sql: "SELECT barrier FROM lfs_state") ?? -1 }
+    }
+
+    @Test("What another process brings counts after the next look at the folder")
+    func otherProcess() async throws {
+        try await withHost { host in
+            var options = host.options
+            let other = try host.otherDatabase()
+            options.freeing = FreeingPolicy(maxByteCount: 1_500)
+            options.freeingInterval = .milliseconds(5)
+            try await withManager(host, options) { lfs in
+                let files = try await absentFiles(5, host, lfs)
+                try await withManager(host, host.options, on: other) { second in
+                    for file in files { _ = try await read(file, second) }
+                    while try host.filesInStore().count > 1 { await Task.yield() }
+                }
+            }
+            try other.close()
+        }
+    }
+
+    @Test("Deleted files do not count any more")
+    func deletions() async throws {
+        try await withLFS(configure: { $0.freeing = FreeingPolicy(maxByteCount: 3_000) }) { host, lfs in
+            let files = try await absentFiles(5, host, lfs)
+            for file in files.prefix(3) { _ = try await read(file, lfs) }
+            _ = try await host.database.write { db in try files[0].delete(db) }
+            try await lfs.waitForDeletions()
+            _ = try await read(files[3], lfs)
+            #expect(try host.filesInStore() == Set(files[1..<4].map(\.id)))
+            #expect(lfs.places.ledger.byteCounts == (3_000, 0))
+        }
+    }
+
+    @Test("A download that fails gives its room back")
+    func failure() async throws {
+        let storage = FailingStorage(
+            InMemoryStorage(), times: 0, with: StorageError(.forbidden, "no"), operations: [.download])
+        try await withLFS(storage: storage, configure: { $0.freeing = FreeingPolicy(maxByteCount: 3_000) }) {
+            host, lfs in
+            let file = try await absentFiles(1, host, lfs)[0]
+            try await (storage.base as? InMemoryStorage)?.delete(try ObjectKey(file.key), abandoning: nil)
+            #expect(await errorCode { _ = try await read(file, lfs) } == .storage)
+            #expect(lfs.places.ledger.byteCounts == (0, 0))
+        }
+    }
+}
