@@ -21,6 +21,7 @@ let package = Package(
         .package(name: "LFS", path: ".."),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-crypto", "3.12.3"..<"6.0.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.14.0"),
     ],
     targets: [
@@ -35,6 +36,7 @@ let package = Package(
                 .product(name: "LFSS3", package: "LFS"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
             ]),
         .testTarget(

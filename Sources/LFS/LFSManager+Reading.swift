@@ -15,8 +15,8 @@ extension LFSManager {
     /// - Returns: nil when the file's device has not uploaded it yet. That is no failure: it is what a row that has come
     ///   from another device looks like for a while, and it changes by itself.
     /// - Throws: ``LFSError/Code/bytesMissing`` when the file was made here and its bytes are lost;
-    ///   ``LFSError/Code/storage`` when fetching fails; ``LFSError/Code/sourceChanged`` when the object on the storage
-    ///   is not the recorded one; ``LFSError/Code/noSpace``, ``LFSError/Code/cancelled``, ``LFSError/Code/notRunning``.
+    ///   ``LFSError/Code/storage`` when fetching fails; ``LFSError/Code/sourceChanged`` when the object on the storage, or
+    ///   the local copy by its size, is not what was recorded; ``LFSError/Code/noSpace``, ``LFSError/Code/cancelled``, ``LFSError/Code/notRunning``.
     public func contents(of file: FileData) async throws -> FileContents? {
         try await reading(file) { try await reader.open(file) }.map { FileContents($0, byteCount: file.byteCount) }
     }

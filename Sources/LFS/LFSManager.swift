@@ -90,7 +90,7 @@ public final class LFSManager: Sendable {
             scheduler: downloads, uses: uses, room: room, hub: hub)
         deletions = DeletionWorker(
             runner: runner, places: places, storage: options.storage, policy: policy, wallClock: options.wallClock,
-            uploading: { [pool] in pool.heldIDs },
+            uploading: { [pool] in pool.underWayIDs }, withdraw: { [pool] in pool.withdraw($0) },
             onProgress: { removed in
                 for id in removed { hub.send(.removed(id)) }
                 hub.ringWaiters()

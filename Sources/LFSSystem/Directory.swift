@@ -88,12 +88,40 @@ package final class Directory: Sendable {
 
     /// As ``rename(_:to:as:)``, but throws `EEXIST` when the new name is taken.
     package func renameExclusively(_ name: String, to directory: Directory, as newName: String) throws(SystemError) {
-        // A hard link fails when its name is taken, on every POSIX system; renameat2 is Linux only.
-        try checked("link", directory.child(newName)) {
-            linkat(descriptor.raw, name, directory.descriptor.raw, newName, 0)
+        // A hard link fails when its name is taken, on every POSIX system. FAT and some network file systems have none.
+        do {
+            try checked("link", directory.child(newName)) {
+                linkat(descriptor.raw, name, directory.descriptor.raw, newName, 0)
+            }
+        } catch where error.isUnsupported {
+            return try renameWithoutLink(name, to: directory, as: newName, error)
         }
         try checked("unlink", child(name)) { unlinkat(descriptor.raw, name, 0) }
     }
+
+    /// What ``renameExclusively(_:to:as:)`` does where there are no hard links.
+    ///
+    /// - Throws: `refusal` on a system that has no such call.
+    func renameWithoutLink(
+        _ name: String, to directory: Directory, as newName: String, _ refusal: SystemError
+    ) throws(SystemError) {
+        let target = directory.descriptor.raw
+        #if canImport(Darwin)
+        try checked("renameatx_np", directory.child(newName)) {
+            renameatx_np(descriptor.raw, name, target, newName, UInt32(RENAME_EXCL))
+        }
+        #else
+        // Swift's module of the C library leaves out what is Linux only, and old libraries do not have it.
+        guard let symbol = dlsym(nil, "renameat2") else { throw refusal }
+        let renameat2 = unsafeBitCast(symbol, to: Renameat2.self)
+        try checked("renameat2", directory.child(newName)) { renameat2(descriptor.raw, name, target, newName, 1) }
+        #endif
+    }
+
+    /// The last argument is `RENAME_NOREPLACE`, which is 1: renameat2(2).
+    private typealias Renameat2 = @convention(c) (
+        Int32, UnsafePointer<CChar>, Int32, UnsafePointer<CChar>, UInt32
+    ) -> Int32
 
     /// Removes a file. Returns false when it was not there.
     @discardableResult

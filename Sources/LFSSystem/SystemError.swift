@@ -35,6 +35,8 @@ package struct SystemError: Error, Sendable, CustomStringConvertible {
     package var isReadOnly: Bool { errno == EROFS }
     package var isExisting: Bool { errno == EEXIST || errno == ENOTEMPTY }
     package var isOtherFileSystem: Bool { errno == EXDEV }
+    /// The file system has no such operation. Linux says `EPERM` for hard links that cannot be made.
+    package var isUnsupported: Bool { [EPERM, ENOTSUP, EOPNOTSUPP, ENOSYS, EMLINK].contains(errno) }
     package var isSymbolicLink: Bool { errno == ELOOP }
 }
 

@@ -45,6 +45,16 @@ struct SystemCallTests {
                 try directory.renameExclusively("a", to: directory, as: "b")
             }
             #expect(error?.isExisting == true)
+            // What a file system without hard links says, as vfat does.
+            let refusal = SystemError(call: "link", path: "b", errno: EPERM)
+            #expect(refusal.isUnsupported && !SystemError(call: "link", path: "b", errno: EEXIST).isUnsupported)
+            let other = #expect(throws: SystemError.self) {
+                try directory.renameWithoutLink("a", to: directory, as: "b", refusal)
+            }
+            #expect(other?.isExisting == true)
+            try directory.renameWithoutLink("a", to: directory, as: "c", refusal)
+            #expect(try names(in: folder.child("own")) == ["b", "c", "link"])
+            try directory.renameWithoutLink("c", to: directory, as: "a", refusal)
             #expect(try names(in: folder.child("own")) == ["a", "b", "link"])
             #expect(try permissions(of: folder.child("own")) == 0o700)
             #expect(try permissions(of: folder.child("own").child("a")) == 0o600)

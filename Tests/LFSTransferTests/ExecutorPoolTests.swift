@@ -124,7 +124,7 @@ struct ExecutorPoolTests {
             let count = journal.reads.events.count
             harness.pool.wake()
             await journal.reads.wait { $0.count > count }
-            #expect(harness.pool.heldIDs.count == 40)
+            #expect(harness.pool.heldCount == 40)
             #expect(harness.pool.executorCount == 0 && journal.endings.isEmpty)
             harness.pool.resume()
             await harness.waitForEnd(of: 40)

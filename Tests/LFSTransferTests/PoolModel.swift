@@ -96,7 +96,7 @@ struct PoolModel {
 
     private mutating func drop(_ pick: Int) {
         let id = "\(pick % max(lastID, 1) + 1)"
-        if state.drop(id) { dropped.insert(id) }
+        if state.drop([id]) > 0 { dropped.insert(id) }
     }
 
     // MARK: What must hold
@@ -123,6 +123,7 @@ struct PoolModel {
 
     private var brokenCount: String? {
         let places = state.queued + running.count + unrecorded.count
+        if state.underWay != Set(running.map(\.id) + unrecorded.map(\.job.id)) { return "what is under way is known" }
         if state.held.count != places { return "what is held waits, runs or is not recorded yet" }
         if places + recorded.count + dropped.count != lastID { return "no job is lost" }
         if Set(recorded).count != recorded.count { return "no job is recorded twice" }
@@ -132,7 +133,7 @@ struct PoolModel {
     private var isRunnable: Bool {
         let isLargeAllowed = running.count { $0.lane == .large } < max(state.maxExecutors - 1, 1)
         guard state.count(.small) > 0 || (state.count(.large) > 0 && isLargeAllowed), !state.isPaused,
-            state.unrecorded < PoolState.maxUnrecorded, state.yields <= 0 || running.isEmpty
+            state.unrecorded.count < PoolState.maxUnrecorded, state.yields <= 0 || running.isEmpty
         else { return false }
         return state.outage?.mayProbe ?? true
     }

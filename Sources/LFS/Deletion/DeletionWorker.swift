@@ -17,6 +17,8 @@ struct DeletionWorker: Sendable {
     let wallClock: @Sendable () -> Date
     /// The files whose uploads run: their objects may still appear, so they wait.
     let uploading: @Sendable () -> Set<String>
+    /// Drops uploads that have not begun, which may wait for long; takes files, returns those whose uploads run.
+    let withdraw: @Sendable (Set<String>) -> Set<String>
     /// Takes the files that are gone, after each round.
     let onProgress: @Sendable ([FileData.ID]) -> Void
 
@@ -76,8 +78,9 @@ struct DeletionWorker: Sendable {
             return try Tombstone.fetchAll(
                 db, sql: "SELECT * FROM lfs_tombstone WHERE fileID IN (\(marks))", arguments: StatementArguments(ids))
         }
-        // An upload may have begun between the two looks; its tombstone waits for the next round.
-        let nowBusy = uploading()
+        // An upload may have begun between the two looks; its tombstone waits for the next round. One that begins from
+        // here on reads the row again, and finds it gone.
+        let nowBusy = withdraw(Set(claimed.map(\.fileID)))
         return (claimed.filter { !nowBusy.contains($0.fileID) }, nil)
     }
 

@@ -16,7 +16,7 @@ struct Downloader: Sendable {
 
     /// How many tries in a row may bring next to nothing.
     private static let maxFailures = 4
-    /// A try that brings this many bytes was worth it.
+    /// A try that brings this many bytes was worth it, if they can be kept or are more than any before it brought.
     private static let worthwhileByteCount: Int64 = 64 * 1_024
 
     /// Returns when the bytes are checked, durable and in the store. Wrong bytes never get there.
@@ -46,6 +46,7 @@ struct Downloader: Sendable {
     ) async throws {
         // Tries in a row that brought next to nothing.
         var failures = 0
+        var furthest: Int64 = 0
         var hasBegunAgain = false
         while true {
             let start = incoming.byteCount
@@ -54,10 +55,12 @@ struct Downloader: Sendable {
                 return try await incoming.finish(sha256: file.sha256)
             } catch let error where start > 0 && !hasBegunAgain && Self.isOtherContent(error) {
                 // What came before does not fit to what comes now; either may be the wrong one.
-                (hasBegunAgain, failures) = (true, 0)
+                (hasBegunAgain, failures, furthest) = (true, 0, 0)
                 try await beginAgain(incoming)
             } catch let error as StorageError where error.isRetryable && !Task.isCancelled {
-                failures = incoming.byteCount - start >= Self.worthwhileByteCount ? 0 : failures + 1
+                let isWorthwhile = incoming.byteCount - max(start, furthest) >= Self.worthwhileByteCount
+                failures = isWorthwhile ? 0 : failures + 1
+                furthest = max(furthest, incoming.byteCount)
                 guard failures < Self.maxFailures else { throw error }
                 let delay = backoff.delay(afterFailures: max(failures, 1), random: random())
                 try await clock.sleep(for: min(max(delay, error.retryAfter ?? .zero), backoff.cap))

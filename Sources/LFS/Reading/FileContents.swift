@@ -1,4 +1,5 @@
 public import Foundation
+import LFSFiles
 import LFSSystem
 
 /// The bytes of a file, in chunks, read as they are asked for.
@@ -9,45 +10,58 @@ public struct FileContents: AsyncSequence, Sendable {
     /// A chunk of the content.
     public typealias Element = Data
 
-    private let file: Descriptor
-    /// Keeps policies from freeing what is read.
-    private let use: CopyUse
+    private let copy: OpenCopy
     /// The size in bytes.
     public let byteCount: Int64
 
     init(_ copy: OpenCopy, byteCount: Int64) {
-        file = copy.file
-        use = copy.use
+        self.copy = copy
         self.byteCount = byteCount
     }
 
     /// An iteration from the first byte.
-    public func makeAsyncIterator() -> Iterator { Iterator(file: file, use: use) }
+    public func makeAsyncIterator() -> Iterator { Iterator(copy: copy, byteCount: byteCount) }
 
     /// Reads one chunk after the other.
     public struct Iterator: AsyncIteratorProtocol {
-        let file: Descriptor
-        let use: CopyUse
+        let copy: OpenCopy
+        let byteCount: Int64
         var offset: Int64 = 0
 
         /// The next chunk of up to 256 KiB, nil at the end.
+        ///
+        /// - Throws: ``LFSError/Code/sourceChanged`` when the local copy ends early: somebody has changed it.
         public mutating func next() async throws -> Data? {
-            let (file, offset) = (file, offset)
+            let (file, offset) = (copy.file, offset)
+            let wanted = Int(Swift.min(Int64(FileCopy.chunkSize), byteCount - offset))
+            if wanted <= 0 { return nil }
             let chunk = try await BlockingPool.shared.run { flag in
                 try flag.check()
-                var chunk = Data(count: FileCopy.chunkSize)
+                var chunk = Data(count: wanted)
                 let count = try chunk.withUnsafeMutableBytes { try file.read(into: $0, at: offset) }
                 chunk.removeLast(chunk.count - count)
                 return chunk
             }
+            if chunk.isEmpty { throw copy.isDamaged }
             self.offset += Int64(chunk.count)
-            return chunk.isEmpty ? nil : chunk
+            return chunk
         }
     }
 }
 
 /// The bytes of a file, open, and noted as in use until this is given up.
 struct OpenCopy: Sendable {
+    let id: FileID
     let file: Descriptor
+    /// Keeps policies from freeing what is read.
     let use: CopyUse
+
+    var isDamaged: LFSError { Self.isDamaged(id) }
+
+    static func isDamaged(_ id: FileID) -> LFSError {
+        LFSError(
+            .sourceChanged,
+            "The local copy is damaged: it has not the size that was recorded. A verification with repairs mends it.",
+            fileID: id.text)
+    }
 }

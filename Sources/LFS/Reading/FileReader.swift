@@ -27,7 +27,9 @@ struct FileReader: Sendable {
         let use = places.inUse.begin(id)
         // A copy that was fetched may be removed again before it is opened here.
         for _ in 0..<3 {
-            if let descriptor = try await local(id) { return OpenCopy(file: descriptor, use: use) }
+            if let descriptor = try await local(id, file.byteCount) {
+                return OpenCopy(id: id, file: descriptor, use: use)
+            }
             guard let row = try await remoteRow(file.id) else { return nil }
             try await fetch(row, for: .reader)
         }
@@ -77,12 +79,14 @@ struct FileReader: Sendable {
     func bytes(of file: FileData, _ range: Range<Int64>) async throws -> Data? {
         let id = try Self.fileID(file)
         let range = range.clamped(to: 0..<file.byteCount)
-        if let descriptor = try await local(id) {
-            return try await BlockingPool.shared.run { flag in
+        if let descriptor = try await local(id, file.byteCount) {
+            let bytes = try await BlockingPool.shared.run { flag in
                 var bytes = Data(capacity: range.count)
                 try FileCopy.forEachChunk(of: descriptor, range, flag) { bytes.append(contentsOf: $0) }
                 return bytes
             }
+            if bytes.count < range.count { throw OpenCopy.isDamaged(id) }
+            return bytes
         }
         guard let row = try await remoteRow(file.id) else { return nil }
         if range.isEmpty { return Data() }
@@ -116,10 +120,14 @@ struct FileReader: Sendable {
 
     // MARK: Finding
 
-    /// Opens the local copy, and notes its use.
-    private func local(_ id: FileID) async throws -> Descriptor? {
+    /// Opens the local copy, and notes its use. One that has not the size of the file is not shown to anybody.
+    private func local(_ id: FileID, _ byteCount: Int64) async throws -> Descriptor? {
         let places = places
-        guard let descriptor = try await BlockingPool.shared.run({ _ in try places.open(id) }) else { return nil }
+        let copy = try await BlockingPool.shared.run { _ in
+            try places.open(id).map { (descriptor: $0, status: try $0.status()) }
+        }
+        guard let (descriptor, status) = copy else { return nil }
+        guard status.isRegularFile, status.byteCount == byteCount else { throw OpenCopy.isDamaged(id) }
         uses.noteUse(of: id.text)
         room.noteUse(of: id)
         hub.endDownload(id.text)

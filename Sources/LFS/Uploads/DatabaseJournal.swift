@@ -63,6 +63,8 @@ final class DatabaseJournal: TransferJournal {
             let next = try Int64.fetchOne(nextDue, arguments: [lane.rawValue, now, far])
             return (rows, next)
         }
+        // Those of jobs that were dropped before they ran have nobody to use them.
+        descriptions.withLock { known in known = known.filter { held.contains($0.key) } }
         var jobs: [TransferJob] = []
         for row in rows where jobs.count < limit && !held.contains(row.id) {
             jobs.append(try row.job())

@@ -10,7 +10,7 @@ import Synchronization
 /// Owner of the state: one mutex around ``PoolState``, never held across a call. Every task is a child of ``run()``,
 /// and when that returns none of them is left.
 package final class ExecutorPool: Sendable {
-    private struct Shared {
+    struct Shared {
         var pool: PoolState
         var outcomes: [TransferOutcome] = []
         /// Whether the journal may hold more due jobs of the lane than the pool has seen.
@@ -23,16 +23,16 @@ package final class ExecutorPool: Sendable {
     }
 
     private let executor: Executor
-    private let journal: any TransferJournal
-    private let policy: RetryPolicy
-    private let grouping: Duration
-    private let clock: any Clock<Duration>
-    private let events: @Sendable (TransferEvent) -> Void
-    private let shared: Mutex<Shared>
-    private let feed = Signal()
-    private let record = Signal()
-    private let outage = Signal()
-    private let halt = Latch()
+    let journal: any TransferJournal
+    let policy: RetryPolicy
+    let grouping: Duration
+    let clock: any Clock<Duration>
+    let events: @Sendable (TransferEvent) -> Void
+    let shared: Mutex<Shared>
+    let feed = Signal()
+    let record = Signal()
+    let outage = Signal()
+    let halt = Latch()
     private let starts: AsyncStream<Int>
     private let start: AsyncStream<Int>.Continuation
 
@@ -115,16 +115,27 @@ package final class ExecutorPool: Sendable {
     /// Drops a job that waits in memory, or stops it if it runs. What becomes of it is the durable queue's matter.
     package func cancel(_ id: String) {
         let running = shared.withLock { shared in
-            shared.pool.drop(id) ? nil : shared.cancellations[id]
+            shared.pool.drop([id]) > 0 ? nil : shared.cancellations[id]
         }
         running?.notify()
         feed.notify()
     }
 
+    /// Drops those of the jobs that wait in memory; they are found again in the durable queue if they still stand there.
+    ///
+    /// - Returns: those that cannot be dropped, because their uploads are under way.
+    package func withdraw(_ ids: Set<String>) -> Set<String> {
+        let (count, underWay) = shared.withLock { ($0.pool.drop(ids), $0.pool.underWay) }
+        if count > 0 { wake() }
+        return ids.intersection(underWay)
+    }
+
     // MARK: What it looks like
 
     /// The jobs whose uploads run, or have ended and wait for their outcome to be durable.
-    package var heldIDs: Set<String> { shared.withLock { $0.pool.held } }
+    package var underWayIDs: Set<String> { shared.withLock { $0.pool.underWay } }
+    /// How many jobs are in memory.
+    package var heldCount: Int { shared.withLock { $0.pool.held.count } }
     package var isIdle: Bool { shared.withLock { $0.pool.isIdle } }
     package var executorCount: Int { shared.withLock { $0.pool.executors } }
     package var runningCount: Int { shared.withLock { $0.pool.running.count } }
@@ -194,11 +205,11 @@ package final class ExecutorPool: Sendable {
         }
     }
 
-    private var isStopping: Bool { shared.withLock { $0.pool.isStopping } }
+    var isStopping: Bool { shared.withLock { $0.pool.isStopping } }
 
     // MARK: Executors
 
-    private func launch(_ count: Int) {
+    func launch(_ count: Int) {
         if count > 0 { start.yield(count) }
     }
 
@@ -273,83 +284,6 @@ package final class ExecutorPool: Sendable {
                 group.cancelAll()
             }
             return outcome ?? TransferOutcome(job: job, result: .givenBack)
-        }
-    }
-
-    // MARK: Recorder
-
-    /// Writes outcomes down. What came together while one batch was being written is the next batch.
-    private func runRecorder() async {
-        var failures = 0
-        while true {
-            if hasMoreToCome { await halt.wait(atMost: grouping, clock: clock) }
-            let (batch, isOver, reads) = shared.withLock { ($0.outcomes, $0.executorsHaveEnded, $0.reads) }
-            if batch.isEmpty {
-                if isOver { return }
-                await record.waitThroughCancellation()
-                continue
-            }
-            do {
-                try await journal.record(batch)
-                failures = 0
-                settle(batch, reads)
-            } catch {
-                failures += 1
-                // The database is busy or full. The uploads are done and stay done; only the rows wait. After a stop
-                // one more try has to do: the durable queue still has these jobs, and uploading again is harmless.
-                if isOver, failures > 1 { return }
-                if isOver { continue }
-                await waitToRecordAgain(failures, StorageError(wrapping: error))
-            }
-        }
-    }
-
-    /// Whether a small batch may wait: a commit costs much the same for one outcome as for fifty.
-    private var hasMoreToCome: Bool {
-        guard grouping > .zero else { return false }
-        return shared.withLock { shared in
-            (1..<64).contains(shared.outcomes.count) && !shared.pool.isStopping
-                && (!shared.pool.running.isEmpty || shared.pool.queued > 0)
-        }
-    }
-
-    private func waitToRecordAgain(_ failures: Int, _ error: StorageError) async {
-        if isStopping { return await record.waitThroughCancellation() }
-        await halt.wait(atMost: policy.delay(afterFailures: failures, error), clock: clock)
-    }
-
-    /// - Parameter reads: how often the journal had been read when the batch went to it.
-    private func settle(_ batch: [TransferOutcome], _ reads: Int) {
-        let (count, isIdle, isIncomplete, isAway) = shared.withLock { shared in
-            shared.outcomes.removeFirst(batch.count)
-            let hasRetries = batch.contains { outcome in
-                switch outcome.result {
-                case .retry, .givenBack: true
-                default: false
-                }
-            }
-            // A read meanwhile passed over these jobs as held, and any of them may have become due again just then.
-            let isIncomplete = hasRetries || shared.reads != reads
-            if isIncomplete { shared.mayHaveMore = Set(TransferLane.allCases) }
-            let count = shared.pool.recorded(batch)
-            let isAway = shared.pool.outage != nil
-            defer { shared.isAway = isAway }
-            return (count, shared.pool.isIdle, isIncomplete, isAway == shared.isAway ? nil : isAway)
-        }
-        launch(count)
-        for outcome in batch { publish(outcome) }
-        if let isAway { events(.reachable(!isAway, batch.last?.error)) }
-        outage.notify()
-        if isIdle || isIncomplete { feed.notify() }
-        if isIdle { events(.idle) }
-    }
-
-    private func publish(_ outcome: TransferOutcome) {
-        switch outcome.result {
-        case .uploaded(let object): events(.uploaded(id: outcome.job.id, object))
-        case .retry(let error, let delay, _): events(.failed(id: outcome.job.id, error, nextAttempt: delay))
-        case .failed(let error): events(.failed(id: outcome.job.id, error, nextAttempt: nil))
-        case .skipped, .givenBack: break
         }
     }
 }

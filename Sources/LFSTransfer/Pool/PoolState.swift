@@ -17,7 +17,8 @@ struct PoolState {
     /// Every job that is in memory, from being queued until its outcome is durable.
     private(set) var held: Set<String> = []
     private(set) var running: [String: TransferLane] = [:]
-    private(set) var unrecorded = 0
+    /// The jobs that have ended and whose outcome is not durable yet.
+    private(set) var unrecorded: Set<String> = []
     private(set) var executors = 0
     var isPaused = false
     /// How many times it was asked to leave the network to somebody else, less those who are through with it. What ends
@@ -45,6 +46,8 @@ struct PoolState {
     }
 
     var isIdle: Bool { held.isEmpty }
+    /// The jobs whose uploads run, or have ended and wait for their outcome to be durable.
+    var underWay: Set<String> { unrecorded.union(running.keys) }
     func count(_ lane: TransferLane) -> Int { window[lane]?.count ?? 0 }
     var queued: Int { TransferLane.allCases.reduce(0) { $0 + count($1) } }
 
@@ -89,7 +92,7 @@ struct PoolState {
     /// An executor is done with a job; its outcome is not durable yet.
     mutating func finish(_ outcome: TransferOutcome) {
         running[outcome.job.id] = nil
-        unrecorded += 1
+        unrecorded.insert(outcome.job.id)
         guard var current = outage else {
             if outcome.isUnreachable { outage = Outage() }
             return
@@ -110,8 +113,10 @@ struct PoolState {
 
     /// The outcomes are durable: their jobs leave memory. Returns how many executors have to be started.
     mutating func recorded(_ outcomes: [TransferOutcome]) -> Int {
-        for outcome in outcomes { held.remove(outcome.job.id) }
-        unrecorded -= outcomes.count
+        for outcome in outcomes {
+            held.remove(outcome.job.id)
+            unrecorded.remove(outcome.job.id)
+        }
         return executorsToStart()
     }
 
@@ -130,15 +135,13 @@ struct PoolState {
         }
     }
 
-    /// Drops one waiting job. Returns whether it waited.
-    mutating func drop(_ id: String) -> Bool {
-        for lane in TransferLane.allCases {
-            guard let index = window[lane]?.firstIndex(where: { $0.id == id }) else { continue }
-            window[lane]?.remove(at: index)
-            held.remove(id)
-            return true
-        }
-        return false
+    /// Drops those of the jobs that wait. Returns how many did.
+    mutating func drop(_ ids: Set<String>) -> Int {
+        let waiting = ids.intersection(held).subtracting(underWay)
+        if waiting.isEmpty { return 0 }
+        for lane in TransferLane.allCases { window[lane]?.removeAll { waiting.contains($0.id) } }
+        held.subtract(waiting)
+        return waiting.count
     }
 
     // MARK: What may run
@@ -148,7 +151,7 @@ struct PoolState {
     private var mayTakeLarge: Bool { largeRunning < max(maxExecutors - 1, 1) }
 
     private var mayRun: Bool {
-        if isPaused || isStopping || unrecorded >= Self.maxUnrecorded || isYielding && !running.isEmpty { return false }
+        if isPaused || isStopping || unrecorded.count >= Self.maxUnrecorded || isYielding && !running.isEmpty { return false }
         return outage?.mayProbe ?? true
     }
 

@@ -112,6 +112,8 @@ private final class DeleteRace {
     private let file: FileData
     private let bytes: [UInt8]
     private let held = HeldFiles()
+    /// In the memory of the pool since it was inserted, as what the row said then.
+    private var waiting: TransferJob?
     private var job: TransferJob?
     private var source: UploadSource?
     private var object: RemoteObject?
@@ -146,6 +148,7 @@ private final class DeleteRace {
         do {
             try await host.database.write { [file] in try file.insert($0) }
             wasInserted = true
+            if job == nil, waiting == nil { waiting = try await load() }
         } catch let error as LFSError where error.code == .deleted || error.code == .bytesMissing {
             refusals += 1
         } catch let error as DatabaseError where error.extendedResultCode == .SQLITE_CONSTRAINT_PRIMARYKEY {
@@ -157,14 +160,21 @@ private final class DeleteRace {
 
     private func beginUpload() async throws {
         guard job == nil else { return }
-        let page = try await lfs.journal.page(.small, limit: 10, excluding: [])
-        guard let job = page.jobs.first(where: { $0.id == file.id }) else { return }
+        // One that waits may be older than a deletion, which does not ask for it.
+        let next = waiting == nil ? try await load() : waiting
+        guard let job = next else { return }
+        waiting = nil
         held.insert(job.id)
         switch try await lfs.journal.check(job) {
         case .upload(let source): (self.job, self.source) = (job, source)
         case .skip(let reason): try await record(TransferOutcome(job: job, result: .skipped(reason)))
         case .fail(let error): throw error
         }
+    }
+
+    private func load() async throws -> TransferJob? {
+        let page = try await lfs.journal.page(.small, limit: 10, excluding: held.ids)
+        return page.jobs.first { $0.id == file.id }
     }
 
     private func put() async throws {
@@ -188,7 +198,8 @@ private final class DeleteRace {
     private var worker: DeletionWorker {
         DeletionWorker(
             runner: lfs.runner, places: lfs.places, storage: storage, policy: RetryPolicy(random: { 0 }),
-            wallClock: { Date() }, uploading: { [held] in held.ids }, onProgress: { _ in })
+            wallClock: { Date() }, uploading: { [held] in held.ids }, withdraw: { [held] in held.ids.intersection($0) },
+            onProgress: { _ in })
     }
 
     private func remove() async throws { _ = try await worker.run { false } }
@@ -219,7 +230,7 @@ private final class DeleteRace {
         _ = await removal?.result
         removal = nil
         if let job { held.remove(job.id) }
-        (job, source, object) = (nil, nil, nil)
+        (waiting, job, source, object) = (nil, nil, nil, nil)
     }
 
     /// Lets everything come to its end.

@@ -117,6 +117,19 @@ struct ResumeTests {
         }
     }
 
+    @Test("ends when a storage that does not tell its versions breaks off at the same byte again and again")
+    func noVersionsNoEnd() async throws {
+        let storage = CuttingStorage(InMemoryStorage(), after: 100_000, tellsVersion: false) { attempt in
+            if attempt > 20 { throw StorageError(.forbidden, "It has no end.") }
+        }
+        try await withLFS(storage: storage) { host, lfs in
+            let file = try await remoteFile(bytes, host, lfs)
+            #expect(await errorCode { _ = try await read(file, lfs) } == .storage)
+            // The first one got further than any before; then four that did not.
+            #expect(storage.requests.count == 5)
+        }
+    }
+
     @Test("is removed when its row is gone, or when nobody went on with it for long", arguments: [true, false])
     func swept(_ isDeleted: Bool) async throws {
         let memory = InMemoryStorage()

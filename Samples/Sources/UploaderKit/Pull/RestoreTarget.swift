@@ -1,3 +1,4 @@
+import Crypto
 import Foundation
 import LFS
 
@@ -37,28 +38,69 @@ struct RestoreTarget: Sendable {
         part = FilePath(bytes: current.bytes.dropLast(names.last?.count ?? 0) + Array(".\(attached.file.id).part".utf8))
     }
 
-    /// Writes the file unless it is there with the same content. Returns whether it wrote.
-    func write(_ contents: FileContents) async throws -> Bool {
-        try makeFolders()
-        if let existing = try openExisting() {
-            guard try await isEqual(existing, contents) else {
-                throw UploaderError("\(path) is there with other content and is not overwritten")
-            }
-            return false
+    /// Whether the file is there with the recorded content.
+    ///
+    /// - Throws: ``UploaderError`` when something else is there.
+    func isThere(_ file: FileData) throws -> Bool {
+        guard let existing = try openExisting() else { return false }
+        var hash = SHA256()
+        while let chunk = try existing.read(upToCount: 1 << 18), !chunk.isEmpty { hash.update(data: chunk) }
+        guard try existing.offset() == UInt64(file.byteCount), Self.hex(hash) == file.sha256 else {
+            throw UploaderError("\(path) is there with other content and is not overwritten")
         }
+        return true
+    }
+
+    /// Writes the file, which gets its name when its bytes are found to be the recorded ones.
+    ///
+    /// - Throws: ``UploaderError`` when they are not, or when the name is taken.
+    func write(_ contents: FileContents, of recorded: FileData) async throws {
+        try makeFolders()
         _ = part.withCString { unlink($0) }
         let file = try open(part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW)
         do {
-            for try await chunk in contents { try file.write(contentsOf: chunk) }
+            var hash = SHA256()
+            for try await chunk in contents {
+                hash.update(data: chunk)
+                try file.write(contentsOf: chunk)
+            }
+            guard try file.offset() == UInt64(recorded.byteCount), Self.hex(hash) == recorded.sha256 else {
+                throw UploaderError("its copy on this device is damaged, and 'verify --repair' mends it")
+            }
             try file.synchronize()
-            // Fails if the name was taken meanwhile, where a rename would replace it.
-            guard part.withCString({ from in path.withCString { link(from, $0) } }) == 0 else { throw failure() }
+            try takeName()
         } catch {
             _ = part.withCString { unlink($0) }
             throw error
         }
-        _ = part.withCString { unlink($0) }
-        return true
+    }
+
+    /// Gives the file its name, and fails if it was taken meanwhile, where a plain rename would replace what has it.
+    private func takeName() throws {
+        if part.withCString({ from in path.withCString { link(from, $0) } }) == 0 {
+            _ = part.withCString { unlink($0) }
+            return
+        }
+        // Cards and some network shares have no hard links.
+        guard [EPERM, ENOTSUP, EOPNOTSUPP, ENOSYS].contains(errno) else { throw failure() }
+        try takeNameWithoutLink()
+    }
+
+    func takeNameWithoutLink() throws {
+        _ = try open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW)
+        // The name is ours now, and what is replaced is the empty file that holds it.
+        guard part.withCString({ from in path.withCString { rename(from, $0) } }) == 0 else {
+            let failure = failure()
+            _ = path.withCString { unlink($0) }
+            throw failure
+        }
+    }
+
+    private static func hex(_ hash: SHA256) -> String {
+        hash.finalize().map { byte in
+            let digits = String(byte, radix: 16)
+            return byte < 16 ? "0\(digits)" : digits
+        }.joined()
     }
 
     private func makeFolders() throws {
@@ -80,20 +122,6 @@ struct RestoreTarget: Sendable {
         }
         guard status.st_mode & S_IFMT == S_IFREG else { throw UploaderError("\(path) is in the way: it is not a file") }
         return try open(path, O_RDONLY | O_NOFOLLOW)
-    }
-
-    private func isEqual(_ existing: FileHandle, _ contents: FileContents) async throws -> Bool {
-        for try await chunk in contents {
-            var rest = chunk
-            while !rest.isEmpty {
-                guard let piece = try existing.read(upToCount: rest.count), !piece.isEmpty, rest.starts(with: piece)
-                else {
-                    return false
-                }
-                rest = rest.dropFirst(piece.count)
-            }
-        }
-        return try existing.read(upToCount: 1)?.isEmpty ?? true
     }
 
     private func open(_ path: FilePath, _ flags: Int32) throws -> FileHandle {

@@ -58,21 +58,29 @@ struct Restorer: Sendable {
         let path = attached.document.path
         do {
             let target = try RestoreTarget(attached, in: folder, isAmbiguous: isAmbiguous)
+            if try target.isThere(attached.file) { return report.unchanged(target.path) }
             let wasHere = try await lfs.hasLocalCopy(of: attached.file.id)
             guard let contents = try await lfs.contents(of: attached.file) else {
                 return report.failed(path, "the device that made it has not uploaded it yet")
             }
-            if try await target.write(contents) {
-                report.pulled(attached.file, target.path)
-            } else {
-                report.unchanged(target.path)
-            }
-            // What was fetched only to be written out need not take the space twice.
-            if !wasHere { try await lfs.removeLocalCopy(of: attached.file.id) }
+            try await target.write(contents, of: attached.file)
+            report.pulled(attached.file, target.path)
+            if !wasHere { await free(attached) }
         } catch {
             // A run that was interrupted is not a file that failed.
             try Task.checkCancellation()
             report.failed(path, "\(error)")
+        }
+    }
+
+    /// What was fetched only to be written out need not take the space twice. If it stays, it was pulled all the same.
+    private func free(_ attached: AttachedDocument) async {
+        do {
+            try await lfs.removeLocalCopy(of: attached.file.id)
+        } catch let error as LFSError where error.code == .notUploaded || error.code == .pinned {
+            // It is wanted here: pinned, or about to be uploaded once more.
+        } catch {
+            report.message("\(attached.document.path) was pulled, and its local copy stays: \(error)")
         }
     }
 }

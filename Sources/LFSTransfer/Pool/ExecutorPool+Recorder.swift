@@ -1,0 +1,80 @@
+import LFSStorage
+import Synchronization
+
+/// The pool's recorder: outcomes become durable, in batches.
+extension ExecutorPool {
+    /// Writes outcomes down. What came together while one batch was being written is the next batch.
+    func runRecorder() async {
+        var failures = 0
+        while true {
+            if hasMoreToCome { await halt.wait(atMost: grouping, clock: clock) }
+            let (batch, isOver, reads) = shared.withLock { ($0.outcomes, $0.executorsHaveEnded, $0.reads) }
+            if batch.isEmpty {
+                if isOver { return }
+                await record.waitThroughCancellation()
+                continue
+            }
+            do {
+                try await journal.record(batch)
+                failures = 0
+                settle(batch, reads)
+            } catch {
+                failures += 1
+                // The database is busy or full. The uploads are done and stay done; only the rows wait. After a stop
+                // one more try has to do: the durable queue still has these jobs, and uploading again is harmless.
+                if isOver, failures > 1 { return }
+                if isOver { continue }
+                await waitToRecordAgain(failures, StorageError(wrapping: error))
+            }
+        }
+    }
+
+    /// Whether a small batch may wait: a commit costs much the same for one outcome as for fifty.
+    private var hasMoreToCome: Bool {
+        guard grouping > .zero else { return false }
+        return shared.withLock { shared in
+            (1..<64).contains(shared.outcomes.count) && !shared.pool.isStopping
+                && (!shared.pool.running.isEmpty || shared.pool.queued > 0)
+        }
+    }
+
+    private func waitToRecordAgain(_ failures: Int, _ error: StorageError) async {
+        if isStopping { return await record.waitThroughCancellation() }
+        await halt.wait(atMost: policy.delay(afterFailures: failures, error), clock: clock)
+    }
+
+    /// - Parameter reads: how often the journal had been read when the batch went to it.
+    private func settle(_ batch: [TransferOutcome], _ reads: Int) {
+        let (count, isIdle, isIncomplete, isAway) = shared.withLock { shared in
+            shared.outcomes.removeFirst(batch.count)
+            let hasRetries = batch.contains { outcome in
+                switch outcome.result {
+                case .retry, .givenBack: true
+                default: false
+                }
+            }
+            // A read meanwhile passed over these jobs as held, and any of them may have become due again just then.
+            let isIncomplete = hasRetries || shared.reads != reads
+            if isIncomplete { shared.mayHaveMore = Set(TransferLane.allCases) }
+            let count = shared.pool.recorded(batch)
+            let isAway = shared.pool.outage != nil
+            defer { shared.isAway = isAway }
+            return (count, shared.pool.isIdle, isIncomplete, isAway == shared.isAway ? nil : isAway)
+        }
+        launch(count)
+        for outcome in batch { publish(outcome) }
+        if let isAway { events(.reachable(!isAway, batch.last?.error)) }
+        outage.notify()
+        if isIdle || isIncomplete { feed.notify() }
+        if isIdle { events(.idle) }
+    }
+
+    private func publish(_ outcome: TransferOutcome) {
+        switch outcome.result {
+        case .uploaded(let object): events(.uploaded(id: outcome.job.id, object))
+        case .retry(let error, let delay, _): events(.failed(id: outcome.job.id, error, nextAttempt: delay))
+        case .failed(let error): events(.failed(id: outcome.job.id, error, nextAttempt: nil))
+        case .skipped, .givenBack: break
+        }
+    }
+}

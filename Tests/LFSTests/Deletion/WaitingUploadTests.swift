@@ -1,0 +1,34 @@
+import Foundation
+import GRDB
+import LFSStorage
+import LFSTesting
+import LFSTransfer
+import Testing
+
+@testable import LFS
+
+@Suite("Deleting a file whose upload waits in memory", .timeLimit(.minutes(1)))
+struct WaitingUploadTests {
+    enum Reason: CaseIterable { case paused, away }
+
+    @Test("does not wait for the upload, which may not come for long", arguments: Reason.allCases)
+    func deletion(reason: Reason) async throws {
+        let storage = ScriptedStorage(beforeUpload: { _, _ in
+            if reason == .away { throw StorageError(.unreachable, "No network.") }
+        })
+        try await withLFS(storage: storage, configure: { $0.backoff = Backoff(base: .seconds(60), cap: .seconds(60)) }) {
+            host, lfs in
+            if reason == .paused { lfs.pause() }
+            var files: [FileData] = []
+            for _ in 0..<3 { files.append(try await lfs.makeFile(from: .bytes(someBytes()))) }
+            let made = files
+            try await host.database.write { db in for file in made { try file.insert(db) } }
+            while try lfs.pool.isIdle || host.filesInStore().count < 3 { await Task.yield() }
+            try await host.database.write { db in _ = try FileData.deleteAll(db) }
+            try await #expect(lfs.waitForDeletions(timeout: .seconds(30)) == 0)
+            #expect(try host.filesInStore().isEmpty)
+            #expect(storage.memory.keys.isEmpty)
+            while !lfs.pool.isIdle { await Task.yield() }
+        }
+    }
+}
