@@ -98,7 +98,7 @@ struct RecoveryTests {
         }
     }
 
-    @Test("A promoted file whose row a power cut took back goes, here and on the storage")
+    @Test("A file in the store that the database has known, and that has no row, goes here and on the storage")
     func orphanInStore() async throws {
         let storage = InMemoryStorage()
         try await withHost(storage: storage) { host in
@@ -109,7 +109,7 @@ struct RecoveryTests {
                 try await lfs.waitForUploads()
                 file = made
             }
-            // What a power cut does to a commit that was not synced: the row is gone and no trigger ran.
+            // A power cut may bring a file back that was removed; here the row and its tombstone go without the bytes.
             try await host.database.write { db in
                 try db.execute(sql: "DELETE FROM lfs_file; DELETE FROM lfs_tombstone")
             }

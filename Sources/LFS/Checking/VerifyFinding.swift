@@ -89,6 +89,9 @@ public struct VerifyFinding: Hashable, Sendable {
     public internal(set) var isLoss = false
     /// An earlier repair has noted it: it is told and not counted as left. Deleting the row ends it.
     public internal(set) var isKnown = false
+    /// Nobody here claims it, but another copy of this database may. It has no repair unless
+    /// ``VerifyOptions/removesUnknown`` is set.
+    public internal(set) var mayBelongToCopy = false
     /// What came of it.
     public internal(set) var outcome = Outcome.found
 
