@@ -28,6 +28,16 @@ struct Look: Sendable {
 
     var file: FileData { row.file }
 
+    /// The storage itself says that the object has the recorded bytes.
+    var isProvenThere: Bool {
+        guard case .present(let object) = there else { return false }
+        return object.byteCount == file.byteCount && object.sha256 == file.sha256
+    }
+
+    /// A loss that was noted stays one until right bytes are proven somewhere: an object that tells no checksum may be the
+    /// one that a download has found to be another.
+    var isKnownLoss: Bool { row.isNotedAsLost && worthHere != .good && !isProvenThere }
+
     var worthHere: Worth {
         switch here {
         case .absent: .missing

@@ -149,7 +149,7 @@ struct Verifier {
     ) async throws {
         try Task.checkCancellation()
         var finding = finding
-        if options.repairs { finding.outcome = try await repair(self, finding) }
+        if options.repairs { finding.settle(try await repair(self, finding)) }
         progress.report.count(finding)
         try await onFinding(finding)
     }

@@ -95,6 +95,16 @@ public struct VerifyFinding: Hashable, Sendable {
     /// What came of it.
     public internal(set) var outcome = Outcome.found
 
+    /// Takes what came of a repair, which may have proven more than the look before it.
+    mutating func settle(_ outcome: Outcome) {
+        self.outcome = outcome
+        switch outcome {
+        case .noted: isLoss = true
+        case .repaired, .underWay: if repair != .quarantine { isLoss = false }
+        case .found, .failed: break
+        }
+    }
+
     /// Whether somebody still has to do something about it.
     public var isLeft: Bool {
         switch outcome {

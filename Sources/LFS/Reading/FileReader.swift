@@ -48,6 +48,7 @@ struct FileReader: Sendable {
                 hub.sendDownloading(file.id, TransferProgress(bytesTransferred: bytes, totalBytes: file.byteCount))
             }
             try await requireRow(id)
+            try await runner.clearLoss(of: file.id)
         } catch {
             let failure = LFSError(wrapping: error, fileID: file.id)
             if failure.code != .cancelled { hub.send(.downloadFailed(file.id, failure)) }
