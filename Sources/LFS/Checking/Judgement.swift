@@ -36,7 +36,7 @@ struct Judgement {
         case .good:
             finding.repair = .fetch
             finding.message += look.isProvenThere ? "; the storage has them." : "; the storage has an object of its size."
-        case .unknown: finding.message += "; the storage was not asked."
+        case .unknown: finding.message += "; the storage \(whyUnknown)."
         default: finding.message += ", and not on the storage."
         }
         guard look.closedPlaces.isEmpty else {
@@ -58,7 +58,7 @@ struct Judgement {
             finding.repair = .fetch
             finding.message +=
                 look.isProvenThere ? "; the storage has the right ones." : "; the storage has an object of its size."
-        case .unknown: finding.message += "; the storage was not asked."
+        case .unknown: finding.message += "; the storage \(whyUnknown)."
         default:
             finding.repair = .quarantine
             finding.message += ", and no right ones were found."
@@ -71,6 +71,7 @@ struct Judgement {
 
     private var there: VerifyFinding? {
         guard isRemote else { return nil }
+        if !look.hasUsableKey { return unusableKey }
         let kind: VerifyFinding.Kind
         switch look.worthThere {
         case .missing: kind = .missingThere
@@ -100,6 +101,7 @@ struct Judgement {
 
     /// The bytes are where they should be, but the job is not as it should be.
     private var stuck: VerifyFinding? {
+        if !isRemote, look.isOurs, !look.hasUsableKey { return unusableKey }
         if isRemote { return noted }
         guard look.worthHere == .good else { return nil }
         var finding = finding(.uploadStuck, "")
@@ -114,6 +116,12 @@ struct Judgement {
         }
         finding.repair = .upload
         return finding
+    }
+
+    private var whyUnknown: String { look.hasUsableKey ? "was not asked" : "takes no such key" }
+
+    private var unusableKey: VerifyFinding {
+        finding(.unusableKey, "No storage takes its key '\(look.file.key)': another program has written the row.")
     }
 
     /// A `remote` file that was noted, although the storage has an object that may be right.

@@ -28,6 +28,9 @@ struct Look: Sendable {
 
     var file: FileData { row.file }
 
+    /// Whether a storage takes its key. Only another program can have written a row of which none does.
+    var hasUsableKey: Bool { ObjectKey.usable(file.key) != nil }
+
     /// The storage itself says that the object has the recorded bytes.
     var isProvenThere: Bool {
         guard case .present(let object) = there else { return false }
@@ -53,6 +56,13 @@ struct Look: Sendable {
         case .present(let object) where object.byteCount != file.byteCount: .wrongLength
         case .present(let object): object.sha256 == nil || object.sha256 == file.sha256 ? .good : .corrupted
         }
+    }
+}
+
+extension ObjectKey {
+    /// The key that a text from a row stands for; nil when no storage takes it.
+    static func usable(_ text: String) -> ObjectKey? {
+        do { return try ObjectKey(text) } catch { return nil }
     }
 }
 

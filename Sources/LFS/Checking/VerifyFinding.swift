@@ -29,7 +29,9 @@ public struct VerifyFinding: Hashable, Sendable {
         public static let uploadStuck = Kind(rawValue: "uploadStuck")
         /// A deletion that the storage refuses, or has failed to do ten times.
         public static let deletionStuck = Kind(rawValue: "deletionStuck")
-        /// Damaged bytes that an earlier repair has put into the folder `quarantine`.
+        /// A row has a key that no storage takes, so nothing can be said of its object; another program has written it.
+        public static let unusableKey = Kind(rawValue: "unusableKey")
+        /// Damaged bytes, or a folder that stood in a file's place, that an earlier repair has put into the folder `quarantine`.
         public static let quarantined = Kind(rawValue: "quarantined")
     }
 
