@@ -96,20 +96,27 @@ extension Verifier {
 
     mutating func checkQuarantine() async throws {
         let store = store
+        let age = try await claims.age(options.localGracePeriod, now: wallClock())
         let quarantined = try await BlockingPool.shared.run { _ in try store.quarantined() }
         for file in quarantined {
             let isClaimed = try await claims.unclaimed([file.id.text]).isEmpty
             let row = try await runner.read { db in try RowState.fetchOne(db, id: file.id.text) }
-            // A tombstone takes it along.
-            if isClaimed, row == nil { continue }
+            // A tombstone takes it along, and an orphan has to be old here as anywhere.
+            if row == nil, isClaimed || !(age.isPast(file.id) || file.isDirectory) { continue }
             var finding = VerifyFinding(
                 kind: .quarantined, fileID: file.id.text, key: row?.file.key ?? "\(namespace)/\(file.id.text)",
-                message: "Damaged bytes are in \(store.quarantinePath(of: file.name)).")
+                message: "\(file.isDirectory ? "A folder that stood in its place is" : "Damaged bytes are") "
+                    + "in \(store.quarantinePath(of: file.name)).")
             finding.recorded = row.map { .init(byteCount: $0.file.byteCount, sha256: $0.file.sha256) }
-            finding.found = .init(byteCount: file.byteCount)
             finding.isKnown = row != nil
-            finding.repair = row == nil ? .remove : nil
-            try await tell(finding) { row == nil ? try await $0.repairer.removeQuarantined(of: $1) : .found }
+            if !file.isDirectory { finding.found = .init(byteCount: file.byteCount) }
+            // Somebody else has made what is in a folder, so only a person can say whether it may go.
+            guard row == nil, !file.isDirectory else {
+                try await tell(finding) { _, _ in .found }
+                continue
+            }
+            finding.mayBelongToCopy = !age.isKnowable(file.id)
+            try await tellOrphan(finding) { try await $0.repairer.removeQuarantined(of: $1) }
         }
     }
 
