@@ -35,7 +35,8 @@ struct Judgement {
         switch look.worthThere {
         case .good:
             finding.repair = .fetch
-            finding.message += look.isProvenThere ? "; the storage has them." : "; the storage has an object of its size."
+            finding.message +=
+                look.isProvenThere ? "; the storage has them." : "; the storage has an object of its size."
         case .unknown: finding.message += "; the storage \(whyUnknown)."
         default: finding.message += ", and not on the storage."
         }

@@ -71,7 +71,8 @@ struct OlderCopyTests {
     /// As the manager does once after its start, at a moment that a test cannot know.
     private func sweep(_ lfs: LFSManager) async throws {
         try await Recovery(
-            runner: lfs.runner, places: lfs.places, gracePeriod: .zero, downloadGracePeriod: .zero, wallClock: { Date() }
+            runner: lfs.runner, places: lfs.places, gracePeriod: .zero, downloadGracePeriod: .zero,
+            wallClock: { Date() }
         ).sweepStore(namespace: lfs.namespace)
     }
 }
