@@ -41,7 +41,10 @@ let package = Package(
             ]),
         .testTarget(
             name: "UploaderTests",
-            dependencies: ["UploaderKit", "uploader", .product(name: "GRDB", package: "GRDB.swift")]),
+            dependencies: [
+                "UploaderKit", "uploader", .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ]),
 
         // It runs the uploader as it runs every other tool, so it needs nothing of the library.
         .executableTarget(

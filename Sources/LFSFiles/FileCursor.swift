@@ -17,6 +17,13 @@ package final class FileCursor: Sendable {
         names = try directory.names()
     }
 
+    /// The ids among the next names, nil at the end, without a look at what has them. Blocks the thread.
+    package func nextIDs(limit: Int = 500) throws(SystemError) -> [FileID]? {
+        let page = try names.next(limit: limit)
+        if page.isEmpty { return nil }
+        return page.compactMap { String(validating: $0, as: UTF8.self).flatMap(FileID.init) }
+    }
+
     /// The next page, nil at the end. One that holds no file of ours is empty. Blocks the thread.
     package func next(limit: Int = 500) throws(SystemError) -> [Entry]? {
         let page = try names.next(limit: limit)

@@ -69,6 +69,12 @@ package final class StagingArea: Sendable {
     @discardableResult
     package func remove(_ id: FileID) throws(SystemError) -> Bool { try directory.remove(id.text) }
 
+    /// As ``remove(_:)``, but leaves a folder of that name, which is none of ours and is never taken for a file.
+    package func clear(_ id: FileID) throws(SystemError) {
+        if try directory.status(of: id.text)?.isDirectory == true { return }
+        try remove(id)
+    }
+
     func writer(for id: FileID, _ onProgress: @escaping @Sendable (Int64) -> Void) async throws -> IngestWriter {
         try await BlockingPool.shared.run { _ in
             try IngestWriter(id.text, in: self.directory, onProgress: onProgress)

@@ -38,7 +38,7 @@ private enum Leftovers {
             let request = try HTTPRequest(.get, server, "/hang")
             return Task { try await engine.send(request) }
         }
-        while server.requests.count < 9 { await Task.yield() }
+        try await yield(while: server.requests.count < 9)
         await engine.shutdown()
         for task in hanging {
             let outcome = try await code { try await task.value }

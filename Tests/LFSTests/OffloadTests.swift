@@ -3,6 +3,7 @@ import GRDB
 import LFS
 import LFSStorage
 import LFSTransfer
+import TestSupport
 import Testing
 
 @Suite("Offloading in the background", .timeLimit(.minutes(1)))
@@ -144,7 +145,7 @@ struct OffloadTests {
             await gate.reached.wait()
             let small = try await lfs.makeFile(from: .bytes(someBytes()))
             try await host.database.write { try small.insert($0) }
-            while try host.file(small.id)?.status != .remote { await Task.yield() }
+            try await yield(while: host.file(small.id)?.status != .remote)
             #expect(try host.file(huge.id)?.status == .local)
             gate.opened.open()
         }
@@ -224,7 +225,7 @@ struct OffloadTests {
             lfs.pause()
             let file = try await lfs.makeFile(from: .bytes(someBytes()))
             try await host.database.write { try file.insert($0) }
-            while try host.filesInStore().isEmpty { await Task.yield() }
+            try await yield(while: host.filesInStore().isEmpty)
             let url = host.store.appendingPathComponent(file.id)
             try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: url.path)
             var bytes = try Data(contentsOf: url)

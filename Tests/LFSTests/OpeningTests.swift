@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import LFS
 import LFSStorage
+import TestSupport
 import Testing
 
 @Suite("Opening a database", .timeLimit(.minutes(1)))
@@ -146,7 +147,7 @@ struct OpeningTests {
                 group.addTask { try await lfs.run() }
                 let file = try await lfs.makeFile(from: .bytes(someBytes()))
                 try await host.database.write { try file.insert($0) }
-                while try host.count("lfs_job") > 0 { await Task.yield() }
+                try await yield(while: host.count("lfs_job") > 0)
                 group.cancelAll()
                 try await group.waitForAll()
             }

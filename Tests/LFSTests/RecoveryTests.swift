@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import LFS
 import LFSStorage
+import TestSupport
 import Testing
 
 @Suite("Going on after a crash", .timeLimit(.minutes(1)))
@@ -98,7 +99,7 @@ struct RecoveryTests {
         }
     }
 
-    @Test("A promoted file whose row a power cut took back goes, here and on the storage")
+    @Test("A file in the store that the database has known, and that has no row, goes here and on the storage")
     func orphanInStore() async throws {
         let storage = InMemoryStorage()
         try await withHost(storage: storage) { host in
@@ -109,7 +110,7 @@ struct RecoveryTests {
                 try await lfs.waitForUploads()
                 file = made
             }
-            // What a power cut does to a commit that was not synced: the row is gone and no trigger ran.
+            // A power cut may bring a file back that was removed; here the row and its tombstone go without the bytes.
             try await host.database.write { db in
                 try db.execute(sql: "DELETE FROM lfs_file; DELETE FROM lfs_tombstone")
             }
@@ -117,7 +118,7 @@ struct RecoveryTests {
             var options = host.options
             options.temporaryFileGracePeriod = .zero
             try await withManager(host, options) { lfs in
-                while try !host.filesInStore().isEmpty || !storage.keys.isEmpty { await Task.yield() }
+                try await yield(while: !host.filesInStore().isEmpty || !storage.keys.isEmpty)
                 try await lfs.waitForDeletions()
             }
         }

@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import LFSTransfer
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import LFS
@@ -26,7 +27,7 @@ struct RunnerTests {
                         try await runner.write { try Recipe(title: "\(number)").insert($0) }
                     }
                 }
-                while runner.pendingCount < 20 { await Task.yield() }
+                try await yield(while: runner.pendingCount < 20)
                 goOn.signal()
                 try await group.waitForAll()
             }
@@ -45,7 +46,7 @@ struct RunnerTests {
                 goOn.wait()
             }
             isBusy.wait()
-            let failures = await withTaskGroup(of: Bool.self) { group in
+            let failures = try await withThrowingTaskGroup(of: Bool.self) { group in
                 for number in 0..<10 {
                     group.addTask {
                         do {
@@ -59,9 +60,9 @@ struct RunnerTests {
                         }
                     }
                 }
-                while runner.pendingCount < 10 { await Task.yield() }
+                try await yield(while: runner.pendingCount < 10)
                 goOn.signal()
-                return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+                return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
             }
             #expect(failures == 1)
             try #expect(host.count("recipe") == 9)

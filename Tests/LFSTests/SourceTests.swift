@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import LFS
 import LFSStorage
+import TestSupport
 import Testing
 
 @Suite("Sources that do not come to an end", .timeLimit(.minutes(1)))
@@ -10,13 +11,13 @@ struct SourceTests {
     func idlePipes() async throws {
         try await withLFS { host, lfs in
             let pipes = (0..<20).map { _ in Pipe() }
-            let codes = await withTaskGroup(of: LFSError.Code?.self) { group in
+            let codes = try await withThrowingTaskGroup(of: LFSError.Code?.self) { group in
                 for pipe in pipes {
                     group.addTask {
                         await errorCode { _ = try await lfs.makeFile(from: .handle(pipe.fileHandleForReading)) }
                     }
                 }
-                while (try? host.temporaryCount()) != 20 { await Task.yield() }
+                try await yield(while: (try? host.temporaryCount()) != 20)
                 let other = await errorCode {
                     let file = try await lfs.makeFile(from: .bytes(someBytes()))
                     try await host.database.write { try file.insert($0) }
@@ -24,7 +25,7 @@ struct SourceTests {
                 }
                 #expect(other == nil)
                 group.cancelAll()
-                return await group.reduce(into: []) { $0.append($1) }
+                return try await group.reduce(into: []) { $0.append($1) }
             }
             #expect(codes == Array(repeating: LFSError.Code.cancelled, count: 20))
         }

@@ -14,7 +14,8 @@ public struct Uploader: AsyncParsableCommand {
               Go on after an interruption, or after the storage was away:
                 uploader resume --database photos.sqlite --to dir:/mnt/backup
               Fetch everything on another machine:
-                uploader pull --database photos.sqlite --to dir:/mnt/backup --all --output ~/Restored
+                uploader pull --database photos.sqlite --to dir:/mnt/backup --all \\
+                  --output ~/Restored
               Check that records, local files and objects agree, and mend what does not:
                 uploader verify --database photos.sqlite --to dir:/mnt/backup --repair
               Free local copies of what is on the storage, but for 2 GiB:
@@ -22,14 +23,17 @@ public struct Uploader: AsyncParsableCommand {
 
             STORAGE
               dir:PATH             a folder: a mounted share, another disk
-              s3://bucket/prefix   a bucket of Amazon S3 or of a server like it; settings follow as in
-                                   's3://bucket/prefix?endpoint=https://host&region=eu-west-1&addressing=path':
-                                   endpoint, region, addressing (automatic, path, virtual), profile, provider,
-                                   storage-class. Keys, region and endpoint are also taken from AWS_ACCESS_KEY_ID,
-                                   AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_PROFILE, AWS_REGION,
-                                   AWS_ENDPOINT_URL_S3 and the files in ~/.aws.
+              s3://bucket/prefix   a bucket of Amazon S3 or of a server like it;
+                                   settings follow after a question mark, as in
+                's3://bucket/prefix?endpoint=https://host&region=eu-west-1'
 
-            Results go to the standard output, progress and messages to the standard error.
+            Settings of a bucket are endpoint, region, addressing (automatic, path or
+            virtual), profile, provider and storage-class. Keys, region and endpoint are
+            also taken from AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN,
+            AWS_PROFILE, AWS_REGION, AWS_ENDPOINT_URL_S3 and the files in ~/.aws.
+
+            Results go to the standard output, progress and messages to the standard
+            error.
 
             EXIT STATUS
               0    everything that was asked for is done

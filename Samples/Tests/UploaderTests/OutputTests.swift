@@ -1,3 +1,4 @@
+import ArgumentParser
 import Testing
 import UploaderKit
 
@@ -13,6 +14,14 @@ struct OutputTests {
         #expect(line.count < columns)
         #expect(line.hasPrefix("1,234,567/2,345,678"))
         #expect(ProgressLine.reading(tally, rate: 123_456_789, columns: columns).count < columns)
+    }
+
+    @Test("No line of a help text is wrapped again in a terminal of 80 columns")
+    func helpTexts() {
+        let commands = [Uploader.self] + Uploader.configuration.subcommands
+        let lines = commands.flatMap { $0.configuration.discussion.split(separator: "\n") }
+        #expect(lines.count > 50)
+        #expect(lines.filter { $0.count > 80 } == [])
     }
 
     @Test("The usual line reads as promised and fits into 80 columns")

@@ -80,10 +80,40 @@ struct VerifyTests {
             let result = try uploader("verify", ["--repair"], in: folder)
             #expect(result.status == 1)
             #expect(result.messages.contains("Check the bucket"))
+            #expect(result.messages.contains("say so (--accept-empty)"))
+            let error = result.events.first { $0["event"] as? String == "error" }
+            #expect((error?["reason"] as? String)?.contains("--accept-empty") == true)
             #expect(try TestDatabase.count("lfs_job", in: folder.appendingPathComponent("a.sqlite")) == 0)
             let forced = try uploader("verify", ["--repair", "--accept-empty"], in: folder)
             #expect(forced.status == 0)
             #expect(forced.summary?["repaired"] as? Int == 2)
+        }
+    }
+
+    @Test("A copy of the database deletes nothing that the first one has pushed since, unless it is said twice")
+    func copyOfDatabase() throws {
+        try withFolder(files: 2) { folder in
+            #expect(try uploader("push", ["files"], in: folder).status == 0)
+            let copy = folder.appendingPathComponent("copy.sqlite")
+            try FileManager.default.copyItem(at: folder.appendingPathComponent("a.sqlite"), to: copy)
+            try randomData(10_240).write(to: folder.appendingPathComponent("files/new"))
+            #expect(try uploader("push", ["files"], in: folder).status == 0)
+            func verify(_ arguments: String...) throws -> UploaderProcess.Result {
+                try UploaderProcess(
+                    ["verify", "--database", "copy.sqlite", "--to", "dir:remote", "--orphan-age", "0"] + arguments,
+                    in: folder
+                ).wait()
+            }
+            let left = try verify("--repair", "--json")
+            #expect(left.status == 5)
+            #expect(Set(findings(left).keys) == ["orphanedThere"])
+            #expect(findings(left)["orphanedThere"]?["mayBelongToCopy"] as? Bool == true)
+            #expect(try verify().output.contains("with --remove-unknown it deletes it for good."))
+            #expect(try uploader("verify", in: folder).status == 0)
+
+            #expect(try verify("--remove-unknown").status == 64)
+            #expect(try verify("--repair", "--remove-unknown").status == 0)
+            #expect(findings(try uploader("verify", in: folder)).keys.contains("missingThere"))
         }
     }
 

@@ -86,9 +86,9 @@ struct Examiner: Sendable {
     // MARK: There
 
     private func lookThere(_ file: FileData) async throws -> Look.There {
-        guard let storage else { return .notAsked }
+        guard let storage, let key = ObjectKey.usable(file.key) else { return .notAsked }
         do {
-            return .present(try await storage.head(ObjectKey(file.key)))
+            return .present(try await storage.head(key))
         } catch let error as StorageError where error.isMissing {
             return .absent
         }

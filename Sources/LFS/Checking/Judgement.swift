@@ -35,8 +35,9 @@ struct Judgement {
         switch look.worthThere {
         case .good:
             finding.repair = .fetch
-            finding.message += "; the storage has them."
-        case .unknown: finding.message += "; the storage was not asked."
+            finding.message +=
+                look.isProvenThere ? "; the storage has them." : "; the storage has an object of its size."
+        case .unknown: finding.message += "; the storage \(whyUnknown)."
         default: finding.message += ", and not on the storage."
         }
         guard look.closedPlaces.isEmpty else {
@@ -56,18 +57,22 @@ struct Judgement {
         switch look.worthThere {
         case .good:
             finding.repair = .fetch
-            finding.message += "; the storage has the right ones."
-        case .unknown: finding.message += "; the storage was not asked."
+            finding.message +=
+                look.isProvenThere ? "; the storage has the right ones." : "; the storage has an object of its size."
+        case .unknown: finding.message += "; the storage \(whyUnknown)."
         default:
             finding.repair = .quarantine
             finding.message += ", and no right ones were found."
         }
-        // Of a `remote` file the object's own finding tells the loss.
-        return isRemote ? finding : asLoss(finding)
+        // Of a `remote` file the object's own finding tells the loss, if there is one.
+        guard isRemote else { return asLoss(finding) }
+        finding.isLoss = look.isKnownLoss && finding.repair == .fetch
+        return finding
     }
 
     private var there: VerifyFinding? {
         guard isRemote else { return nil }
+        if !look.hasUsableKey { return unusableKey }
         let kind: VerifyFinding.Kind
         switch look.worthThere {
         case .missing: kind = .missingThere
@@ -97,12 +102,8 @@ struct Judgement {
 
     /// The bytes are where they should be, but the job is not as it should be.
     private var stuck: VerifyFinding? {
-        if isRemote {
-            guard look.row.job == .failed, look.worthThere == .good else { return nil }
-            var finding = finding(.uploadStuck, "It was noted as lost, but the storage has it.")
-            finding.repair = .clear
-            return finding
-        }
+        if !isRemote, look.isOurs, !look.hasUsableKey { return unusableKey }
+        if isRemote { return noted }
         guard look.worthHere == .good else { return nil }
         var finding = finding(.uploadStuck, "")
         switch look.row.job {
@@ -118,9 +119,33 @@ struct Judgement {
         return finding
     }
 
+    private var whyUnknown: String { look.hasUsableKey ? "was not asked" : "takes no such key" }
+
+    private var unusableKey: VerifyFinding {
+        finding(.unusableKey, "No storage takes its key '\(look.file.key)': another program has written the row.")
+    }
+
+    /// A `remote` file that was noted, although the storage has an object that may be right.
+    private var noted: VerifyFinding? {
+        guard look.row.job == .failed, look.worthThere == .good else { return nil }
+        var finding = finding(.uploadStuck, "It was noted as lost, but the storage has it.")
+        finding.repair = .clear
+        if look.isProvenThere { return finding }
+        if look.worthHere == .good {
+            finding.message = "It was noted as lost, but the right bytes are here."
+            finding.repair = .upload
+        } else {
+            finding.message =
+                "It was noted as lost. The storage has an object of its size; only fetching it shows whether it is right."
+            finding.repair = .fetch
+            (finding.isLoss, finding.isKnown) = (look.isKnownLoss, look.isKnownLoss)
+        }
+        return finding
+    }
+
     private func asLoss(_ finding: VerifyFinding) -> VerifyFinding {
         var finding = finding
-        finding.isLoss = finding.repair != .fetch && look.worthThere != .unknown
+        finding.isLoss = look.worthThere != .unknown && (finding.repair != .fetch || look.isKnownLoss)
         finding.isKnown = look.row.isNotedAsLost && finding.repair != .quarantine
         return finding
     }

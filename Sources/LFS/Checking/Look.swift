@@ -28,6 +28,19 @@ struct Look: Sendable {
 
     var file: FileData { row.file }
 
+    /// Whether a storage takes its key. Only another program can have written a row of which none does.
+    var hasUsableKey: Bool { ObjectKey.usable(file.key) != nil }
+
+    /// The storage itself says that the object has the recorded bytes.
+    var isProvenThere: Bool {
+        guard case .present(let object) = there else { return false }
+        return object.byteCount == file.byteCount && object.sha256 == file.sha256
+    }
+
+    /// A loss that was noted stays one until right bytes are proven somewhere: an object that tells no checksum may be the
+    /// one that a download has found to be another.
+    var isKnownLoss: Bool { row.isNotedAsLost && worthHere != .good && !isProvenThere }
+
     var worthHere: Worth {
         switch here {
         case .absent: .missing
@@ -43,6 +56,13 @@ struct Look: Sendable {
         case .present(let object) where object.byteCount != file.byteCount: .wrongLength
         case .present(let object): object.sha256 == nil || object.sha256 == file.sha256 ? .good : .corrupted
         }
+    }
+}
+
+extension ObjectKey {
+    /// The key that a text from a row stands for; nil when no storage takes it.
+    static func usable(_ text: String) -> ObjectKey? {
+        do { return try ObjectKey(text) } catch { return nil }
     }
 }
 

@@ -110,7 +110,7 @@ struct Repairer: Sendable {
         } catch let error as LFSError where error.code == .sourceChanged {
             // The storage said nothing of its checksum before; now its bytes are known to be others.
             try await note(look.file, error.message)
-            throw error
+            return .noted
         }
         let store = places.store
         if let id = FileID(look.file.id) {

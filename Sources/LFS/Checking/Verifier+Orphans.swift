@@ -11,10 +11,8 @@ extension Verifier {
     /// - Parameter objects: those of this database's own namespace that the rows beside them did not have.
     mutating func checkOrphans(_ objects: [RemoteObject], _ age: Claims.Age) async throws {
         let old = objects.compactMap { object -> (id: FileID, object: RemoteObject)? in
-            guard let id = FileID(String(object.key.rawValue.dropFirst(namespace.utf8.count + 1))), age.isOver(id)
-            else {
-                return nil
-            }
+            guard let id = FileID(String(object.key.rawValue.dropFirst(namespace.utf8.count + 1))), age.isPast(id)
+            else { return nil }
             return (id, object)
         }
         var unclaimed = Set(try await claims.unclaimed(old.map(\.id.text)))
@@ -29,9 +27,22 @@ extension Verifier {
                 kind: .orphanedThere, fileID: id.text, key: object.key.rawValue,
                 message: "The storage has an object of this database that no row knows.")
             finding.found = .init(byteCount: found.byteCount, sha256: found.sha256)
-            finding.repair = .remove
-            try await tell(finding) { try await $0.repairer.remove($1) }
+            finding.mayBelongToCopy = mayBeCopy || !age.isKnowable(id)
+            try await tellOrphan(finding) { try await $0.repairer.remove($1) }
         }
+    }
+
+    /// What another copy of the database may claim goes only when a person says so.
+    private mutating func tellOrphan(
+        _ orphan: VerifyFinding, _ removal: (Verifier, VerifyFinding) async throws -> VerifyFinding.Outcome
+    ) async throws {
+        var finding = orphan
+        if finding.mayBelongToCopy {
+            finding.message += " Another copy of this database may know it: a newer one, or one on another machine."
+        }
+        let isRemovable = !finding.mayBelongToCopy || options.removesUnknown
+        finding.repair = isRemovable ? .remove : nil
+        try await tell(finding) { isRemovable ? try await removal($0, $1) : .found }
     }
 
     private func present(_ key: ObjectKey) async throws -> RemoteObject? {
@@ -53,14 +64,14 @@ extension Verifier {
 
     private mutating func checkFolder(_ cursor: FileCursor, _ age: Claims.Age, isStore: Bool) async throws {
         while let page = try await BlockingPool.shared.run({ _ in try cursor.next() }) {
-            let unclaimed = Set(try await claims.unclaimed(page.filter(age.isOver).map(\.id.text)))
+            let unclaimed = Set(try await claims.unclaimed(page.filter(age.isPast).map(\.id.text)))
             for entry in page where unclaimed.contains(entry.id.text) {
-                try await checkOrphan(entry.id, isStore: isStore)
+                try await checkOrphan(entry.id, age, isStore: isStore)
             }
         }
     }
 
-    private mutating func checkOrphan(_ id: FileID, isStore: Bool) async throws {
+    private mutating func checkOrphan(_ id: FileID, _ age: Claims.Age, isStore: Bool) async throws {
         let places = places
         let status = try await BlockingPool.shared.run { _ in
             try places.store.requireUnchanged()
@@ -76,28 +87,36 @@ extension Verifier {
         )
         finding.found = .init(byteCount: status.byteCount)
         // The process that made a staged file may still insert it: only the holder of the exclusive lease may remove it.
-        finding.repair = isStore ? .remove : nil
-        try await tell(finding) { isStore ? try await $0.repairer.remove($1) : .found }
+        guard isStore else { return try await tell(finding) { _, _ in .found } }
+        finding.mayBelongToCopy = !age.isKnowable(id)
+        try await tellOrphan(finding) { try await $0.repairer.remove($1) }
     }
 
     // MARK: Quarantine
 
     mutating func checkQuarantine() async throws {
         let store = store
+        let age = try await claims.age(options.localGracePeriod, now: wallClock())
         let quarantined = try await BlockingPool.shared.run { _ in try store.quarantined() }
         for file in quarantined {
             let isClaimed = try await claims.unclaimed([file.id.text]).isEmpty
             let row = try await runner.read { db in try RowState.fetchOne(db, id: file.id.text) }
-            // A tombstone takes it along.
-            if isClaimed, row == nil { continue }
+            // A tombstone takes it along, and an orphan has to be old here as anywhere.
+            if row == nil, isClaimed || !(age.isPast(file.id) || file.isDirectory) { continue }
             var finding = VerifyFinding(
                 kind: .quarantined, fileID: file.id.text, key: row?.file.key ?? "\(namespace)/\(file.id.text)",
-                message: "Damaged bytes are in \(store.quarantinePath(of: file.name)).")
+                message: "\(file.isDirectory ? "A folder that stood in its place is" : "Damaged bytes are") "
+                    + "in \(store.quarantinePath(of: file.name)).")
             finding.recorded = row.map { .init(byteCount: $0.file.byteCount, sha256: $0.file.sha256) }
-            finding.found = .init(byteCount: file.byteCount)
             finding.isKnown = row != nil
-            finding.repair = row == nil ? .remove : nil
-            try await tell(finding) { row == nil ? try await $0.repairer.removeQuarantined(of: $1) : .found }
+            if !file.isDirectory { finding.found = .init(byteCount: file.byteCount) }
+            // Somebody else has made what is in a folder, so only a person can say whether it may go.
+            guard row == nil, !file.isDirectory else {
+                try await tell(finding) { _, _ in .found }
+                continue
+            }
+            finding.mayBelongToCopy = !age.isKnowable(file.id)
+            try await tellOrphan(finding) { try await $0.repairer.removeQuarantined(of: $1) }
         }
     }
 

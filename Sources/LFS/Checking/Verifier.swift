@@ -26,6 +26,8 @@ struct Verifier {
     let onFinding: @Sendable (VerifyFinding) async throws -> Void
 
     var progress = VerifyProgress()
+    /// Whether the database was used with another folder before, so that another copy of it may be in use there.
+    var mayBeCopy = false
 
     var store: LocalStore { places.store }
     var now: Int64 { wallClock().millisecondsSince1970 }
@@ -42,6 +44,8 @@ struct Verifier {
     mutating func run() async throws -> VerifyReport {
         progress.totalFiles = try await runner.read { db in try FileData.fetchCount(db) }
         try await requireStore()
+        let store = store
+        mayBeCopy = try await BlockingPool.shared.run { _ in (try store.madeFor() ?? 1) > 1 }
         let ground = Ground(runner: runner, places: places, namespace: namespace)
         if !options.acceptsEmpty {
             try await ground.requireUsedStore()
@@ -145,7 +149,7 @@ struct Verifier {
     ) async throws {
         try Task.checkCancellation()
         var finding = finding
-        if options.repairs { finding.outcome = try await repair(self, finding) }
+        if options.repairs { finding.settle(try await repair(self, finding)) }
         progress.report.count(finding)
         try await onFinding(finding)
     }

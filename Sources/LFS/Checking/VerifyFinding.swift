@@ -29,7 +29,9 @@ public struct VerifyFinding: Hashable, Sendable {
         public static let uploadStuck = Kind(rawValue: "uploadStuck")
         /// A deletion that the storage refuses, or has failed to do ten times.
         public static let deletionStuck = Kind(rawValue: "deletionStuck")
-        /// Damaged bytes that an earlier repair has put into the folder `quarantine`.
+        /// A row has a key that no storage takes, so nothing can be said of its object; another program has written it.
+        public static let unusableKey = Kind(rawValue: "unusableKey")
+        /// Damaged bytes, or a folder that stood in a file's place, that an earlier repair has put into the folder `quarantine`.
         public static let quarantined = Kind(rawValue: "quarantined")
     }
 
@@ -89,8 +91,21 @@ public struct VerifyFinding: Hashable, Sendable {
     public internal(set) var isLoss = false
     /// An earlier repair has noted it: it is told and not counted as left. Deleting the row ends it.
     public internal(set) var isKnown = false
+    /// Nobody here claims it, but another copy of this database may. It has no repair unless
+    /// ``VerifyOptions/removesUnknown`` is set.
+    public internal(set) var mayBelongToCopy = false
     /// What came of it.
     public internal(set) var outcome = Outcome.found
+
+    /// Takes what came of a repair, which may have proven more than the look before it.
+    mutating func settle(_ outcome: Outcome) {
+        self.outcome = outcome
+        switch outcome {
+        case .noted: isLoss = true
+        case .repaired, .underWay: if repair != .quarantine { isLoss = false }
+        case .found, .failed: break
+        }
+    }
 
     /// Whether somebody still has to do something about it.
     public var isLeft: Bool {

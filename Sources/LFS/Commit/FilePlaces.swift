@@ -65,16 +65,16 @@ final class FilePlaces: Sendable {
         return try store.open(id)
     }
 
-    /// Removes the bytes of a file everywhere on this device.
+    /// Removes the bytes of a file everywhere on this device. What is in a folder that stands in its place is kept.
     func remove(_ id: FileID) throws(SystemError) {
-        for area in areas { try area.remove(id) }
-        try store.remove(id)
+        for area in areas { try area.clear(id) }
+        try store.clear(id)
         ledger.remove(id)
     }
 
     /// Takes a file from its names, as ``LocalStore/setAside(_:)`` does.
     func setAside(_ id: FileID) throws(SystemError) -> String? {
-        for area in areas { try area.remove(id) }
+        for area in areas { try area.clear(id) }
         defer { ledger.remove(id) }
         return try store.setAside(id)
     }

@@ -5,7 +5,7 @@ import LFSStorage
 import LFSSystem
 import LFSTransfer
 
-/// Carries out tombstones: local bytes first, then the remote object, again until the storage confirms it.
+/// Carries out tombstones: local bytes, then the remote object, again until both are gone and the storage confirms it.
 ///
 /// A tombstone is claimed durably before any byte goes, because a power cut may take back the commit that made it.
 /// From then on its id cannot be inserted again; until then inserting the file again takes the tombstone back.
@@ -102,22 +102,36 @@ struct DeletionWorker: Sendable {
     }
 
     private func remove(_ tombstone: Tombstone) async -> Removal {
+        // What cannot be removed here must not keep the object, which others pay for and may read.
+        let here = await failure { try await removeHere(tombstone) }
+        let there = await failure { try await removeThere(tombstone) }
+        return Removal(tombstone: tombstone, error: there ?? here)
+    }
+
+    private func failure(_ removal: () async throws -> Void) async -> StorageError? {
         do {
-            if let id = FileID(tombstone.fileID) {
-                let places = places
-                try await BlockingPool.shared.run { _ in
-                    try places.remove(id)
-                    try places.store.removeUnfinished(id)
-                    try places.store.removeQuarantined(id)
-                }
-            }
-            try await storage.delete(
-                ObjectKey(tombstone.key), abandoning: tombstone.checkpoint.map(UploadCheckpoint.init(rawValue:)))
-            return Removal(tombstone: tombstone)
+            try await removal()
+            return nil
         } catch {
             let failure = StorageError(wrapping: error)
-            return Removal(tombstone: tombstone, error: failure.isMissing ? nil : failure)
+            return failure.isMissing ? nil : failure
         }
+    }
+
+    private func removeHere(_ tombstone: Tombstone) async throws {
+        guard let id = FileID(tombstone.fileID) else { return }
+        let places = places
+        try await BlockingPool.shared.run { _ in
+            try places.remove(id)
+            try places.store.removeUnfinished(id)
+            try places.store.removeQuarantined(id)
+        }
+    }
+
+    private func removeThere(_ tombstone: Tombstone) async throws {
+        // No storage takes such a key, so there is no object of ours under it.
+        guard let key = ObjectKey.usable(tombstone.key) else { return }
+        try await storage.delete(key, abandoning: tombstone.checkpoint.map(UploadCheckpoint.init(rawValue:)))
     }
 
     private func record(_ removals: [Removal]) async throws {

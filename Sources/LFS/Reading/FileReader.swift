@@ -55,6 +55,7 @@ struct FileReader: Sendable {
                 }
             }
             try await requireRow(id)
+            try await runner.clearLoss(of: file.id)
         } catch {
             let failure = LFSError(wrapping: error, fileID: file.id)
             if failure.code != .cancelled { hub.send(.downloadFailed(file.id, failure)) }

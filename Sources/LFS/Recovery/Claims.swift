@@ -18,17 +18,30 @@ struct Claims: Sendable {
         /// backup, does not know it.
         let from: Int64
 
-        func isOver(_ file: FileCursor.Entry) -> Bool { file.changed <= limit && file.id.milliseconds >= from }
+        /// Whether it may go without a question.
+        func isOver(_ file: FileCursor.Entry) -> Bool { isPast(file) && isKnowable(file.id) }
+
+        /// Whether its grace period is over.
+        func isPast(_ file: FileCursor.Entry) -> Bool { file.changed <= limit }
 
         /// For what has no time of its own that could be trusted: its id tells when it was made.
-        func isOver(_ id: FileID) -> Bool {
-            id.tellsTime && id.milliseconds >= from && id.milliseconds <= limit / 1_000_000
-        }
+        func isPast(_ id: FileID) -> Bool { id.tellsTime && id.milliseconds <= limit / 1_000_000 }
+
+        /// Whether this database would know it if anybody did.
+        func isKnowable(_ id: FileID) -> Bool { id.milliseconds >= from }
     }
 
     func age(_ gracePeriod: Duration, now: Date) async throws -> Age {
         let from = try await runner.read { db in try Int64.fetchOne(db, sql: "SELECT sweepsFrom FROM lfs_state") ?? 0 }
         return Age(limit: now.nanosecondsSince1970 - gracePeriod.nanoseconds, from: from)
+    }
+
+    /// From now on this database takes for unknown, and keeps, whatever was made up to this moment and nobody claims.
+    func doubtAllUntilNow(_ now: Date) async throws {
+        let now = now.millisecondsSince1970
+        try await runner.writeDurably { db in
+            try db.execute(sql: "UPDATE lfs_state SET sweepsFrom = max(sweepsFrom, ?)", arguments: [now])
+        }
     }
 
     /// Those of the ids that nobody claims now.

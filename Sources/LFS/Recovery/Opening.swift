@@ -33,8 +33,11 @@ struct Opening: Sendable {
         try await countGeneration()
     }
 
-    /// Notices a database that is older than its folder: a backup that was put back, say. It does not know the files that
-    /// were made since, and they may be all that is left of them, so those are never swept.
+    /// Notices a database that is older than its folder, as a backup that was put back, and one that comes to another
+    /// folder than before, as a copy on another machine. Neither knows what was made since elsewhere, and it may be all
+    /// that is left, so that is never swept.
+    ///
+    /// What this cannot see, a backup from the same opening, is noticed by ``Recovery/repair(sweeps:)``.
     private func countGeneration() async throws {
         let seen = places.store.marker.generation
         let now = options.wallClock().millisecondsSince1970
@@ -42,7 +45,8 @@ struct Opening: Sendable {
             try db.execute(
                 sql: """
                     UPDATE lfs_state SET generation = max(generation, ?1) + 1,
-                        sweepsFrom = CASE WHEN generation < ?1 THEN max(sweepsFrom, ?2) ELSE sweepsFrom END
+                        sweepsFrom = CASE WHEN generation < ?1 OR (?1 = 0 AND generation > 0)
+                            THEN max(sweepsFrom, ?2) ELSE sweepsFrom END
                     """,
                 arguments: [seen, now])
             return try Int64.fetchOne(db, sql: "SELECT generation FROM lfs_state") ?? 0

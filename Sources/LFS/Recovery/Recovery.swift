@@ -12,6 +12,8 @@ struct Recovery: Sendable {
     let downloadGracePeriod: Duration
     let wallClock: @Sendable () -> Date
 
+    private static let batch = 500
+
     private var claims: Claims { Claims(runner: runner) }
 
     /// Promotes what was committed. With `sweeps`, removes what no row claims and is older than the grace period.
@@ -19,11 +21,45 @@ struct Recovery: Sendable {
     /// - Parameter sweeps: only for the holder of the store's exclusive lease: nobody else has the database open then,
     ///   so no other process can be about to insert a file that has no row yet.
     func repair(sweeps: Bool) async throws {
+        // Before anything is removed, and before any row is written that would make it look as if it knew them.
+        if sweeps, try await hasUnknownFile() { try await claims.doubtAllUntilNow(wallClock()) }
         let age = try await claims.age(gracePeriod, now: wallClock())
         try await Promoter(runner: runner, places: places).promoteAll { area, file in
             if sweeps, age.isOver(file) { try area.remove(file.id) }
         }
         if sweeps { try await sweepIncoming() }
+    }
+
+    /// Whether the store has a file of a row that was committed after the last one this database has: somebody knew it
+    /// and this database does not, because it is a backup that was put back, or because a power cut took back its commits.
+    ///
+    /// Only names are read of what is older than the last row, so a clean store costs one listing. A file that waits in a
+    /// staging area is no sign, since nobody may ever have inserted it.
+    private func hasUnknownFile() async throws -> Bool {
+        let (last, from) = try await runner.read { db in
+            let row = try Row.fetchOne(db, sql: "SELECT updateMillisecond, sweepsFrom FROM lfs_state")
+            return (row?[0] as Int64? ?? 0, row?[1] as Int64? ?? 0)
+        }
+        // It was made before its row was committed; how long before is the host's business.
+        let earliest = max(from, last - gracePeriod.milliseconds + 1)
+        let cursor = try places.store.files()
+        var recent: [FileID] = []
+        while let page = try await BlockingPool.shared.run({ _ in try cursor.nextIDs() }) {
+            recent += page.filter { $0.tellsTime && $0.milliseconds >= earliest }
+            if recent.count < Self.batch { continue }
+            if try await hasUnknown(recent) { return true }
+            recent = []
+        }
+        return try await hasUnknown(recent)
+    }
+
+    private func hasUnknown(_ ids: [FileID]) async throws -> Bool {
+        let store = places.store
+        for id in try await claims.unclaimed(ids.map(\.text)).compactMap(FileID.init) {
+            let status = try await BlockingPool.shared.run { _ in try store.status(of: id) }
+            if status?.isRegularFile == true { return true }
+        }
+        return false
     }
 
     /// Removes what unfinished downloads and copies have left, but for downloads that can be gone on with: they stay as
@@ -35,8 +71,8 @@ struct Recovery: Sendable {
         let stale = unfinished.filter { $0.changed <= limit }.map(\.id)
         var wanted: Set<String> = []
         let recent = unfinished.filter { $0.changed > limit }.map(\.id)
-        for start in stride(from: 0, to: recent.count, by: 500) {
-            let ids = recent[start..<min(start + 500, recent.count)].map(\.text)
+        for start in stride(from: 0, to: recent.count, by: Self.batch) {
+            let ids = recent[start..<min(start + Self.batch, recent.count)].map(\.text)
             let marks = databaseQuestionMarks(count: ids.count)
             wanted.formUnion(
                 try await runner.read { db in

@@ -63,6 +63,11 @@ final class DatabaseJournal: TransferJournal {
             let next = try Int64.fetchOne(nextDue, arguments: [lane.rawValue, now, far])
             return (rows, next)
         }
+        let unusable = rows.filter { ObjectKey.usable($0.key) == nil }
+        guard unusable.isEmpty else {
+            try await fail(unusable)
+            return try await page(lane, limit: limit, excluding: held)
+        }
         // Those of jobs that were dropped before they ran have nobody to use them.
         descriptions.withLock { known in known = known.filter { held.contains($0.key) } }
         var jobs: [TransferJob] = []
@@ -135,6 +140,21 @@ final class DatabaseJournal: TransferJournal {
     }
 
     // MARK: Writing
+
+    /// Gives up rows that another program has written with a key that no storage takes, so that others go on.
+    private func fail(_ rows: [JobRow]) async throws {
+        try await runner.write { db in
+            for row in rows {
+                let reason = "No storage takes its key '\(row.key)': another program has written the row."
+                try db.execute(
+                    sql: """
+                        UPDATE lfs_job SET state = 'failed', errorCode = ?, errorMessage = ?
+                        WHERE fileID = ? AND state = 'queued'
+                        """,
+                    arguments: [StorageError.Code.invalidKey.rawValue, reason, row.id])
+            }
+        }
+    }
 
     func record(_ outcomes: [TransferOutcome]) async throws {
         let now = wallClock().millisecondsSince1970

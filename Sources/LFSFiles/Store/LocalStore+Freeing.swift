@@ -3,12 +3,13 @@ package import LFSSystem
 
 /// Taking a file out of the store, in two steps: its name goes at once, its bytes when there is time.
 extension LocalStore {
-    /// Takes a file from its name, in one quick step. Readers that have it open keep it.
+    /// Takes a file from its name, in one quick step. Readers that have it open keep it. A folder in its place stays.
     ///
     /// - Returns: what to give to ``removeSetAside(_:)``; nil when the store does not have the file. After a crash in
     ///   between, the next one to open the store alone removes it.
     package func setAside(_ id: FileID) throws(SystemError) -> String? {
         let name = "\(id.text).\(FileID.make().text)"
+        if try status(of: id)?.isDirectory == true { return nil }
         do {
             try directory.rename(id.text, to: incoming, as: name)
             return name

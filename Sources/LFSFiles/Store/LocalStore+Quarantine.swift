@@ -9,6 +9,8 @@ extension LocalStore {
         package let id: FileID
         package let name: String
         package let byteCount: Int64
+        /// A folder that stood in the place of the file. What is in it is not ours to remove.
+        package let isDirectory: Bool
     }
 
     /// What the store has under an id, nil for nothing.
@@ -44,7 +46,8 @@ extension LocalStore {
         var found: [Quarantined] = []
         try folder.forEachFile { name in
             if let id = FileID(String(name.prefix(36))), let status = try folder.status(of: name) {
-                found.append(Quarantined(id: id, name: name, byteCount: status.byteCount))
+                found.append(
+                    Quarantined(id: id, name: name, byteCount: status.byteCount, isDirectory: status.isDirectory))
             }
             return true
         }
@@ -52,11 +55,21 @@ extension LocalStore {
     }
 
     /// Removes what is in quarantine of a file whose row is gone, or whose bytes are proven to be in the store again.
+    /// A folder stays: somebody else has made what is in it.
     package func removeQuarantined(_ id: FileID) throws {
         guard let folder = try quarantineFolder() else { return }
         try folder.forEachFile { name in
-            if name.hasPrefix(id.text) { try folder.remove(name) }
+            if name.hasPrefix(id.text), try folder.status(of: name)?.isDirectory == false { try folder.remove(name) }
             return true
+        }
+    }
+
+    /// Clears the place of a file: a folder that stands there is moved into quarantine with all that is in it.
+    package func clear(_ id: FileID) throws(SystemError) {
+        if let status = try status(of: id), status.isDirectory {
+            _ = try quarantine(id, examined: status)
+        } else {
+            try remove(id)
         }
     }
 

@@ -36,7 +36,7 @@ struct CheckedHost: Sendable {
         try await withManager(host, options) { lfs in
             lfs.pause()
             let files = try await insert(count, lfs)
-            while try files.contains(where: { try !host.filesInStore().contains($0.id) }) { await Task.yield() }
+            try await yield(while: files.contains(where: { try !host.filesInStore().contains($0.id) }))
             return files
         }
     }

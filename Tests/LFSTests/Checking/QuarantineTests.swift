@@ -62,6 +62,39 @@ struct QuarantineTests {
             }
         }
     }
+
+    @Test("What an older copy of the database cannot know stays in quarantine")
+    func olderCopy() async throws {
+        try await withCheckedHost { checked in
+            let files = try await checked.uploaded(2)
+            try checked.plant(nil, at: checked.object(files[1]))
+            try checked.plant(someBytes(), at: checked.local(files[1].id))
+            try await withManager(checked.host, checked.options, starts: false) { lfs in
+                _ = try await checked.verify(lfs, repairs: true)
+            }
+            try await checked.host.database.write { db in
+                try db.execute(sql: "DELETE FROM lfs_file WHERE id = ?", arguments: [files[1].id])
+                try db.execute(sql: "DELETE FROM lfs_tombstone; UPDATE lfs_state SET generation = 0")
+            }
+            let quarantine = checked.host.store.appendingPathComponent("quarantine")
+            try await withManager(checked.host, checked.options, starts: false) { lfs in
+                let (report, findings) = try await checked.verify(lfs, repairs: true)
+                #expect(findings.map(Told.init) == [Told(.quarantined, files[1].id, nil)])
+                #expect(report.left == 1)
+                try #expect(FileManager.default.contentsOfDirectory(atPath: quarantine.path).count == 1)
+            }
+            // Without the rule it is nobody's.
+            try await checked.host.database.write { try $0.execute(sql: "UPDATE lfs_state SET sweepsFrom = 0") }
+            try await withManager(checked.host, checked.options, starts: false) { lfs in
+                // A day is the default, and it was made just now.
+                let (_, young) = try await checked.verify(lfs, repairs: true) { $0.localGracePeriod = .seconds(3_600) }
+                #expect(young.isEmpty)
+                let (report, _) = try await checked.verify(lfs, repairs: true)
+                #expect(report.isClean)
+                try #expect(FileManager.default.contentsOfDirectory(atPath: quarantine.path).isEmpty)
+            }
+        }
+    }
 }
 
 /// A storage whose objects cannot be downloaded.

@@ -155,7 +155,7 @@ struct WrongPlaceTests {
         }
     }
 
-    @Test("Objects that an older copy of the database cannot know are no orphans")
+    @Test("What an older copy of the database cannot know is told, and stays unless it is said to be nobody's")
     func olderCopy() async throws {
         try await withCheckedHost { checked in
             let files = try await checked.uploaded(2)
@@ -165,16 +165,64 @@ struct WrongPlaceTests {
                 try db.execute(sql: "DELETE FROM lfs_tombstone; UPDATE lfs_state SET generation = 0")
             }
             try await withManager(checked.host, checked.options, starts: false) { lfs in
-                let (_, findings) = try await checked.verify(lfs, repairs: true) { $0.remoteGracePeriod = .zero }
-                #expect(findings.isEmpty)
+                let (report, findings) = try await checked.verify(lfs, repairs: true) { $0.remoteGracePeriod = .zero }
+                let id = files[1].id
+                #expect(Set(findings.map(Told.init)) == [Told(.orphanedHere, id, nil), Told(.orphanedThere, id, nil)])
+                #expect(findings.allSatisfy { $0.outcome == .found && $0.mayBelongToCopy })
+                #expect(report.left == 2 && report.lostBytes == 0)
+                try #expect(checked.host.count("lfs_tombstone") == 0)
             }
             #expect(FileManager.default.fileExists(atPath: checked.object(files[1]).path))
-            // Without the older generation it is an orphan, so the rule is what keeps it.
-            try await checked.host.database.write { try $0.execute(sql: "UPDATE lfs_state SET sweepsFrom = 0") }
-            try await withManager(checked.host, checked.options, starts: false) { lfs in
-                let (_, findings) = try await checked.verify(lfs) { $0.remoteGracePeriod = .zero }
-                #expect(Set(findings.map(\.kind)) == [.orphanedHere, .orphanedThere])
+            try await withManager(checked.host, checked.options) { lfs in
+                let (report, findings) = try await checked.verify(lfs, repairs: true) {
+                    $0.remoteGracePeriod = .zero
+                    $0.removesUnknown = true
+                }
+                #expect(!findings.isEmpty && findings.allSatisfy { $0.repair == .remove })
+                #expect(report.isClean)
+                try await #expect(lfs.waitForDeletions() == 0)
             }
+            #expect(!FileManager.default.fileExists(atPath: checked.object(files[1]).path))
+            #expect(FileManager.default.fileExists(atPath: checked.object(files[0]).path))
+            try #expect(checked.host.filesInStore() == [files[0].id])
+        }
+    }
+
+    @Test("A copy of the database on another machine deletes no object that the first one has made, now or later")
+    func copyOnOtherMachine() async throws {
+        try await withCheckedHost { checked in
+            _ = try await checked.uploaded(2)
+            let folder = checked.host.folder.appendingPathComponent("other machine")
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            let copy = try TestHost.open(folder.appendingPathComponent("recipes.sqlite").path)
+            try checked.host.database.backup(to: copy)
+            let other = TestHost(folder: folder, database: copy, storage: checked.storage)
+            for round in 1...2 {
+                let newer = try await checked.uploaded(1)[0]
+                var options = checked.options
+                // By the second opening the objects of the first machine are younger than the copy itself.
+                if round == 2 { options.wallClock = { Date().addingTimeInterval(8 * 86_400) } }
+                try await withManager(other, options) { lfs in
+                    try #expect(other.count("lfs_state WHERE sweepsFrom > 0") == 1)
+                    let (report, findings) = try await checked.verify(lfs, repairs: true) {
+                        if round == 1 { $0.remoteGracePeriod = .zero }
+                    }
+                    #expect(findings.count == round && report.left == round)
+                    #expect(findings.allSatisfy { $0.kind == .orphanedThere && $0.repair == nil })
+                    try await #expect(lfs.waitForDeletions() == 0)
+                    #expect(FileManager.default.fileExists(atPath: checked.object(newer).path))
+                }
+            }
+            try await withManager(other, checked.options) { lfs in
+                let (report, _) = try await checked.verify(lfs, repairs: true) {
+                    $0.remoteGracePeriod = .zero
+                    $0.removesUnknown = true
+                }
+                #expect(report.isClean && report.repaired == 2)
+                try await lfs.waitForDeletions()
+                try await #expect(checked.verify(lfs).report.objects == 2)
+            }
+            try copy.close()
         }
     }
 }

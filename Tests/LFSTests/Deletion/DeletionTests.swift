@@ -3,6 +3,7 @@ import GRDB
 import LFS
 import LFSStorage
 import LFSTransfer
+import TestSupport
 import Testing
 
 @Suite("Deleting files", .timeLimit(.minutes(1)))
@@ -73,7 +74,7 @@ struct DeletionTests {
         try await withLFS(storage: storage) { host, lfs in
             let file = try await uploaded(host, lfs)
             try await host.database.write { _ = try file.delete($0) }
-            while try host.count("lfs_tombstone") > 0 { await Task.yield() }
+            try await yield(while: host.count("lfs_tombstone") > 0)
             #expect(storage.memory.keys.isEmpty)
         }
     }

@@ -3,6 +3,7 @@ import GRDB
 import LFSStorage
 import LFSTesting
 import LFSTransfer
+import TestSupport
 import Testing
 
 @testable import LFS
@@ -23,12 +24,12 @@ struct WaitingUploadTests {
             for _ in 0..<3 { files.append(try await lfs.makeFile(from: .bytes(someBytes()))) }
             let made = files
             try await host.database.write { db in for file in made { try file.insert(db) } }
-            while try lfs.pool.isIdle || host.filesInStore().count < 3 { await Task.yield() }
+            try await yield(while: lfs.pool.isIdle || host.filesInStore().count < 3)
             try await host.database.write { db in _ = try FileData.deleteAll(db) }
             try await #expect(lfs.waitForDeletions(timeout: .seconds(30)) == 0)
             #expect(try host.filesInStore().isEmpty)
             #expect(storage.memory.keys.isEmpty)
-            while !lfs.pool.isIdle { await Task.yield() }
+            try await yield(while: !lfs.pool.isIdle)
         }
     }
 }

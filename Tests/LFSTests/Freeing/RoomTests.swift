@@ -3,6 +3,7 @@ import GRDB
 import LFSStorage
 import LFSTesting
 import LFSTransfer
+import TestSupport
 import Testing
 
 @testable import LFS
@@ -84,7 +85,7 @@ struct RoomTests {
                     for try await count in tasks { #expect(count == 1_000) }
                 }
                 lfs.places.ledger.changed.notify()
-                while try !host.filesInStore().isEmpty { await Task.yield() }
+                try await yield(while: !host.filesInStore().isEmpty)
             }
         }
     }
@@ -100,13 +101,13 @@ struct RoomTests {
             try await host.database.write { db in for file in made { try file.insert(db) } }
             try await lfs.pin([files[0].id])
             await storage.waitForArrivals(1)
-            while try host.filesInStore().count < 4 { await Task.yield() }
+            try await yield(while: host.filesInStore().count < 4)
             await lfs.room.makeRoomIfPossible()
             #expect(try host.filesInStore() == Set(files.map(\.id)), "what is not uploaded stays, whatever the budget")
             storage.open()
-            while try host.filesInStore() != [files[0].id] { await Task.yield() }
+            try await yield(while: host.filesInStore() != [files[0].id])
             _ = try await lfs.contents(of: files[1])
-            while try host.filesInStore() != [files[0].id] { await Task.yield() }
+            try await yield(while: host.filesInStore() != [files[0].id])
             try await lfs.unpin([files[0].id])
             _ = try await read(files[2], lfs)
             #expect(try host.filesInStore() == [files[2].id])
@@ -143,7 +144,7 @@ struct RoomTests {
                 let files = try await absentFiles(5, host, lfs)
                 try await withManager(host, host.options, on: other) { second in
                     for file in files { _ = try await read(file, second) }
-                    while try host.filesInStore().count > 1 { await Task.yield() }
+                    try await yield(while: host.filesInStore().count > 1)
                 }
             }
             try other.close()

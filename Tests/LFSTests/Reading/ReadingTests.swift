@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import LFS
 import LFSStorage
+import TestSupport
 import Testing
 
 @Suite("Reading files back", .timeLimit(.minutes(1)))
@@ -59,7 +60,7 @@ struct ReadingTests {
             lfs.pause()
             let file = try await lfs.makeFile(from: .bytes(someBytes()))
             try await host.database.write { try file.insert($0) }
-            while try host.filesInStore().isEmpty { await Task.yield() }
+            try await yield(while: host.filesInStore().isEmpty)
             try FileManager.default.removeItem(at: host.store.appendingPathComponent(file.id))
             #expect(await errorCode { _ = try await lfs.contents(of: file) } == .bytesMissing)
             lfs.resume()

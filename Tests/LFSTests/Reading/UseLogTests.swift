@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import LFSStorage
 import LFSTesting
+import TestSupport
 import Testing
 
 @testable import LFS
@@ -47,7 +48,7 @@ struct UseLogTests {
                 #expect(try host.count("lfs_copy") == 0, "what comes from the storage is no use of a copy")
                 _ = try await lfs.contents(of: file)
             }
-            while try lastUsed(file.id, host) == nil { await Task.yield() }
+            try await yield(while: lastUsed(file.id, host) == nil)
             try await #expect(lfs.uses.lastUse(of: file.id) != nil)
         }
     }

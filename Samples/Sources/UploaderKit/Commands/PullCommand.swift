@@ -8,12 +8,14 @@ struct PullCommand: AsyncParsableCommand {
         commandName: "pull",
         abstract: "Write attached files into a folder, fetching them from the storage where needed.",
         discussion: """
-            A folder that was pushed comes back under its own name, as 'cp -r' would write it.
-            Where two of them would get the same path, their ids stand before their names. A file that is there already with the
-            same content is left alone; one with other content is never overwritten.
+            A folder that was pushed comes back under its own name, as 'cp -r' would write
+            it. Where two of them would get the same path, their ids stand before their
+            names. A file that is there already with the same content is left alone; one
+            with other content is never overwritten.
 
-            Every file is checked against its size and SHA-256 before it is written. A large one that was cut off, by the end of
-            the command too, goes on with the bytes that are missing when it is pulled again.
+            Every file is checked against its size and SHA-256 before it is written. A
+            large one that was cut off, by the end of the command too, goes on with the
+            bytes that are missing when it is pulled again.
             """)
 
     @OptionGroup var database: DatabaseOptions

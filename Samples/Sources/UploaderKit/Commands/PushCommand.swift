@@ -8,8 +8,9 @@ struct PushCommand: AsyncParsableCommand {
         commandName: "push",
         abstract: "Attach files and folders, and offload them.",
         discussion: """
-            Folders are walked recursively; symbolic links are not followed. Pushing the same folder again attaches only
-            what is new or has changed. What an earlier run left pending or failed is uploaded as well.
+            Folders are walked recursively; symbolic links are not followed. Pushing the
+            same folder again attaches only what is new or has changed. What an earlier run
+            left pending or failed is uploaded as well.
             """)
 
     @OptionGroup var database: DatabaseOptions

@@ -6,20 +6,32 @@ struct VerifyCommand: AsyncParsableCommand {
         commandName: "verify",
         abstract: "Compare records, local files and remote objects, and mend what can be mended.",
         discussion: """
-            Without --repair nothing is changed: each finding is named, with what could be done about it. The number of
-            bytes of every local file is checked, and with --content its SHA-256 as well, for which all of them are read.
+            Without --repair nothing is changed: each finding is named, with what could be
+            done about it. The number of bytes of every local file is checked, and with
+            --content its SHA-256 as well, for which all of them are read.
 
-            With --repair, files whose bytes are right here are uploaded again, files that are right on the storage are
-            fetched again, damaged bytes that may be the only ones are moved into the folder 'quarantine' of the database's
-            own folder, objects that no record knows are deleted when they are older than --orphan-age, and failed
-            uploads and deletions are tried again. Whatever is pending is uploaded as well, as 'resume' does.
+            With --repair, files whose bytes are right here are uploaded again, files that
+            are right on the storage are fetched again, damaged bytes that may be the only
+            ones are moved into the folder 'quarantine' of the database's own folder, files
+            and objects that no record knows are deleted, objects only when they are older
+            than --orphan-age, and failed uploads and deletions are tried again. Whatever
+            is pending is uploaded as well, as 'resume' does.
 
-            A file of which no right bytes are left anywhere is noted as lost. Later runs name it as known and do not
-            count it. 'remove' ends that; so does putting the bytes back and verifying with --repair once more.
+            A database that was put back from a backup, or was copied to another machine,
+            does not know the files that were made elsewhere since. What may be one of
+            those is named and never deleted, unless --remove-unknown is given as well.
+            That deletes the files of the other copy for good, their objects on the storage
+            included, even while it is in use: give it only when this is the one copy that
+            is left and nothing is missed.
+
+            A file of which no right bytes are left anywhere is noted as lost. Later runs
+            name it as known and do not count it. 'remove' ends that; so does putting the
+            bytes back and verifying with --repair once more.
 
             EXIT STATUS
               0    nothing was found, or all of it was repaired, or is known
-              1    the command could not do its job, as when the storage is another one, or is empty
+              1    the command could not do its job, as when the storage is another one,
+                   or is empty
               5    something was found and is left
               64   the command line is wrong
               130  interrupted by Ctrl-C, 143 by SIGTERM
@@ -41,12 +53,18 @@ struct VerifyCommand: AsyncParsableCommand {
     @Flag(name: .long, help: "Go on even if nothing at all is found on the storage, or in a new local folder.")
     var acceptEmpty = false
 
+    @Flag(
+        name: .long,
+        help: "With --repair, also delete for good what another copy of this database may still know and need.")
+    var removeUnknown = false
+
     @Option(
         name: .long,
         help: ArgumentHelp("How old an object without a record has to be to be an orphan.", valueName: "days"))
     var orphanAge = 7
 
     func validate() throws {
+        if removeUnknown, !repair { throw ValidationError("--remove-unknown needs --repair.") }
         guard (0...36_500).contains(orphanAge) else { throw ValidationError("--orphan-age has to be from 0 to 36500.") }
     }
 
@@ -56,6 +74,7 @@ struct VerifyCommand: AsyncParsableCommand {
         options.checksContent = content
         options.checksRemote = !localOnly
         options.acceptsEmpty = acceptEmpty
+        options.removesUnknown = removeUnknown
         // A file gets into the local store only after its record was committed, so one without is an orphan at any age.
         options.localGracePeriod = .zero
         options.remoteGracePeriod = .seconds(orphanAge * 86_400)

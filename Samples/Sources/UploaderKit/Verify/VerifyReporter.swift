@@ -40,6 +40,8 @@ final class VerifyReporter: Sendable {
         case .noted: return "Noted as lost: restore it from a backup, or remove it."
         case .failed(let reason): return "The repair failed: \(reason)"
         case .found where finding.isKnown: return "Known."
+        case .found where finding.mayBelongToCopy && finding.repair == nil:
+            return "--repair leaves it; with --remove-unknown it deletes it for good."
         case .found: return advice(finding.repair)
         }
     }
@@ -74,10 +76,12 @@ final class VerifyReporter: Sendable {
     }
 
     func error(_ error: any Error) {
-        message("\(error)")
+        // The library names what a programmer can set.
+        let reason = "\(error)".replacing("VerifyOptions.acceptsEmpty", with: "--accept-empty")
+        message(reason)
         guard style.isJSON else { return }
         var event = JSONEvent("error")
-        event.reason = "\(error)"
+        event.reason = reason
         if let error = error as? LFSError { event.code = error.code.rawValue }
         let told = event
         line { Console.result(try told.jsonLine()) }
