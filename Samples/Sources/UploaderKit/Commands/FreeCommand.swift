@@ -6,8 +6,9 @@ struct FreeCommand: AsyncParsableCommand {
         commandName: "free",
         abstract: "Free local copies of files that are on the storage; 'pull' fetches them again.",
         discussion: """
-            Without a limit everything goes that may go. The copies that were not used for the longest time go first.
-            Nothing goes over the network. What is not uploaded, or pinned, stays in any case.
+            Without a limit everything goes that may go. The copies that were not used for
+            the longest time go first. Nothing goes over the network. What is not uploaded,
+            or pinned, stays in any case.
             """)
 
     @OptionGroup var database: DatabaseOptions

@@ -65,7 +65,7 @@ struct RestoreTarget: Sendable {
                 try file.write(contentsOf: chunk)
             }
             guard try file.offset() == UInt64(recorded.byteCount), Self.hex(hash) == recorded.sha256 else {
-                throw UploaderError("its copy on this device is damaged, and 'verify --repair' mends it")
+                throw UploaderError("its copy on this device is damaged; 'verify --content --repair' mends it")
             }
             try file.synchronize()
             try takeName()

@@ -1,0 +1,73 @@
+import Foundation
+import Testing
+
+@Suite("Pulling what is damaged or there already", .timeLimit(.minutes(2)))
+struct PullDamageTests {
+    private func uploader(_ command: String, _ rest: String..., in folder: URL) throws -> UploaderProcess.Result {
+        try UploaderProcess([command, "--database", "a.sqlite", "--to", "dir:remote"] + rest, in: folder).wait()
+    }
+
+    @Test("A damaged local copy is not written out, and verification mends it", arguments: ["flipped", "cut", "empty"])
+    func damaged(_ kind: String) throws {
+        try withFolder(files: 3) { folder in
+            #expect(try uploader("push", "--progress", "none", "files", in: folder).status == 0)
+            let entry = try TestDatabase.entries(in: folder.appendingPathComponent("a.sqlite"))[1]
+            let copy = folder.appendingPathComponent("a.sqlite.lfs/\(entry.id)")
+            var bytes = try Data(contentsOf: copy)
+            switch kind {
+            case "flipped": bytes[bytes.count / 2] ^= 1
+            case "cut": bytes.removeLast(7)
+            default: bytes.removeAll()
+            }
+            try FileManager.default.removeItem(at: copy)
+            try bytes.write(to: copy)
+
+            let failed = try uploader("pull", "--all", "--output", "out", "--json", in: folder)
+            #expect(failed.status == 3)
+            #expect(failed.events.filter { $0["event"] as? String == "failed" }.count == 1)
+            #expect(failed.messages.contains("damaged"), "\(failed.messages)")
+            let written = try FileManager.default.contentsOfDirectory(
+                atPath: folder.appendingPathComponent("out/files").path)
+            #expect(written.count == 2, "\(written)")
+            #expect(try Data(contentsOf: copy) == bytes, "pulling changes nothing that is here")
+
+            #expect(try uploader("verify", "--content", "--repair", in: folder).status == 0)
+            #expect(try uploader("pull", "--all", "--output", "out", in: folder).status == 0)
+            #expect(
+                try system(
+                    "diff", "-r", folder.appendingPathComponent("files").path,
+                    folder.appendingPathComponent("out/files").path))
+        }
+    }
+
+    @Test("What is there already is not fetched again")
+    func thereAlready() throws {
+        try withFolder(files: 3) { folder in
+            #expect(try uploader("push", "--progress", "none", "files", in: folder).status == 0)
+            #expect(try uploader("pull", "--all", "--output", "out", in: folder).status == 0)
+            for name in ["a.sqlite.lfs", "remote"] {
+                try FileManager.default.removeItem(at: folder.appendingPathComponent(name))
+            }
+            try FileManager.default.createDirectory(
+                at: folder.appendingPathComponent("remote"), withIntermediateDirectories: false)
+            let second = try uploader("pull", "--all", "--output", "out", "--json", in: folder)
+            #expect(second.status == 0, "\(second.messages)")
+            #expect(second.summary?["skipped"] as? Int == 3)
+        }
+    }
+
+    @Test("A pinned file that was pulled stays, and is no failure")
+    func pinned() throws {
+        try withFolder(files: 2) { folder in
+            #expect(try uploader("push", "--progress", "none", "files", in: folder).status == 0)
+            let database = folder.appendingPathComponent("a.sqlite")
+            let ids = try TestDatabase.entries(in: database).map(\.id)
+            #expect(try UploaderProcess.run("free", "--database", "a.sqlite", in: folder).status == 0)
+            #expect(try UploaderProcess.run("pin", "--database", "a.sqlite", ids[0], in: folder).status == 0)
+            let pulled = try uploader("pull", "--all", "--output", "out", in: folder)
+            #expect(pulled.status == 0, "\(pulled.messages)")
+            #expect(FileManager.default.fileExists(atPath: "\(database.path).lfs/\(ids[0])"))
+            #expect(!FileManager.default.fileExists(atPath: "\(database.path).lfs/\(ids[1])"))
+        }
+    }
+}
