@@ -109,6 +109,7 @@ struct BrokenReplyTests {
     func pageInParts(_ operation: FakeS3.Operation, _ status: Int) async throws {
         try await withFakeS3 {
             $0.multipartThreshold = 1
+            $0.maxConcurrentParts = 1
         } _: { fake, storage in
             fake.fail(operation) { try $0.refuse(.page(status)) }
             let saved = SavedCheckpoint()

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import LFSFiles
 import LFSStorage
 import LFSTesting
 import TestSupport
@@ -58,18 +59,14 @@ struct UseLogTests {
         try await withHost { host in
             let now = Date(timeIntervalSince1970: 1_000)
             let uses = UseLog(runner: BackgroundRunner(host.database), wallClock: { now })
-            var ids: [FileData.ID] = []
-            try await withManager(host, starts: false) { lfs in
-                for _ in 0..<1_200 { ids.append(try await lfs.makeFile(from: .bytes([1])).id) }
-                let made = ids
-                try await host.database.write { db in
-                    for id in made.dropLast() {
-                        try db.execute(
-                            sql: """
-                                INSERT INTO lfs_file (id, status, url, byteCount, sha256, key, createdAt)
-                                VALUES (?, 'remote', 'memory:///', 1, ?, 'x/' || ?, 0)
-                                """, arguments: [id, String(repeating: "0", count: 64), id])
-                    }
+            let ids = (0..<1_200).map { _ in FileID.make().text }
+            try await host.database.write { db in
+                for id in ids.dropLast() {
+                    try db.execute(
+                        sql: """
+                            INSERT INTO lfs_file (id, status, url, byteCount, sha256, key, createdAt)
+                            VALUES (?, 'remote', 'memory:///', 1, ?, 'x/' || ?, 0)
+                            """, arguments: [id, String(repeating: "0", count: 64), id])
                 }
             }
             for id in ids { uses.noteUse(of: id) }
