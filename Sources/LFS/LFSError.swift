@@ -1,6 +1,7 @@
 import GRDB
 import LFSFiles
 import LFSStorage
+import LFSSystem
 
 /// Why LFS could not do what it was asked.
 public struct LFSError: Error, Sendable, CustomStringConvertible {
@@ -57,7 +58,8 @@ public struct LFSError: Error, Sendable, CustomStringConvertible {
         public static let unknownFile = Code(rawValue: "unknownFile")
         /// The file was made here, but its bytes are nowhere on this device.
         public static let bytesMissing = Code(rawValue: "bytesMissing")
-        /// The file was deleted; its id cannot come back.
+        /// The file was deleted, and its bytes are being removed: make a new one. Once they are gone a row with its id
+        /// can be inserted again, and has no bytes anywhere.
         public static let deleted = Code(rawValue: "deleted")
         /// The upload of the file is not proven yet, so its local bytes have to stay.
         public static let notUploaded = Code(rawValue: "notUploaded")
@@ -98,6 +100,7 @@ extension LFSError {
         switch error {
         case let error as FileError:
             LFSError(Code(rawValue: error.code.rawValue), error.message, fileID: fileID, cause: error.cause)
+        case let error as SystemError: wrapping(FileError.wrapping(error), fileID: fileID)
         case let error as StorageError:
             LFSError(.storage, error.message, fileID: fileID, cause: error)
         case is CancellationError:

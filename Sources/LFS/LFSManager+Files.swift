@@ -58,6 +58,10 @@ extension LFSManager {
     public func hasLocalCopy(of id: FileData.ID) async throws -> Bool {
         guard let id = FileID(id) else { return false }
         let places = places
-        return try await BlockingPool.shared.run { _ in try places.contains(id) }
+        do {
+            return try await BlockingPool.shared.run { _ in try places.contains(id) }
+        } catch {
+            throw LFSError.wrapping(error, fileID: id.text)
+        }
     }
 }

@@ -55,8 +55,8 @@ extension LFSManager {
             tasks.addTask { try await self.lead() }
             tasks.addTask { await self.keepUses() }
             if self.room.isActive {
-                tasks.addTask { await self.keepRoom() }
-                tasks.addTask { await self.lookForCopies() }
+                tasks.addTask { await self.untilStopped(gracePeriod: .zero) { await self.keepRoom() } }
+                tasks.addTask { await self.untilStopped(gracePeriod: .zero) { await self.lookForCopies() } }
             }
             try await withTaskCancellationHandler {
                 do {

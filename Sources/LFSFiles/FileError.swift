@@ -1,4 +1,4 @@
-import LFSSystem
+package import LFSSystem
 
 /// Why bytes could not be taken in, kept or found on this device.
 package struct FileError: Error, Sendable, CustomStringConvertible {
@@ -58,6 +58,12 @@ package struct FileError: Error, Sendable, CustomStringConvertible {
             return FileError(.missing, "\(path) is not there: \(error.reason).", path: path, cause: error)
         }
         return FileError(.system, "\(path) failed: \(error).", path: path, cause: error)
+    }
+
+    /// An error of a file of ours, by what was done with it.
+    package static func wrapping(_ error: SystemError) -> FileError {
+        ["open", "read", "pread"].contains(error.call)
+            ? reading(error, from: error.path) : keeping(error, at: error.path)
     }
 
     /// An error of the file that bytes are read from.

@@ -57,6 +57,27 @@ struct LocalStoreTests {
         }
     }
 
+    @Test("leaves nothing of a file that is deleted while it is copied", .enabled(if: otherFileSystem != nil))
+    func deletionDuringCopy() async throws {
+        try await withStore(areaIn: otherFileSystem) { store, area in
+            for round in 0..<200 {
+                let id = try await ingest(into: area)
+                async let promotion = BlockingPool.shared.run { _ in try store.promote(id, from: area) }
+                // From before the copy to after it, by and by.
+                for _ in 0..<round { await Task.yield() }
+                try await BlockingPool.shared.run { _ in
+                    try area.clear(id)
+                    try store.removeCopies(id)
+                    try store.clear(id)
+                }
+                _ = try await promotion
+                #expect(try !store.contains(id), "round \(round)")
+                #expect(try names(in: URL(fileURLWithPath: store.incoming.path)) == [])
+                #expect(try names(in: area.url) == [])
+            }
+        }
+    }
+
     @Test("takes a file over that a crash left in both places", .enabled(if: otherFileSystem != nil))
     func inBothPlaces() async throws {
         try await withStore(areaIn: otherFileSystem) { store, area in

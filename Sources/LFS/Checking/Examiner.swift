@@ -62,11 +62,17 @@ struct Examiner: Sendable {
                 try store.requireUnchanged()
                 return .absent
             }
-            guard status.isRegularFile, let file = try store.open(id) else { return .present(status, sha256: nil) }
-            var hash = ContentHash()
-            let opened = try file.status()
-            try FileCopy.forEachChunk(of: file, 0..<opened.byteCount, flag) { hash.update($0) }
-            return .present(opened, sha256: hash.hex)
+            do {
+                guard status.isRegularFile, let file = try store.open(id) else { return .present(status, sha256: nil) }
+                var hash = ContentHash()
+                let opened = try file.status()
+                try FileCopy.forEachChunk(of: file, 0..<opened.byteCount, flag) { hash.update($0) }
+                return .present(opened, sha256: hash.hex)
+            } catch is SystemError {
+                // A bad sector, or a file that this user may not read: it is here, and nobody can have its bytes.
+                try store.requireUnchanged()
+                return .present(status, sha256: nil)
+            }
         }
     }
 

@@ -84,11 +84,16 @@ struct FileScan: Sendable {
         page.localFiles += 1
         guard status.isRegularFile, status.byteCount == row.byteCount else { return true }
         guard checksContent else { return false }
-        // Removed since: a `local` file without bytes is worth the second look.
-        guard let file = try store.open(id) else { return !row.isRemote }
-        var hash = ContentHash()
-        try FileCopy.forEachChunk(of: file, 0..<status.byteCount, flag) { hash.update($0) }
-        page.bytesRead += hash.byteCount
-        return hash.hex != row.sha256
+        do {
+            // Removed since: a `local` file without bytes is worth the second look.
+            guard let file = try store.open(id) else { return !row.isRemote }
+            var hash = ContentHash()
+            try FileCopy.forEachChunk(of: file, 0..<status.byteCount, flag) { hash.update($0) }
+            page.bytesRead += hash.byteCount
+            return hash.hex != row.sha256
+        } catch is SystemError {
+            // A file that the disk does not give back is one finding, not the end of all.
+            return true
+        }
     }
 }

@@ -117,6 +117,9 @@ struct Verifier {
     private mutating func examine(_ ids: [FileData.ID], _ side: Judgement.Side) async throws {
         for start in stride(from: 0, to: ids.count, by: Self.parallelLooks) {
             let chunk = Array(ids[start..<min(start + Self.parallelLooks, ids.count)])
+            // What is looked at may turn out to be the last copy, so no policy frees it until its upload is queued.
+            let uses = chunk.compactMap(FileID.init).map(places.inUse.begin)
+            defer { withExtendedLifetime(uses) {} }
             for id in try await suspects(chunk, side) {
                 guard let look = try await examiner.look(at: id),
                     let finding = Judgement(look: look, furthest: furthest).finding(side)

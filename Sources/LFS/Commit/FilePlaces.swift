@@ -66,8 +66,9 @@ final class FilePlaces: Sendable {
     }
 
     /// Removes the bytes of a file everywhere on this device. What is in a folder that stands in its place is kept.
-    func remove(_ id: FileID) throws(SystemError) {
+    func remove(_ id: FileID) throws {
         for area in areas { try area.clear(id) }
+        try store.removeCopies(id)
         try store.clear(id)
         ledger.remove(id)
     }

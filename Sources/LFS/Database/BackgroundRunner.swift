@@ -77,6 +77,24 @@ final class BackgroundRunner: Sendable {
         }
     }
 
+    /// Runs the body, once, in a transaction of its own: for what takes more than rows with it.
+    func writeAlone<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            writer.asyncWriteWithoutTransaction { db in
+                continuation.resume(
+                    with: Result {
+                        var result: Value?
+                        try db.inTransaction(.immediate) {
+                            result = try body(db)
+                            return .commit
+                        }
+                        guard let result else { throw DatabaseError(resultCode: .SQLITE_ABORT) }
+                        return result
+                    })
+            }
+        }
+    }
+
     /// Runs the body on the writer outside of any transaction, for what belongs to the connection and not to the data.
     func withWriter(_ body: @escaping @Sendable (Database) throws -> Void) async throws {
         try await withCheckedThrowingContinuation { continuation in

@@ -34,6 +34,8 @@ final class CopyLedger: Sendable {
         var heap = Heap<Candidate>()
         var byteCount: Int64 = 0
         var reserved: Int64 = 0
+        /// What is on the disk of the downloads that are under way.
+        var arrived: Int64 = 0
         var lastUse: Int64 = 0
         /// What came or went while the folder is read; nil when it is not.
         var touched: Set<FileID.Bits>?
@@ -48,8 +50,10 @@ final class CopyLedger: Sendable {
     let changed = Signal()
 
     var isKept: Bool { state.withLock { $0.isKept } }
-    /// The bytes of all copies, and those that were reserved for more.
-    var byteCounts: (copies: Int64, reserved: Int64) { state.withLock { ($0.byteCount, $0.reserved) } }
+    /// The bytes of all copies, those that were reserved for more, and how many of the reserved ones have come.
+    var byteCounts: (copies: Int64, reserved: Int64, arrived: Int64) {
+        state.withLock { ($0.byteCount, $0.reserved, $0.arrived) }
+    }
     var count: Int { state.withLock { $0.entries.count } }
 
     // MARK: Reading the folder
@@ -123,13 +127,22 @@ final class CopyLedger: Sendable {
     /// Counts the bytes of a download before they come.
     func reserve(_ byteCount: Int64) { state.withLock { $0.reserved += byteCount } }
 
-    /// The download has ended without a file.
-    func release(_ byteCount: Int64) { state.withLock { $0.reserved -= byteCount } }
+    /// Bytes of a download have come, or were given up.
+    func noteArrived(_ byteCount: Int64) { state.withLock { $0.arrived += byteCount } }
 
-    /// The download has ended with the file.
-    func settle(_ id: FileID, byteCount: Int64, now: Int64) {
+    /// The download has ended without a file.
+    func release(_ byteCount: Int64, arrived: Int64) {
         state.withLock { state in
             state.reserved -= byteCount
+            state.arrived -= arrived
+        }
+    }
+
+    /// The download has ended with the file.
+    func settle(_ id: FileID, byteCount: Int64, arrived: Int64, now: Int64) {
+        state.withLock { state in
+            state.reserved -= byteCount
+            state.arrived -= arrived
             let use = Self.makeUse(&state, now)
             Self.set(&state, id.bits, Entry(byteCount: byteCount, lastUse: use, isCandidate: false))
             Self.allow(&state, id.bits)

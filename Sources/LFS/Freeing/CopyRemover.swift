@@ -1,11 +1,12 @@
 import Foundation
 import LFSFiles
 import LFSSystem
+import Synchronization
 
 /// Removes local copies, and nothing that is not proven to be on the storage. Every way to free space ends here.
 ///
 /// Three steps keep it safe. A durable transaction judges the rows, so that a power cut cannot take back what allows the
-/// removal. A second one judges them again and takes the names away before it ends: whoever deletes a row and inserts it
+/// removal. A second one, alone, judges them again and takes the names away before it ends: whoever deletes a row and inserts it
 /// anew, or pins it, comes before that or after it, in this process or another. The bytes go outside of both.
 struct CopyRemover: Sendable {
     let runner: BackgroundRunner
@@ -23,25 +24,35 @@ struct CopyRemover: Sendable {
         let first = try await runner.writeDurably { db in try judge.verdicts(on: copies, db) }
         let allowed = copies.filter { first[$0.key]?.reason == nil }
         if allowed.isEmpty { return first.mapValues(\.reason) }
-        let places = places
-        let second = try await runner.write { db in
-            // It takes names away, which is quick and may be done twice.
-            try judge.verdicts(on: allowed, db).map { id, verdict -> Taken in
-                if verdict.reason == nil, passesUsed, places.inUse.contains(id) { return Taken(id: id, reason: .inUse) }
-                if let reason = verdict.reason { return Taken(id: id, reason: reason) }
-                return Taken(id: id, name: try places.setAside(id))
+        let (places, taken) = (places, TakenNames())
+        let second = await Result.catching {
+            try await runner.writeAlone { db in
+                try judge.verdicts(on: allowed, db).map { id, verdict -> (FileID, StayReason?) in
+                    if let reason = verdict.reason { return (id, reason) }
+                    if passesUsed, places.inUse.contains(id) { return (id, .inUse) }
+                    if let name = try places.setAside(id) { taken.names.withLock { $0.append(name) } }
+                    return (id, nil)
+                }
             }
         }
+        // What has no name any more goes, whatever became of the rest.
         try await BlockingPool.shared.run { _ in
-            for name in second.compactMap(\.name) { try places.store.removeSetAside(name) }
+            let removals = taken.names.withLock { $0 }.map { name in
+                Result { try places.store.removeSetAside(name) }
+            }
+            for removal in removals { try removal.get() }
         }
-        return first.mapValues(\.reason).merging(second.map { ($0.id, $0.reason) }) { _, new in new }
+        return first.mapValues(\.reason).merging(try second.get()) { _, new in new }
     }
+}
 
-    private struct Taken: Sendable {
-        var id: FileID
-        var reason: StayReason?
-        /// Under which its bytes still are; nil when there are none.
-        var name: String?
+/// Under which the bytes are of what was taken from its names. Owner: the mutex.
+private final class TakenNames: Sendable {
+    let names = Mutex<[String]>([])
+}
+
+extension Result where Failure == any Error {
+    fileprivate static func catching(_ body: () async throws -> Success) async -> Self {
+        do { return .success(try await body()) } catch { return .failure(error) }
     }
 }

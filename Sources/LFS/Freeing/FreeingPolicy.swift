@@ -38,7 +38,9 @@ public struct FreeingPolicy: Sendable {
 
     /// Keeps the files that a request names. Called again, it keeps those of the other request as well.
     ///
-    /// - Parameter request: made anew whenever space is freed. It may have an order and a limit: "the last hundred".
+    /// - Parameter request: made anew whenever space is freed, while the database is used: it builds a request, and does
+    ///   not touch the database itself. It may have an order and a limit: "the last hundred". While it fails nothing is
+    ///   freed, which the log warns of.
     public mutating func keep(_ request: @escaping Request) { requests.append(request) }
 
     /// Whether it can free anything.

@@ -16,7 +16,9 @@ final class RoomKeeper: Sendable {
     private let wallClock: @Sendable () -> Date
     private let logger: Logger
     private let turns = Permits(1)
+    private let scans = Permits(1)
     private let isFilled = Mutex(false)
+    private let hasWarned = Mutex(false)
 
     /// How many copies go in one transaction at the most.
     private static let page = 100
@@ -40,17 +42,24 @@ final class RoomKeeper: Sendable {
     func noteUse(of id: FileID) { if isActive { ledger.noteUse(of: id, now: now) } }
 
     /// Fetches a file with room for it: what has to go goes before its first byte comes.
-    func withRoom(for id: FileID, _ byteCount: Int64, _ fetch: () async throws -> Void) async throws {
-        guard isActive else { return try await fetch() }
+    ///
+    /// - Parameter fetch: tells how many bytes are here by now, whenever that changes.
+    func withRoom(
+        for id: FileID, _ byteCount: Int64, _ fetch: (_ onBytes: @escaping @Sendable (Int64) -> Void) async throws -> Void
+    ) async throws {
+        guard isActive else { return try await fetch { _ in } }
+        let arrival = Arrival(in: ledger)
         ledger.reserve(byteCount)
         do {
+            let store = places.store
+            arrival.note(try await BlockingPool.shared.run { _ in try store.unfinishedByteCount(of: id) })
             await makeRoomIfPossible()
-            try await fetch()
+            try await fetch(arrival.note)
         } catch {
-            ledger.release(byteCount)
+            ledger.release(byteCount, arrived: arrival.byteCount)
             throw error
         }
-        ledger.settle(id, byteCount: byteCount, now: now)
+        ledger.settle(id, byteCount: byteCount, arrived: arrival.byteCount, now: now)
     }
 
     /// Space that cannot be freed now is no reason to refuse a reader or to end the background work: the next change or
@@ -60,15 +69,26 @@ final class RoomKeeper: Sendable {
     }
 
     /// Compares the ledger with the folder, which other processes change as well, and asks anew what may go.
+    ///
+    /// Whoever makes room does not wait for it.
     func refill() async {
-        await tryQuietly { try await self.turns.withPermit { try await self.fill() } }
+        await tryQuietly { try await self.scans.withPermit { try await self.fill() } }
     }
 
     private func tryQuietly(_ body: () async throws -> Void) async {
         do {
             try await body()
+            hasWarned.withLock { $0 = false }
         } catch {
-            logger.debug("freeing space failed, will retry", metadata: ["error.message": "\(error)"])
+            if Task.isCancelled { return }
+            let isFirst = hasWarned.withLock { hasWarned in
+                defer { hasWarned = true }
+                return !hasWarned
+            }
+            // The limit is not held as long as it fails, so the host has to hear of it, once.
+            logger.log(
+                level: isFirst ? .warning : .debug, "freeing space failed, will retry",
+                metadata: ["error.message": "\(error)"])
         }
     }
 
@@ -76,7 +96,7 @@ final class RoomKeeper: Sendable {
 
     private func makeRoom() async throws {
         try await turns.withPermit {
-            if !isFilled.withLock({ $0 }) { try await fill() }
+            try await fillOnce()
             // Passed over for now, and looked at again when their readers have gone.
             var passed: [FileID] = []
             defer {
@@ -85,6 +105,7 @@ final class RoomKeeper: Sendable {
             }
             let remover = CopyRemover(runner: runner, places: places, wallClock: wallClock)
             while true {
+                try Task.checkCancellation()
                 let excess = try await excess()
                 if excess == 0 { return }
                 let oldest = ledger.takeOldest(excess, limit: Self.page)
@@ -107,8 +128,14 @@ final class RoomKeeper: Sendable {
         let available =
             policy.minAvailableByteCount == nil
             ? .max : try await BlockingPool.shared.run { _ in try store.availableByteCount() }
-        let (copies, reserved) = ledger.byteCounts
-        return policy.excess(byteCount: copies + reserved, available: available - reserved)
+        let (copies, reserved, arrived) = ledger.byteCounts
+        return policy.excess(byteCount: copies + reserved, available: available - max(reserved - arrived, 0))
+    }
+
+    /// The first look at the folder, which everybody waits for.
+    private func fillOnce() async throws {
+        if isFilled.withLock({ $0 }) { return }
+        try await scans.withPermit { if !isFilled.withLock({ $0 }) { try await fill() } }
     }
 
     private func fill() async throws {
@@ -119,5 +146,25 @@ final class RoomKeeper: Sendable {
         }
         ledger.endScan()
         isFilled.withLock { $0 = true }
+    }
+}
+
+/// How much of one download is on the disk. Owner: the mutex.
+private final class Arrival: Sendable {
+    private let ledger: CopyLedger
+    private let count = Mutex<Int64>(0)
+
+    init(in ledger: CopyLedger) {
+        self.ledger = ledger
+    }
+
+    var byteCount: Int64 { count.withLock { $0 } }
+
+    @Sendable func note(_ byteCount: Int64) {
+        let change = count.withLock { count in
+            defer { count = byteCount }
+            return byteCount - count
+        }
+        if change != 0 { ledger.noteArrived(change) }
     }
 }

@@ -49,8 +49,9 @@ struct FileReader: Sendable {
             let places = places
             // An earlier download may have ended between the asker's look and its question.
             if try await BlockingPool.shared.run({ _ in try places.contains(id) }) { return }
-            try await room.withRoom(for: id, file.byteCount) {
+            try await room.withRoom(for: id, file.byteCount) { onBytes in
                 try await downloader.fetch(file) { bytes in
+                    onBytes(bytes)
                     hub.sendDownloading(file.id, TransferProgress(bytesTransferred: bytes, totalBytes: file.byteCount))
                 }
             }

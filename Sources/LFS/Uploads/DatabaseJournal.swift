@@ -17,7 +17,12 @@ final class DatabaseJournal: TransferJournal {
         var name: String?
         /// ``epoch`` at the time.
         var epoch: UInt64
+        /// When it was read, in milliseconds since 1970.
+        var time: Int64
     }
+
+    /// Other processes delete and cancel too, which ``epoch`` does not tell. This old is what a row says at the most.
+    private static let freshness: Int64 = 1_000
 
     private let runner: BackgroundRunner
     private let places: FilePlaces
@@ -74,7 +79,7 @@ final class DatabaseJournal: TransferJournal {
         for row in rows where jobs.count < limit && !held.contains(row.id) {
             jobs.append(try row.job())
             let description = Description(
-                sha256: row.sha256, contentType: row.contentType, name: row.name, epoch: epoch)
+                sha256: row.sha256, contentType: row.contentType, name: row.name, epoch: epoch, time: now)
             descriptions.withLock { $0[row.id] = description }
         }
         return TransferPage(jobs: jobs, nextDue: next.map { .milliseconds(max($0 - now, 1)) })
@@ -109,11 +114,15 @@ final class DatabaseJournal: TransferJournal {
     /// The row as it was loaded, or read again when rows were deleted or uploads cancelled since; nil when it is not
     /// pending any more.
     private func currentDescription(of job: TransferJob) async throws -> Description? {
-        let epoch = epoch
-        if let known = descriptions.withLock({ $0[job.id] }), known.epoch == epoch { return known }
+        let (epoch, now) = (epoch, wallClock().millisecondsSince1970)
+        if let known = descriptions.withLock({ $0[job.id] }), known.epoch == epoch,
+            (0...Self.freshness).contains(now - known.time)
+        {
+            return known
+        }
         let file = try await runner.read { db in try FileData.pendingFile(db, id: job.id) }
         return file.map {
-            Description(sha256: $0.sha256, contentType: $0.contentType, name: $0.name, epoch: epoch)
+            Description(sha256: $0.sha256, contentType: $0.contentType, name: $0.name, epoch: epoch, time: now)
         }
     }
 

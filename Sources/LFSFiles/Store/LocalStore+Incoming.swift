@@ -26,6 +26,11 @@ extension LocalStore {
         return unfinished
     }
 
+    /// How many bytes an earlier download of a file has left.
+    package func unfinishedByteCount(of id: FileID) throws(SystemError) -> Int64 {
+        try incoming.status(of: PartialFile.name(id))?.byteCount ?? 0
+    }
+
     /// Removes what an unfinished download of a file has left.
     package func removeUnfinished(_ id: FileID) throws(SystemError) { try PartialFile.remove(id, in: incoming) }
 }

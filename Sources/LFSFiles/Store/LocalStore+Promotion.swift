@@ -22,16 +22,14 @@ extension LocalStore {
     }
 
     /// Another file system: the copy is durable under its final name before the original goes.
+    ///
+    /// A deletion that comes meanwhile takes the source, then the copies, then what is in the store. The copy has its name
+    /// before the source is opened, so whichever of the three the deletion meets, nothing is left.
     private func promoteByCopy(_ id: FileID, from area: StagingArea) throws(SystemError) -> Promotion {
-        let source: Descriptor
-        do {
-            source = try area.directory.openForReading(id.text)
-        } catch  where error.isMissing {
-            return try contains(id) ? .alreadyThere : .missing
-        }
-        let name = "\(id.text).\(FileID.make().text)"
+        let name = Self.copyName(id)
         let copy = try incoming.create(name)
         do {
+            let source = try area.directory.openForReading(id.text)
             try Self.copy(source, to: copy)
             try copy.setMode(0o400)
             try copy.synchronize()
@@ -39,10 +37,23 @@ extension LocalStore {
             try directory.synchronizeNow()
         } catch {
             try incoming.remove(name)
+            if error.isMissing { return try contains(id) ? .alreadyThere : .missing }
             throw error
         }
         try area.directory.remove(id.text)
         return .promoted
+    }
+
+    private static func copyName(_ id: FileID) -> String { "\(id.text).\(FileID.make().text).copy" }
+
+    /// Takes a file from those who copy it into the store at the moment; see ``promote(_:from:)``.
+    package func removeCopies(_ id: FileID) throws {
+        var names: [String] = []
+        try incoming.forEachFile { name in
+            if name.hasPrefix(id.text), name.hasSuffix(".copy") { names.append(name) }
+            return true
+        }
+        for name in names { try incoming.remove(name) }
     }
 
     private static func copy(_ source: Descriptor, to copy: Descriptor) throws(SystemError) {

@@ -159,6 +159,27 @@ struct RaceTests {
         }
     }
 
+    @Test("What may be the last copy is not freed while it is looked at")
+    func freeing() async throws {
+        try await withCheckedHost { checked in
+            let file = try await checked.uploaded(2)[0]
+            try checked.plant(nil, at: checked.object(file))
+            try await withManager(checked.host, checked.options, starts: false) { lfs in
+                let gate = Gate()
+                let once = Once { try await gate.pass() }
+                checked.storage.beforeHead { _ in try await once.run() }
+                async let verified = checked.verify(lfs, repairs: true) { $0.acceptsEmpty = true }
+                await gate.reached.wait()
+                let report = try await lfs.free(FreeingPolicy(maxByteCount: 0))
+                #expect(report.stays[.inUse]?.files ?? 0 >= 1)
+                gate.opened.open()
+                let (_, findings) = try await verified
+                #expect(findings.map(\.outcome) == [.underWay])
+                try #expect(checked.host.filesInStore().contains(file.id))
+            }
+        }
+    }
+
     @Test("A file between commit and promotion is no finding")
     func unpromoted() async throws {
         try await withCheckedHost { checked in

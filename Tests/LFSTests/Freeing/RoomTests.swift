@@ -1,8 +1,10 @@
 import Foundation
 import GRDB
+import LFSFiles
 import LFSStorage
 import LFSTesting
 import LFSTransfer
+import Synchronization
 import TestSupport
 import Testing
 
@@ -151,6 +153,63 @@ struct RoomTests {
         }
     }
 
+    @Test("What has come of a download is not counted twice against the free disk")
+    func freeDisk() async throws {
+        _ = try await withSmallFileSystem(kilobytes: 6 << 10) { folder in
+            try await withHost(in: folder) { host in
+                var options = host.options
+                options.freeing = FreeingPolicy(minAvailableByteCount: 1 << 20)
+                try await withManager(host, options) { lfs in
+                    let kept = Set(try await keptFiles(2, byteCount: 512 << 10, host, lfs).map(\.id))
+                    let part = host.store.appendingPathComponent("incoming/part")
+                    let available = try lfs.places.store.availableByteCount()
+                    // There is room for it, and less than twice.
+                    let byteCount = available - (1 << 20) - (64 << 10)
+                    try await lfs.room.withRoom(for: FileID.make(), byteCount) { onBytes in
+                        try Data(count: Int(byteCount)).write(to: part)
+                        onBytes(byteCount)
+                        await lfs.room.makeRoomIfPossible()
+                        try #expect(host.filesInStore() == kept)
+                        try FileManager.default.removeItem(at: part)
+                    }
+                    // Without its bytes on the disk they have to be made room for.
+                    try await lfs.room.withRoom(for: FileID.make(), byteCount + (256 << 10)) { _ in
+                        try #expect(host.filesInStore().count == 1)
+                    }
+                }
+            }
+        }
+    }
+
+    @Test("Nobody waits for a later look at the folder")
+    func laterLook() async throws {
+        try await withHost { host in
+            var options = host.options
+            let isBlocking = Mutex(false)
+            let (blocked, goOn) = (Latch(), DispatchSemaphore(value: 0))
+            options.freeing = FreeingPolicy(maxByteCount: 10_000)
+            options.freeing.keep {
+                if isBlocking.withLock({ $0 }) {
+                    blocked.open()
+                    goOn.wait()
+                }
+                return FileData.none()
+            }
+            try await withManager(host, options) { lfs in
+                let files = try await absentFiles(2, host, lfs)
+                _ = try await read(files[0], lfs)
+                isBlocking.withLock { $0 = true }
+                async let refilled: Void = lfs.room.refill()
+                await blocked.wait()
+                isBlocking.withLock { $0 = false }
+                try await #expect(read(files[1], lfs)?.count == 1_000)
+                goOn.signal()
+                await refilled
+                #expect(lfs.places.ledger.count == 2)
+            }
+        }
+    }
+
     @Test("Deleted files do not count any more")
     func deletions() async throws {
         try await withLFS(configure: { $0.freeing = FreeingPolicy(maxByteCount: 3_000) }) { host, lfs in
@@ -160,7 +219,7 @@ struct RoomTests {
             try await lfs.waitForDeletions()
             _ = try await read(files[3], lfs)
             #expect(try host.filesInStore() == Set(files[1..<4].map(\.id)))
-            #expect(lfs.places.ledger.byteCounts == (3_000, 0))
+            #expect(lfs.places.ledger.byteCounts == (3_000, 0, 0))
         }
     }
 
@@ -173,7 +232,7 @@ struct RoomTests {
             let file = try await absentFiles(1, host, lfs)[0]
             try await (storage.base as? InMemoryStorage)?.delete(try ObjectKey(file.key), abandoning: nil)
             #expect(await errorCode { _ = try await read(file, lfs) } == .storage)
-            #expect(lfs.places.ledger.byteCounts == (0, 0))
+            #expect(lfs.places.ledger.byteCounts == (0, 0, 0))
         }
     }
 }
