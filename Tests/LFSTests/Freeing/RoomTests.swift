@@ -191,7 +191,8 @@ struct RoomTests {
             options.freeing.keep {
                 if isBlocking.withLock({ $0 }) {
                     blocked.open()
-                    goOn.wait()
+                    // Whoever waits for this look would wait for ever.
+                    if goOn.wait(timeout: .now() + 20) == .timedOut { Issue.record("a reader waits for the look") }
                 }
                 return FileData.none()
             }
