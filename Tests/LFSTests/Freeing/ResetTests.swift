@@ -52,7 +52,7 @@ struct ResetTests {
         }
     }
 
-    @Test("is refused unless exactly what would be lost was confirmed, and changes nothing then", arguments: [0, 1, 3])
+    @Test("is refused when more would be lost than was confirmed: then the manager goes on", arguments: [0, 1])
     func confirmation(_ count: Int) async throws {
         try await withHost(storage: GatedStorage(InMemoryStorage())) { host in
             var files: [FileData] = []
@@ -65,8 +65,8 @@ struct ResetTests {
             #expect(code == .notUploaded)
             try #expect(host.count("lfs_file") == 2)
             try #expect(host.filesInTemporary().union(host.filesInStore()).count == 2)
-            let again = try await opened(host, running: false)
-            try await again.reset(.loseFilesThatAreNotUploaded(2))
+            _ = try await lfs.makeFile(from: .bytes(someBytes()))
+            try await lfs.reset(.loseFilesThatAreNotUploaded(2 + count))
             try #expect(leftovers(host) == [])
             try #expect(host.count("lfs_file") == 0)
         }
