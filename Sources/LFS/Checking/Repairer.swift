@@ -51,9 +51,9 @@ struct Repairer: Sendable {
     }
 
     /// Deletes what nobody claims, here and on the remote storage.
-    func remove(_ finding: VerifyFinding) async throws -> VerifyFinding.Outcome {
+    func remove(_ finding: VerifyFinding, _ age: Claims.Age) async throws -> VerifyFinding.Outcome {
         try await requireStore()
-        let isBuried = try await claims.bury([finding.fileID], namespace: namespace) > 0
+        let isBuried = try await claims.bury([finding.fileID], age, namespace: namespace) ?? 0 > 0
         wake()
         return isBuried ? .underWay : .repaired
     }

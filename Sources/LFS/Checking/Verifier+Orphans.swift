@@ -28,7 +28,7 @@ extension Verifier {
                 message: "The storage has an object of this database that no row knows.")
             finding.found = .init(byteCount: found.byteCount, sha256: found.sha256)
             finding.mayBelongToCopy = mayBeCopy || !age.isKnowable(id)
-            try await tellOrphan(finding) { try await $0.repairer.remove($1) }
+            try await tellOrphan(finding) { try await $0.repairer.remove($1, age) }
         }
     }
 
@@ -89,7 +89,7 @@ extension Verifier {
         // The process that made a staged file may still insert it: only the holder of the exclusive lease may remove it.
         guard isStore else { return try await tell(finding) { _, _ in .found } }
         finding.mayBelongToCopy = !age.isKnowable(id)
-        try await tellOrphan(finding) { try await $0.repairer.remove($1) }
+        try await tellOrphan(finding) { try await $0.repairer.remove($1, age) }
     }
 
     // MARK: Quarantine

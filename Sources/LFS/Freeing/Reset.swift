@@ -19,6 +19,11 @@ struct Reset: Sendable {
         return try Int.fetchOne(db, sql: sql) ?? 0
     }
 
+    /// Whether the rows are gone and the bytes are still to go.
+    static func isUnderWay(_ db: Database) throws -> Bool {
+        try Bool.fetchOne(db, sql: "SELECT isResetting FROM lfs_state") ?? false
+    }
+
     /// Deletes the rows. Their deletion is no deletion of the files, so it leaves no tombstones.
     func deleteRows(
         _ confirmation: ResetConfirmation, alongside: @escaping @Sendable (Database) throws -> Void
@@ -54,8 +59,7 @@ struct Reset: Sendable {
     ///
     /// Only for the holder of the exclusive lease, before anything is made or swept: every file there is from before.
     func finish() async throws {
-        guard try await runner.read({ db in try Bool.fetchOne(db, sql: "SELECT isResetting FROM lfs_state") }) == true
-        else { return }
+        guard try await runner.read({ db in try Self.isUnderWay(db) }) else { return }
         let places = places
         try await BlockingPool.shared.run { _ in
             try places.store.requireUnchanged()

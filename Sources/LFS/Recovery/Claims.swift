@@ -78,7 +78,7 @@ struct Claims: Sendable {
     ///
     /// - Returns: how many were given one.
     @discardableResult
-    func bury(_ ids: [String], namespace: String) async throws -> Int {
+    func bury(_ ids: [String], _ age: Age, namespace: String) async throws -> Int? {
         if ids.isEmpty { return 0 }
         return try await runner.write { db in
             let statement = try db.cachedStatement(

@@ -28,7 +28,7 @@ package final class LocalStore: Sendable {
     /// Opens the folder and makes it if it is missing; its parent has to exist.
     ///
     /// - Throws: ``FileError/Code/wrongStore`` when the folder belongs to another database.
-    package init(at path: String, databaseID: String) throws(FileError) {
+    package init(at path: String, databaseID: String, generation: Int64 = 0) throws(FileError) {
         do {
             directory = try Directory.openOrMake(path)
             try OwnFolder.require(directory.status(), path)
