@@ -43,7 +43,7 @@ extension LFSManager {
         let result: Result<Void, any Error>
         do {
             try places.store.requireUnchanged()
-            let reset = Reset(runner: runner, places: places)
+            let reset = Reset(runner: runner, places: places, wallClock: options.wallClock)
             try await reset.deleteRows(confirmation, alongside: alongside)
             result = .success(try await reset.finish())
         } catch {

@@ -39,7 +39,7 @@ struct Opening: Sendable {
         let recovery = Recovery(
             runner: runner, places: places, gracePeriod: options.temporaryFileGracePeriod,
             downloadGracePeriod: options.unfinishedDownloadGracePeriod, wallClock: options.wallClock)
-        if ownsStore { try await Reset(runner: runner, places: places).finish() }
+        if ownsStore { try await Reset(runner: runner, places: places, wallClock: options.wallClock).finish() }
         try await recovery.repair(sweeps: ownsStore)
         let lease = places.store.lease
         if ownsStore { try await BlockingPool.shared.run { _ in try lease.lock(.shared) } }

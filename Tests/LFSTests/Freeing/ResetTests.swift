@@ -145,7 +145,8 @@ struct ResetTests {
             let lfs = try await opened(host)
             let files = try await keptFiles(2, host, lfs)
             try await lfs.stop()
-            try await Reset(runner: lfs.runner, places: lfs.places).deleteRows(.everythingIsUploaded) { _ in }
+            try await Reset(runner: lfs.runner, places: lfs.places, wallClock: { Date() })
+                .deleteRows(.everythingIsUploaded) { _ in }
             try #expect(host.filesInStore().count == 2)
             try await withManager(host) { next in
                 try #expect(leftovers(host) == [])
