@@ -38,7 +38,8 @@ extension Verifier {
     ) async throws {
         var finding = orphan
         if finding.mayBelongToCopy {
-            finding.message += " Another copy of this database may know it: a newer one, or one on another machine."
+            finding.message +=
+                " Another copy of this database may know it: a newer one, one on another machine, or this one before a reset."
         }
         let isRemovable = !finding.mayBelongToCopy || options.removesUnknown
         finding.repair = isRemovable ? .remove : nil
