@@ -34,6 +34,8 @@ extension LFSManager {
     ///
     /// - Throws: ``LFSError/Code/unknownFile`` when a file has no row; none is pinned then.
     public func pin(_ ids: some Sequence<FileData.ID> & Sendable) async throws {
+        // The sequence may give its elements once, and the transaction may be made again.
+        let ids = Array(ids)
         try await runner.write { db in
             for id in ids {
                 guard try FileData.exists(db, key: id) else { throw Self.unknown(id) }
@@ -48,6 +50,7 @@ extension LFSManager {
 
     /// Lets the local copies of files go again when space is freed. A file that is not pinned is passed over.
     public func unpin(_ ids: some Sequence<FileData.ID> & Sendable) async throws {
+        let ids = Array(ids)
         try await runner.write { db in
             let statement = try db.cachedStatement(sql: "UPDATE lfs_copy SET isPinned = 0 WHERE fileID = ?")
             for id in ids { try statement.execute(arguments: [id]) }
