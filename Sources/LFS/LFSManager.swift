@@ -10,7 +10,7 @@ import Synchronization
 ///
 /// ```swift
 /// let lfs = try await LFSManager.open(database, options: LFSOptions(storage: storage))
-/// try await lfs.start()
+/// try lfs.start()
 /// ```
 ///
 /// It is wiring only: what it does is done by the parts below it. One manager at a time may use a database connection;
@@ -116,9 +116,12 @@ public final class LFSManager: Sendable {
         }
     }
 
-    /// Undoes what ``open(_:options:)`` has attached to the host's connection, once.
+    /// Undoes what ``open(_:options:)`` has attached to the host's connection, once. Who asks for it again waits until it
+    /// is done.
     func detach() async throws {
-        guard lifecycle.beginDetaching() else { return }
+        guard lifecycle.beginDetaching() else { return await lifecycle.waitForDetaching() }
+        defer { lifecycle.endDetaching() }
+        await lifecycle.calls.end()
         await downloads.stop()
         await writeUses()
         database.remove(transactionObserver: observer)
