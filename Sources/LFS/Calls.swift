@@ -60,7 +60,7 @@ final class Calls: Sendable {
             do {
                 if case .ended(let result) = try await tasks.next() { return result }
                 throw CancellationError()
-            } catch where isStopped {
+            } catch  where isStopped {
                 throw LFSError(
                     .notRunning,
                     "The LFSManager was stopped meanwhile. What was done so far stands; open another one to \(purpose).",

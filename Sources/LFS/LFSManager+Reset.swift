@@ -44,7 +44,11 @@ extension LFSManager {
         try lifecycle.beginReset()
         defer { lifecycle.endReset() }
         // Before the stop, so that a refusal leaves the manager as it is.
-        try await runner.read { db in try Reset.require(confirmation, db) }
+        do {
+            try await runner.read { db in try Reset.require(confirmation, db) }
+        } catch {
+            throw LFSError.wrapping(error)
+        }
         try await close()
         let lease = places.store.lease
         guard try lease.tryLock(.exclusive) else {

@@ -51,6 +51,20 @@ struct FirstOpeningTests {
         }
     }
 
+    @Test("by two processes that both find no folder leaves the marker of the first, which may have counted in it")
+    func markerOfTheFirst() async throws {
+        try await withHost { host in
+            let store = try LocalStore(at: host.store.path, databaseID: databaseID(host), generation: 0)
+            try store.mark(generation: 1)
+            let seen = try StoreMarker.make(
+                in: store.directory, through: store.incoming, databaseID: databaseID(host), openings: 7)
+            #expect(seen.madeFor == 1)
+            #expect(seen.generation == 1)
+            #expect(try store.currentMarker().generation == 1)
+            try #expect(host.namesInIncoming() == [])
+        }
+    }
+
     @Test("of a copy in another folder is one, also when it ended at any of its steps", arguments: [5, 6])
     func copy(_ generation: Int64) async throws {
         try await withHost { host in

@@ -50,7 +50,7 @@ package struct StoreMarker: Codable, Sendable {
     }
 
     /// Makes the marker, unless another process has made it meanwhile, and may have counted in it.
-    private static func make(
+    static func make(
         in directory: Directory, through incoming: Directory, databaseID: String, openings: Int64
     ) throws -> StoreMarker {
         let marker = StoreMarker(
@@ -60,7 +60,7 @@ package struct StoreMarker: Codable, Sendable {
             try incoming.renameExclusively(temporary, to: directory, as: name)
             try directory.synchronizeNow()
             return marker
-        } catch where error.isExisting {
+        } catch  where error.isExisting {
             try incoming.remove(temporary)
             guard let other = try read(in: directory) else { throw error }
             return other
