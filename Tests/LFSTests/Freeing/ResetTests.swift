@@ -72,6 +72,20 @@ struct ResetTests {
         }
     }
 
+    @Test("is refused as well when files have come since it was asked for")
+    func confirmationInTransaction() async throws {
+        try await withHost { host in
+            let lfs = try await opened(host, running: false)
+            let file = try await lfs.makeFile(from: .bytes(someBytes()))
+            try await host.database.write { try file.insert($0) }
+            let reset = Reset(runner: lfs.runner, places: lfs.places, wallClock: { Date() })
+            #expect(await errorCode { try await reset.deleteRows(.everythingIsUploaded) { _ in } } == .notUploaded)
+            try #expect(host.count("lfs_file") == 1)
+            try #expect(host.count("lfs_state WHERE isResetting = 0") == 1)
+            try await lfs.stop()
+        }
+    }
+
     @Test("keeps pending deletions, or drops them", arguments: [true, false])
     func pendingDeletions(_ keeps: Bool) async throws {
         try await withHost { host in
