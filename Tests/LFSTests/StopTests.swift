@@ -64,6 +64,48 @@ struct StopTests {
         }
     }
 
+    @Test("waits for what it has cancelled, also by the end of run()", arguments: [true, false])
+    func slowEnd(_ runs: Bool) async throws {
+        try await withHost { host in
+            let (lfs, returned) = (try await LFSManager.open(host.database, options: host.options), Heard<Int>())
+            // Whoever waits for it does not end with the task.
+            let (begun, held) = (Latch(), Ending())
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                if runs {
+                    group.addTask {
+                        try await lfs.run()
+                        returned.add(1)
+                    }
+                    try await yield(while: !lfs.lifecycle.isRunning)
+                } else {
+                    try lfs.start()
+                }
+                _ = try await keptFiles(1, host, lfs)
+                async let outcome = errorCode {
+                    _ = try await lfs.free(FreeingPolicy(maxByteCount: 0)) { _ in
+                        begun.open()
+                        await held.wait()
+                    }
+                }
+                await begun.wait()
+                if runs {
+                    group.cancelAll()
+                } else {
+                    group.addTask {
+                        try await lfs.stop()
+                        returned.add(1)
+                    }
+                }
+                try await yield(while: !lfs.lifecycle.isStopRequested)
+                for _ in 0..<2_000 { await Task.yield() }
+                #expect(returned.values == [])
+                held.end()
+                _ = await outcome
+                try await group.waitForAll()
+            }
+        }
+    }
+
     @Test("ends a file that is being made, and leaves nothing of it")
     func making() async throws {
         try await withHost { host in
