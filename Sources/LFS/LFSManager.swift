@@ -39,7 +39,8 @@ public final class LFSManager: Sendable {
     /// Nothing goes over the network and nothing runs in the background until ``start()`` or ``run()``; files can be
     /// made and inserted from now on.
     ///
-    /// - Throws: ``LFSError`` when the schema is missing or newer, or a folder cannot be used.
+    /// - Throws: ``LFSError`` when the schema is missing or newer, or a folder cannot be used;
+    ///   ``LFSError/Code/openElsewhere`` when a reset has to be finished while another process has the database open.
     public static func open(_ database: any DatabaseWriter, options: LFSOptions) async throws -> LFSManager {
         do {
             var options = options

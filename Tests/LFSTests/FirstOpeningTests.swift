@@ -65,6 +65,24 @@ struct FirstOpeningTests {
         }
     }
 
+    @Test("by many processes at once is one opening after the other, and no copy of any")
+    func many() async throws {
+        for _ in 0..<10 {
+            try await withHost { host in
+                let databases = try (0..<4).map { _ in try host.otherDatabase() }
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for database in databases {
+                        group.addTask { try await withManager(host, on: database, starts: false) { _ in } }
+                    }
+                    try await group.waitForAll()
+                }
+                for database in databases { try database.close() }
+                #expect(try isCopy(host) == (false, 1))
+                try #expect(host.count("lfs_state WHERE generation = 4") == 1)
+            }
+        }
+    }
+
     @Test("of a copy in another folder is one, also when it ended at any of its steps", arguments: [5, 6])
     func copy(_ generation: Int64) async throws {
         try await withHost { host in

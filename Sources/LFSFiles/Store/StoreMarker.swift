@@ -60,9 +60,10 @@ package struct StoreMarker: Codable, Sendable {
             try incoming.renameExclusively(temporary, to: directory, as: name)
             try directory.synchronizeNow()
             return marker
-        } catch  where error.isExisting {
+        } catch {
             try incoming.remove(temporary)
-            guard let other = try read(in: directory) else { throw error }
+            // Another one has the name by now, or has opened the database alone and cleared what was unfinished.
+            guard error.isExisting || error.isMissing, let other = try read(in: directory) else { throw error }
             return other
         }
     }
