@@ -15,7 +15,8 @@ extension LFSManager {
     ///   - onFinding: takes each finding, after its repair if there is one; the next is not looked for before it returns.
     ///   - onProgress: takes how far it is, after each page of about a thousand files or objects, from any thread.
     /// - Returns: the numbers.
-    /// - Throws: ``LFSError/Code/wrongStore`` and ``LFSError/Code/wrongStorage`` when a place is not the one that was used,
+    /// - Throws: ``LFSError/Code/notRunning`` after a stop, which ends it too;
+    ///   ``LFSError/Code/wrongStore`` and ``LFSError/Code/wrongStorage`` when a place is not the one that was used,
     ///   with nothing changed from then on; ``LFSError/Code/storage`` when the storage fails; what `onFinding` throws.
     @discardableResult
     public func verify(
@@ -23,9 +24,6 @@ extension LFSManager {
         onFinding: @escaping @Sendable (VerifyFinding) async throws -> Void = { _ in },
         onProgress: @escaping @Sendable (VerifyProgress) -> Void = { _ in }
     ) async throws -> VerifyReport {
-        guard !lifecycle.isStopped else {
-            throw LFSError(.notRunning, "The LFSManager was stopped. Open another one to verify.")
-        }
         let (pool, tombstones) = (pool, tombstones)
         let repairer = Repairer(
             runner: runner, places: places, claims: Claims(runner: runner), namespace: namespace,
@@ -34,13 +32,16 @@ extension LFSManager {
                 pool.wake()
                 tombstones.notify()
             })
-        var verifier = Verifier(
+        let verifier = Verifier(
             options: verifyOptions, runner: runner, places: places, namespace: namespace, storage: reader.storage,
             repairer: repairer, wallClock: options.wallClock,
             longestWait: max(options.maxRetryAfter, options.backoff.cap), longestBackoff: options.backoff.cap,
             stagingGracePeriod: options.temporaryFileGracePeriod, onProgress: onProgress, onFinding: onFinding)
         do {
-            return try await verifier.run()
+            return try await lifecycle.calls.run("verify") {
+                var verifier = verifier
+                return try await verifier.run()
+            }
         } catch {
             throw LFSError.wrapping(error)
         }

@@ -15,17 +15,17 @@ extension LFSManager {
     ///   - name: The name to show; nil takes the source's own, if it has one.
     ///   - contentType: The media type; nil takes it from the name's extension.
     ///   - onProgress: Takes the number of bytes that are in so far, from any thread, for every 256 KiB or so.
-    /// - Throws: ``LFSError``; nothing is kept then, and a file that should have been moved is where it was.
+    /// - Throws: ``LFSError``, ``LFSError/Code/notRunning`` after a stop, which ends it too; nothing is kept then, and a file that should have been moved is where it was.
     public func makeFile(
         from source: FileSource, name: String? = nil, contentType: String? = nil,
         onProgress: @escaping @Sendable (Int64) -> Void = { _ in }
     ) async throws -> FileData {
-        guard !lifecycle.isStopped else {
-            throw LFSError(.notRunning, "The LFSManager was stopped. Open another one to make files.")
-        }
         let now = options.wallClock()
         do {
-            let file = try await places.staging.ingest(source.ingest, as: FileID.make(at: now), onProgress: onProgress)
+            let staging = places.staging
+            let file = try await lifecycle.calls.run("make files") {
+                try await staging.ingest(source.ingest, as: FileID.make(at: now), onProgress: onProgress)
+            }
             let name = name ?? source.suggestedName
             return FileData(
                 id: file.id.text, status: .local, url: nil, name: name,

@@ -12,7 +12,7 @@ extension LFSManager {
     ///   is pinned; ``LFSError/Code/unknownFile``.
     public func removeLocalCopy(of id: FileData.ID) async throws {
         guard let fileID = FileID(id) else { throw Self.unknown(id) }
-        try await freeing {
+        try await freeing { [self] in
             // Only what every policy keeps is kept from a caller who names the file.
             switch try await remover.remove([fileID: 0], FreeingPolicy(), passesUsed: false)[fileID] ?? nil {
             case nil: return
@@ -34,6 +34,8 @@ extension LFSManager {
     ///
     /// - Throws: ``LFSError/Code/unknownFile`` when a file has no row; none is pinned then.
     public func pin(_ ids: some Sequence<FileData.ID> & Sendable) async throws {
+        // The sequence may give its elements once, and the transaction may be made again.
+        let ids = Array(ids)
         try await runner.write { db in
             for id in ids {
                 guard try FileData.exists(db, key: id) else { throw Self.unknown(id) }
@@ -48,6 +50,7 @@ extension LFSManager {
 
     /// Lets the local copies of files go again when space is freed. A file that is not pinned is passed over.
     public func unpin(_ ids: some Sequence<FileData.ID> & Sendable) async throws {
+        let ids = Array(ids)
         try await runner.write { db in
             let statement = try db.cachedStatement(sql: "UPDATE lfs_copy SET isPinned = 0 WHERE fileID = ?")
             for id in ids { try statement.execute(arguments: [id]) }
@@ -72,24 +75,25 @@ extension LFSManager {
     ///
     /// - Parameter onCopy: takes each copy when it is gone; the next page waits until it returns.
     /// - Returns: what went and what stays. When it throws, what was told to `onCopy` is gone.
+    /// - Throws: ``LFSError/Code/notRunning`` after a stop, which ends it too; what `onCopy` throws.
     @discardableResult
     public func free(
         _ policy: FreeingPolicy, onCopy: @escaping @Sendable (FreedCopy) async throws -> Void = { _ in }
     ) async throws -> FreeingReport {
-        try await freeing { try await freer(policy, isPreview: false, onCopy).run() }
+        try await freeing { [self] in try await freer(policy, isPreview: false, onCopy).run() }
     }
 
     /// Tells what ``free(_:onCopy:)`` would do now, and frees nothing.
     public func previewFreeing(
         _ policy: FreeingPolicy, onCopy: @escaping @Sendable (FreedCopy) async throws -> Void = { _ in }
     ) async throws -> FreeingReport {
-        try await freeing { try await freer(policy, isPreview: true, onCopy).run() }
+        try await freeing { [self] in try await freer(policy, isPreview: true, onCopy).run() }
     }
 
     /// Frees every local copy that may go, and what unfinished downloads have left. Pinned files stay.
     @discardableResult
     public func clearCache() async throws -> FreeingReport {
-        try await freeing {
+        try await freeing { [self] in
             var report = try await freer(FreeingPolicy(maxByteCount: 0), isPreview: false) { _ in }.run()
             let store = places.store
             report.unfinishedByteCount = try await BlockingPool.shared.run { _ in try store.clearUnfinished() }
@@ -109,12 +113,11 @@ extension LFSManager {
             onCopy: onCopy)
     }
 
-    private func freeing<Result>(_ body: () async throws -> Result) async throws -> Result {
-        guard !lifecycle.isStopped else {
-            throw LFSError(.notRunning, "The LFSManager was stopped. Open another one to free space.")
-        }
+    private func freeing<Result: Sendable>(
+        _ body: @escaping @Sendable () async throws -> Result
+    ) async throws -> Result {
         do {
-            return try await body()
+            return try await lifecycle.calls.run("free space", body)
         } catch let error as SystemError {
             throw LFSError.wrapping(FileError.keeping(error, at: places.store.path))
         } catch {

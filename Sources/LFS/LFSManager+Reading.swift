@@ -67,9 +67,9 @@ extension LFSManager {
     @discardableResult
     public func prefetch(_ request: QueryInterfaceRequest<FileData>) async throws -> PrefetchSummary {
         do {
-            return try await Prefetcher(
-                runner: runner, places: places, reader: reader, maxDownloads: options.maxDownloads
-            ).run(request)
+            let prefetcher = Prefetcher(
+                runner: runner, places: places, reader: reader, maxDownloads: options.maxDownloads)
+            return try await lifecycle.calls.run("fetch files from the storage") { try await prefetcher.run(request) }
         } catch {
             throw LFSError.wrapping(error)
         }

@@ -25,8 +25,19 @@ extension LFSManager {
     /// Ends the background work and gives the database back: uploads under way end within
     /// ``LFSOptions/shutdownTimeout`` or go back to the queue. Nothing is lost; the next start goes on.
     ///
-    /// When it returns, nothing of this manager is left running and no event follows.
+    /// Calls under way that take long, such as ``verify(_:onFinding:onProgress:)``, ``free(_:onCopy:)`` or a
+    /// ``makeFile(from:name:contentType:onProgress:)``, are cancelled and throw ``LFSError/Code/notRunning``: what they
+    /// have done stands, and a file that was being made leaves nothing. A source or a closure of the app's own that does
+    /// not end when its task is cancelled holds the stop up.
+    ///
+    /// When it returns, nothing of this manager is left running and no event follows. Another stop, or a reset, that is
+    /// under way has ended too. Only a call whose own closure has asked for the stop ends right after that closure.
     public func stop() async throws {
+        try await close()
+        await lifecycle.waitForReset()
+    }
+
+    func close() async throws {
         let isRunning = lifecycle.requestStop()
         downloads.halt()
         if isRunning {

@@ -10,7 +10,7 @@ import Synchronization
 ///
 /// ```swift
 /// let lfs = try await LFSManager.open(database, options: LFSOptions(storage: storage))
-/// try await lfs.start()
+/// try lfs.start()
 /// ```
 ///
 /// It is wiring only: what it does is done by the parts below it. One manager at a time may use a database connection;
@@ -39,7 +39,8 @@ public final class LFSManager: Sendable {
     /// Nothing goes over the network and nothing runs in the background until ``start()`` or ``run()``; files can be
     /// made and inserted from now on.
     ///
-    /// - Throws: ``LFSError`` when the schema is missing or newer, or a folder cannot be used.
+    /// - Throws: ``LFSError`` when the schema is missing or newer, or a folder cannot be used;
+    ///   ``LFSError/Code/openElsewhere`` when a reset has to be finished while another process has the database open.
     public static func open(_ database: any DatabaseWriter, options: LFSOptions) async throws -> LFSManager {
         do {
             var options = options
@@ -116,9 +117,12 @@ public final class LFSManager: Sendable {
         }
     }
 
-    /// Undoes what ``open(_:options:)`` has attached to the host's connection, once.
+    /// Undoes what ``open(_:options:)`` has attached to the host's connection, once. Who asks for it again waits until it
+    /// is done.
     func detach() async throws {
-        guard lifecycle.beginDetaching() else { return }
+        guard lifecycle.beginDetaching() else { return await lifecycle.waitForDetaching() }
+        defer { lifecycle.endDetaching() }
+        await lifecycle.calls.end()
         await downloads.stop()
         await writeUses()
         database.remove(transactionObserver: observer)

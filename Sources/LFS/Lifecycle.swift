@@ -10,17 +10,22 @@ final class Lifecycle: Sendable {
     private struct State {
         var phase = Phase.open
         var isStopRequested = false
-        var isDetached = false
+        var isDetaching = false
         var task: Task<Void, any Error>?
-        var waiters: [CheckedContinuation<Void, Never>] = []
+        /// The reset that is under way.
+        var reset: Ending?
     }
 
     private let state = Mutex(State())
     /// Opens when a stop is asked for.
     let stop = Latch()
+    /// What the host has asked for and a stop ends.
+    let calls = Calls()
+    /// The background work.
+    private let work = Ending()
+    private let detaching = Ending()
 
     var isRunning: Bool { state.withLock { $0.phase == .running } }
-    var isStopped: Bool { state.withLock { $0.phase == .stopped || $0.isStopRequested } }
     var isStopRequested: Bool { state.withLock { $0.isStopRequested } }
 
     /// - Throws: ``LFSError/Code/notRunning`` when it ran before.
@@ -36,21 +41,11 @@ final class Lifecycle: Sendable {
     }
 
     func end() {
-        let waiters = state.withLock { state in
-            state.phase = .stopped
-            defer { state.waiters = [] }
-            return state.waiters
-        }
-        for waiter in waiters { waiter.resume() }
+        state.withLock { $0.phase = .stopped }
+        work.end()
     }
 
-    /// True for the first caller only.
-    func beginDetaching() -> Bool {
-        state.withLock { state in
-            defer { state.isDetached = true }
-            return !state.isDetached
-        }
-    }
+    // MARK: Stopping
 
     /// Keeps the task that ``LFSManager/start()`` made, so that a stop can wait for it.
     func own(_ task: Task<Void, any Error>) { state.withLock { $0.task = task } }
@@ -70,17 +65,46 @@ final class Lifecycle: Sendable {
             return state.phase == .running
         }
         stop.open()
+        calls.close()
         return isRunning
     }
 
-    func waitForEnd() async {
-        await withCheckedContinuation { continuation in
-            let hasEnded = state.withLock { state in
-                if state.phase != .running { return true }
-                state.waiters.append(continuation)
-                return false
-            }
-            if hasEnded { continuation.resume() }
+    /// Returns when the background work has ended. Only for who knows that it runs.
+    func waitForEnd() async { await work.wait() }
+
+    /// True for the first caller only, who calls ``endDetaching()``; the others call ``waitForDetaching()``.
+    func beginDetaching() -> Bool {
+        state.withLock { state in
+            defer { state.isDetaching = true }
+            return !state.isDetaching
         }
     }
+
+    func endDetaching() { detaching.end() }
+
+    func waitForDetaching() async { await detaching.wait() }
+
+    // MARK: Resetting
+
+    /// - Throws: ``LFSError/Code/notRunning`` while another reset is under way. Two of them would share the lease, which
+    ///   is the manager's.
+    func beginReset() throws(LFSError) {
+        let isFirst = state.withLock { state in
+            guard state.reset == nil else { return false }
+            state.reset = Ending()
+            return true
+        }
+        guard isFirst else { throw LFSError(.notRunning, "A reset of this LFSManager is under way.") }
+    }
+
+    func endReset() {
+        let reset = state.withLock { state in
+            defer { state.reset = nil }
+            return state.reset
+        }
+        reset?.end()
+    }
+
+    /// Returns when no reset is under way.
+    func waitForReset() async { await state.withLock { $0.reset }?.wait() }
 }

@@ -31,6 +31,22 @@ struct SourceTests {
         }
     }
 
+    @Test("A stream of chunks whose task is cancelled is not taken for one that has ended")
+    func cancelledStream() async throws {
+        try await withLFS { host, lfs in
+            let (chunks, source) = AsyncStream.makeStream(of: [UInt8].self)
+            source.yield(someBytes(1 << 20))
+            let progress = Heard<Int64>()
+            let task = Task {
+                await errorCode { _ = try await lfs.makeFile(from: .chunks(chunks)) { progress.add($0) } }
+            }
+            try await yield(while: progress.values.isEmpty)
+            task.cancel()
+            #expect(await task.value == .cancelled)
+            try #expect(host.temporaryCount() == 0)
+        }
+    }
+
     @Test("A pipe is read to its end, and its handle stays the caller's")
     func pipe() async throws {
         try await withLFS(expectsLeftovers: true) { _, lfs in

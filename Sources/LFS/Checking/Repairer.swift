@@ -51,11 +51,13 @@ struct Repairer: Sendable {
     }
 
     /// Deletes what nobody claims, here and on the remote storage.
-    func remove(_ finding: VerifyFinding) async throws -> VerifyFinding.Outcome {
+    func remove(_ finding: VerifyFinding, _ age: Claims.Age) async throws -> VerifyFinding.Outcome {
         try await requireStore()
-        let isBuried = try await claims.bury([finding.fileID], namespace: namespace) > 0
+        guard let buried = try await claims.bury([finding.fileID], age, namespace: namespace) else {
+            return .failed("The database has lost rows since the verification began. Verify again.")
+        }
         wake()
-        return isBuried ? .underWay : .repaired
+        return buried > 0 ? .underWay : .repaired
     }
 
     /// Lets a deletion be tried again now, with its count of tries at zero.

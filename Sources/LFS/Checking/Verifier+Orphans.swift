@@ -28,7 +28,7 @@ extension Verifier {
                 message: "The storage has an object of this database that no row knows.")
             finding.found = .init(byteCount: found.byteCount, sha256: found.sha256)
             finding.mayBelongToCopy = mayBeCopy || !age.isKnowable(id)
-            try await tellOrphan(finding) { try await $0.repairer.remove($1) }
+            try await tellOrphan(finding) { try await $0.repairer.remove($1, age) }
         }
     }
 
@@ -38,7 +38,8 @@ extension Verifier {
     ) async throws {
         var finding = orphan
         if finding.mayBelongToCopy {
-            finding.message += " Another copy of this database may know it: a newer one, or one on another machine."
+            finding.message +=
+                " Another copy of this database may know it: a newer one, one on another machine, or this one before a reset."
         }
         let isRemovable = !finding.mayBelongToCopy || options.removesUnknown
         finding.repair = isRemovable ? .remove : nil
@@ -89,7 +90,7 @@ extension Verifier {
         // The process that made a staged file may still insert it: only the holder of the exclusive lease may remove it.
         guard isStore else { return try await tell(finding) { _, _ in .found } }
         finding.mayBelongToCopy = !age.isKnowable(id)
-        try await tellOrphan(finding) { try await $0.repairer.remove($1) }
+        try await tellOrphan(finding) { try await $0.repairer.remove($1, age) }
     }
 
     // MARK: Quarantine

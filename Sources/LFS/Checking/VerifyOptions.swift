@@ -18,7 +18,7 @@ public struct VerifyOptions: Sendable {
     public var acceptsEmpty = false
 
     /// Whether a repair also deletes what nobody here claims but another copy of this database may: what was made before
-    /// this one was put back from a backup or came to another folder, and, where it came to another folder, every object
+    /// this one was reset, was put back from a backup or came to another folder, and, where it came to another folder, every object
     /// that it does not know. Without it that is told and stays.
     ///
     /// Deleting it is final. Say so only when this is the one copy that is left, and nobody wants anything from the others.

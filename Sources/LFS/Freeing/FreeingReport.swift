@@ -10,24 +10,34 @@ public struct FreedCopy: Identifiable, Hashable, Sendable {
     public let lastUse: Date
 }
 
-/// Why a local copy stays.
-public enum StayReason: String, CaseIterable, Codable, Sendable {
+/// Why a local copy stays. More reasons may come, so a `switch` needs a `default`.
+public struct StayReason: RawRepresentable, Hashable, Codable, Sendable, CustomStringConvertible {
+    /// The reason as text.
+    public let rawValue: String
+    /// A reason from its text.
+    public init(rawValue: String) { self.rawValue = rawValue }
+    /// The reason's text.
+    public var description: String { rawValue }
+
     /// Its upload is not proven, or its object was found missing or damaged: these may be its only bytes.
-    case notUploaded
+    public static let notUploaded = StayReason(rawValue: "notUploaded")
     /// No row has it. If its time is over, a sweep removes it.
-    case unclaimed
+    public static let unclaimed = StayReason(rawValue: "unclaimed")
     /// ``LFSManager/pin(_:)``.
-    case pinned
+    public static let pinned = StayReason(rawValue: "pinned")
     /// A request of the policy names it.
-    case named
+    public static let named = StayReason(rawValue: "named")
     /// ``FreeingPolicy/keepsContentTypes``.
-    case contentType
+    public static let contentType = StayReason(rawValue: "contentType")
     /// ``FreeingPolicy/keepsUsedWithin``.
-    case recentlyUsed
+    public static let recentlyUsed = StayReason(rawValue: "recentlyUsed")
     /// This process has it open, or a reader waits for it.
-    case inUse
+    public static let inUse = StayReason(rawValue: "inUse")
     /// It could go, but need not.
-    case fits
+    public static let fits = StayReason(rawValue: "fits")
+
+    /// Those of this version, in the order in which they are asked for.
+    public static let all = [notUploaded, unclaimed, pinned, named, contentType, recentlyUsed, inUse, fits]
 }
 
 /// What a ``LFSManager/free(_:onCopy:)`` has freed, or would free, and what stays.

@@ -32,8 +32,14 @@ struct Claims: Sendable {
     }
 
     func age(_ gracePeriod: Duration, now: Date) async throws -> Age {
-        let from = try await runner.read { db in try Int64.fetchOne(db, sql: "SELECT sweepsFrom FROM lfs_state") ?? 0 }
+        let from = try await runner.read { db in try Self.from(db) }
         return Age(limit: now.nanosecondsSince1970 - gracePeriod.nanoseconds, from: from)
+    }
+
+    /// In a reset that has not ended nothing is known: the rows are gone, and what they claimed is not.
+    private static func from(_ db: Database) throws -> Int64 {
+        if try Reset.isUnderWay(db) { return .max }
+        return try Int64.fetchOne(db, sql: "SELECT sweepsFrom FROM lfs_state") ?? 0
     }
 
     /// From now on this database takes for unknown, and keeps, whatever was made up to this moment and nobody claims.
@@ -76,11 +82,13 @@ struct Claims: Sendable {
 
     /// Gives files a tombstone, so that their bytes go here and on the remote storage, unless somebody claims them by now.
     ///
-    /// - Returns: how many were given one.
-    @discardableResult
-    func bury(_ ids: [String], namespace: String) async throws -> Int {
+    /// - Parameter age: by which they were found old enough.
+    /// - Returns: how many were given one; nil, with nothing changed, when the database has lost rows since then, as by
+    ///   a reset: that nobody claims them means nothing any more.
+    func bury(_ ids: [String], _ age: Age, namespace: String) async throws -> Int? {
         if ids.isEmpty { return 0 }
         return try await runner.write { db in
+            guard try Self.from(db) == age.from, try !Reset.isUnderWay(db) else { return nil }
             let statement = try db.cachedStatement(
                 sql: """
                     INSERT OR IGNORE INTO lfs_tombstone (fileID, key)

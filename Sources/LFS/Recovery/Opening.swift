@@ -21,38 +21,17 @@ struct Opening: Sendable {
         }
         namespace = identity.namespace
         let storePath = try Self.storePath(options, identity)
-        (places, ownsStore) = try await BlockingPool.shared.run { _ in
-            let store = try LocalStore(at: storePath, databaseID: identity.databaseID)
-            // Nobody else has the database open if this succeeds, so whatever is unfinished has no owner.
-            let isAlone = try store.lease.tryLock(.exclusive)
-            if !isAlone { try store.lease.lock(.shared) }
-            let staging = try StagingArea(at: try Self.stagingPath(options, store, identity))
-            return (FilePlaces(store: store, staging: staging), isAlone)
+        let store = try await BlockingPool.shared.run { _ in
+            try LocalStore(at: storePath, databaseID: identity.databaseID, generation: identity.generation)
+        }
+        ownsStore = try await Lease.take(store.lease) { [runner] in
+            try await runner.read { db in try Reset.isUnderWay(db) }
+        }
+        places = try await BlockingPool.shared.run { _ in
+            FilePlaces(store: store, staging: try StagingArea(at: try Self.stagingPath(options, store, identity)))
         }
         try await rememberLocation()
-        try await countGeneration()
-    }
-
-    /// Notices a database that is older than its folder, as a backup that was put back, and one that comes to another
-    /// folder than before, as a copy on another machine. Neither knows what was made since elsewhere, and it may be all
-    /// that is left, so that is never swept.
-    ///
-    /// What this cannot see, a backup from the same opening, is noticed by ``Recovery/repair(sweeps:)``.
-    private func countGeneration() async throws {
-        let seen = places.store.marker.generation
-        let now = options.wallClock().millisecondsSince1970
-        let generation = try await runner.writeDurably { db in
-            try db.execute(
-                sql: """
-                    UPDATE lfs_state SET generation = max(generation, ?1) + 1,
-                        sweepsFrom = CASE WHEN generation < ?1 OR (?1 = 0 AND generation > 0)
-                            THEN max(sweepsFrom, ?2) ELSE sweepsFrom END
-                    """,
-                arguments: [seen, now])
-            return try Int64.fetchOne(db, sql: "SELECT generation FROM lfs_state") ?? 0
-        }
-        let store = places.store
-        try await BlockingPool.shared.run { _ in try store.mark(generation: generation) }
+        try await GenerationCount(runner: runner, store: store, wallClock: options.wallClock).advance()
     }
 
     /// Promotes, sweeps, and lets others open the store as well.
@@ -60,7 +39,7 @@ struct Opening: Sendable {
         let recovery = Recovery(
             runner: runner, places: places, gracePeriod: options.temporaryFileGracePeriod,
             downloadGracePeriod: options.unfinishedDownloadGracePeriod, wallClock: options.wallClock)
-        if ownsStore { try await Reset(runner: runner, places: places).finish() }
+        if ownsStore { try await Reset(runner: runner, places: places, wallClock: options.wallClock).finish() }
         try await recovery.repair(sweeps: ownsStore)
         let lease = places.store.lease
         if ownsStore { try await BlockingPool.shared.run { _ in try lease.lock(.shared) } }
@@ -111,13 +90,15 @@ struct Opening: Sendable {
 struct DatabaseIdentity: Sendable {
     let databaseID: String
     let namespace: String
+    /// How often the database was opened before.
+    let generation: Int64
     /// The database's file with links resolved, as SQLite names it; empty for a database in memory.
     let path: String
 
     /// - Throws: ``LFSError/Code/notMigrated``, ``LFSError/Code/newerSchema``.
     init(_ db: Database) throws {
         guard try db.tableExists("lfs_state"),
-            let row = try Row.fetchOne(db, sql: "SELECT databaseID, namespace, schemaVersion FROM lfs_state")
+            let row = try Row.fetchOne(db, sql: "SELECT * FROM lfs_state")
         else {
             throw LFSError(
                 .notMigrated,
@@ -139,6 +120,7 @@ struct DatabaseIdentity: Sendable {
         }
         databaseID = row["databaseID"]
         namespace = row["namespace"]
+        generation = row["generation"]
         path = try String.fetchOne(db, sql: "SELECT file FROM pragma_database_list WHERE name = 'main'") ?? ""
     }
 

@@ -96,7 +96,7 @@ struct Recovery: Sendable {
             let unclaimed = try await claims.unclaimed(page.filter(age.isOver).map(\.id.text))
             if unclaimed.isEmpty { continue }
             try await BlockingPool.shared.run { _ in try store.requireUnchanged() }
-            try await claims.bury(unclaimed, namespace: namespace)
+            guard try await claims.bury(unclaimed, age, namespace: namespace) != nil else { return }
         }
     }
 }

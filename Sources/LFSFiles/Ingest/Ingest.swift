@@ -79,6 +79,8 @@ struct Ingest: Sendable {
                     try await BlockingPool.shared.run { _ in try Self.feed(full, to: writer) }
                 }
             }
+            // A stream whose task is cancelled just ends, as if that had been all of it.
+            try Task.checkCancellation()
             let rest = buffer
             return try await BlockingPool.shared.run { _ in
                 try Self.feed(rest, to: writer)

@@ -47,12 +47,12 @@ extension LocalStore {
 extension LocalStore {
     /// Removes all files, whatever is in `incoming/` and in quarantine. Only for the holder of the exclusive lease.
     ///
-    /// Names that are none of ours stay. Blocks the thread.
+    /// Names that are none of ours stay, and so do folders: somebody else has made what is in them. Blocks the thread.
     package func removeEverything() throws {
         let cursor = try files()
         while let page = try cursor.next() { for file in page { try remove(file.id) } }
         try incoming.forEachFile { name in
-            try incoming.remove(name)
+            if try incoming.status(of: name)?.isDirectory == false { try incoming.remove(name) }
             return true
         }
         for file in try quarantined() { try removeQuarantined(file.id) }

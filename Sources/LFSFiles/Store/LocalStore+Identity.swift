@@ -17,8 +17,14 @@ extension LocalStore {
             throw FileError.keeping(error, at: path)
         }
         guard isSame else { throw changed("is not the folder that was opened") }
-        guard let found = try StoreMarker.find(in: directory) else { throw changed("has lost its \(StoreMarker.name)") }
+        let found = try currentMarker()
         guard found.databaseID == marker.databaseID else { throw changed("belongs to another database now") }
+    }
+
+    /// What the folder says of itself now.
+    package func currentMarker() throws(FileError) -> StoreMarker {
+        guard let found = try StoreMarker.find(in: directory) else { throw changed("has lost its \(StoreMarker.name)") }
+        return found
     }
 
     /// The opening of the database for which the folder was made, 1 for the first; nil from before it was noted.

@@ -8,12 +8,14 @@ extension LocalStore {
         package let changed: Int64
     }
 
-    /// Removes what nobody can go on with. Only for the holder of the exclusive lease.
+    /// Removes what nobody can go on with, but for folders, which are none of ours. Only for the holder of the exclusive
+    /// lease.
     ///
     /// - Returns: the downloads that somebody can go on with.
     package func clearIncoming() throws -> [Unfinished] {
         var unfinished: [Unfinished] = []
         try incoming.forEachFile { name in
+            if try incoming.status(of: name)?.isDirectory == true { return true }
             let id = PartialFile.id(ofName: name)
             let status = try id.flatMap { try incoming.status(of: PartialFile.name($0)) }
             guard let id, let status, status.byteCount > 0, status.linkCount == 1 else {

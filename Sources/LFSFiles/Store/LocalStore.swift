@@ -22,13 +22,14 @@ package final class LocalStore: Sendable {
     package let lease: FileLock
     /// Held by the one process that uploads.
     package let uploaderLock: FileLock
-    /// What the folder said of itself when it was opened.
+    /// What the folder said of itself when it was opened. Only for which database it is: others may count on.
     package let marker: StoreMarker
 
     /// Opens the folder and makes it if it is missing; its parent has to exist.
     ///
+    /// - Parameter generation: how often the database was opened before.
     /// - Throws: ``FileError/Code/wrongStore`` when the folder belongs to another database.
-    package init(at path: String, databaseID: String) throws(FileError) {
+    package init(at path: String, databaseID: String, generation: Int64 = 0) throws(FileError) {
         do {
             directory = try Directory.openOrMake(path)
             try OwnFolder.require(directory.status(), path)
@@ -40,14 +41,16 @@ package final class LocalStore: Sendable {
         } catch {
             throw FileError.keeping(error, at: path)
         }
-        marker = try StoreMarker.check(in: directory, through: incoming, databaseID: databaseID)
+        marker = try StoreMarker.check(
+            in: directory, through: incoming, databaseID: databaseID, openings: generation)
     }
 
-    /// Writes down which opening of the database uses the folder now.
+    /// Writes down which opening of the database uses the folder now. Only for a holder of the lease.
     package func mark(generation: Int64) throws(FileError) {
-        var marker = marker
-        if marker.generation == 0 { marker.madeFor = generation }
-        marker.generation = generation
+        var marker = try currentMarker()
+        // Made by a version that noted it here.
+        if marker.generation == 0 { marker.madeFor = marker.madeFor ?? generation }
+        marker.generation = max(marker.generation, generation)
         do {
             try StoreMarker.write(marker, in: directory, through: incoming)
         } catch {

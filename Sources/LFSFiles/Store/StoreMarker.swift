@@ -14,19 +14,20 @@ package struct StoreMarker: Codable, Sendable {
     /// older copy of the one that did.
     package var generation: Int64
     /// The opening for which this folder was made, 1 for the first of the database; nil from before it was noted. A
-    /// later one means that the database was used with another folder before.
+    /// later one means that the database was used with another folder before. Noted when the folder is made, so before
+    /// that opening is counted: when it ends in between, the next one can tell that it was the first.
     package var madeFor: Int64?
 
     /// The marker, made if there is none.
-    static func check(in directory: Directory, through incoming: Directory, databaseID: String) throws(FileError)
-        -> StoreMarker
-    {
+    ///
+    /// - Parameter openings: how often the database was opened before.
+    static func check(
+        in directory: Directory, through incoming: Directory, databaseID: String, openings: Int64
+    ) throws(FileError) -> StoreMarker {
         do {
-            guard let marker = try read(in: directory) else {
-                let marker = StoreMarker(databaseID: databaseID, layout: currentLayout, generation: 0)
-                try write(marker, in: directory, through: incoming)
-                return marker
-            }
+            let found = try read(in: directory)
+            let marker =
+                try found ?? make(in: directory, through: incoming, databaseID: databaseID, openings: openings)
             guard marker.layout <= currentLayout else {
                 throw FileError(
                     .wrongStore,
@@ -45,6 +46,25 @@ package struct StoreMarker: Codable, Sendable {
             throw error
         } catch {
             throw FileError.keeping(error, at: directory.path)
+        }
+    }
+
+    /// Makes the marker, unless another process has made it meanwhile, and may have counted in it.
+    static func make(
+        in directory: Directory, through incoming: Directory, databaseID: String, openings: Int64
+    ) throws -> StoreMarker {
+        let marker = StoreMarker(
+            databaseID: databaseID, layout: currentLayout, generation: 0, madeFor: openings + 1)
+        let temporary = try write(marker, to: incoming)
+        do {
+            try incoming.renameExclusively(temporary, to: directory, as: name)
+            try directory.synchronizeNow()
+            return marker
+        } catch {
+            try incoming.remove(temporary)
+            // Another one has the name by now, or has opened the database alone and cleared what was unfinished.
+            guard error.isExisting || error.isMissing, let other = try read(in: directory) else { throw error }
+            return other
         }
     }
 
@@ -76,6 +96,12 @@ package struct StoreMarker: Codable, Sendable {
 
     /// - Parameter incoming: where the text is written first; what a crash leaves there goes with the next open.
     static func write(_ marker: StoreMarker, in directory: Directory, through incoming: Directory) throws {
+        try incoming.rename(try write(marker, to: incoming), to: directory, as: name)
+        try directory.synchronizeNow()
+    }
+
+    /// Returns the name of the durable file.
+    private static func write(_ marker: StoreMarker, to incoming: Directory) throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
         let text = try encoder.encode(marker)
@@ -83,7 +109,6 @@ package struct StoreMarker: Codable, Sendable {
         let file = try incoming.create(temporary)
         try text.withUnsafeBytes { try file.write($0) }
         try file.synchronize()
-        try incoming.rename(temporary, to: directory, as: name)
-        try directory.synchronizeNow()
+        return temporary
     }
 }

@@ -52,7 +52,7 @@ struct ResetTests {
         }
     }
 
-    @Test("is refused unless exactly what would be lost was confirmed, and changes nothing then", arguments: [0, 1, 3])
+    @Test("is refused when more would be lost than was confirmed: then the manager goes on", arguments: [0, 1])
     func confirmation(_ count: Int) async throws {
         try await withHost(storage: GatedStorage(InMemoryStorage())) { host in
             var files: [FileData] = []
@@ -65,10 +65,24 @@ struct ResetTests {
             #expect(code == .notUploaded)
             try #expect(host.count("lfs_file") == 2)
             try #expect(host.filesInTemporary().union(host.filesInStore()).count == 2)
-            let again = try await opened(host, running: false)
-            try await again.reset(.loseFilesThatAreNotUploaded(2))
+            _ = try await lfs.makeFile(from: .bytes(someBytes()))
+            try await lfs.reset(.loseFilesThatAreNotUploaded(2 + count))
             try #expect(leftovers(host) == [])
             try #expect(host.count("lfs_file") == 0)
+        }
+    }
+
+    @Test("is refused as well when files have come since it was asked for")
+    func confirmationInTransaction() async throws {
+        try await withHost { host in
+            let lfs = try await opened(host, running: false)
+            let file = try await lfs.makeFile(from: .bytes(someBytes()))
+            try await host.database.write { try file.insert($0) }
+            let reset = Reset(runner: lfs.runner, places: lfs.places, wallClock: { Date() })
+            #expect(await errorCode { try await reset.deleteRows(.everythingIsUploaded) { _ in } } == .notUploaded)
+            try #expect(host.count("lfs_file") == 1)
+            try #expect(host.count("lfs_state WHERE isResetting = 0") == 1)
+            try await lfs.stop()
         }
     }
 
@@ -145,7 +159,8 @@ struct ResetTests {
             let lfs = try await opened(host)
             let files = try await keptFiles(2, host, lfs)
             try await lfs.stop()
-            try await Reset(runner: lfs.runner, places: lfs.places).deleteRows(.everythingIsUploaded) { _ in }
+            try await Reset(runner: lfs.runner, places: lfs.places, wallClock: { Date() })
+                .deleteRows(.everythingIsUploaded) { _ in }
             try #expect(host.filesInStore().count == 2)
             try await withManager(host) { next in
                 try #expect(leftovers(host) == [])

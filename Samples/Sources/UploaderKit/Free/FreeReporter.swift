@@ -37,7 +37,7 @@ struct FreeReporter: Sendable {
         }
         let verb = isPreview ? "would be freed" : "freed"
         var parts = ["\(Format.count(report.freed.files, "file")), \(Format.bytes(report.freed.byteCount)) \(verb)"]
-        for reason in StayReason.allCases {
+        for reason in StayReason.all {
             guard let amount = report.stays[reason] else { continue }
             parts.append("\(Format.count(amount.files)) \(Self.words(reason)) (\(Format.bytes(amount.byteCount)))")
         }
@@ -75,6 +75,7 @@ struct FreeReporter: Sendable {
         case .recentlyUsed: "used or made lately"
         case .inUse: "in use"
         case .fits: "may stay"
+        default: "kept (\(reason))"
         }
     }
 }

@@ -1,0 +1,132 @@
+import LFSTransfer
+import Synchronization
+
+/// Calls of the host that take long. A stop ends them and waits for them.
+///
+/// Owner of its state: the mutex.
+final class Calls: Sendable {
+    private struct State {
+        var isClosed = false
+        var lastID = 0
+        var ids: Set<Int> = []
+    }
+
+    private enum Outcome<Result: Sendable>: Sendable {
+        case ended(Result), stopped
+    }
+
+    /// Those that the current task is part of: what a call tells the host may stop the manager.
+    @TaskLocal private static var current: Set<Int> = []
+
+    private let state = Mutex(State())
+    private let closing = Latch()
+    private let ended = Ending()
+
+    /// Runs the body until it ends or is cancelled by a stop.
+    ///
+    /// - Parameter purpose: what the call is for, as an infinitive.
+    /// - Throws: ``LFSError/Code/notRunning`` after a stop, and when a stop has ended it.
+    func run<Result: Sendable>(
+        _ purpose: String, _ body: @escaping @Sendable () async throws -> Result
+    ) async throws -> Result {
+        guard let id = enter() else {
+            throw LFSError(.notRunning, "The LFSManager was stopped. Open another one to \(purpose).")
+        }
+        defer { leave([id]) }
+        return try await Self.$current.withValue(Self.current.union([id])) {
+            try await untilClosed(purpose, body)
+        }
+    }
+
+    private func untilClosed<Result: Sendable>(
+        _ purpose: String, _ body: @escaping @Sendable () async throws -> Result
+    ) async throws -> Result {
+        try await withThrowingTaskGroup(of: Outcome<Result>.self) { tasks in
+            let closing = closing
+            tasks.addTask { .ended(try await body()) }
+            tasks.addTask {
+                await closing.wait()
+                return .stopped
+            }
+            let isStopped: Bool
+            if case .ended(let result) = try await tasks.next() {
+                tasks.cancelAll()
+                return result
+            } else {
+                isStopped = state.withLock { $0.isClosed }
+            }
+            // Its own task was cancelled, or the manager was stopped. Either way it comes to its end first.
+            tasks.cancelAll()
+            do {
+                if case .ended(let result) = try await tasks.next() { return result }
+                throw CancellationError()
+            } catch  where isStopped {
+                throw LFSError(
+                    .notRunning,
+                    "The LFSManager was stopped meanwhile. What was done so far stands; open another one to \(purpose).",
+                    cause: error)
+            }
+        }
+    }
+
+    private func enter() -> Int? {
+        state.withLock { state in
+            if state.isClosed { return nil }
+            state.lastID += 1
+            state.ids.insert(state.lastID)
+            return state.lastID
+        }
+    }
+
+    private func leave(_ ids: Set<Int>) {
+        let isLast = state.withLock { state in
+            state.ids.subtract(ids)
+            return state.isClosed && state.ids.isEmpty
+        }
+        if isLast { ended.end() }
+    }
+
+    /// Lets no further call begin, and cancels those that are under way. Does not wait for them, and nobody waits for
+    /// those that the current task is part of: they go on when it returns.
+    func close() {
+        state.withLock { $0.isClosed = true }
+        closing.open()
+        leave(Self.current)
+    }
+
+    /// As ``close()``, and returns when none is under way any more.
+    func end() async {
+        close()
+        await ended.wait()
+    }
+}
+
+/// The end of something that ends once. Who waits for it waits on in a cancelled task, unlike at a ``LFSTransfer/Latch``:
+/// what follows must not begin before.
+final class Ending: Sendable {
+    private struct State {
+        var hasEnded = false
+        var waiters: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let state = Mutex(State())
+
+    func end() {
+        let waiters = state.withLock { state in
+            state.hasEnded = true
+            defer { state.waiters = [] }
+            return state.waiters
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    func wait() async {
+        await withCheckedContinuation { continuation in
+            let hasEnded = state.withLock { state in
+                if !state.hasEnded { state.waiters.append(continuation) }
+                return state.hasEnded
+            }
+            if hasEnded { continuation.resume() }
+        }
+    }
+}

@@ -1,0 +1,108 @@
+import Foundation
+import GRDB
+import LFSStorage
+import LFSSystem
+import Testing
+
+@testable import LFS
+@testable import LFSFiles
+
+@Suite("The first opening of a database", .timeLimit(.minutes(1)))
+struct FirstOpeningTests {
+    private func databaseID(_ host: TestHost) throws -> String {
+        try host.database.read { try String.fetchOne($0, sql: "SELECT databaseID FROM lfs_state") ?? "" }
+    }
+
+    private func setGeneration(_ generation: Int64, _ host: TestHost) async throws {
+        try await host.database.write { db in
+            try db.execute(sql: "UPDATE lfs_state SET generation = ?", arguments: [generation])
+        }
+    }
+
+    private func isCopy(_ host: TestHost) throws -> (doubts: Bool, madeFor: Int64?) {
+        let marker = try Data(contentsOf: host.store.appendingPathComponent("lfs.json"))
+        let json = try #require(try JSONSerialization.jsonObject(with: marker) as? [String: Any])
+        return (try host.count("lfs_state WHERE sweepsFrom > 0") == 1, (json["madeFor"] as? NSNumber)?.int64Value)
+    }
+
+    @Test("is no copy of another database when it ended at any of its steps", arguments: [0, 1])
+    func killed(_ generation: Int64) async throws {
+        try await withHost { host in
+            _ = try LocalStore(at: host.store.path, databaseID: databaseID(host), generation: 0)
+            try await setGeneration(generation, host)
+            for _ in 0..<2 { try await withManager(host) { _ in } }
+            #expect(try isCopy(host) == (false, 1))
+        }
+    }
+
+    @Test("by two processes together is none either: the second one looks again when it is its turn")
+    func together() async throws {
+        try await withHost { host in
+            // It has made its look and waits for the lease of the other one.
+            let second = try LocalStore(at: host.store.path, databaseID: databaseID(host), generation: 0)
+            let other = try host.otherDatabase()
+            try await withManager(host, on: other) { _ in
+                let runner = BackgroundRunner(host.database)
+                try await GenerationCount(runner: runner, store: second, wallClock: { Date() }).advance()
+                #expect(try isCopy(host) == (false, 1))
+                try #expect(host.count("lfs_state WHERE generation = 2") == 1)
+            }
+            try other.close()
+        }
+    }
+
+    @Test("by two processes that both find no folder leaves the marker of the first, which may have counted in it")
+    func markerOfTheFirst() async throws {
+        try await withHost { host in
+            let store = try LocalStore(at: host.store.path, databaseID: databaseID(host), generation: 0)
+            try store.mark(generation: 1)
+            let seen = try StoreMarker.make(
+                in: store.directory, through: store.incoming, databaseID: databaseID(host), openings: 7)
+            #expect(seen.madeFor == 1)
+            #expect(seen.generation == 1)
+            #expect(try store.currentMarker().generation == 1)
+            try #expect(host.namesInIncoming() == [])
+        }
+    }
+
+    @Test("by many processes at once is one opening after the other, and no copy of any")
+    func many() async throws {
+        for _ in 0..<10 {
+            try await withHost { host in
+                let databases = try (0..<4).map { _ in try host.otherDatabase() }
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for database in databases {
+                        group.addTask { try await withManager(host, on: database, starts: false) { _ in } }
+                    }
+                    try await group.waitForAll()
+                }
+                for database in databases { try database.close() }
+                #expect(try isCopy(host) == (false, 1))
+                try #expect(host.count("lfs_state WHERE generation = 4") == 1)
+            }
+        }
+    }
+
+    @Test("of a copy in another folder is one, also when it ended at any of its steps", arguments: [5, 6])
+    func copy(_ generation: Int64) async throws {
+        try await withHost { host in
+            try await setGeneration(5, host)
+            _ = try LocalStore(at: host.store.path, databaseID: databaseID(host), generation: 5)
+            try await setGeneration(generation, host)
+            try await withManager(host) { _ in }
+            #expect(try isCopy(host) == (true, 6))
+        }
+    }
+
+    @Test("that was given up is none of a database that has had files elsewhere since")
+    func elsewhere() async throws {
+        try await withHost { host in
+            _ = try LocalStore(at: host.store.path, databaseID: databaseID(host), generation: 0)
+            var options = host.options
+            options.localStore = host.folder.appendingPathComponent("elsewhere")
+            try await withManager(host, options) { lfs in _ = try await keptFiles(1, host, lfs) }
+            try await withManager(host) { _ in }
+            try #expect(isCopy(host).doubts)
+        }
+    }
+}

@@ -1,0 +1,88 @@
+import Foundation
+import GRDB
+import LFSStorage
+import LFSTesting
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import LFS
+
+@Suite("What a reset leaves behind", .timeLimit(.minutes(1)))
+struct AfterResetTests {
+    @Test("stays: a repairing verification names the objects and deletes none, and neither does a sweep")
+    func objectsStay() async throws {
+        let storage = InMemoryStorage()
+        try await withHost(storage: storage) { host in
+            let lfs = try await LFSManager.open(host.database, options: host.options)
+            try lfs.start()
+            let files = try await keptFiles(3, host, lfs)
+            try await lfs.reset(.everythingIsUploaded)
+            try await withManager(host) { next in
+                // Put back by somebody: it is from before, too.
+                try Data(someBytes()).write(to: host.store.appendingPathComponent(files[0].id))
+                try await Recovery(
+                    runner: next.runner, places: next.places, gracePeriod: .zero, downloadGracePeriod: .zero,
+                    wallClock: { Date() }
+                ).sweepStore(namespace: next.namespace)
+                var options = VerifyOptions()
+                (options.localGracePeriod, options.remoteGracePeriod, options.repairs) = (.zero, .zero, true)
+                let log = EventLog<VerifyFinding>()
+                let report = try await next.verify(options) { log.add($0) }
+                let told = log.events.filter { $0.kind == .orphanedThere }
+                #expect(Set(told.map(\.fileID)) == Set(files.map(\.id)))
+                #expect(told.allSatisfy { $0.mayBelongToCopy && $0.isLeft })
+                #expect(report.left == 4, "three there and one here")
+                try await next.waitForDeletions()
+            }
+            #expect(storage.keys.count == 3)
+        }
+    }
+
+    @Test("keeps the deletion of what was never uploaded, so that no upload stays open", arguments: [true, false])
+    func openUploads(_ keeps: Bool) async throws {
+        let storage = AbandonedUploads()
+        try await withHost(storage: storage) { host in
+            let first = try await LFSManager.open(host.database, options: host.options)
+            let file = try await first.makeFile(from: .bytes(someBytes()))
+            try await host.database.write { db in
+                try file.insert(db)
+                try db.execute(sql: "UPDATE lfs_job SET checkpoint = x'0102'")
+            }
+            var confirmation = ResetConfirmation.loseFilesThatAreNotUploaded(1)
+            if !keeps { confirmation.pendingDeletions = .drop }
+            try await first.reset(confirmation)
+            try #expect(host.filesInStore().union(host.filesInTemporary()).isEmpty)
+            try await withManager(host) { next in try await next.waitForDeletions() }
+            #expect(storage.abandoned == (keeps ? [file.key: Data([1, 2])] : [:]))
+            try #expect(host.count("lfs_tombstone") == 0)
+        }
+    }
+
+    @Test("does not delete what this copy has not uploaded, and another copy of the database may have")
+    func objectOfAnotherCopy() async throws {
+        let storage = AbandonedUploads()
+        try await withHost(storage: storage) { host in
+            let first = try await LFSManager.open(host.database, options: host.options)
+            let file = try await first.makeFile(from: .bytes(someBytes()))
+            try await host.database.write { try file.insert($0) }
+            // As an open does that notices a backup which was put back.
+            try await Claims(runner: first.runner).doubtAllUntilNow(Date().addingTimeInterval(1))
+            try await first.reset(.loseFilesThatAreNotUploaded(1))
+            try await withManager(host) { next in try await next.waitForDeletions() }
+            #expect(storage.abandoned == [:])
+        }
+    }
+}
+
+/// A storage that writes down which uploads were abandoned, with their checkpoints. Owner of the list: the mutex.
+private final class AbandonedUploads: StorageWrapper {
+    let base: any RemoteStorage = InMemoryStorage()
+    private let list = Mutex<[String: Data]>([:])
+    var abandoned: [String: Data] { list.withLock { $0 } }
+
+    func delete(_ key: ObjectKey, abandoning checkpoint: UploadCheckpoint?) async throws {
+        list.withLock { $0[key.rawValue] = checkpoint?.rawValue ?? Data() }
+        try await base.delete(key, abandoning: checkpoint)
+    }
+}

@@ -1,0 +1,108 @@
+import Foundation
+import GRDB
+import LFSStorage
+import LFSSystem
+import LFSTesting
+import Testing
+
+@testable import LFS
+@testable import LFSFiles
+
+@Suite("A reset that ended between rows and bytes", .timeLimit(.minutes(1)))
+struct HalfResetTests {
+    /// A database without rows whose two copies and objects are still there, and which knows that it was reset.
+    private func half(_ host: TestHost) async throws -> [FileData] {
+        let lfs = try await LFSManager.open(host.database, options: host.options)
+        try lfs.start()
+        let files = try await keptFiles(2, host, lfs)
+        try await lfs.stop()
+        try await host.database.write { db in
+            try db.execute(sql: "DELETE FROM lfs_file; DELETE FROM lfs_tombstone; UPDATE lfs_state SET isResetting = 1")
+        }
+        return files
+    }
+
+    private func otherStore(_ host: TestHost) throws -> LocalStore {
+        let id = try host.database.read { try String.fetchOne($0, sql: "SELECT databaseID FROM lfs_state") }
+        return try LocalStore(at: host.store.path, databaseID: try #require(id), generation: 1)
+    }
+
+    @Test("is finished by an open that is alone, and refused to one that is not")
+    func openElsewhere() async throws {
+        try await withHost { host in
+            let files = try await half(host)
+            let other = try otherStore(host)
+            #expect(try other.lease.tryLock(.shared))
+            let code = await errorCode { _ = try await LFSManager.open(host.database, options: host.options) }
+            #expect(code == .openElsewhere)
+            try #expect(host.filesInStore() == Set(files.map(\.id)))
+            try #expect(host.count("lfs_state WHERE isResetting = 1") == 1)
+            try other.lease.unlock()
+            try await withManager(host) { _ in
+                try #expect(host.filesInStore() == [])
+                try #expect(host.count("lfs_state WHERE isResetting = 0") == 1)
+            }
+        }
+    }
+
+    @Test("is finished by one that waited for the process that has died of it")
+    func waited() async throws {
+        try await withHost { host in
+            _ = try await half(host)
+            let (dying, waiting) = (try otherStore(host), try otherStore(host))
+            #expect(try dying.lease.tryLock(.shared))
+            let isAlone = try await Lease.take(waiting.lease) {
+                try dying.lease.unlock()
+                return true
+            }
+            #expect(isAlone)
+            #expect(try dying.lease.tryLock(.shared) == false)
+        }
+    }
+
+    @Test("lets nothing be swept or buried")
+    func sweep() async throws {
+        try await withHost { host in
+            let files = try await half(host)
+            try await host.database.write { try $0.execute(sql: "UPDATE lfs_state SET isResetting = 0") }
+            try await withManager(host, starts: false) { lfs in
+                try await host.database.write { try $0.execute(sql: "UPDATE lfs_state SET sweepsFrom = 0") }
+                let claims = Claims(runner: lfs.runner)
+                let age = try await claims.age(.zero, now: Date())
+                try await host.database.write { try $0.execute(sql: "UPDATE lfs_state SET isResetting = 1") }
+                try await Recovery(
+                    runner: lfs.runner, places: lfs.places, gracePeriod: .zero, downloadGracePeriod: .zero,
+                    wallClock: { Date() }
+                ).sweepStore(namespace: lfs.namespace)
+                try #expect(host.count("lfs_tombstone") == 0)
+                let resetting = try await claims.age(.zero, now: Date())
+                for age in [age, resetting] {
+                    try await #expect(claims.bury(files.map(\.id), age, namespace: lfs.namespace) == nil)
+                }
+                try await host.database.write { try $0.execute(sql: "UPDATE lfs_state SET isResetting = 0") }
+                try await claims.doubtAllUntilNow(Date())
+                try await #expect(claims.bury(files.map(\.id), age, namespace: lfs.namespace) == nil)
+                let later = try await claims.age(.zero, now: Date())
+                try await #expect(claims.bury([files[0].id], later, namespace: lfs.namespace) == 1)
+            }
+        }
+    }
+
+    @Test("leaves folders where files should be, and so does every open")
+    func folders() async throws {
+        try await withHost { host in
+            _ = try await half(host)
+            let id = "01000000-0000-7000-8000-000000000001"
+            let folders = [host.incoming, host.temporary, host.store].map { $0.appendingPathComponent(id) }
+            for folder in folders {
+                try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+                try Data("mine".utf8).write(to: folder.appendingPathComponent("a.txt"))
+            }
+            for _ in 0..<2 { try await withManager(host) { _ in } }
+            try #expect(host.count("lfs_state WHERE isResetting = 0") == 1)
+            for folder in folders {
+                #expect(FileManager.default.fileExists(atPath: folder.appendingPathComponent("a.txt").path))
+            }
+        }
+    }
+}

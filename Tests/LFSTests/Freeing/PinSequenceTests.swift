@@ -1,0 +1,62 @@
+import Dispatch
+import GRDB
+import LFSTransfer
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import LFS
+
+@Suite("Pinning the files of a sequence that can be read once", .timeLimit(.minutes(1)))
+struct PinSequenceTests {
+    @Test("pins and unpins all of them, also when the transaction that they share has to be made again")
+    func onePass() async throws {
+        try await withHost { host in
+            try await withManager(host) { lfs in
+                let files = try await keptFiles(2, host, lfs)
+                for isPinned in [true, false] {
+                    let ids = OnePass(files.map(\.id))
+                    try await withSharedFailure(host, lfs) {
+                        if isPinned { try await lfs.pin(ids) } else { try await lfs.unpin(ids) }
+                    }
+                    for file in files { try await #expect(lfs.isPinned(file.id) == isPinned) }
+                }
+            }
+        }
+    }
+
+    /// Runs a write in a batch with one that fails.
+    private func withSharedFailure(
+        _ host: TestHost, _ lfs: LFSManager, _ write: @escaping @Sendable () async throws -> Void
+    ) async throws {
+        let (held, isHeld) = (DispatchSemaphore(value: 0), Latch())
+        host.database.asyncWriteWithoutTransaction { _ in
+            isHeld.open()
+            // A bound, so that a failure ends.
+            _ = held.wait(timeout: .now() + 10)
+        }
+        await isHeld.wait()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await write() }
+            try await yield(while: lfs.runner.pendingCount < 1)
+            group.addTask { #expect(await errorCode { try await lfs.pin(["x"]) } == .unknownFile) }
+            try await yield(while: lfs.runner.pendingCount < 2)
+            held.signal()
+            try await group.waitForAll()
+        }
+    }
+}
+
+/// Gives its elements to the first iterator. Owner: the mutex.
+private final class OnePass<Element: Sendable>: Sequence, Sendable {
+    private let elements: Mutex<[Element]>
+
+    init(_ elements: [Element]) { self.elements = Mutex(elements) }
+
+    func makeIterator() -> IndexingIterator<[Element]> {
+        elements.withLock { elements in
+            defer { elements = [] }
+            return elements.makeIterator()
+        }
+    }
+}
