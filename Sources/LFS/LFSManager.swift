@@ -103,13 +103,13 @@ public final class LFSManager: Sendable {
     }
 
     private func attach(_ opening: Opening) async throws {
-        let places = places
+        let (places, observer) = (places, observer)
         try await runner.withWriter { db in
             // A place that cannot be examined now is no proof that the bytes are gone: the upload finds out.
             try InsertGuard.install(db) { id in (try? places.contains(id)) ?? true }
         }
         do {
-            database.add(transactionObserver: observer, extent: .observerLifetime)
+            try await runner.withWriter { db in db.add(transactionObserver: observer, extent: .observerLifetime) }
             try await opening.repair()
         } catch {
             try await detach()
@@ -125,8 +125,12 @@ public final class LFSManager: Sendable {
         await lifecycle.calls.end()
         await downloads.stop()
         await writeUses()
-        database.remove(transactionObserver: observer)
-        try await runner.withWriter { db in try InsertGuard.remove(db) }
+        // On the writer's own queue: the host may hold it for long, and no thread of Swift's waits for that.
+        let observer = observer
+        try await runner.withWriter { db in
+            db.remove(transactionObserver: observer)
+            try InsertGuard.remove(db)
+        }
         try places.store.lease.unlock()
         hub.close()
     }

@@ -14,7 +14,7 @@ struct FreshnessTests {
             "DELETE FROM lfs_file", "UPDATE lfs_job SET state = 'cancelled'",
         ], [500, 1_500, -10])
     func otherProcess(_ change: String, _ milliseconds: Int) async throws {
-        let time = TestTime(Date().addingTimeInterval(10))
+        let time = TestTime(Date().addingTimeInterval(3_600))
         try await withHost { host in
             var options = host.options
             options.wallClock = { time.now }

@@ -97,7 +97,7 @@ struct StopTests {
                     }
                 }
                 try await yield(while: !lfs.lifecycle.isStopRequested)
-                for _ in 0..<2_000 { await Task.yield() }
+                for _ in 0..<200 { await Task.yield() }
                 #expect(returned.values == [])
                 held.end()
                 _ = await outcome
@@ -156,7 +156,7 @@ struct StopTests {
             host.database.asyncWriteWithoutTransaction { _ in
                 isHeld.open()
                 // A bound, so that a failure ends.
-                _ = held.wait(timeout: .now() + 10)
+                _ = held.wait(timeout: .now() + 60)
             }
             await isHeld.wait()
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -166,7 +166,7 @@ struct StopTests {
                         returned.add(caller)
                     }
                 }
-                for _ in 0..<2_000 { await Task.yield() }
+                for _ in 0..<200 { await Task.yield() }
                 #expect(returned.values == [])
                 held.signal()
                 try await group.waitForAll()
@@ -185,7 +185,7 @@ struct StopTests {
                     try await lfs.reset(.everythingIsUploaded) { _ in
                         begun.open()
                         // A bound, so that a failure ends.
-                        _ = held.wait(timeout: .now() + 10)
+                        _ = held.wait(timeout: .now() + 60)
                     }
                 }
                 await begun.wait()
@@ -194,7 +194,7 @@ struct StopTests {
                     try await lfs.stop()
                     stopped.add(1)
                 }
-                for _ in 0..<2_000 { await Task.yield() }
+                for _ in 0..<200 { await Task.yield() }
                 #expect(stopped.values == [])
                 held.signal()
                 try await group.waitForAll()
