@@ -6,8 +6,9 @@ struct ThroughputCommand: ParsableCommand {
         commandName: "throughput",
         abstract: "Copy the same files to the same bucket with each tool in turn, and compare.",
         discussion: """
-            Keys come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. Files and databases are made in TMPDIR. Every
-            run has a prefix of its own below lfs-bench/ in the bucket; what was uploaded stays there.
+            Keys come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. Files and databases
+            are made in TMPDIR. Every run has a prefix of its own below lfs-bench/ in the
+            bucket; what was uploaded stays there.
             """)
 
     @OptionGroup var server: ServerOptions

@@ -6,9 +6,10 @@ struct VerifyCommand: ParsableCommand {
         commandName: "verify",
         abstract: "Compare 'uploader verify' with what it takes to list the same objects.",
         discussion: """
-            Uploads many tiny files once, below a prefix of its own in the bucket, where they stay. Then each tool runs
-            in turn: the uploader compares rows, local files and objects, without reading content; rclone and aws list the
-            objects and do nothing else. Keys come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.
+            Uploads many tiny files once, below a prefix of its own in the bucket, where
+            they stay. Then each tool runs in turn: the uploader compares rows, local files
+            and objects, without reading content; rclone and aws list the objects and do
+            nothing else. Keys come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.
             """)
 
     @OptionGroup var server: ServerOptions
