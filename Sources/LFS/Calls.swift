@@ -1,3 +1,4 @@
+import LFSSystem
 import LFSTransfer
 import Synchronization
 
@@ -8,7 +9,8 @@ final class Calls: Sendable {
     private struct State {
         var isClosed = false
         var lastID = 0
-        var ids: Set<Int> = []
+        /// Those under way, with what tells them of the end if they look for it themselves.
+        var underWay: [Int: CancellationFlag?] = [:]
     }
 
     private enum Outcome<Result: Sendable>: Sendable {
@@ -29,13 +31,35 @@ final class Calls: Sendable {
     func run<Result: Sendable>(
         _ purpose: String, _ body: @escaping @Sendable () async throws -> Result
     ) async throws -> Result {
-        guard let id = enter() else {
-            throw LFSError(.notRunning, "The LFSManager was stopped. Open another one to \(purpose).")
-        }
+        let id = try enter(purpose)
         defer { leave([id]) }
         return try await Self.$current.withValue(Self.current.union([id])) {
             try await untilClosed(purpose, body)
         }
+    }
+
+    /// Runs the body in the caller's own task: it ends by itself soon after a stop has set its flag. For what is too short
+    /// for tasks of its own.
+    ///
+    /// - Throws: as ``run(_:_:)``.
+    func runWatching<Result: Sendable>(
+        _ purpose: String, _ body: @Sendable (CancellationFlag) async throws -> Result
+    ) async throws -> Result {
+        let flag = CancellationFlag()
+        let id = try enter(purpose, flag)
+        defer { leave([id]) }
+        do {
+            return try await Self.$current.withValue(Self.current.union([id])) { try await body(flag) }
+        } catch  where state.withLock({ $0.isClosed }) {
+            throw Self.stopped(purpose, error)
+        }
+    }
+
+    private static func stopped(_ purpose: String, _ error: any Error) -> LFSError {
+        LFSError(
+            .notRunning,
+            "The LFSManager was stopped meanwhile. What was done so far stands; open another one to \(purpose).",
+            cause: error)
     }
 
     private func untilClosed<Result: Sendable>(
@@ -61,27 +85,28 @@ final class Calls: Sendable {
                 if case .ended(let result) = try await tasks.next() { return result }
                 throw CancellationError()
             } catch  where isStopped {
-                throw LFSError(
-                    .notRunning,
-                    "The LFSManager was stopped meanwhile. What was done so far stands; open another one to \(purpose).",
-                    cause: error)
+                throw Self.stopped(purpose, error)
             }
         }
     }
 
-    private func enter() -> Int? {
-        state.withLock { state in
+    private func enter(_ purpose: String, _ flag: CancellationFlag? = nil) throws(LFSError) -> Int {
+        let id: Int? = state.withLock { state in
             if state.isClosed { return nil }
             state.lastID += 1
-            state.ids.insert(state.lastID)
+            state.underWay[state.lastID] = .some(flag)
             return state.lastID
         }
+        guard let id else {
+            throw LFSError(.notRunning, "The LFSManager was stopped. Open another one to \(purpose).")
+        }
+        return id
     }
 
     private func leave(_ ids: Set<Int>) {
         let isLast = state.withLock { state in
-            state.ids.subtract(ids)
-            return state.isClosed && state.ids.isEmpty
+            for id in ids { state.underWay[id] = nil }
+            return state.isClosed && state.underWay.isEmpty
         }
         if isLast { ended.end() }
     }
@@ -89,7 +114,11 @@ final class Calls: Sendable {
     /// Lets no further call begin, and cancels those that are under way. Does not wait for them, and nobody waits for
     /// those that the current task is part of: they go on when it returns.
     func close() {
-        state.withLock { $0.isClosed = true }
+        let flags = state.withLock { state in
+            state.isClosed = true
+            return state.underWay.values.compactMap(\.self)
+        }
+        for flag in flags { flag.cancel() }
         closing.open()
         leave(Self.current)
     }

@@ -22,10 +22,7 @@ extension LFSManager {
     ) async throws -> FileData {
         let now = options.wallClock()
         do {
-            let staging = places.staging
-            let file = try await lifecycle.calls.run("make files") {
-                try await staging.ingest(source.ingest, as: FileID.make(at: now), onProgress: onProgress)
-            }
+            let file = try await ingest(source.ingest, as: FileID.make(at: now), onProgress)
             let name = name ?? source.suggestedName
             return FileData(
                 id: file.id.text, status: .local, url: nil, name: name,
@@ -34,6 +31,21 @@ extension LFSManager {
                 createdAt: Date(timeIntervalSince1970: Double(now.millisecondsSince1970) / 1_000))
         } catch {
             throw LFSError.wrapping(error)
+        }
+    }
+
+    private func ingest(
+        _ source: IngestSource, as id: FileID, _ onProgress: @escaping @Sendable (Int64) -> Void
+    ) async throws -> IngestedFile {
+        let staging = places.staging
+        // A sequence ends when its task is cancelled; everything else looks at the flag.
+        if case .chunks = source {
+            return try await lifecycle.calls.run("make files") {
+                try await staging.ingest(source, as: id, onProgress: onProgress)
+            }
+        }
+        return try await lifecycle.calls.runWatching("make files") { flag in
+            try await staging.ingest(source, as: id, watching: flag, onProgress: onProgress)
         }
     }
 

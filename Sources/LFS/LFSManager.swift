@@ -74,7 +74,7 @@ public final class LFSManager: Sendable {
             longestWait: max(options.maxRetryAfter, options.backoff.cap))
         pool = ExecutorPool(
             storage: options.storage, journal: journal, maxExecutors: options.maxExecutors, policy: policy,
-            grouping: .milliseconds(25), clock: options.clock,
+            grouping: .milliseconds(25), clock: options.clock, threads: BlockingPool.uploads,
             events: PoolEvents(hub: hub, ledger: places.ledger, logger: options.logger).handle)
         downloads = DownloadScheduler(maxDownloads: options.maxDownloads) { [pool] areThere in
             if areThere { pool.beginYielding() } else { pool.endYielding() }

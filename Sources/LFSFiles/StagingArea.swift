@@ -38,13 +38,16 @@ package final class StagingArea: Sendable {
 
     /// Makes the bytes of a source durable under a new id.
     ///
-    /// - Parameter onProgress: takes the number of bytes that are in so far.
+    /// - Parameters:
+    ///   - flag: ends it early, as the cancellation of the task does. A source of chunks is ended by its task alone.
+    ///   - onProgress: takes the number of bytes that are in so far.
     /// - Throws: ``FileError``; nothing is left in the area then.
     package func ingest(
-        _ source: IngestSource, as id: FileID, onProgress: @escaping @Sendable (Int64) -> Void = { _ in }
+        _ source: IngestSource, as id: FileID, watching flag: CancellationFlag = CancellationFlag(),
+        onProgress: @escaping @Sendable (Int64) -> Void = { _ in }
     ) async throws -> IngestedFile {
         do {
-            return try await Ingest(area: self, id: id, onProgress: onProgress).run(source)
+            return try await Ingest(area: self, id: id, flag: flag, onProgress: onProgress).run(source)
         } catch {
             throw FileError.keeping(error, at: path)
         }
@@ -81,9 +84,10 @@ package final class StagingArea: Sendable {
         }
     }
 
-    func synchronize() async throws {
+    /// Blocks the thread.
+    func synchronize() throws(FileError) {
         do {
-            try await directory.synchronize()
+            try directory.synchronize()
         } catch {
             throw FileError.keeping(error, at: path)
         }

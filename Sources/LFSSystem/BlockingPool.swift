@@ -4,13 +4,17 @@ import Synchronization
 
 /// Threads for system calls that block, so that Swift's own few threads never wait for a disk.
 ///
+/// A task may prefer it (SE-0417), and then runs on its threads between its calls too.
+///
 /// Owner of its state: the mutex. The body of a call must not wait for another call of this pool.
-package final class BlockingPool: Sendable {
+package final class BlockingPool: TaskExecutor {
     /// The pool of this process: threads are the process's, not a manager's, and it holds no data.
     package static let shared = BlockingPool(width: 16)
     /// Threads for reading what somebody else fills, such as a pipe: they may wait for as long as that takes, and
     /// whatever they wait for must not hold up files.
     package static let foreign = BlockingPool(width: 64)
+    /// Threads that the tasks of uploads prefer: an app that takes in a thousand files must not hold up those on their way.
+    package static let uploads = BlockingPool(width: 16)
 
     private struct State {
         var waiting: [@Sendable () -> Void] = []
@@ -43,34 +47,22 @@ package final class BlockingPool: Sendable {
     }
 
     /// Runs the body on a thread of the pool. The body asks the flag whether the calling task was cancelled.
+    ///
+    /// A task that prefers this pool is on such a thread already, and goes on in place: no other has to be woken.
     package func run<Result: Sendable>(
         _ body: @escaping @Sendable (CancellationFlag) throws -> Result
     ) async throws -> Result {
-        let flag = CancellationFlag()
-        let outcome = Outcome<Result>()
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                start {
-                    outcome.set(Swift.Result { try body(flag) })
-                    continuation.resume()
-                }
-            }
-        } onCancel: {
-            flag.cancel()
-        }
-        return try outcome.get()
+        try await run(watching: CancellationFlag(), body)
     }
 
-    /// Carries a result from a thread to a task, under a lock that the thread sanitizer sees: it does not see the order
-    /// that a continuation gives when the resume comes first. Owner: the mutex.
-    private final class Outcome<Value: Sendable>: Sendable {
-        private let result = Mutex<Swift.Result<Value, any Error>?>(nil)
-
-        func set(_ result: Swift.Result<Value, any Error>) { self.result.withLock { $0 = result } }
-
-        func get() throws -> Value {
-            guard let result = result.withLock({ $0 }) else { throw CancellationError() }
-            return try result.get()
+    /// As ``run(_:)``, with a flag that others may set as well.
+    package func run<Result: Sendable>(
+        watching flag: CancellationFlag, _ body: @escaping @Sendable (CancellationFlag) throws -> Result
+    ) async throws -> Result {
+        try await withTaskCancellationHandler {
+            try await withTaskExecutorPreference(self) { try body(flag) }
+        } onCancel: {
+            flag.cancel()
         }
     }
 
@@ -93,6 +85,11 @@ package final class BlockingPool: Sendable {
         case .thread: Thread.detachNewThread { self.work() }
         case .nothing: break
         }
+    }
+
+    package func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        start { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
     }
 
     private func work() {

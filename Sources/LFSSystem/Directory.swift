@@ -144,15 +144,8 @@ package final class Directory: Sendable {
     // MARK: Durability
 
     /// Returns when every file made, renamed or removed here before the call is on the device.
-    /// Calls that come together share one `fsync`.
-    ///
-    /// - Parameter threads: where the call may block.
-    package func synchronize(on threads: BlockingPool = .shared) async throws(SystemError) {
-        try await syncs.run(on: threads)
-    }
-
-    /// As ``synchronize()``, blocking the thread, without sharing.
-    package func synchronizeNow() throws(SystemError) { try descriptor.synchronize() }
+    /// Calls that come together share one `fsync`. Blocks the thread.
+    package func synchronize() throws(SystemError) { try syncs.run() }
 
     // MARK: Listing
 

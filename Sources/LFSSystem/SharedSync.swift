@@ -1,13 +1,15 @@
+import Dispatch
 import Synchronization
 
 /// One `fsync` for all who ask for it at about the same time.
 ///
 /// A call is served by a sync that starts after it came, never by one already under way, because that one
-/// may have passed its change by. Owner of its state: the mutex; the sync itself runs outside of it.
+/// may have passed its change by. Whoever comes first syncs for all who wait by then, and the next of those who came
+/// meanwhile does the same. Owner of its state: the mutex; the sync itself runs outside of it.
 final class SharedSync: Sendable {
     private struct State {
         var isRunning = false
-        var waiting: [CheckedContinuation<SystemError?, Never>] = []
+        var waiting: [Waiter] = []
     }
 
     private let state = Mutex(State())
@@ -17,30 +19,58 @@ final class SharedSync: Sendable {
         self.sync = sync
     }
 
-    func run(on threads: BlockingPool = .shared) async throws(SystemError) {
-        let failure = await withCheckedContinuation { continuation in
-            let leads = state.withLock { state in
-                state.waiting.append(continuation)
-                defer { state.isRunning = true }
-                return !state.isRunning
-            }
-            if leads { threads.start { self.serve() } }
+    /// Blocks the thread: it is the caller's that syncs, for all who wait, or that waits for another one that does.
+    ///
+    /// - Throws: what the sync threw, to all who waited for it: which change was lost is not known.
+    func run() throws(SystemError) {
+        let waiter = Waiter()
+        let leads = state.withLock { state in
+            state.waiting.append(waiter)
+            defer { state.isRunning = true }
+            return !state.isRunning
         }
+        switch leads ? .lead : waiter.wait() {
+        case .ended(nil): return
+        case .ended(let failure?): throw failure
+        case .lead: try serve(waiter)
+        }
+    }
+
+    private func serve(_ leader: Waiter) throws(SystemError) {
+        let served = state.withLock { state in
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+        var failure: SystemError?
+        do throws(SystemError) { try sync() } catch { failure = error }
+        let next = state.withLock { state in
+            state.isRunning = !state.waiting.isEmpty
+            return state.waiting.first
+        }
+        for waiter in served where waiter !== leader { waiter.tell(.ended(failure)) }
+        next?.tell(.lead)
         if let failure { throw failure }
     }
 
-    /// Syncs until nobody waits. A failed sync fails all who waited for it: which change was lost is not known.
-    private func serve() {
-        while true {
-            let served = state.withLock { state in
-                defer { state.waiting = [] }
-                if state.waiting.isEmpty { state.isRunning = false }
-                return state.waiting
+    /// A thread that waits to be told how the sync ended, or to lead the next one. Owner of what it is told: the mutex.
+    private final class Waiter: Sendable {
+        enum Word {
+            case ended(SystemError?), lead
+        }
+
+        private let word = Mutex<Word?>(nil)
+        private let told = DispatchSemaphore(value: 0)
+
+        func tell(_ word: Word) {
+            self.word.withLock { $0 = word }
+            told.signal()
+        }
+
+        func wait() -> Word {
+            while true {
+                told.wait()
+                if let word = word.withLock({ $0 }) { return word }
             }
-            if served.isEmpty { return }
-            var failure: SystemError?
-            do throws(SystemError) { try sync() } catch { failure = error }
-            for continuation in served { continuation.resume(returning: failure) }
         }
     }
 }

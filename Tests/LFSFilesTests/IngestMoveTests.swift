@@ -97,7 +97,8 @@ struct IngestMoveTests {
             let handle = try FileHandle(forWritingTo: file)
             try handle.write(contentsOf: Data([0, 0]))
             try handle.truncate(atOffset: 5)
-            let move = IngestMove(ingest: Ingest(area: area, id: FileID.make(), onProgress: { _ in }), path: file.path)
+            let ingest = Ingest(area: area, id: FileID.make(), flag: CancellationFlag(), onProgress: { _ in })
+            let move = IngestMove(ingest: ingest, path: file.path)
             let error = #expect(throws: FileError.self) { try move.take(source) }
             #expect(error?.code == .sourceChanged)
             #expect(try names(in: area.url) == [])
@@ -115,7 +116,8 @@ struct IngestMoveTests {
             try source.read(CancellationFlag()) { _ in }
             try FileManager.default.removeItem(at: file)
             try Data([1, 2, 3]).write(to: file)
-            let move = IngestMove(ingest: Ingest(area: area, id: FileID.make(), onProgress: { _ in }), path: file.path)
+            let ingest = Ingest(area: area, id: FileID.make(), flag: CancellationFlag(), onProgress: { _ in })
+            let move = IngestMove(ingest: ingest, path: file.path)
             let error = #expect(throws: FileError.self) { try move.take(source) }
             #expect(error?.code == .sourceChanged)
             #expect(try names(in: area.url) == [])

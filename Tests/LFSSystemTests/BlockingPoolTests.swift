@@ -1,4 +1,5 @@
 import Dispatch
+import Foundation
 import TestSupport
 import Testing
 
@@ -62,4 +63,72 @@ struct BlockingPoolTests {
         await #expect(throws: Refusal.self) { try await pool.run { _ in throw Refusal() } }
         #expect(try await pool.run { _ in "again" } == "again")
     }
+
+    @Test("takes a call of the main actor off its thread")
+    @MainActor
+    func mainActor() async throws {
+        let pool = BlockingPool(width: 1)
+        MainActor.assertIsolated()
+        let name = try await pool.run { _ in Thread.current.name }
+        #expect(name == "lfs-io")
+        MainActor.assertIsolated()
+    }
+
+    /// An actor that stays on whatever thread its caller is on, unless it is left.
+    private actor Counter {
+        let pool: BlockingPool
+        var isBusy = false
+
+        init(_ pool: BlockingPool) { self.pool = pool }
+
+        func run(_ gate: DispatchSemaphore, _ begun: EventLog<String?>) async throws {
+            try await pool.run { _ in
+                begun.add(Thread.current.name)
+                gate.wait()
+            }
+        }
+
+        func answer() -> Int { 42 }
+    }
+
+    @Test("leaves an actor free while its call blocks")
+    func actor() async throws {
+        let counter = Counter(BlockingPool(width: 1))
+        let gate = DispatchSemaphore(value: 0)
+        let begun = EventLog<String?>()
+        async let call: Void = counter.run(gate, begun)
+        await begun.wait { !$0.isEmpty }
+        #expect(begun.events == ["lfs-io"])
+        #expect(await counter.answer() == 42)
+        gate.signal()
+        try await call
+    }
+
+    @Test("runs a call of a task that prefers it where that task is")
+    func inPlace() async throws {
+        let pool = BlockingPool(width: 2)
+        let isSame = try await withTaskExecutorPreference(pool) {
+            let before = Self.threadNumber()
+            let inside = try await pool.run { _ in Self.threadNumber() }
+            return inside == before && before == Self.threadNumber()
+        }
+        #expect(isSame)
+    }
+
+    @Test("runs the task that prefers it again after a wait, and leaves it when it does so no more")
+    func preference() async throws {
+        let pool = BlockingPool(width: 1)
+        try await withTaskExecutorPreference(pool) {
+            #expect(Self.threadName() == "lfs-io")
+            await Task.yield()
+            #expect(Self.threadName() == "lfs-io")
+            let one = try await BlockingPool.shared.run { _ in 1 }
+            #expect(one == 1)
+            #expect(Self.threadName() == "lfs-io")
+        }
+        #expect(Self.threadName() != "lfs-io")
+    }
+
+    private static func threadNumber() -> ObjectIdentifier { ObjectIdentifier(Thread.current) }
+    private static func threadName() -> String? { Thread.current.name }
 }

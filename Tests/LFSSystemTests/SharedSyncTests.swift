@@ -23,18 +23,23 @@ struct SharedSyncTests {
         func waitUntilBegun(_ count: Int) async { await begun.wait { $0.count >= count } }
     }
 
+    /// The calls block, so they have threads of their own.
+    private let threads = BlockingPool(width: 16)
+
+    private func run(_ sync: SharedSync) async throws { try await threads.run { _ in try sync.run() } }
+
     @Test("serves a caller that comes during a sync by a later one")
     func laterSync() async throws {
         let held = HeldSync()
         let sync = SharedSync { () throws(SystemError) in try held.run() }
         let ended = EventLog<Int>()
         let first = Task {
-            try await sync.run()
+            try await run(sync)
             ended.add(1)
         }
         await held.waitUntilBegun(1)
         let second = Task {
-            try await sync.run()
+            try await run(sync)
             ended.add(2)
         }
         held.release()
@@ -51,13 +56,13 @@ struct SharedSyncTests {
         let held = HeldSync()
         let isBroken = Mutex(true)
         let sync = SharedSync { () throws(SystemError) in try held.run(failing: isBroken.withLock { $0 }) }
-        let tasks = (1...8).map { _ in Task { try await sync.run() } }
+        let tasks = (1...8).map { _ in Task { try await run(sync) } }
         await held.waitUntilBegun(1)
         for _ in 1...8 { held.release() }
         for task in tasks { await #expect(throws: SystemError.self) { try await task.value } }
         isBroken.withLock { $0 = false }
         held.release()
-        try await sync.run()
+        try await run(sync)
     }
 
     @Test("ends for every one of many callers")
@@ -65,7 +70,7 @@ struct SharedSyncTests {
         let count = Mutex(0)
         let sync = SharedSync { () throws(SystemError) in count.withLock { $0 += 1 } }
         try await withThrowingTaskGroup(of: Void.self) { group in
-            for _ in 1...2_000 { group.addTask { try await sync.run() } }
+            for _ in 1...2_000 { group.addTask { try await run(sync) } }
             try await group.waitForAll()
         }
         #expect((1...2_000).contains(count.withLock { $0 }))

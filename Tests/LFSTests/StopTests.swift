@@ -123,6 +123,24 @@ struct StopTests {
         }
     }
 
+    @Test("ends a file that is read from a pipe nobody writes to any more")
+    func makingFromPipe() async throws {
+        try await withHost { host in
+            let (lfs, begun, pipe) = (try await LFSManager.open(host.database, options: host.options), Latch(), Pipe())
+            let writing = pipe.fileHandleForWriting
+            try writing.write(contentsOf: Data(someBytes(1_000)))
+            async let outcome = errorCode {
+                _ = try await lfs.makeFile(from: .handle(pipe.fileHandleForReading)) { _ in begun.open() }
+            }
+            await begun.wait()
+            try await lfs.stop()
+            try #expect(FileManager.default.contentsOfDirectory(atPath: host.temporary.path) == [])
+            // Without the stop this end of the pipe would have been the end of the file.
+            try writing.close()
+            #expect(await outcome == .notRunning)
+        }
+    }
+
     @Test("may be asked for by the one who is told a finding")
     func fromWithin() async throws {
         try await withCheckedHost { checked in

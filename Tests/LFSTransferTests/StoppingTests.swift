@@ -95,6 +95,23 @@ struct StoppingTests {
         }
     }
 
+    @Test("the one upload that runs lets those that wait go on, each at its first try")
+    func cancelOnly() async throws {
+        let gate = GatedStorage(memory)
+        try await withPool(gate, maxExecutors: 1, jobs: ["a", "b", "c"]) { harness in
+            await gate.waitForArrivals(1)
+            harness.journal.withdraw("a")
+            harness.pool.cancel("a")
+            await gate.waitForArrivals(2)
+            #expect(harness.pool.executorCount == 1)
+            gate.open()
+            await harness.waitForEnd(of: 3)
+            #expect(harness.journal.endings["a"] == .skipped)
+            #expect(memory.keys.count == 2)
+        }
+        #expect(gate.arrivals.count == 3)
+    }
+
     @Test("a job that waits takes it out of the queue")
     func cancelWaiting() async throws {
         let gate = GatedStorage(memory)

@@ -89,8 +89,8 @@ struct Reset: Sendable {
                 while let page = try cursor.next() { for file in page { try area.remove(file.id) } }
             }
             try places.store.removeEverything()
+            try places.store.directory.synchronize()
         }
-        try await places.store.directory.synchronize()
         try await runner.write { db in try db.execute(sql: "UPDATE lfs_state SET isResetting = 0") }
     }
 }

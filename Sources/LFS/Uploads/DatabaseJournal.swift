@@ -93,7 +93,7 @@ final class DatabaseJournal: TransferJournal {
         let places = places
         let file: Descriptor?
         do {
-            file = try await BlockingPool.shared.run { _ in
+            file = try await BlockingPool.uploads.run { _ in
                 if let file = try places.store.open(id) { return Optional(file) }
                 return try places.promote(id) ? try places.store.open(id) : nil
             }
@@ -135,7 +135,7 @@ final class DatabaseJournal: TransferJournal {
         }
         guard isOurs else { return .skip(.madeElsewhere) }
         let places = places
-        let isFound = try await BlockingPool.shared.run { _ in
+        let isFound = try await BlockingPool.uploads.run { _ in
             places.add(paths)
             guard let id = FileID(job.id) else { return false }
             return try places.promote(id)

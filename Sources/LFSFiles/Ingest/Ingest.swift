@@ -13,6 +13,8 @@ package struct IngestedFile: Hashable, Sendable {
 struct Ingest: Sendable {
     let area: StagingArea
     let id: FileID
+    /// Set by whoever else may end it.
+    let flag: CancellationFlag
     /// Takes the number of bytes that are in so far.
     let onProgress: @Sendable (Int64) -> Void
 
@@ -67,8 +69,9 @@ struct Ingest: Sendable {
     private func collect(
         _ forEach: @Sendable ((IngestSource.Bytes) async throws -> Void) async throws -> Void
     ) async throws -> IngestedFile {
+        let (area, id) = (area, id)
         let writer = try await area.writer(for: id, onProgress)
-        return try await finishing(writer) {
+        do {
             var buffer: [UInt8] = []
             try await forEach { chunk in
                 try Task.checkCancellation()
@@ -84,41 +87,29 @@ struct Ingest: Sendable {
             let rest = buffer
             return try await BlockingPool.shared.run { _ in
                 try Self.feed(rest, to: writer)
-                return try writer.finish()
+                return try writer.finish(as: id)
             }
+        } catch {
+            throw Self.discarding(writer, after: error, at: area.path)
         }
     }
 
     // MARK: Writing
 
-    /// Everything but the sync of the folder happens on one thread, without a switch between.
+    /// Everything happens on one thread, without a switch between.
     private func write(
         on threads: BlockingPool = .shared, _ body: @escaping @Sendable (IngestWriter, CancellationFlag) throws -> Void
     ) async throws -> IngestedFile {
         let (area, id, onProgress) = (area, id, onProgress)
-        let (writer, byteCount, sha256) = try await threads.run { flag in
+        return try await threads.run(watching: flag) { flag in
             let writer = try IngestWriter(id.text, in: area.directory, onProgress: onProgress)
             do {
                 try body(writer, flag)
                 try flag.check()
-                let (byteCount, sha256) = try writer.finish()
-                return (writer, byteCount, sha256)
+                return try writer.finish(as: id)
             } catch {
                 throw Self.discarding(writer, after: error, at: area.path)
             }
-        }
-        return try await finishing(writer) { (byteCount, sha256) }
-    }
-
-    private func finishing(
-        _ writer: IngestWriter, _ body: () async throws -> (byteCount: Int64, sha256: String)
-    ) async throws -> IngestedFile {
-        do {
-            let (byteCount, sha256) = try await body()
-            try await area.directory.synchronize()
-            return IngestedFile(id: id, byteCount: byteCount, sha256: sha256)
-        } catch {
-            throw Self.discarding(writer, after: error, at: area.path)
         }
     }
 

@@ -32,7 +32,7 @@ struct IngestMove: Sendable {
 
     /// Returns nil where a copy has to do.
     private func rename() async throws -> IngestedFile? {
-        let moved: IngestedFile? = try await BlockingPool.shared.run { flag -> IngestedFile? in
+        try await BlockingPool.shared.run(watching: ingest.flag) { flag -> IngestedFile? in
             let source = try SourceFile(open())
             guard source.before.linkCount == 1, source.before.device == area.device else { return nil }
             var hash = ContentHash()
@@ -41,10 +41,9 @@ struct IngestMove: Sendable {
                 ingest.onProgress(hash.byteCount)
             }
             guard try take(source) else { return nil }
+            try area.synchronize()
             return IngestedFile(id: id, byteCount: hash.byteCount, sha256: hash.hex)
         }
-        if moved != nil { try await area.synchronize() }
-        return moved
     }
 
     /// Renames what was read into the area, or leaves it where it was. Returns false where a rename cannot do.

@@ -37,13 +37,14 @@ final class IngestWriter: Sendable {
         onProgress(count)
     }
 
-    /// Makes the content durable; the directory's entry is the caller's to sync.
-    func finish() throws(FileError) -> (byteCount: Int64, sha256: String) {
+    /// Makes the file durable, content and name.
+    func finish(as id: FileID) throws(FileError) -> IngestedFile {
         let (counted, sha256) = hash.withLock { ($0.byteCount, $0.hex) }
         let kept: Int64
         do {
             try file.synchronize()
             kept = try file.status().byteCount
+            try directory.synchronize()
         } catch {
             throw FileError.keeping(error, at: directory.path)
         }
@@ -51,7 +52,7 @@ final class IngestWriter: Sendable {
             throw FileError(
                 .system, "\(directory.path) took \(kept) of \(counted) bytes without an error.", path: directory.path)
         }
-        return (counted, sha256)
+        return IngestedFile(id: id, byteCount: counted, sha256: sha256)
     }
 
     /// Removes what was written, after an error.

@@ -132,8 +132,8 @@ package final class IncomingFile: Sendable {
                     try self.store.incoming.remove(self.name)
                 }
                 try self.partial?.removeTag()
+                try self.store.directory.synchronize()
             }
-            try await store.directory.synchronize()
         } catch {
             throw FileError.keeping(error, at: store.path)
         }

@@ -34,7 +34,7 @@ extension LocalStore {
             try copy.setMode(0o400)
             try copy.synchronize()
             try incoming.rename(name, to: directory, as: id.text)
-            try directory.synchronizeNow()
+            try directory.synchronize()
         } catch {
             try incoming.remove(name)
             if error.isMissing { return try contains(id) ? .alreadyThere : .missing }

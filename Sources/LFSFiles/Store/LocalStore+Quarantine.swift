@@ -35,8 +35,8 @@ extension LocalStore {
             }
             return nil
         }
-        try folder.synchronizeNow()
-        try directory.synchronizeNow()
+        try folder.synchronize()
+        try directory.synchronize()
         return name
     }
 

@@ -58,7 +58,7 @@ package struct StoreMarker: Codable, Sendable {
         let temporary = try write(marker, to: incoming)
         do {
             try incoming.renameExclusively(temporary, to: directory, as: name)
-            try directory.synchronizeNow()
+            try directory.synchronize()
             return marker
         } catch {
             try incoming.remove(temporary)
@@ -97,7 +97,7 @@ package struct StoreMarker: Codable, Sendable {
     /// - Parameter incoming: where the text is written first; what a crash leaves there goes with the next open.
     static func write(_ marker: StoreMarker, in directory: Directory, through incoming: Directory) throws {
         try incoming.rename(try write(marker, to: incoming), to: directory, as: name)
-        try directory.synchronizeNow()
+        try directory.synchronize()
     }
 
     /// Returns the name of the durable file.

@@ -179,7 +179,7 @@ public final class DirectoryStorage: RemoteStorage {
 
     private func synchronize(_ folder: Directory, _ key: ObjectKey) async throws {
         do {
-            try await folder.synchronize(on: threads)
+            try await threads.run { _ in try folder.synchronize() }
         } catch {
             throw DirectoryStorageErrors.using(url.path, error, key: key)
         }
@@ -191,7 +191,7 @@ public final class DirectoryStorage: RemoteStorage {
         for segment in segments {
             let isNew = try makes && folder.status(of: segment) == nil
             let next = isNew ? try folder.openOrMake(segment) : try folder.openFolder(segment)
-            if isNew { try folder.synchronizeNow() }
+            if isNew { try folder.synchronize() }
             folder = next
         }
         let opened = folder

@@ -17,7 +17,8 @@ package final class ExecutorPool: Sendable {
         var mayHaveMore: Set<TransferLane> = Set(TransferLane.allCases)
         /// How often the journal was read.
         var reads = 0
-        var cancellations: [String: Signal] = [:]
+        /// The executors that are at work, by their job.
+        var atWork: [String: Shift] = [:]
         var executorsHaveEnded = false
         var isAway = false
     }
@@ -27,6 +28,7 @@ package final class ExecutorPool: Sendable {
     let policy: RetryPolicy
     let grouping: Duration
     let clock: any Clock<Duration>
+    private let threads: (any TaskExecutor)?
     let events: @Sendable (TransferEvent) -> Void
     let shared: Mutex<Shared>
     let feed = Signal()
@@ -36,16 +38,20 @@ package final class ExecutorPool: Sendable {
     private let starts: AsyncStream<Int>
     private let start: AsyncStream<Int>.Continuation
 
-    /// - Parameter grouping: how long an outcome may wait for others to be recorded with, while there are more to come.
+    /// - Parameters:
+    ///   - grouping: how long an outcome may wait for others to be recorded with, while there are more to come.
+    ///   - threads: where executors run; nil for the threads of their parent.
     package init(
         storage: any RemoteStorage, journal: any TransferJournal, maxExecutors: Int,
         policy: RetryPolicy = RetryPolicy(), grouping: Duration = .zero,
-        clock: any Clock<Duration> = ContinuousClock(), events: @escaping @Sendable (TransferEvent) -> Void = { _ in }
+        clock: any Clock<Duration> = ContinuousClock(), threads: (any TaskExecutor)? = nil,
+        events: @escaping @Sendable (TransferEvent) -> Void = { _ in }
     ) {
         self.journal = journal
         self.policy = policy
         self.grouping = grouping
         self.clock = clock
+        self.threads = threads
         self.events = events
         executor = Executor(storage: storage, journal: journal, policy: policy, events: events)
         shared = Mutex(Shared(pool: PoolState(maxExecutors: maxExecutors)))
@@ -114,10 +120,9 @@ package final class ExecutorPool: Sendable {
 
     /// Drops a job that waits in memory, or stops it if it runs. What becomes of it is the durable queue's matter.
     package func cancel(_ id: String) {
-        let running = shared.withLock { shared in
-            shared.pool.drop([id]) > 0 ? nil : shared.cancellations[id]
+        shared.withLock { shared in
+            if shared.pool.drop([id]) == 0 { shared.atWork[id]?.end() }
         }
-        running?.notify()
         feed.notify()
     }
 
@@ -225,7 +230,9 @@ package final class ExecutorPool: Sendable {
             await withDiscardingTaskGroup { executors in
                 // Ends with the stream, so a cancelled task comes out here too.
                 for await count in starts {
-                    for _ in 0..<count { executors.addTask { await self.runExecutor() } }
+                    for _ in 0..<count {
+                        executors.addTask(executorPreference: threads) { await self.runExecutor() }
+                    }
                 }
             }
             end.notify()
@@ -236,26 +243,45 @@ package final class ExecutorPool: Sendable {
     }
 
     private func cancelAll() {
-        for signal in shared.withLock({ Array($0.cancellations.values) }) { signal.notify() }
-    }
-
-    /// One executor's life: jobs until none is left.
-    private func runExecutor() async {
-        while let job = take() {
-            let outcome = await runCancellably(job)
-            shared.withLock { shared in
-                shared.cancellations[job.id] = nil
-                shared.pool.finish(outcome)
-                shared.outcomes.append(outcome)
-            }
-            record.notify()
+        shared.withLock { shared in
+            for shift in shared.atWork.values { shift.end() }
         }
     }
 
-    private func take() -> TransferJob? {
+    /// One executor's life: jobs until none is left, or until one of them is cancelled. Then the whole executor ends, for
+    /// a task of its own for each job would cost more than a small upload's own work, and another one comes if jobs wait.
+    private func runExecutor() async {
+        let shift = Shift()
+        await withTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { await shift.waitForEnd() }
+            tasks.addTask { await self.work(shift) }
+            // Whichever is first, it is over for the other.
+            await tasks.next()
+            tasks.cancelAll()
+        }
+    }
+
+    private func work(_ shift: Shift) async {
+        while let job = take(shift) {
+            let outcome = await executor.run(job)
+            let (isOver, count) = shared.withLock { shared in
+                shared.atWork[job.id] = nil
+                shared.pool.finish(outcome)
+                shared.outcomes.append(outcome)
+                guard shift.isOver else { return (false, 0) }
+                shared.pool.leave()
+                return (true, shared.pool.executorsToStart())
+            }
+            record.notify()
+            launch(count)
+            if isOver { return }
+        }
+    }
+
+    private func take(_ shift: Shift) -> TransferJob? {
         let (job, count, isLow) = shared.withLock { shared in
             let job = shared.pool.take()
-            if let job { shared.cancellations[job.id] = Signal() }
+            if let job { shared.atWork[job.id] = shift }
             let isLow = TransferLane.allCases.contains {
                 shared.mayHaveMore.contains($0) && shared.pool.count($0) == PoolState.windowLimit / 2 - 1
             }
@@ -265,25 +291,5 @@ package final class ExecutorPool: Sendable {
         launch(count)
         if isLow { feed.notify() }
         return job
-    }
-
-    /// Runs a job so that it can be stopped alone. Returns only when the job itself has ended.
-    private func runCancellably(_ job: TransferJob) async -> TransferOutcome {
-        let cancellation = shared.withLock { $0.cancellations[job.id] }
-        return await withTaskGroup(of: TransferOutcome?.self) { group in
-            group.addTask { await self.executor.run(job) }
-            if let cancellation {
-                group.addTask {
-                    await cancellation.wait()
-                    return nil
-                }
-            }
-            var outcome: TransferOutcome?
-            for await result in group {
-                outcome = outcome ?? result
-                group.cancelAll()
-            }
-            return outcome ?? TransferOutcome(job: job, result: .givenBack)
-        }
     }
 }

@@ -75,6 +75,9 @@ struct PoolState {
         return job
     }
 
+    /// An executor leaves without asking for another job.
+    mutating func leave() { executors -= 1 }
+
     /// How many executors the rule asks for beyond those there are. They count from now on.
     mutating func executorsToStart() -> Int {
         let before = executors
