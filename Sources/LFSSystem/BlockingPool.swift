@@ -93,9 +93,18 @@ package final class BlockingPool: TaskExecutor {
     }
 
     private func work() {
-        // Debuggers and `ps -T` show it; without a name of its own a thread has that of the one that started it.
-        Thread.current.name = "lfs-io"
+        nameThread()
         while let next = nextWork() { next() }
+    }
+
+    /// Debuggers and `ps -T` show it; without a name of its own a thread has that of the one that started it.
+    private func nameThread() {
+        #if canImport(Darwin)
+        Thread.current.name = "lfs-io"
+        #else
+        // Foundation may not know yet which thread this is, and then sets nothing.
+        _ = LinuxCalls.setThreadName?(pthread_self(), "lfs-io")
+        #endif
     }
 
     /// The next work, nil when none comes for a while; the thread is not counted any more then.

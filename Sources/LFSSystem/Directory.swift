@@ -111,17 +111,11 @@ package final class Directory: Sendable {
             renameatx_np(descriptor.raw, name, target, newName, UInt32(RENAME_EXCL))
         }
         #else
-        // Swift's module of the C library leaves out what is Linux only, and old libraries do not have it.
-        guard let symbol = dlsym(nil, "renameat2") else { throw refusal }
-        let renameat2 = unsafeBitCast(symbol, to: Renameat2.self)
+        guard let renameat2 = LinuxCalls.renameat2 else { throw refusal }
+        // The last argument is `RENAME_NOREPLACE`.
         try checked("renameat2", directory.child(newName)) { renameat2(descriptor.raw, name, target, newName, 1) }
         #endif
     }
-
-    /// The last argument is `RENAME_NOREPLACE`, which is 1: renameat2(2).
-    private typealias Renameat2 = @convention(c) (
-        Int32, UnsafePointer<CChar>, Int32, UnsafePointer<CChar>, UInt32
-    ) -> Int32
 
     /// Removes a file. Returns false when it was not there.
     @discardableResult

@@ -8,7 +8,7 @@ final class IngestWriter: Sendable {
     private let directory: Directory
     private let name: String
     private let file: Descriptor
-    private let hash = Mutex(ContentHash())
+    private let state = Mutex((hash: ContentHash(), writeback: EarlyWriteback()))
     private let onProgress: @Sendable (Int64) -> Void
 
     init(
@@ -30,16 +30,17 @@ final class IngestWriter: Sendable {
         } catch {
             throw FileError.keeping(error, at: directory.path)
         }
-        let count = hash.withLock { hash in
-            hash.update(bytes)
-            return hash.byteCount
+        let (count, due) = state.withLock { state in
+            state.hash.update(bytes)
+            return (state.hash.byteCount, state.writeback.next(state.hash.byteCount))
         }
+        if let due { file.beginWriteback(due) }
         onProgress(count)
     }
 
     /// Makes the file durable, content and name.
     func finish(as id: FileID) throws(FileError) -> IngestedFile {
-        let (counted, sha256) = hash.withLock { ($0.byteCount, $0.hex) }
+        let (counted, sha256) = state.withLock { ($0.hash.byteCount, $0.hash.hex) }
         let kept: Int64
         do {
             try file.synchronize()

@@ -18,6 +18,7 @@ package final class IncomingFile: Sendable {
         var tag: String?
         /// Whether bytes of another version are about to come.
         var isMixed = false
+        var writeback = EarlyWriteback()
     }
 
     private let store: LocalStore
@@ -65,7 +66,7 @@ package final class IncomingFile: Sendable {
         var hash = ContentHash()
         try FileCopy.forEachChunk(of: file, 0..<count, flag) { hash.update($0) }
         let found = hash
-        state.withLock { $0 = State(hash: found, tag: tag) }
+        state.withLock { $0 = State(hash: found, tag: tag, writeback: EarlyWriteback(from: count)) }
     }
 
     // MARK: Writing
@@ -92,7 +93,11 @@ package final class IncomingFile: Sendable {
         } catch {
             throw FileError.keeping(error, at: store.path)
         }
-        state.withLock { $0.hash.update(bytes) }
+        let due = state.withLock { state in
+            state.hash.update(bytes)
+            return state.writeback.next(state.hash.byteCount)
+        }
+        if let due { file.beginWriteback(due) }
     }
 
     /// Begins again at the first byte.

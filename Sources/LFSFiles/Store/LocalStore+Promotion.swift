@@ -59,7 +59,12 @@ extension LocalStore {
     private static func copy(_ source: Descriptor, to copy: Descriptor) throws(SystemError) {
         do {
             let size = try source.status().byteCount
-            try FileCopy.forEachChunk(of: source, 0..<size, CancellationFlag()) { try copy.write($0) }
+            var (count, writeback) = (Int64(0), EarlyWriteback())
+            try FileCopy.forEachChunk(of: source, 0..<size, CancellationFlag()) { bytes in
+                try copy.write(bytes)
+                count += Int64(bytes.count)
+                if let due = writeback.next(count) { copy.beginWriteback(due) }
+            }
             let written = try copy.status().byteCount
             guard written == size else { throw SystemError.shortWrite(copy.path) }
         } catch let error as SystemError {

@@ -83,9 +83,11 @@ struct DirectoryUpload: Sendable {
     private func fill(_ file: Descriptor, _ flag: CancellationFlag) throws {
         try source.requireUnchanged()
         var hash = ContentHash()
+        var writeback = EarlyWriteback()
         try FileCopy.forEachChunk(of: source.descriptor, 0..<source.byteCount, flag) { bytes in
             hash.update(bytes)
             try file.write(bytes)
+            if let due = writeback.next(hash.byteCount) { file.beginWriteback(due) }
             session.report(bytesTransferred: hash.byteCount)
         }
         guard hash.byteCount == source.byteCount, hash.hex == source.sha256 else {
