@@ -77,13 +77,14 @@ struct UploadRun: Sendable {
     /// Does the work with progress shown, and stops the manager whatever happens.
     private func perform(_ work: @escaping @Sendable (UploadRun) async throws -> Void) async throws {
         let events = lfs.events(bufferingPolicy: .unbounded)
-        async let telling: Void = tell(events)
+        // A task of its own: an interruption cancels this one, and what ends after it is told too.
+        let telling = Task { await tell(events) }
         // Ends with this scope.
         async let _: Void = report.showProgress()
         let result = await Result { try await offload(work) }
         // Ends the events, so that every one of them is told before the rows are asked for what no event told.
         try await lfs.stop()
-        await telling
+        await telling.value
         report.settle(try result.get())
     }
 

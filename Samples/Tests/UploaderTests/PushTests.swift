@@ -219,6 +219,29 @@ struct PushTests {
         }
     }
 
+    @Test("What was under way when Ctrl-C came is in the summary")
+    func interruptedSummary() throws {
+        try withFolder(files: 1_500) { folder in
+            let push = try UploaderProcess(
+                ["push", "--database", "a.sqlite", "--to", "dir:remote", "--json", "files"], in: folder)
+            let database = folder.appendingPathComponent("a.sqlite")
+            while push.process.isRunning, try remoteCount(database) == 0 { sched_yield() }
+            push.process.interrupt()
+            let result = try push.wait()
+            let count = try remoteCount(database)
+            #expect(count > 0)
+            #expect(result.summary?["uploaded"] as? Int == count)
+            #expect(result.events.count { $0["event"] as? String == "uploaded" } == count)
+        }
+    }
+
+    private func remoteCount(_ database: URL) throws -> Int {
+        guard FileManager.default.fileExists(atPath: database.path),
+            try TestDatabase.count("sqlite_master WHERE name = 'document'", in: database) == 1
+        else { return 0 }
+        return try TestDatabase.count("lfs_file WHERE status = 'remote'", in: database)
+    }
+
     @Test("Help, a wrong option and a wrong storage have their own exit status")
     func usage() throws {
         try withFolder { folder in
