@@ -9,8 +9,8 @@ final class Calls: Sendable {
     private struct State {
         var isClosed = false
         var lastID = 0
-        /// Those under way, with what tells them of the end if they look for it themselves.
-        var underWay: [Int: CancellationFlag?] = [:]
+        /// Those under way, each with the flag that a stop sets.
+        var underWay: [Int: CancellationFlag] = [:]
     }
 
     private enum Outcome<Result: Sendable>: Sendable {
@@ -22,7 +22,7 @@ final class Calls: Sendable {
 
     private let state = Mutex(State())
     private let closing = Latch()
-    private let ended = Ending()
+    private let ended = Latch()
 
     /// Runs the body until it ends or is cancelled by a stop.
     ///
@@ -31,11 +31,7 @@ final class Calls: Sendable {
     func run<Result: Sendable>(
         _ purpose: String, _ body: @escaping @Sendable () async throws -> Result
     ) async throws -> Result {
-        let id = try enter(purpose)
-        defer { leave([id]) }
-        return try await Self.$current.withValue(Self.current.union([id])) {
-            try await untilClosed(purpose, body)
-        }
+        try await within(purpose) { _ in try await untilClosed(purpose, body) }
     }
 
     /// Runs the body in the caller's own task: it ends by itself soon after a stop has set its flag. For what is too short
@@ -45,14 +41,22 @@ final class Calls: Sendable {
     func runWatching<Result: Sendable>(
         _ purpose: String, _ body: @Sendable (CancellationFlag) async throws -> Result
     ) async throws -> Result {
+        try await within(purpose) { flag in
+            do {
+                return try await body(flag)
+            } catch  where state.withLock({ $0.isClosed }) {
+                throw Self.stopped(purpose, error)
+            }
+        }
+    }
+
+    private func within<Result>(
+        _ purpose: String, _ body: (CancellationFlag) async throws -> Result
+    ) async throws -> Result {
         let flag = CancellationFlag()
         let id = try enter(purpose, flag)
         defer { leave([id]) }
-        do {
-            return try await Self.$current.withValue(Self.current.union([id])) { try await body(flag) }
-        } catch  where state.withLock({ $0.isClosed }) {
-            throw Self.stopped(purpose, error)
-        }
+        return try await Self.$current.withValue(Self.current.union([id])) { try await body(flag) }
     }
 
     private static func stopped(_ purpose: String, _ error: any Error) -> LFSError {
@@ -90,11 +94,11 @@ final class Calls: Sendable {
         }
     }
 
-    private func enter(_ purpose: String, _ flag: CancellationFlag? = nil) throws(LFSError) -> Int {
+    private func enter(_ purpose: String, _ flag: CancellationFlag) throws(LFSError) -> Int {
         let id: Int? = state.withLock { state in
             if state.isClosed { return nil }
             state.lastID += 1
-            state.underWay[state.lastID] = .some(flag)
+            state.underWay[state.lastID] = flag
             return state.lastID
         }
         guard let id else {
@@ -108,7 +112,7 @@ final class Calls: Sendable {
             for id in ids { state.underWay[id] = nil }
             return state.isClosed && state.underWay.isEmpty
         }
-        if isLast { ended.end() }
+        if isLast { ended.open() }
     }
 
     /// Lets no further call begin, and cancels those that are under way. Does not wait for them, and nobody waits for
@@ -116,7 +120,7 @@ final class Calls: Sendable {
     func close() {
         let flags = state.withLock { state in
             state.isClosed = true
-            return state.underWay.values.compactMap(\.self)
+            return Array(state.underWay.values)
         }
         for flag in flags { flag.cancel() }
         closing.open()
@@ -126,36 +130,6 @@ final class Calls: Sendable {
     /// As ``close()``, and returns when none is under way any more.
     func end() async {
         close()
-        await ended.wait()
-    }
-}
-
-/// The end of something that ends once. Who waits for it waits on in a cancelled task, unlike at a ``LFSTransfer/Latch``:
-/// what follows must not begin before.
-final class Ending: Sendable {
-    private struct State {
-        var hasEnded = false
-        var waiters: [CheckedContinuation<Void, Never>] = []
-    }
-
-    private let state = Mutex(State())
-
-    func end() {
-        let waiters = state.withLock { state in
-            state.hasEnded = true
-            defer { state.waiters = [] }
-            return state.waiters
-        }
-        for waiter in waiters { waiter.resume() }
-    }
-
-    func wait() async {
-        await withCheckedContinuation { continuation in
-            let hasEnded = state.withLock { state in
-                if !state.hasEnded { state.waiters.append(continuation) }
-                return state.hasEnded
-            }
-            if hasEnded { continuation.resume() }
-        }
+        await ended.waitThroughCancellation()
     }
 }

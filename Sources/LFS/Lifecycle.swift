@@ -13,7 +13,7 @@ final class Lifecycle: Sendable {
         var isDetaching = false
         var task: Task<Void, any Error>?
         /// The reset that is under way.
-        var reset: Ending?
+        var reset: Latch?
     }
 
     private let state = Mutex(State())
@@ -22,8 +22,8 @@ final class Lifecycle: Sendable {
     /// What the host has asked for and a stop ends.
     let calls = Calls()
     /// The background work.
-    private let work = Ending()
-    private let detaching = Ending()
+    private let work = Latch()
+    private let detaching = Latch()
 
     var isRunning: Bool { state.withLock { $0.phase == .running } }
     var isStopRequested: Bool { state.withLock { $0.isStopRequested } }
@@ -42,7 +42,7 @@ final class Lifecycle: Sendable {
 
     func end() {
         state.withLock { $0.phase = .stopped }
-        work.end()
+        work.open()
     }
 
     // MARK: Stopping
@@ -70,7 +70,7 @@ final class Lifecycle: Sendable {
     }
 
     /// Returns when the background work has ended. Only for who knows that it runs.
-    func waitForEnd() async { await work.wait() }
+    func waitForEnd() async { await work.waitThroughCancellation() }
 
     /// True for the first caller only, who calls ``endDetaching()``; the others call ``waitForDetaching()``.
     func beginDetaching() -> Bool {
@@ -80,9 +80,9 @@ final class Lifecycle: Sendable {
         }
     }
 
-    func endDetaching() { detaching.end() }
+    func endDetaching() { detaching.open() }
 
-    func waitForDetaching() async { await detaching.wait() }
+    func waitForDetaching() async { await detaching.waitThroughCancellation() }
 
     // MARK: Resetting
 
@@ -91,7 +91,7 @@ final class Lifecycle: Sendable {
     func beginReset() throws(LFSError) {
         let isFirst = state.withLock { state in
             guard state.reset == nil else { return false }
-            state.reset = Ending()
+            state.reset = Latch()
             return true
         }
         guard isFirst else { throw LFSError(.notRunning, "A reset of this LFSManager is under way.") }
@@ -102,9 +102,9 @@ final class Lifecycle: Sendable {
             defer { state.reset = nil }
             return state.reset
         }
-        reset?.end()
+        reset?.open()
     }
 
     /// Returns when no reset is under way.
-    func waitForReset() async { await state.withLock { $0.reset }?.wait() }
+    func waitForReset() async { await state.withLock { $0.reset }?.waitThroughCancellation() }
 }

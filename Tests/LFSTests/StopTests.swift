@@ -69,7 +69,7 @@ struct StopTests {
         try await withHost { host in
             let (lfs, returned) = (try await LFSManager.open(host.database, options: host.options), Heard<Int>())
             // Whoever waits for it does not end with the task.
-            let (begun, held) = (Latch(), Ending())
+            let (begun, held) = (Latch(), Latch())
             try await withThrowingTaskGroup(of: Void.self) { group in
                 if runs {
                     group.addTask {
@@ -84,7 +84,7 @@ struct StopTests {
                 async let outcome = errorCode {
                     _ = try await lfs.free(FreeingPolicy(maxByteCount: 0)) { _ in
                         begun.open()
-                        await held.wait()
+                        await held.waitThroughCancellation()
                     }
                 }
                 await begun.wait()
@@ -99,7 +99,7 @@ struct StopTests {
                 try await yield(while: !lfs.lifecycle.isStopRequested)
                 for _ in 0..<200 { await Task.yield() }
                 #expect(returned.values == [])
-                held.end()
+                held.open()
                 _ = await outcome
                 try await group.waitForAll()
             }

@@ -25,10 +25,7 @@ package final class Latch: Sendable {
 
     /// Returns when the latch is open or the task is cancelled.
     package func wait() async {
-        let id = state.withLock { state in
-            state.nextID += 1
-            return state.nextID
-        }
+        let id = makeID()
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let isReady = state.withLock { state in
@@ -40,6 +37,25 @@ package final class Latch: Sendable {
             }
         } onCancel: {
             state.withLock { $0.waiters.removeValue(forKey: id) }?.resume()
+        }
+    }
+
+    /// As ``wait()``, but a cancelled task waits too. For one that must not go on before.
+    package func waitThroughCancellation() async {
+        let id = makeID()
+        await withCheckedContinuation { continuation in
+            let isReady = state.withLock { state in
+                if !state.isOpen { state.waiters[id] = continuation }
+                return state.isOpen
+            }
+            if isReady { continuation.resume() }
+        }
+    }
+
+    private func makeID() -> Int {
+        state.withLock { state in
+            state.nextID += 1
+            return state.nextID
         }
     }
 
