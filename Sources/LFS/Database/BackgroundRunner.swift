@@ -70,36 +70,29 @@ final class BackgroundRunner: Sendable {
     /// Runs the body in a transaction of its own that is on the device when the call returns, and with it every commit
     /// before it, whatever the host's `synchronous` setting. Bytes go only on the strength of such a commit.
     func writeDurably<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
-        try await withCheckedThrowingContinuation { continuation in
-            writer.asyncWriteWithoutTransaction { db in
-                continuation.resume(with: Result { try Self.transactDurably(db, body) })
-            }
-        }
+        try await withWriter { db in try Self.transactDurably(db, body) }
     }
 
     /// Runs the body, once, in a transaction of its own: for what takes more than rows with it.
     func writeAlone<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
-        try await withCheckedThrowingContinuation { continuation in
-            writer.asyncWriteWithoutTransaction { db in
-                continuation.resume(
-                    with: Result {
-                        var result: Value?
-                        try db.inTransaction(.immediate) {
-                            result = try body(db)
-                            return .commit
-                        }
-                        guard let result else { throw DatabaseError(resultCode: .SQLITE_ABORT) }
-                        return result
-                    })
-            }
-        }
+        try await withWriter { db in try Self.transactAlone(db, body) }
     }
 
     /// Runs the body on the writer outside of any transaction, for what belongs to the connection and not to the data.
-    func withWriter(_ body: @escaping @Sendable (Database) throws -> Void) async throws {
+    func withWriter<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
             writer.asyncWriteWithoutTransaction { db in continuation.resume(with: Result { try body(db) }) }
         }
+    }
+
+    private static func transactAlone<Value>(_ db: Database, _ body: (Database) throws -> Value) throws -> Value {
+        var result: Value?
+        try db.inTransaction(.immediate) {
+            result = try body(db)
+            return .commit
+        }
+        guard let result else { throw DatabaseError(resultCode: .SQLITE_ABORT) }
+        return result
     }
 
     private static func transactDurably<Value>(_ db: Database, _ body: (Database) throws -> Value) throws -> Value {
@@ -115,15 +108,11 @@ final class BackgroundRunner: Sendable {
                 }
             }
         }
-        var result: Value?
-        try db.inTransaction(.immediate) {
+        return try transactAlone(db) { db in
             // A transaction that changes nothing syncs nothing.
             try db.execute(sql: "UPDATE lfs_state SET barrier = barrier + 1")
-            result = try body(db)
-            return .commit
+            return try body(db)
         }
-        guard let result else { throw DatabaseError(resultCode: .SQLITE_ABORT) }
-        return result
     }
 
     private func schedule() {
