@@ -1,14 +1,9 @@
 // curl_easy_setopt and its relatives are variadic, and Swift cannot call such functions: one function for each type
-// of argument. They do nothing else. At the end stands the one call besides libcurl's that the engine needs from C.
+// of argument. They do nothing else.
 #ifndef LFS_CCURL_SHIM_H
 #define LFS_CCURL_SHIM_H
 
 #include <curl/curl.h>
-#ifdef __linux__
-#include <sys/prctl.h>
-#else
-#include <pthread.h>
-#endif
 
 static inline CURLcode lfs_easy_set_long(CURL *easy, CURLoption option, long value) {
     return curl_easy_setopt(easy, option, value);
@@ -56,15 +51,6 @@ static inline CURLcode lfs_easy_get_pointer(CURL *easy, CURLINFO info, void **va
 
 static inline CURLMcode lfs_multi_set_long(CURLM *multi, CURLMoption option, long value) {
     return curl_multi_setopt(multi, option, value);
-}
-
-// Names the calling thread, for debuggers and `ps -T`. glibc's own function for it is hidden from Swift.
-static inline void lfs_name_thread(const char *name) {
-#ifdef __linux__
-    prctl(PR_SET_NAME, name, 0, 0, 0);
-#else
-    pthread_setname_np(name);
-#endif
 }
 
 #endif

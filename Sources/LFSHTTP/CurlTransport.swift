@@ -1,5 +1,6 @@
 import CCurl
 import Foundation
+import LFSSystem
 
 /// Requests over libcurl's multi interface: one thread, kept connections, HTTP/2 where the server speaks it.
 ///
@@ -45,7 +46,7 @@ package final class CurlTransport: HTTPTransport {
     private static func startThread(_ options: HTTPOptions, _ inbox: Inbox, _ executor: LoopExecutor) {
         let isReady = isReady
         Thread.detachNewThread {
-            lfs_name_thread("lfs-http")
+            ThreadName.set("lfs-http")
             Self.blockBrokenPipeSignal()
             guard isReady, let loop = EventLoop(options, inbox, executor) else {
                 inbox.close()

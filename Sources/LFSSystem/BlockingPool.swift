@@ -49,15 +49,10 @@ package final class BlockingPool: TaskExecutor {
     /// Runs the body on a thread of the pool. The body asks the flag whether the calling task was cancelled.
     ///
     /// A task that prefers this pool is on such a thread already, and goes on in place: no other has to be woken.
+    /// - Parameter flag: may be set by others as well.
     package func run<Result: Sendable>(
+        watching flag: CancellationFlag = CancellationFlag(),
         _ body: @escaping @Sendable (CancellationFlag) throws -> Result
-    ) async throws -> Result {
-        try await run(watching: CancellationFlag(), body)
-    }
-
-    /// As ``run(_:)``, with a flag that others may set as well.
-    package func run<Result: Sendable>(
-        watching flag: CancellationFlag, _ body: @escaping @Sendable (CancellationFlag) throws -> Result
     ) async throws -> Result {
         try await withTaskCancellationHandler {
             try await withTaskExecutorPreference(self) { try body(flag) }
@@ -93,18 +88,8 @@ package final class BlockingPool: TaskExecutor {
     }
 
     private func work() {
-        nameThread()
+        ThreadName.set("lfs-io")
         while let next = nextWork() { next() }
-    }
-
-    /// Debuggers and `ps -T` show it; without a name of its own a thread has that of the one that started it.
-    private func nameThread() {
-        #if canImport(Darwin)
-        Thread.current.name = "lfs-io"
-        #else
-        // Foundation may not know yet which thread this is, and then sets nothing.
-        _ = LinuxCalls.setThreadName?(pthread_self(), "lfs-io")
-        #endif
     }
 
     /// The next work, nil when none comes for a while; the thread is not counted any more then.
