@@ -236,9 +236,7 @@ struct PushTests {
     }
 
     private func remoteCount(_ database: URL) throws -> Int {
-        guard FileManager.default.fileExists(atPath: database.path),
-            try TestDatabase.count("sqlite_master WHERE name = 'document'", in: database) == 1
-        else { return 0 }
+        guard try TestDatabase.hasTable("document", in: database) else { return 0 }
         return try TestDatabase.count("lfs_file WHERE status = 'remote'", in: database)
     }
 

@@ -69,9 +69,7 @@ struct S3KillTests {
 
     /// How many parts the job's checkpoint holds.
     private func finishedParts(_ database: URL) throws -> Int {
-        guard FileManager.default.fileExists(atPath: database.path),
-            try TestDatabase.count("sqlite_master WHERE name = 'lfs_job'", in: database) == 1
-        else { return 0 }
+        guard try TestDatabase.hasTable("lfs_job", in: database) else { return 0 }
         return try TestDatabase.count(
             "(SELECT json_each.key FROM lfs_job, json_each(CAST(lfs_job.checkpoint AS TEXT), '$.parts'))", in: database)
     }

@@ -36,6 +36,12 @@ enum TestDatabase {
             "INSERT INTO lfs_job (fileID, lane, byteCount, notBefore) VALUES ('\(id)', 0, 10240, 0)", in: file)
     }
 
+    /// Whether an uploader has made the database and this table by now.
+    static func hasTable(_ name: String, in file: URL) throws -> Bool {
+        guard FileManager.default.fileExists(atPath: file.path) else { return false }
+        return try count("sqlite_master WHERE name = '\(name)'", in: file) == 1
+    }
+
     /// Counts, also while an uploader works on the database.
     static func count(_ sql: String, in file: URL) throws -> Int {
         var configuration = Configuration()
