@@ -84,15 +84,6 @@ package final class StagingArea: Sendable {
         }
     }
 
-    /// Blocks the thread.
-    func synchronize() throws(FileError) {
-        do {
-            try directory.synchronize()
-        } catch {
-            throw FileError.keeping(error, at: path)
-        }
-    }
-
     func adopt(_ source: String, as id: FileID) throws(SystemError) {
         try PathCalls.rename(source, to: directory.child(id.text))
     }

@@ -25,3 +25,11 @@ package enum FileCopy {
         }
     }
 }
+
+extension ContentHash {
+    /// Of a file's first bytes, or of fewer where it ends early. Blocks the thread.
+    package init(of file: Descriptor, byteCount: Int64, _ flag: CancellationFlag) throws {
+        self.init()
+        try FileCopy.forEachChunk(of: file, 0..<byteCount, flag) { update($0) }
+    }
+}

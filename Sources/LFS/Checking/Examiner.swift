@@ -64,9 +64,8 @@ struct Examiner: Sendable {
             }
             do {
                 guard status.isRegularFile, let file = try store.open(id) else { return .present(status, sha256: nil) }
-                var hash = ContentHash()
                 let opened = try file.status()
-                try FileCopy.forEachChunk(of: file, 0..<opened.byteCount, flag) { hash.update($0) }
+                let hash = try ContentHash(of: file, byteCount: opened.byteCount, flag)
                 return .present(opened, sha256: hash.hex)
             } catch is SystemError {
                 // A bad sector, or a file that this user may not read: it is here, and nobody can have its bytes.

@@ -87,8 +87,7 @@ struct FileScan: Sendable {
         do {
             // Removed since: a `local` file without bytes is worth the second look.
             guard let file = try store.open(id) else { return !row.isRemote }
-            var hash = ContentHash()
-            try FileCopy.forEachChunk(of: file, 0..<status.byteCount, flag) { hash.update($0) }
+            let hash = try ContentHash(of: file, byteCount: status.byteCount, flag)
             page.bytesRead += hash.byteCount
             return hash.hex != row.sha256
         } catch is SystemError {

@@ -41,7 +41,7 @@ struct IngestMove: Sendable {
                 ingest.onProgress(hash.byteCount)
             }
             guard try take(source) else { return nil }
-            try area.synchronize()
+            try area.directory.synchronize()
             return IngestedFile(id: id, byteCount: hash.byteCount, sha256: hash.hex)
         }
     }

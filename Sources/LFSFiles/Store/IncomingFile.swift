@@ -63,9 +63,7 @@ package final class IncomingFile: Sendable {
         let tag = try partial.tag()
         // All of them need no version: only the check is left.
         guard count <= expectedByteCount, tag != nil || count == expectedByteCount else { return try empty() }
-        var hash = ContentHash()
-        try FileCopy.forEachChunk(of: file, 0..<count, flag) { hash.update($0) }
-        let found = hash
+        let found = try ContentHash(of: file, byteCount: count, flag)
         state.withLock { $0 = State(hash: found, tag: tag, writeback: EarlyWriteback(from: count)) }
     }
 

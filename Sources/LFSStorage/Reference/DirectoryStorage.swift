@@ -39,15 +39,14 @@ public final class DirectoryStorage: RemoteStorage {
 
     /// Stores the bytes; see ``RemoteStorage/upload(_:to:session:)``.
     public func upload(_ source: UploadSource, to key: ObjectKey, session: UploadSession) async throws -> RemoteObject {
-        let folder = try await inFolder(of: key, makes: true) { folder, name, flag in
+        try await inFolder(of: key, makes: true) { folder, name, flag in
             if try Self.holds(source, as: name, in: folder, flag) {
                 session.report(bytesTransferred: source.byteCount)
             } else {
                 try DirectoryUpload(source: source, folder: folder, name: name, key: key, session: session).run(flag)
             }
-            return folder
+            try folder.synchronize()
         }
-        try await synchronize(folder, key)
         return RemoteObject(key: key, byteCount: source.byteCount, sha256: source.sha256, url: url(of: key))
     }
 
@@ -75,11 +74,10 @@ public final class DirectoryStorage: RemoteStorage {
     /// Removes an object; see ``RemoteStorage/delete(_:abandoning:)``.
     public func delete(_ key: ObjectKey, abandoning checkpoint: UploadCheckpoint?) async throws {
         do {
-            let folder: Directory? = try await inFolder(of: key) { folder, name, _ in
+            try await inFolder(of: key) { folder, name, _ in
                 let unfinished = try DirectoryUpload.removeAbandoned(name, in: folder)
-                return try folder.remove(name) || unfinished ? folder : nil
+                if try folder.remove(name) || unfinished { try folder.synchronize() }
             }
-            if let folder { try await synchronize(folder, key) }
         } catch let error as StorageError where error.isMissing {
             return  // not even its folder is there
         }
@@ -127,8 +125,7 @@ public final class DirectoryStorage: RemoteStorage {
     ) throws -> Bool {
         guard try folder.status(of: name)?.byteCount == source.byteCount else { return false }
         let file = try folder.openForReading(name)
-        var hash = ContentHash()
-        try FileCopy.forEachChunk(of: file, 0..<source.byteCount, flag) { hash.update($0) }
+        let hash = try ContentHash(of: file, byteCount: source.byteCount, flag)
         return hash.hex == source.sha256
     }
 
@@ -172,14 +169,6 @@ public final class DirectoryStorage: RemoteStorage {
             throw StorageError(.missing, "There is no object '\(key)' in \(url.path).", key: key, cause: error)
         } catch let failure as SinkFailure {
             throw failure.error
-        } catch {
-            throw DirectoryStorageErrors.using(url.path, error, key: key)
-        }
-    }
-
-    private func synchronize(_ folder: Directory, _ key: ObjectKey) async throws {
-        do {
-            try await threads.run { _ in try folder.synchronize() }
         } catch {
             throw DirectoryStorageErrors.using(url.path, error, key: key)
         }

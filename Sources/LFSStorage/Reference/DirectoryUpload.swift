@@ -19,7 +19,7 @@ struct DirectoryUpload: Sendable {
     /// One name for each key, so that what a crash leaves is found without a listing. No key begins with a dot.
     static func partName(of name: String) -> String { ".\(name).part" }
 
-    /// Blocks the thread. The folder's own sync is the caller's: uploads that end together share it.
+    /// Blocks the thread. The folder's own sync is the caller's.
     func run(_ flag: CancellationFlag) throws {
         let part = Self.partName(of: name)
         let file = try claim(part, flag)
