@@ -21,23 +21,29 @@ public struct StorageError: Error, Sendable, CustomStringConvertible {
         public static let serverError = Code(rawValue: "serverError")
         /// What it stored is not what was sent.
         public static let integrity = Code(rawValue: "integrity")
-        /// The credentials are wrong or have expired.
+        /// The credentials are wrong or have expired, or the clocks differ too much for them.
         public static let unauthorized = Code(rawValue: "unauthorized")
         /// The credentials do not allow this.
         public static let forbidden = Code(rawValue: "forbidden")
+        /// The storage's own settings cannot be right, whatever the object: no such bucket, another region, a storage
+        /// class that it does not have, a server that does not speak its protocol.
+        public static let misconfigured = Code(rawValue: "misconfigured")
         /// It has no room left.
         public static let noSpace = Code(rawValue: "noSpace")
         /// The file is larger than it takes.
         public static let tooLarge = Code(rawValue: "tooLarge")
         /// The local bytes are not the ones whose size and checksum were recorded.
         public static let sourceChanged = Code(rawValue: "sourceChanged")
+        /// The local bytes are there and cannot be read: a bad sector, a permission that was taken away. The storage has
+        /// nothing to do with it.
+        public static let sourceUnreadable = Code(rawValue: "sourceUnreadable")
         /// The object is not the one that the request named by its entity tag.
         public static let changed = Code(rawValue: "changed")
         /// It did not answer a range with the bytes that were asked for.
         public static let rangeRefused = Code(rawValue: "rangeRefused")
         /// The key breaks the rules of ``ObjectKey``.
         public static let invalidKey = Code(rawValue: "invalidKey")
-        /// The request cannot be right: a missing bucket, a bad setting, something that it does not support.
+        /// The request cannot be right for this object: something that the storage does not support.
         public static let invalidRequest = Code(rawValue: "invalidRequest")
         /// The call's task was cancelled.
         public static let cancelled = Code(rawValue: "cancelled")
@@ -70,10 +76,29 @@ public struct StorageError: Error, Sendable, CustomStringConvertible {
     /// Whether the same call may succeed later without anyone mending anything.
     public var isRetryable: Bool {
         switch code {
-        case .unreachable, .timeout, .throttled, .serverError, .integrity, .noSpace, .cancelled, .unknown: true
+        case .unreachable, .timeout, .throttled, .serverError, .integrity, .noSpace, .sourceUnreadable, .cancelled,
+            .unknown:
+            true
         default: false
         }
     }
+
+    /// Whether it is about the storage as a whole, so that every other file would meet it too: the storage is away, takes
+    /// no credentials of ours, or is not set up.
+    ///
+    /// No file is to blame then. Uploads and deletions wait while one try at a time finds out whether it is over.
+    /// ``Code/forbidden`` is not among them, for it may be about a single object: it counts as about the storage only
+    /// until the storage takes another file, see ``mayBeAboutStorage``.
+    public var isAboutStorage: Bool {
+        switch code {
+        case .unreachable, .unauthorized, .misconfigured: true
+        default: false
+        }
+    }
+
+    /// Whether another file has to be tried before a single one is blamed: ``isAboutStorage``, or ``Code/forbidden``,
+    /// which is the storage's answer both to a key that its policy excludes and to credentials without any rights.
+    public var mayBeAboutStorage: Bool { isAboutStorage || code == .forbidden }
 
     /// Whether the object is not there, which ends a delete well and a download badly.
     public var isMissing: Bool { code == .missing }
