@@ -173,7 +173,6 @@ extension LFSManager {
             let timeout = options.shutdownTimeout
             tasks.addTask { await self.pool.run(gracePeriod: timeout) }
             tasks.addTask { await self.untilStopped(gracePeriod: timeout) { await self.remove() } }
-            tasks.addTask { await self.untilStopped(gracePeriod: .zero) { await self.sweep() } }
             await tasks.waitForAll()
         }
     }
@@ -211,17 +210,6 @@ extension LFSManager {
                 wait = options.pollInterval
             }
             await lifecycle.stop.wait(orFor: tombstones, atMost: wait, clock: options.clock)
-        }
-    }
-
-    private func sweep() async {
-        let recovery = Recovery(
-            runner: runner, places: places, gracePeriod: options.temporaryFileGracePeriod,
-            downloadGracePeriod: options.unfinishedDownloadGracePeriod, wallClock: options.wallClock)
-        do {
-            try await recovery.sweepStore(namespace: namespace)
-        } catch {
-            options.logger.debug("sweep failed, next start tries again", metadata: ["error.message": "\(error)"])
         }
     }
 }

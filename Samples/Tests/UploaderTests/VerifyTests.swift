@@ -107,7 +107,7 @@ struct VerifyTests {
             let left = try verify("--repair", "--json")
             #expect(left.status == 5)
             #expect(Set(findings(left).keys) == ["orphanedThere"])
-            #expect(findings(left)["orphanedThere"]?["mayBelongToCopy"] as? Bool == true)
+            #expect(findings(left)["orphanedThere"]?["repair"] == nil)
             #expect(try verify().output.contains("with --remove-unknown it deletes it for good."))
             #expect(try uploader("verify", in: folder).status == 0)
 

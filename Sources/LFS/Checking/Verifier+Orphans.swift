@@ -27,21 +27,19 @@ extension Verifier {
                 kind: .orphanedThere, fileID: id.text, key: object.key.rawValue,
                 message: "The storage has an object of this database that no row knows.")
             finding.found = .init(byteCount: found.byteCount, sha256: found.sha256)
-            finding.mayBelongToCopy = mayBeCopy || !age.isKnowable(id)
             try await tellOrphan(finding) { try await $0.repairer.remove($1, age) }
         }
     }
 
-    /// What another copy of the database may claim goes only when a person says so.
+    /// That no row knows a thing proves nothing: a backup may have been put back, with its folder and all that could show
+    /// it, and a copy on another machine may be in use. So it goes only when a person says so.
     private mutating func tellOrphan(
         _ orphan: VerifyFinding, _ removal: (Verifier, VerifyFinding) async throws -> VerifyFinding.Outcome
     ) async throws {
         var finding = orphan
-        if finding.mayBelongToCopy {
-            finding.message +=
-                " Another copy of this database may know it: a newer one, one on another machine, or this one before a reset."
-        }
-        let isRemovable = !finding.mayBelongToCopy || options.removesUnknown
+        finding.message +=
+            " Another copy of this database may know it: a newer one, one on another machine, or this one before a reset."
+        let isRemovable = options.removesUnknown
         finding.repair = isRemovable ? .remove : nil
         try await tell(finding) { isRemovable ? try await removal($0, $1) : .found }
     }
@@ -89,7 +87,6 @@ extension Verifier {
         finding.found = .init(byteCount: status.byteCount)
         // The process that made a staged file may still insert it: only the holder of the exclusive lease may remove it.
         guard isStore else { return try await tell(finding) { _, _ in .found } }
-        finding.mayBelongToCopy = !age.isKnowable(id)
         try await tellOrphan(finding) { try await $0.repairer.remove($1, age) }
     }
 
@@ -116,7 +113,6 @@ extension Verifier {
                 try await tell(finding) { _, _ in .found }
                 continue
             }
-            finding.mayBelongToCopy = !age.isKnowable(file.id)
             try await tellOrphan(finding) { try await $0.repairer.removeQuarantined(of: $1) }
         }
     }

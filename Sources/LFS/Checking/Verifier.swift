@@ -26,8 +26,6 @@ struct Verifier {
     let onFinding: @Sendable (VerifyFinding) async throws -> Void
 
     var progress = VerifyProgress()
-    /// Whether the database was used with another folder before, so that another copy of it may be in use there.
-    var mayBeCopy = false
 
     var store: LocalStore { places.store }
     var now: Int64 { wallClock().millisecondsSince1970 }
@@ -45,7 +43,6 @@ struct Verifier {
         progress.totalFiles = try await runner.read { db in try FileData.fetchCount(db) }
         try await requireStore()
         let store = store
-        mayBeCopy = try await BlockingPool.shared.run { _ in (try store.madeFor() ?? 1) > 1 }
         let ground = Ground(runner: runner, places: places, namespace: namespace)
         if !options.acceptsEmpty {
             try await ground.requireUsedStore()

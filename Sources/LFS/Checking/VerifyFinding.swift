@@ -21,9 +21,10 @@ public struct VerifyFinding: Hashable, Sendable {
         public static let wrongLengthThere = Kind(rawValue: "wrongLengthThere")
         /// The storage's own SHA-256 of the object is not the recorded one.
         public static let corruptedThere = Kind(rawValue: "corruptedThere")
-        /// A local file that no row and no deletion claims.
+        /// A local file that no row and no deletion claims. ``VerifyOptions/removesUnknown`` alone removes it.
         public static let orphanedHere = Kind(rawValue: "orphanedHere")
         /// An object in this database's namespace that no row and no deletion claims.
+        /// ``VerifyOptions/removesUnknown`` alone removes it.
         public static let orphanedThere = Kind(rawValue: "orphanedThere")
         /// An upload that was given up, or is not queued although the file is `local`.
         public static let uploadStuck = Kind(rawValue: "uploadStuck")
@@ -43,7 +44,7 @@ public struct VerifyFinding: Hashable, Sendable {
         case fetch
         /// Damaged bytes that may be all that is left are moved aside, so that nobody takes them for the file's.
         case quarantine
-        /// What nobody claims is deleted.
+        /// What nobody claims is deleted, because a person has asked for it.
         case remove
         /// A deletion is tried again now.
         case retry
@@ -91,9 +92,6 @@ public struct VerifyFinding: Hashable, Sendable {
     public internal(set) var isLoss = false
     /// An earlier repair has noted it: it is told and not counted as left. Deleting the row ends it.
     public internal(set) var isKnown = false
-    /// Nobody here claims it, but another copy of this database may. It has no repair unless
-    /// ``VerifyOptions/removesUnknown`` is set.
-    public internal(set) var mayBelongToCopy = false
     /// What came of it.
     public internal(set) var outcome = Outcome.found
 

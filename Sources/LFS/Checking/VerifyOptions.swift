@@ -17,11 +17,12 @@ public struct VerifyOptions: Sendable {
     /// newer than the database. Without it that is ``LFSError/Code/wrongStorage`` or ``LFSError/Code/wrongStore``.
     public var acceptsEmpty = false
 
-    /// Whether a repair also deletes what nobody here claims but another copy of this database may: what was made before
-    /// this one was reset, was put back from a backup or came to another folder, and, where it came to another folder, every object
-    /// that it does not know. Without it that is told and stays.
+    /// Whether a repair also deletes what nobody here claims: files and objects that no row knows, and damaged bytes in
+    /// quarantine without a row. Without it they are told and stay.
     ///
-    /// Deleting it is final. Say so only when this is the one copy that is left, and nobody wants anything from the others.
+    /// No look at one copy of a database can tell garbage from the files of another copy: a newer one over which a backup
+    /// was put back, one on another machine, this one before a reset. Deleting is final. Say so only when this is the one
+    /// copy that is left, and nobody wants anything from the others.
     public var removesUnknown = false
 
     /// Options for a look at everything but the bytes of local files, which changes nothing.

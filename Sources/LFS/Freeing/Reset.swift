@@ -6,8 +6,7 @@ import LFSSystem
 /// Removes everything of a database that is on this device: first the rows, durably and with a note that the bytes
 /// follow, then the bytes. A crash in between is finished by the next open.
 ///
-/// The objects on the storage stay: whoever empties a device does not delete what others still have. From then on the
-/// database does not know them, so it doubts whatever was made before.
+/// The objects on the storage stay: whoever empties a device does not delete what others still have.
 struct Reset: Sendable {
     let runner: BackgroundRunner
     let places: FilePlaces
@@ -52,7 +51,8 @@ struct Reset: Sendable {
             try alongside(db)
             try db.execute(sql: Self.deletion)
             try db.execute(
-                sql: "UPDATE lfs_state SET isResetting = 1, sweepsFrom = max(sweepsFrom, ?)", arguments: [from])
+                sql: "UPDATE lfs_state SET isResetting = 1, resetBefore = ?1, sweepsFrom = max(sweepsFrom, ?1)",
+                arguments: [from])
         }
     }
 
@@ -78,17 +78,22 @@ struct Reset: Sendable {
 
     /// Removes the bytes that a reset has left, if there was one.
     ///
-    /// Only for the holder of the exclusive lease, before anything is made or swept: every file there is from before.
+    /// Only for the holder of the exclusive lease, before anything is made or swept. What was made after the reset stays:
+    /// the database may be a backup from its middle that was put back beside a newer folder.
     func finish() async throws {
         guard try await runner.read({ db in try Self.isUnderWay(db) }) else { return }
         let places = places
+        let before = try await runner.read { db in try Int64.fetchOne(db, sql: "SELECT resetBefore FROM lfs_state") }
+        let isOfReset: @Sendable (FileID) -> Bool = { !$0.tellsTime || $0.milliseconds < before ?? .max }
         try await BlockingPool.shared.run { _ in
             try places.store.requireUnchanged()
             for area in places.areas {
                 let cursor = try area.files()
-                while let page = try cursor.next() { for file in page { try area.remove(file.id) } }
+                while let page = try cursor.next() {
+                    for file in page where isOfReset(file.id) { try area.remove(file.id) }
+                }
             }
-            try places.store.removeEverything()
+            try places.store.removeEverything(where: isOfReset)
             try places.store.directory.synchronize()
         }
         try await runner.write { db in try db.execute(sql: "UPDATE lfs_state SET isResetting = 0") }

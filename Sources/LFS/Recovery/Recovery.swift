@@ -85,18 +85,4 @@ struct Recovery: Sendable {
             for id in unwanted { try store.removeUnfinished(id) }
         }
     }
-
-    /// Gives every file in the local store that no row claims a tombstone, so that its bytes go here and on the remote
-    /// storage: a power cut can take back the commit of a row whose file was promoted, and even uploaded, already.
-    func sweepStore(namespace: String) async throws {
-        let age = try await claims.age(gracePeriod, now: wallClock())
-        let store = places.store
-        let cursor = try store.files()
-        while let page = try await BlockingPool.shared.run({ _ in try cursor.next() }) {
-            let unclaimed = try await claims.unclaimed(page.filter(age.isOver).map(\.id.text))
-            if unclaimed.isEmpty { continue }
-            try await BlockingPool.shared.run { _ in try store.requireUnchanged() }
-            guard try await claims.bury(unclaimed, age, namespace: namespace) != nil else { return }
-        }
-    }
 }

@@ -55,5 +55,7 @@ extension Schema {
     private static let resetting = """
         -- Whether the rows are gone and their bytes are still to go: see LFSManager.reset.
         ALTER TABLE lfs_state ADD COLUMN isResetting INTEGER NOT NULL DEFAULT 0 CHECK (isResetting IN (0, 1));
+        -- Files made before this millisecond go with it. Younger ones are there when a backup from its middle is put back.
+        ALTER TABLE lfs_state ADD COLUMN resetBefore INTEGER NOT NULL DEFAULT 9223372036854775807;
         """
 }

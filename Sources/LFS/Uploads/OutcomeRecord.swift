@@ -46,14 +46,10 @@ struct OutcomeRecord {
         let isThere = try Bool.fetchOne(
             db, sql: "SELECT EXISTS (SELECT 1 FROM lfs_file WHERE id = ?)", arguments: [outcome.job.id])
         if isThere == true { return try saveRepeatedUpload(object, db) }
-        // The row was deleted while its bytes were on their way: the object just made has to go as well.
+        // The row was deleted while its bytes were on their way: the object just made has to go as well. Its tombstone has
+        // waited for that. Without one nobody has deleted it: an older copy of the database was put back meanwhile.
         try run(
-            db,
-            """
-            INSERT INTO lfs_tombstone (fileID, key) VALUES (?, ?)
-            ON CONFLICT (fileID) DO UPDATE SET state = 'pending', notBefore = 0
-            """,
-            [outcome.job.id, outcome.job.key.rawValue])
+            db, "UPDATE lfs_tombstone SET state = 'pending', notBefore = 0 WHERE fileID = ?", [outcome.job.id])
     }
 
     /// The row was `remote` already: its object was missing or wrong and has been made again.

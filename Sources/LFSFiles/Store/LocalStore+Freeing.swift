@@ -45,16 +45,17 @@ extension LocalStore {
 }
 
 extension LocalStore {
-    /// Removes all files, whatever is in `incoming/` and in quarantine. Only for the holder of the exclusive lease.
+    /// Removes the files for which a question is answered with yes, here and in quarantine, and whatever is in
+    /// `incoming/`. Only for the holder of the exclusive lease.
     ///
     /// Names that are none of ours stay, and so do folders: somebody else has made what is in them. Blocks the thread.
-    package func removeEverything() throws {
+    package func removeEverything(where mayGo: (FileID) -> Bool) throws {
         let cursor = try files()
-        while let page = try cursor.next() { for file in page { try remove(file.id) } }
+        while let page = try cursor.next() { for file in page where mayGo(file.id) { try remove(file.id) } }
         try incoming.forEachFile { name in
             if try incoming.status(of: name)?.isDirectory == false { try incoming.remove(name) }
             return true
         }
-        for file in try quarantined() { try removeQuarantined(file.id) }
+        for file in try quarantined() where mayGo(file.id) { try removeQuarantined(file.id) }
     }
 }

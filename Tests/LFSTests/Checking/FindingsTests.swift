@@ -107,7 +107,7 @@ struct FindingsTests {
             let damage = try await damage(checked)
             let before = try checked.snapshot()
             try await withManager(checked.host, checked.options, starts: false) { lfs in
-                let (report, findings) = try await checked.verify(lfs)
+                let (report, findings) = try await checked.verify(lfs) { $0.removesUnknown = true }
                 #expect(Set(findings.map(Told.init)) == damage.expected)
                 #expect(findings.count == damage.expected.count)
                 #expect(findings.allSatisfy { $0.outcome == .found && !$0.isKnown })
@@ -227,7 +227,7 @@ struct FindingsTests {
             let damage = try await damage(checked)
             checked.storage.reverseLists()
             try await withManager(checked.host, checked.options, starts: false) { lfs in
-                let (_, findings) = try await checked.verify(lfs)
+                let (_, findings) = try await checked.verify(lfs) { $0.removesUnknown = true }
                 #expect(Set(findings.map(Told.init)) == damage.expected)
                 #expect(findings.count == damage.expected.count)
             }
@@ -238,7 +238,7 @@ struct FindingsTests {
     private func repaired(_ checked: CheckedHost) async throws -> (report: VerifyReport, findings: [VerifyFinding]) {
         var result: (report: VerifyReport, findings: [VerifyFinding])?
         try await withManager(checked.host, checked.options) { lfs in
-            result = try await checked.verify(lfs, repairs: true)
+            result = try await checked.verify(lfs, repairs: true) { $0.removesUnknown = true }
             try await lfs.waitForUploads()
             try await lfs.waitForDeletions()
         }

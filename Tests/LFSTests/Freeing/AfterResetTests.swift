@@ -10,7 +10,7 @@ import Testing
 
 @Suite("What a reset leaves behind", .timeLimit(.minutes(1)))
 struct AfterResetTests {
-    @Test("stays: a repairing verification names the objects and deletes none, and neither does a sweep")
+    @Test("stays: a repairing verification names the objects and deletes none")
     func objectsStay() async throws {
         let storage = InMemoryStorage()
         try await withHost(storage: storage) { host in
@@ -21,17 +21,13 @@ struct AfterResetTests {
             try await withManager(host) { next in
                 // Put back by somebody: it is from before, too.
                 try Data(someBytes()).write(to: host.store.appendingPathComponent(files[0].id))
-                try await Recovery(
-                    runner: next.runner, places: next.places, gracePeriod: .zero, downloadGracePeriod: .zero,
-                    wallClock: { Date() }
-                ).sweepStore(namespace: next.namespace)
                 var options = VerifyOptions()
                 (options.localGracePeriod, options.remoteGracePeriod, options.repairs) = (.zero, .zero, true)
                 let log = EventLog<VerifyFinding>()
                 let report = try await next.verify(options) { log.add($0) }
                 let told = log.events.filter { $0.kind == .orphanedThere }
                 #expect(Set(told.map(\.fileID)) == Set(files.map(\.id)))
-                #expect(told.allSatisfy { $0.mayBelongToCopy && $0.isLeft })
+                #expect(told.allSatisfy { $0.isLeft })
                 #expect(report.left == 4, "three there and one here")
                 try await next.waitForDeletions()
             }

@@ -60,8 +60,8 @@ struct HalfResetTests {
         }
     }
 
-    @Test("lets nothing be swept or buried")
-    func sweep() async throws {
+    @Test("lets nothing be buried")
+    func burial() async throws {
         try await withHost { host in
             let files = try await half(host)
             try await host.database.write { try $0.execute(sql: "UPDATE lfs_state SET isResetting = 0") }
@@ -70,11 +70,6 @@ struct HalfResetTests {
                 let claims = Claims(runner: lfs.runner)
                 let age = try await claims.age(.zero, now: Date())
                 try await host.database.write { try $0.execute(sql: "UPDATE lfs_state SET isResetting = 1") }
-                try await Recovery(
-                    runner: lfs.runner, places: lfs.places, gracePeriod: .zero, downloadGracePeriod: .zero,
-                    wallClock: { Date() }
-                ).sweepStore(namespace: lfs.namespace)
-                try #expect(host.count("lfs_tombstone") == 0)
                 let resetting = try await claims.age(.zero, now: Date())
                 for age in [age, resetting] {
                     try await #expect(claims.bury(files.map(\.id), age, namespace: lfs.namespace) == nil)

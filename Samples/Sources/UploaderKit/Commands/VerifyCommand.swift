@@ -12,17 +12,16 @@ struct VerifyCommand: AsyncParsableCommand {
 
             With --repair, files whose bytes are right here are uploaded again, files that
             are right on the storage are fetched again, damaged bytes that may be the only
-            ones are moved into the folder 'quarantine' of the database's own folder, files
-            and objects that no record knows are deleted, objects only when they are older
-            than --orphan-age, and failed uploads and deletions are tried again. Whatever
-            is pending is uploaded as well, as 'resume' does.
+            ones are moved into the folder 'quarantine' of the database's own folder, and
+            failed uploads and deletions are tried again. Whatever is pending is uploaded as
+            well, as 'resume' does.
 
-            A database that was put back from a backup, or was copied to another machine,
-            does not know the files that were made elsewhere since. What may be one of
-            those is named and never deleted, unless --remove-unknown is given as well.
-            That deletes the files of the other copy for good, their objects on the storage
-            included, even while it is in use: give it only when this is the one copy that
-            is left and nothing is missed.
+            Files and objects that no record knows are named, objects when they are older
+            than --orphan-age, and stay: a database that was put back from a backup, or was
+            copied to another machine, does not know the files that were made elsewhere
+            since. --remove-unknown deletes them for good, their objects on the storage
+            included, even while another copy is in use: give it only when this is the one
+            copy that is left and nothing is missed.
 
             A file of which no right bytes are left anywhere is noted as lost. Later runs
             name it as known and do not count it. 'remove' ends that; so does putting the
@@ -55,7 +54,7 @@ struct VerifyCommand: AsyncParsableCommand {
 
     @Flag(
         name: .long,
-        help: "With --repair, also delete for good what another copy of this database may still know and need.")
+        help: "With --repair, also delete for good what no record knows; another copy of this database may.")
     var removeUnknown = false
 
     @Option(

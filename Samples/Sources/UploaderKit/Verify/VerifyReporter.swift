@@ -40,10 +40,15 @@ final class VerifyReporter: Sendable {
         case .noted: return "Noted as lost: restore it from a backup, or remove it."
         case .failed(let reason): return "The repair failed: \(reason)"
         case .found where finding.isKnown: return "Known."
-        case .found where finding.mayBelongToCopy && finding.repair == nil:
+        case .found where isUnknown(finding) && finding.repair == nil:
             return "--repair leaves it; with --remove-unknown it deletes it for good."
         case .found: return advice(finding.repair)
         }
+    }
+
+    /// Whether no record knows it.
+    private static func isUnknown(_ finding: VerifyFinding) -> Bool {
+        [.orphanedHere, .orphanedThere].contains(finding.kind) || finding.kind == .quarantined && finding.recorded == nil
     }
 
     private static func advice(_ repair: VerifyFinding.Repair?) -> String {

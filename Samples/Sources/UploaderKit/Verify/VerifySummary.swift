@@ -15,13 +15,11 @@ struct FindingEvent: Encodable {
     private var reason: String
     private var isLoss: Bool
     private var isKnown: Bool
-    private var mayBelongToCopy: Bool
 
     init(_ finding: VerifyFinding, _ path: FilePath?) {
         (kind, id, key, self.path) = (finding.kind, finding.fileID, finding.key, path?.description)
         (recorded, found, repair) = (finding.recorded, finding.found, finding.repair)
         (reason, isLoss, isKnown) = (finding.message, finding.isLoss, finding.isKnown)
-        mayBelongToCopy = finding.mayBelongToCopy
         switch finding.outcome {
         case .found: outcome = "found"
         case .repaired: outcome = "repaired"
