@@ -42,7 +42,6 @@ struct Verifier {
     mutating func run() async throws -> VerifyReport {
         progress.totalFiles = try await runner.read { db in try FileData.fetchCount(db) }
         try await requireStore()
-        let store = store
         let ground = Ground(runner: runner, places: places, namespace: namespace)
         if !options.acceptsEmpty {
             try await ground.requireUsedStore()
