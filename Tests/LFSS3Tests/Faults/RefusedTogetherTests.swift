@@ -1,0 +1,161 @@
+import Foundation
+import LFSStorage
+import LFSTesting
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import LFSS3
+
+/// Ten at once, all of them signed with what turns out to be wrong before the first of them is refused.
+@Suite("Requests that are refused together", .timeLimit(.minutes(1)))
+struct RefusedTogetherTests {
+    private static let count = 10
+
+    enum Mistake: Hashable, CaseIterable {
+        case twentyMinutes, behindByTwentyMinutes, fourHundredDays, behindByFourHundredDays, region
+
+        /// How far this machine's clock is ahead.
+        var seconds: Double {
+            switch self {
+            case .twentyMinutes: 1_200
+            case .behindByTwentyMinutes: -1_200
+            case .fourHundredDays: 400 * 86_400
+            case .behindByFourHundredDays: -400 * 86_400
+            case .region: 0
+            }
+        }
+    }
+
+    enum Call: CaseIterable { case put, parts, get, head, list, delete }
+
+    @Test("are all signed again and taken", arguments: Mistake.allCases, Call.allCases)
+    func correct(_ mistake: Mistake, _ call: Call) async throws {
+        let clock = SigningClock { Date().addingTimeInterval(mistake.seconds) }
+        try await withFakeS3(clock: clock) {
+            if call == .parts { $0.multipartThreshold = 1 }
+            $0.maxConcurrentParts = Self.count
+        } _: { fake, storage in
+            for index in 0..<Self.count where [.get, .head, .delete].contains(call) {
+                fake.store([1, 2, 3], at: "folder/\(index)")
+            }
+            let together = Rendezvous(Self.count)
+            fake.fail(nil, times: .max) { exchange in
+                guard let refusal = Self.refusal(exchange, mistake) else { return try exchange.send(exchange.act()) }
+                together.arrive()
+                try exchange.refuse(refusal)
+            }
+            try await withThrowingDiscardingTaskGroup { group in
+                for index in 0..<Self.count {
+                    group.addTask { try await Self.perform(call, "folder/\(index)", storage) }
+                }
+            }
+            let refused = fake.requests.count { Self.isRefused($0, mistake) }
+            #expect(refused == Self.count)
+        }
+    }
+
+    @Test("for their credentials have the provider asked once") func credentials() async throws {
+        let asked = Mutex(0)
+        let provider = S3CredentialsProvider.custom {
+            let number = asked.withLock { count in
+                count += 1
+                return count
+            }
+            var credentials = Canary.credentials
+            if number > 1 { credentials.sessionToken = Canary.token + "new" }
+            return credentials
+        }
+        try await withFakeS3(credentials: provider) { fake, storage in
+            refuse(fake, oldToken: Canary.token, with: "ExpiredToken")
+            try await withThrowingDiscardingTaskGroup { group in
+                for index in 0..<Self.count {
+                    group.addTask { try await Self.perform(.put, "folder/\(index)", storage) }
+                }
+            }
+            #expect(asked.withLock { $0 } == 2)
+            #expect(fake.objects.count == Self.count)
+            #expect(fake.operations.count == 2 * Self.count)
+        }
+    }
+
+    @Test(
+        "for credentials that the provider has no others for are not sent again",
+        arguments: [
+            "ExpiredToken", "TokenRefreshRequired", "InvalidToken", "InvalidAccessKeyId", "SignatureDoesNotMatch",
+        ])
+    func sameCredentials(_ code: String) async throws {
+        let asked = Mutex(0)
+        let provider = S3CredentialsProvider.custom {
+            asked.withLock { $0 += 1 }
+            return Canary.credentials
+        }
+        try await withFakeS3(credentials: provider) { fake, storage in
+            refuse(fake, oldToken: Canary.token, with: code)
+            try await withThrowingTaskGroup(of: StorageError.self) { group in
+                for index in 0..<Self.count {
+                    group.addTask { try await failure { try await Self.perform(.put, "folder/\(index)", storage) } }
+                }
+                for try await error in group { #expect(error.code == .unauthorized) }
+            }
+            #expect(asked.withLock { $0 } == 2)
+            #expect(fake.operations.count == Self.count)
+        }
+    }
+
+    private func refuse(_ fake: FakeS3, oldToken: String, with code: String) {
+        let together = Rendezvous(Self.count)
+        fake.fail(nil, times: .max) { exchange in
+            guard exchange.request.headers["x-amz-security-token"] == oldToken else {
+                return try exchange.send(exchange.act())
+            }
+            together.arrive()
+            try exchange.refuse(.error(400, code))
+        }
+    }
+
+    private static func isRefused(_ request: ServerRequest, _ mistake: Mistake) -> Bool {
+        if mistake == .region { return !(request.headers["authorization"] ?? "").contains("/eu-west-1/s3/") }
+        let valid = UTCTime(Date() - 900).stamp...UTCTime(Date() + 900).stamp
+        return !valid.contains(request.headers["x-amz-date"] ?? "")
+    }
+
+    /// nil for a request that is signed as it should be.
+    private static func refusal(_ exchange: FakeExchange, _ mistake: Mistake) -> FakeReply? {
+        guard isRefused(exchange.request, mistake) else { return nil }
+        return mistake == .region
+            ? .error(301, "PermanentRedirect", ["x-amz-bucket-region": "eu-west-1"])
+            : .error(403, "RequestTimeTooSkewed", ["Date": FakeReply.date(Date())])
+    }
+
+    private static func perform(_ call: Call, _ name: String, _ storage: S3Storage) async throws {
+        let key = try ObjectKey(name)
+        switch call {
+        case .put: _ = try await storage.upload(.temporary([1, 2, 3]), to: key, session: .init())
+        case .parts:
+            _ = try await storage.upload(.temporary(SampleBytes.make(2 << 20)), to: key, session: .init())
+        case .get: _ = try await storage.download(DownloadRequest(key), into: DownloadSink { _ in })
+        case .head: _ = try await storage.head(key)
+        case .list: _ = try await storage.list(ListRequest(prefix: ""))
+        case .delete: try await storage.delete(key, abandoning: nil)
+        }
+    }
+}
+
+/// Holds threads until a number of them have come; later ones pass.
+///
+/// Owner of its state: the condition.
+private final class Rendezvous: Sendable {
+    private let condition = NSCondition()
+    private let missing: Mutex<Int>
+
+    init(_ count: Int) { missing = Mutex(count) }
+
+    func arrive() {
+        condition.lock()
+        defer { condition.unlock() }
+        missing.withLock { $0 -= 1 }
+        condition.broadcast()
+        while missing.withLock({ $0 > 0 }) { condition.wait() }
+    }
+}
