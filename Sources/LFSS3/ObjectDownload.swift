@@ -38,7 +38,7 @@ struct ObjectDownload: Sendable {
     }
 
     private func describe() async throws -> RemoteObject {
-        let object = try await client.stored(request.key).remoteObject(request.key, at: client.place)
+        let object = try await client.described(request.key).remoteObject(request.key, at: client.place)
         guard let tag = request.entityTag.flatMap(EntityTag.init), object.entityTag != tag.text else { return object }
         throw StorageError.changed(request.key)
     }

@@ -91,7 +91,7 @@ public final class S3Storage: RemoteStorage {
 
     /// Describes an object.
     public func head(_ key: ObjectKey) async throws -> RemoteObject {
-        try await translatingFailures(key) { try await client.stored(key).remoteObject(key, at: client.place) }
+        try await translatingFailures(key) { try await client.described(key).remoteObject(key, at: client.place) }
     }
 
     /// Removes an object, and the parts of an upload in parts that was given up.
@@ -100,12 +100,7 @@ public final class S3Storage: RemoteStorage {
             if let uploadID = checkpoint.flatMap(MultipartCheckpoint.init)?.uploadID {
                 try await client.abort(key, uploadID)
             }
-            do {
-                let response = try await client.send(S3Request(.delete, key))
-                guard response.head.isFromS3 else { throw StorageError.notFromS3(key) }
-            } catch let failure as S3Failure where failure.storageError.isMissing {
-                // It is gone, which is what was asked for.
-            }
+            try await client.delete(key)
         }
     }
 

@@ -58,12 +58,27 @@ import Testing
 
     @Test func forgetsOnlyTheCredentialsThatWereUsed() async throws {
         let cache = source.cache()
-        let first = try await cache.credentials()
+        let first = try await cache.lease()
         cache.invalidate(first)
         let second = try await cache.credentials()
         #expect(second.accessKeyID == "A2")
         cache.invalidate(first)
         #expect(try await cache.credentials() == second)
+    }
+
+    @Test func asksOnceForManyWhoWereRefusedAlsoWhenTheSameCredentialsComeBack() async throws {
+        let asked = Mutex(0)
+        let cache = CredentialsCache(
+            .custom {
+                asked.withLock { $0 += 1 }
+                return S3Credentials(accessKeyID: "A", secretAccessKey: "s")
+            })
+        let refused = try await cache.lease()
+        for _ in 0..<10 {
+            cache.invalidate(refused)
+            _ = try await cache.credentials()
+        }
+        #expect(asked.withLock { $0 } == 2)
     }
 
     @Test func keepsGoodCredentialsWhenTheProviderFailsAndAsksAgainAfterAPause() async throws {

@@ -74,10 +74,12 @@ import Testing
         let machine = Date(timeIntervalSince1970: 1_000_000)
         let clock = SigningClock(system: { machine })
         #expect(clock.now == machine)
-        #expect(clock.adjust(to: machine.addingTimeInterval(3_600)))
+        #expect(clock.adjust(to: machine.addingTimeInterval(3_600), signedAt: machine))
         #expect(clock.now == machine.addingTimeInterval(3_600))
-        #expect(!clock.adjust(to: machine.addingTimeInterval(3_630)))
-        #expect(clock.now == machine.addingTimeInterval(3_630))
-        #expect(clock.adjust(to: machine))
+        #expect(!clock.adjust(to: machine.addingTimeInterval(3_630), signedAt: clock.now))
+        #expect(clock.now == machine.addingTimeInterval(3_600))
+        #expect(clock.adjust(to: machine.addingTimeInterval(3_600), signedAt: machine), "it was refused as well")
+        #expect(clock.adjust(to: machine, signedAt: clock.now))
+        #expect(clock.now == machine)
     }
 }

@@ -43,10 +43,11 @@ import Testing
         arguments: [
             ("AccessDenied", 403, StorageError.Code.forbidden), ("InvalidAccessKeyId", 403, .unauthorized),
             ("SignatureDoesNotMatch", 403, .unauthorized), ("ExpiredToken", 400, .unauthorized),
-            ("RequestTimeTooSkewed", 403, .unauthorized), ("NoSuchBucket", 404, .invalidRequest),
+            ("RequestTimeTooSkewed", 403, .unauthorized), ("NoSuchBucket", 404, .misconfigured),
             ("EntityTooLarge", 400, .tooLarge), ("InvalidRequest", 400, .invalidRequest),
             ("NotImplemented", 501, .invalidRequest), ("MethodNotAllowed", 405, .invalidRequest),
-            ("PermanentRedirect", 301, .invalidRequest), ("InvalidBucketName", 400, .invalidRequest),
+            ("PermanentRedirect", 301, .misconfigured), ("InvalidBucketName", 400, .misconfigured),
+            ("InvalidStorageClass", 400, .misconfigured), ("InvalidLocationConstraint", 400, .misconfigured),
             ("KeyTooLongError", 400, .invalidKey), ("NoSuchKey", 404, .missing), ("PreconditionFailed", 412, .changed),
             ("Unheard", 400, .invalidRequest), ("Unheard", 403, .forbidden),
         ])
@@ -71,7 +72,7 @@ import Testing
     }
 
     @Test func of404WithoutAKeyIsNoMissingObject() throws {
-        #expect(try failure(404, nil, key: nil).storageError.code == .invalidRequest)
+        #expect(try failure(404, nil, key: nil).storageError.code == .misconfigured)
     }
 
     @Test func carriesKeyAndItselfAsTheCause() throws {
@@ -97,10 +98,12 @@ import Testing
         #expect(try failure(301, nil, headers: headers).region == nil)
     }
 
-    @Test func knowsExpiredCredentials() throws {
-        #expect(try failure(400, "ExpiredToken").isExpiredCredentials)
-        #expect(try !failure(403, "AccessDenied").isExpiredCredentials)
-        #expect(try !failure(403, nil).isExpiredCredentials)
+    @Test func knowsCredentialsThatAreRefused() throws {
+        #expect(try failure(400, "ExpiredToken").isAboutCredentials)
+        #expect(try failure(403, "InvalidAccessKeyId").isAboutCredentials)
+        #expect(try !failure(403, "RequestTimeTooSkewed").isAboutCredentials)
+        #expect(try !failure(403, "AccessDenied").isAboutCredentials)
+        #expect(try !failure(403, nil).isAboutCredentials)
     }
 
     @Test func knowsAClockThatIsWrong() throws {

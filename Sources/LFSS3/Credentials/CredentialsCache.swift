@@ -12,15 +12,22 @@ final class CredentialsCache: Sendable {
     /// How long credentials that are still good are kept after the provider failed or gave none that last longer.
     static let pause: TimeInterval = 30
 
+    /// Credentials, and which answer of the provider they were: a refusal speaks of that answer alone.
+    struct Lease: Sendable {
+        let credentials: S3Credentials
+        fileprivate let number: Int
+    }
+
     private enum Answer {
-        case credentials(S3Credentials)
+        case lease(Lease)
         case failure(any Error)
         /// Who asked was cancelled, or the waiting caller itself.
         case none
     }
 
     private struct State {
-        var held: S3Credentials?
+        var held: Lease?
+        var lastNumber = 0
         /// The earliest time to ask for credentials that take the place of good ones.
         var nextTry = Date.distantPast
         var isAsking = false
@@ -41,32 +48,36 @@ final class CredentialsCache: Sendable {
     ///
     /// - Throws: ``StorageError``: what the provider threw, ``StorageError/Code/unauthorized`` when it gave some that
     ///   have ended, ``StorageError/Code/cancelled``.
-    func credentials() async throws -> S3Credentials {
+    func credentials() async throws -> S3Credentials { try await lease().credentials }
+
+    /// ``credentials()``, for who may have to give them back by ``invalidate(_:)``.
+    func lease() async throws -> Lease {
         while true {
             guard !Task.isCancelled else { throw StorageError(wrapping: CancellationError()) }
             let answer: Answer
             switch decide() {
-            case .use(let credentials): return credentials
+            case .use(let lease): return lease
             case .ask: answer = await ask()
             case .wait: answer = await wait()
             }
             switch answer {
-            case .credentials(let credentials): return credentials
+            case .lease(let lease): return lease
             case .failure(let error): throw StorageError(wrapping: error)
             case .none: continue
             }
         }
     }
 
-    /// Forgets credentials that the server called expired, unless others have taken their place meanwhile.
-    func invalidate(_ used: S3Credentials) {
+    /// Forgets credentials that the server refused, unless the provider has been asked again meanwhile: many requests may
+    /// be refused at once, and it is asked once for all of them, even if it gives the same again.
+    func invalidate(_ used: Lease) {
         state.withLock { state in
-            if state.held == used { state.held = nil }
+            if state.held?.number == used.number { state.held = nil }
         }
     }
 
     private enum Decision {
-        case use(S3Credentials)
+        case use(Lease)
         case ask
         case wait
     }
@@ -75,7 +86,7 @@ final class CredentialsCache: Sendable {
         let now = now()
         return state.withLock { state in
             if let held = state.held {
-                let rest = Self.rest(of: held, at: now)
+                let rest = Self.rest(of: held.credentials, at: now)
                 // While one asks, the others go on with what is still good.
                 if rest > Self.margin || (rest > 0 && (state.isAsking || now < state.nextTry)) { return .use(held) }
             }
@@ -86,41 +97,42 @@ final class CredentialsCache: Sendable {
     }
 
     private func ask() async -> Answer {
-        var answer: Answer
-        do {
-            let new = try await provider.credentials()
-            if Self.rest(of: new, at: now()) > 0 {
-                answer = .credentials(new)
-            } else {
-                answer = .failure(
-                    StorageError(
-                        .unauthorized, "The provider gave \(new), which have ended: look why it has no new ones."))
-            }
-        } catch {
-            answer = .failure(error)
-        }
+        let new = await provided()
         let now = now()
         let wasCancelled = Task.isCancelled
-        let waiting = state.withLock { state in
+        let (answer, waiting) = state.withLock { state in
             state.isAsking = false
-            switch answer {
-            case .credentials(let new):
-                state.held = new
-                state.nextTry = now.addingTimeInterval(Self.pause)
-            case .failure:
-                if let held = state.held, Self.rest(of: held, at: now) > 0 {
-                    answer = .credentials(held)
+            let answer: Answer
+            switch new {
+            case .success(let new):
+                state.lastNumber += 1
+                let lease = Lease(credentials: new, number: state.lastNumber)
+                (state.held, state.nextTry) = (lease, now.addingTimeInterval(Self.pause))
+                answer = .lease(lease)
+            case .failure(let error):
+                if let held = state.held, Self.rest(of: held.credentials, at: now) > 0 {
                     state.nextTry = now.addingTimeInterval(Self.pause)
-                } else if wasCancelled {
-                    answer = .none
+                    answer = .lease(held)
+                } else {
+                    answer = wasCancelled ? .none : .failure(error)
                 }
-            case .none: break
             }
             defer { state.waiting = [:] }
-            return Array(state.waiting.values)
+            return (answer, Array(state.waiting.values))
         }
         for continuation in waiting { continuation.resume(returning: answer) }
         return answer
+    }
+
+    private func provided() async -> Result<S3Credentials, any Error> {
+        do {
+            let new = try await provider.credentials()
+            if Self.rest(of: new, at: now()) > 0 { return .success(new) }
+            return .failure(
+                StorageError(.unauthorized, "The provider gave \(new), which have ended: look why it has no new ones."))
+        } catch {
+            return .failure(error)
+        }
     }
 
     private func wait() async -> Answer {

@@ -13,8 +13,8 @@ package struct S3Failure: Error, Sendable, CustomStringConvertible {
     package let serverDate: Date?
     /// Whether the server refused the signature for its date: sign again with the server's time.
     package let isClockSkew: Bool
-    /// Whether temporary credentials have ended: ask the provider for new ones.
-    package let isExpiredCredentials: Bool
+    /// Whether the credentials were refused: they have ended, were taken back or are wrong. Ask the provider for others.
+    package let isAboutCredentials: Bool
     private let error: StorageError
 
     /// The failure in the terms of the contract; this value is its cause.
@@ -29,7 +29,7 @@ package struct S3Failure: Error, Sendable, CustomStringConvertible {
     /// Judges by S3's code first and by the status second.
     ///
     /// - Parameters:
-    ///   - reply: the reply's body, when it could be read.
+    ///   - reply: the reply's body; nil after a HEAD, whose answer has none.
     ///   - key: the object that the request was about, nil for a bucket.
     ///   - date: the date of the request's signature.
     ///   - credentials: what signed it, so that no message shows their secret.
@@ -41,7 +41,6 @@ package struct S3Failure: Error, Sendable, CustomStringConvertible {
         code = reply?.code
         region = (head.headers["x-amz-bucket-region"] ?? reply?.region).flatMap(Self.region)
         serverDate = head.headers["date"].flatMap { HTTPDate.parse($0, now: date) }
-        isExpiredCredentials = reply.map { Self.expiryCodes.contains($0.code) } ?? false
         if let reply {
             isClockSkew = Self.skewCodes.contains(reply.code)
         } else {
@@ -50,8 +49,10 @@ package struct S3Failure: Error, Sendable, CustomStringConvertible {
             isClockSkew = head.status == 403 && difference > 900
         }
         let meaning =
-            reply.flatMap { FailureMeaning(code: $0.code) }
-            ?? FailureMeaning(status: head.status, isAboutObject: key != nil)
+            reply.map { FailureMeaning($0, status: head.status, isAboutObject: key != nil) }
+            ?? (isClockSkew
+                ? FailureMeaning.clockSkew : FailureMeaning(status: head.status, isAboutObject: key != nil))
+        isAboutCredentials = meaning.code == .unauthorized && !isClockSkew
         let secrets = [credentials?.secretAccessKey, credentials?.sessionToken].compactMap(\.self)
         var message = "S3 answered \(head.status)"
         if let reply { message += " \(ServerText.explanation(reply.code, hiding: secrets))" }
@@ -60,41 +61,46 @@ package struct S3Failure: Error, Sendable, CustomStringConvertible {
         }
         if !".!?…".contains(message.last ?? ".") { message += "." }
         if let advice = meaning.advice { message += " \(advice)" }
-        if let region, meaning.code == .invalidRequest { message += " The bucket is in the region '\(region)'." }
+        if let region, meaning.code == .misconfigured { message += " The bucket is in the region '\(region)'." }
         error = StorageError(
             meaning.code, message, key: key, retryAfter: RetryAfter.parse(head.headers, now: date))
     }
 
-    /// Judges a whole response. A body that is not S3's XML is left to the status, and its beginning is told.
+    /// Judges a whole response.
+    ///
+    /// Only S3's own XML speaks for S3. Any other body, and none, is the word of a proxy or of a sign-in page: it can
+    /// name a reason to wait, and is never taken for a fact about an object, an upload or a bucket.
+    /// - Parameter isBodiless: whether it answers a HEAD, which leaves nothing to go by but the status.
     package init(
         _ response: HTTPResponse, key: ObjectKey? = nil, signedAt date: Date = Date(),
-        credentials: S3Credentials? = nil
+        credentials: S3Credentials? = nil, isBodiless: Bool = false
     ) {
         do {
-            let reply = response.body.isEmpty ? nil : try ErrorReply(response.body)
+            let reply = isBodiless ? nil : try ErrorReply(response.body)
             self.init(response.head, reply: reply, key: key, signedAt: date, credentials: credentials)
         } catch {
-            self.init(response.head, reply: nil, key: key, signedAt: date, credentials: credentials)
-            let secrets = [credentials?.secretAccessKey, credentials?.sessionToken].compactMap(\.self)
-            let text = ServerText.explanation(error.message, hiding: secrets)
-            self = S3Failure(self, message: "\(self.error.message) \(text)")
+            self.init(response, notS3: error, key: key, signedAt: date, credentials: credentials)
         }
     }
 
-    private init(_ other: S3Failure, message: String) {
-        status = other.status
-        code = other.code
-        region = other.region
-        serverDate = other.serverDate
-        isClockSkew = other.isClockSkew
-        isExpiredCredentials = other.isExpiredCredentials
+    private init(
+        _ response: HTTPResponse, notS3 reason: StorageError, key: ObjectKey?, signedAt date: Date,
+        credentials: S3Credentials?
+    ) {
+        status = response.status
+        (code, region, serverDate) = (nil, nil, nil)
+        let meaning = FailureMeaning(foreign: response)
+        (isClockSkew, isAboutCredentials) = (false, meaning.code == .unauthorized)
+        let secrets = [credentials?.secretAccessKey, credentials?.sessionToken].compactMap(\.self)
+        let parts = [
+            "S3 did not answer; what did said \(status).", ServerText.explanation(reason.message, hiding: secrets),
+            meaning.advice,
+        ]
         error = StorageError(
-            other.error.code, message, key: other.error.key, retryAfter: other.error.retryAfter)
+            meaning.code, parts.compactMap(\.self).joined(separator: " "), key: key,
+            retryAfter: RetryAfter.parse(response.headers, now: date))
     }
 
-    private static let expiryCodes: Set<String> = [
-        "ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired", "InvalidToken", "InvalidTokenId",
-    ]
     private static let skewCodes: Set<String> = ["RequestTimeTooSkewed", "RequestInTheFuture"]
 
     /// A region's name as it may stand in a signature: what a server says is not trusted to be one.

@@ -45,7 +45,8 @@ extension S3Client {
     func abort(_ key: ObjectKey, _ uploadID: String) async throws {
         for _ in 0..<3 {
             do {
-                _ = try await send(S3Request(.delete, key, query: [("uploadId", uploadID)]))
+                let response = try await send(S3Request(.delete, key, query: [("uploadId", uploadID)]))
+                guard response.confirmsRemoval else { throw StorageError.notFromS3(key) }
                 if try await parts(of: key, uploadID).isEmpty { return }
             } catch let failure as S3Failure where failure.isNoSuchUpload {
                 return
@@ -56,6 +57,7 @@ extension S3Client {
 }
 
 extension S3Failure {
-    /// Whether the upload in parts is not there (any more).
-    var isNoSuchUpload: Bool { code == "NoSuchUpload" || (code == nil && status == 404) }
+    /// Whether the upload in parts is not there (any more), in S3's own words. After a completion some servers say it of
+    /// the key.
+    var isNoSuchUpload: Bool { code == "NoSuchUpload" || (code == "NoSuchKey" && status == 404) }
 }

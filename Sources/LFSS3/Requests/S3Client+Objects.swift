@@ -2,10 +2,39 @@ import LFSHTTP
 import LFSStorage
 
 extension S3Client {
-    /// Asks for an object's description ("HeadObject" of the Amazon S3 API reference).
+    /// An object's description.
+    ///
+    /// - Throws: ``StorageError/Code/missing`` when S3 itself says so: a HEAD's 404 has no body that could tell S3 from a
+    ///   proxy, so the same is asked again by GET.
+    func described(_ key: ObjectKey) async throws -> StoredObject {
+        try await stored(key) { $0.isVague }
+    }
+
+    /// An object's description, for who does no harm when it is not seen: a 404 is taken as it comes.
     ///
     /// - Throws: ``StorageError/Code/missing``.
     func stored(_ key: ObjectKey) async throws -> StoredObject {
+        try await stored(key) { $0.isVague && $0.status != 404 }
+    }
+
+    private func stored(_ key: ObjectKey, _ isVague: (S3Failure) -> Bool) async throws -> StoredObject {
+        do {
+            return try await headed(key)
+        } catch let failure as S3Failure where isVague(failure) {
+            try await requireReadable(key)
+            do {
+                // The GET may have put right what was signed wrong.
+                return try await headed(key)
+            } catch let failure as S3Failure where isVague(failure) {
+                throw StorageError(
+                    .serverError, "The server answers \(failure.status) to HEAD, and takes a GET of the same object.",
+                    key: key)
+            }
+        }
+    }
+
+    /// "HeadObject" of the Amazon S3 API reference.
+    private func headed(_ key: ObjectKey) async throws -> StoredObject {
         var request = S3Request(.head, key)
         try request.headers.set("x-amz-checksum-mode", "ENABLED")
         let response = try await send(request)
@@ -14,6 +43,31 @@ extension S3Client {
             throw StorageError(.serverError, "The server did not say how long the object is.", key: key)
         }
         return StoredObject(response.head, byteCount: byteCount)
+    }
+
+    /// Asks for one byte of an object.
+    ///
+    /// - Throws: what S3 says of a refusal, in its own words.
+    private func requireReadable(_ key: ObjectKey) async throws {
+        var request = S3Request(.get, key)
+        try request.headers.set("range", "bytes=0-0")
+        do {
+            _ = try await send(request)
+        } catch let failure as S3Failure where failure.code == "InvalidRange" {
+            // An empty object has no first byte.
+        }
+    }
+
+    /// Removes an object ("DeleteObject" of the Amazon S3 API reference). Removing what is not there succeeds.
+    ///
+    /// - Throws: ``StorageError/Code/unreachable`` when something else than S3 has answered.
+    func delete(_ key: ObjectKey) async throws {
+        do {
+            let response = try await send(S3Request(.delete, key))
+            guard response.confirmsRemoval else { throw StorageError.notFromS3(key) }
+        } catch let failure as S3Failure where failure.storageError.isMissing {
+            // It is gone, which is what was asked for.
+        }
     }
 
     /// The object, if one with the source's content is there.
@@ -38,10 +92,26 @@ extension S3Client {
     }
 }
 
+extension S3Failure {
+    /// Whether the answer to a HEAD leaves open what it means and who has given it.
+    fileprivate var isVague: Bool { (300..<500).contains(status) && status != 429 && !isClockSkew }
+}
+
 extension StorageError {
-    static func notFromS3(_ key: ObjectKey) -> StorageError {
+    static func notFromS3(_ key: ObjectKey?) -> StorageError {
         StorageError(
-            .serverError, "The answer is not from S3: look whether a proxy or a sign-in page stands before it.",
+            .unreachable, "The answer is not from S3: look whether a proxy or a sign-in page stands before it.",
             key: key)
+    }
+}
+
+extension HTTPResponse {
+    /// Whether S3 says that something is removed: 204, or 200 with a field of its own and without a page for people.
+    var confirmsRemoval: Bool {
+        switch status {
+        case 204: true
+        case 200: head.hasFieldOfS3 && body.isEmpty
+        default: false
+        }
     }
 }

@@ -61,18 +61,24 @@ final class S3Client: Sendable {
     /// - Throws: ``S3Failure`` for a refusal, ``StorageError`` for everything else, and what a sink threw.
     func send(_ request: S3Request) async throws -> HTTPResponse {
         var corrections: Set<Correction> = []
+        var lease = try await credentials.lease()
         while true {
-            let keys = try await credentials.credentials()
-            let date = clock.now
-            let response = try await sendOnce(request, keys, date)
+            let signing = Signing(lease: lease, date: clock.now, region: state.withLock(\.region))
+            let response = try await sendOnce(request, signing)
             if response.head.isSuccess {
+                guard !response.head.isForeignPage else { throw StorageError.notFromS3(request.key) }
                 try requireWholeBody(request, response)
                 return response
             }
-            let failure = S3Failure(response, key: request.key, signedAt: date, credentials: keys)
-            guard let correction = try correct(failure, keys), corrections.insert(correction).inserted else {
+            let failure = S3Failure(
+                response, key: request.key, signedAt: signing.date, credentials: lease.credentials,
+                isBodiless: request.method == .head)
+            guard let correction = try correct(failure, signing), corrections.insert(correction).inserted else {
                 throw failure
             }
+            lease = try await credentials.lease()
+            // The same keys again would only be refused again.
+            if correction == .credentials, lease.credentials == signing.lease.credentials { throw failure }
         }
     }
 
@@ -85,7 +91,7 @@ final class S3Client: Sendable {
     /// A URL that anybody may use for a while.
     func presign(_ method: HTTPRequest.Method, _ key: ObjectKey, expires: Duration) async throws -> URL {
         let keys = try await credentials.credentials()
-        let (signature, place) = signature(for: keys)
+        let (signature, place) = try signature(for: keys)
         do {
             let path = place.path(of: key)
             let query = try signature.presign(method, place.origin, path: path, expires: expires, date: clock.now)
@@ -98,8 +104,8 @@ final class S3Client: Sendable {
         }
     }
 
-    private func sendOnce(_ request: S3Request, _ keys: S3Credentials, _ date: Date) async throws -> HTTPResponse {
-        let (signature, place) = signature(for: keys)
+    private func sendOnce(_ request: S3Request, _ signing: Signing) async throws -> HTTPResponse {
+        let (signature, place) = try signature(for: signing.lease.credentials, in: signing.region)
         let path = place.path(of: request.key)
         let target = request.query.isEmpty ? path : "\(path)?\(PercentEncoding.query(request.query))"
         do {
@@ -112,7 +118,7 @@ final class S3Client: Sendable {
                 request.body.byteCount >= Self.consentByteCount && !state.withLock(\.hasUploaded)
             try signature.sign(
                 request.method, place.origin, path: path, query: request.query, headers: &http.headers,
-                payloadHash: request.payloadHash, date: date)
+                payloadHash: request.payloadHash, date: signing.date)
             return try await transport.send(http)
         } catch let error as HTTPError {
             throw StorageError(error, key: request.key)
@@ -132,8 +138,15 @@ final class S3Client: Sendable {
         state.withLock { $0.hasUploaded = true }
     }
 
-    private func signature(for keys: S3Credentials) -> (SignatureV4, S3Place) {
-        state.withLock { state in
+    /// - Parameter region: nil for the one that is known now.
+    private func signature(
+        for keys: S3Credentials, in region: String? = nil
+    ) throws(StorageError) -> (SignatureV4, S3Place) {
+        try state.withLock { state throws(StorageError) in
+            // Others may have learned of another region since.
+            if let region, region != state.region {
+                return (SignatureV4(credentials: keys, region: region), try location.place(in: region))
+            }
             if let signature = state.signature, signature.credentials == keys, signature.region == state.region {
                 return (signature, state.place)
             }
@@ -145,22 +158,33 @@ final class S3Client: Sendable {
 
     // MARK: Putting a signature right
 
+    /// What one request was signed with. A refusal is compared with this and not with what is known by then: many may be
+    /// refused at once, and the first of them puts right what the others were signed with too.
+    private struct Signing {
+        let lease: CredentialsCache.Lease
+        let date: Date
+        let region: String
+    }
+
     private enum Correction { case time, credentials, region }
 
     /// Learns from a refusal. nil when the same request would be refused again.
-    private func correct(_ failure: S3Failure, _ keys: S3Credentials) throws -> Correction? {
-        if failure.isClockSkew, let date = failure.serverDate { return clock.adjust(to: date) ? .time : nil }
-        if failure.isExpiredCredentials {
-            credentials.invalidate(keys)
-            return .credentials
+    private func correct(_ failure: S3Failure, _ signing: Signing) throws -> Correction? {
+        if failure.isClockSkew {
+            return failure.serverDate.map { clock.adjust(to: $0, signedAt: signing.date) } == true ? .time : nil
         }
         // A bucket that is asked for in the wrong region answers 301, or 400 for the signature's scope.
-        guard [301, 307, 400, 403].contains(failure.status), let region = failure.region else { return nil }
-        return try state.withLock { state throws(StorageError) in
-            guard region != state.region else { return nil }
-            state.place = try location.place(in: region)
-            state.region = region
-            return .region
+        if [301, 307, 400, 403].contains(failure.status), let region = failure.region, region != signing.region {
+            return try state.withLock { state throws(StorageError) in
+                if region != state.region {
+                    state.place = try location.place(in: region)
+                    state.region = region
+                }
+                return .region
+            }
         }
+        guard failure.isAboutCredentials else { return nil }
+        credentials.invalidate(signing.lease)
+        return .credentials
     }
 }

@@ -18,13 +18,13 @@ package final class SigningClock: Sendable {
 
     /// Takes over the time of a server that refused a signature for its date.
     ///
-    /// - Returns: whether that moved the time by a minute or more, so that signing once more may help.
-    package func adjust(to serverDate: Date) -> Bool {
+    /// - Parameter date: what the refused request was signed with. Many may be refused at once, and each of them is to be
+    ///   signed again, whichever came first to put the time right.
+    /// - Returns: whether the two are a minute or more apart, so that signing once more may help.
+    package func adjust(to serverDate: Date, signedAt date: Date) -> Bool {
+        guard abs(serverDate.timeIntervalSince(date)) >= 60 else { return false }
         let new = serverDate.timeIntervalSince(system())
-        return offset.withLock { offset in
-            let moved = abs(new - offset) >= 60
-            offset = new
-            return moved
-        }
+        offset.withLock { $0 = new }
+        return true
     }
 }

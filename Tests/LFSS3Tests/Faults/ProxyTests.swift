@@ -30,7 +30,9 @@ struct ProxyTests {
                 let error = try await failure { try await perform(operation, storage, saved) }
                 #expect(error.isRetryable, "\(status): \(error)")
                 #expect(!error.isMissing, "\(status): \(error)")
-                if status != 503 { #expect(error.isAboutStorage, "\(status): \(error)") }
+                // The other verbs are answered by S3, which contradicts the one.
+                let isContradicted = operation == .head && reach == .one && status != 200
+                if status != 503, !isContradicted { #expect(error.isAboutStorage, "\(status): \(error)") }
                 #expect(fake.objects.mapValues(\.bytes) == before.0, "\(status)")
                 #expect(fake.uploads.count == before.1 + (isThrough && reach == .one ? 1 : 0), "\(status)")
                 #expect(fake.uploads.isEmpty || saved.value?.uploadID != nil || operation == .uploads, "\(status)")

@@ -38,7 +38,7 @@ struct ServerRefusalTests {
             credentials: .static(server.credentials), options: server.options())
         for operation in [FakeS3.Operation.put, .list, .get] {
             let error = try await storageError { try await storage.perform(operation) }
-            #expect(error?.code == .invalidRequest, "\(operation): \(String(describing: error))")
+            #expect(error?.code == .misconfigured, "\(operation): \(String(describing: error))")
             #expect(error?.message.contains("Create the bucket") == true, "\(String(describing: error))")
         }
         await storage.shutdown()
