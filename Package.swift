@@ -70,7 +70,9 @@ let package = Package(
         .testTarget(name: "LFSHTTPTests", dependencies: ["LFSHTTP", "LFSStorage", "LFSSystem", "TestSupport"]),
         .testTarget(
             name: "LFSS3Tests",
-            dependencies: ["LFSS3", "LFSHTTP", "LFSStorage", "LFSSystem", "LFSTesting", "LFS", "TestSupport", grdb]),
+            dependencies: [
+                "LFSS3", "LFSHTTP", "LFSStorage", "LFSSystem", "LFSTesting", "LFS", "TestSupport", crypto, grdb,
+            ]),
         .testTarget(
             name: "DocumentationTests", dependencies: ["LFS", "LFSS3", "LFSStorage", "LFSTesting", grdb]),
     ])

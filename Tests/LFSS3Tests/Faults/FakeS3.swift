@@ -1,3 +1,4 @@
+import Crypto
 import Foundation
 import LFSSystem
 import Synchronization
@@ -46,11 +47,14 @@ final class FakeS3: Sendable {
 
     /// Whether it keeps SHA-256 checksums and tells them.
     let tellsChecksums: Bool
+    /// Whether entity tags are MD5s also where the client told none.
+    let tagsAreMD5: Bool
     private let state = Mutex(State())
     private let server = Mutex<ScriptedServer?>(nil)
 
-    init(tellsChecksums: Bool = true) throws {
+    init(tellsChecksums: Bool = true, tagsAreMD5: Bool = false) throws {
         self.tellsChecksums = tellsChecksums
+        self.tagsAreMD5 = tagsAreMD5
         let server = try ScriptedServer { [weak self] request, connection in
             try self?.serve(request, connection)
         }
@@ -158,7 +162,7 @@ final class FakeS3: Sendable {
             if exchange.request.headers["if-none-match"] != nil, state.objects[exchange.path] != nil {
                 return .error(412, "PreconditionFailed")
             }
-            var (bytes, digests, count) = ([] as [UInt8], ContentHash(), 0)
+            var (bytes, digests, tags, count) = ([] as [UInt8], ContentHash(), Insecure.MD5(), 0)
             for element in root.all("Part") {
                 let number = try element.required("PartNumber", in: 1...10_000)
                 guard let part = upload.parts[number], part.fields["etag"] == element.optional("ETag") else {
@@ -168,14 +172,20 @@ final class FakeS3: Sendable {
                 bytes += part.bytes
                 let digest = Hex.bytes(SampleBytes.sha256(part.bytes)) ?? []
                 digest.withUnsafeBytes { digests.update($0) }
+                tags.update(data: Array(Insecure.MD5.hash(data: part.bytes)))
             }
             let checksum = (Base64.text(hex: digests.hex) ?? "") + "-\(count)"
             var fields = upload.fields
-            fields["etag"] = "\"whole-\(count)\""
+            let tag = tagsAreMD5 ? "\(Hex.text(tags.finalize()))-\(count)" : "whole-\(count)"
+            fields["etag"] = "\"\(tag)\""
+            if tellsChecksums {
+                fields["x-amz-checksum-sha256"] = checksum
+                fields["x-amz-checksum-type"] = "COMPOSITE"
+            }
             state.objects[upload.path] = Object(bytes: bytes, fields: fields)
             state.uploads[exchange.query["uploadId"] ?? ""] = nil
             return .xml(
-                "<CompleteMultipartUploadResult><ETag>&quot;whole-\(count)&quot;</ETag>"
+                "<CompleteMultipartUploadResult><ETag>&quot;\(tag)&quot;</ETag>"
                     + (tellsChecksums ? "<ChecksumSHA256>\(checksum)</ChecksumSHA256>" : "")
                     + "</CompleteMultipartUploadResult>")
         }
@@ -200,11 +210,12 @@ final class FakeS3: Sendable {
         return checksum.map { $0 != Base64.text(hex: sha256) } ?? false ? .error(400, "BadDigest") : nil
     }
 
-    /// The entity tag and the checksum of a body. The tag is its MD5 where the client told it.
-    private func proof(_ exchange: FakeExchange, _ body: [UInt8]) -> [String: String] {
+    /// The entity tag and the checksum of a body. The tag is its MD5 where the client told one.
+    func proof(_ exchange: FakeExchange, _ body: [UInt8]) -> [String: String] {
         let sha256 = SampleBytes.sha256(body)
-        let md5 = exchange.request.headers["content-md5"].flatMap { Data(base64Encoded: $0) }.map { Hex.text($0) }
-        var fields = ["etag": "\"\(md5 ?? "tag-" + sha256.prefix(12))\""]
+        let isMD5 = tagsAreMD5 || exchange.request.headers["content-md5"] != nil
+        let tag = isMD5 ? Hex.text(Insecure.MD5.hash(data: body)) : "tag-" + sha256.prefix(12)
+        var fields = ["etag": "\"\(tag)\""]
         if tellsChecksums { fields["x-amz-checksum-sha256"] = Base64.text(hex: sha256) }
         return fields
     }

@@ -36,7 +36,7 @@ func withFakeS3(
     clock: SigningClock = SigningClock(), options change: (inout S3Options) -> Void = { _ in },
     _ body: (FakeS3, S3Storage) async throws -> Void
 ) async throws {
-    let fake = try FakeS3(tellsChecksums: provider.keepsChecksums)
+    let fake = try FakeS3(tellsChecksums: provider.keepsChecksums, tagsAreMD5: provider.entityTagIsMD5)
     defer { fake.close() }
     var options = S3Options()
     options.allowsPlainHTTP = true
