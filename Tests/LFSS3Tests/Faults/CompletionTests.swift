@@ -146,7 +146,7 @@ struct CompletionTests {
         } _: { fake, storage in
             let source = try UploadSource.temporary(bytes)
             fake.fail(.complete) { exchange in
-                let fields = ["etag": "\"other\"", "x-amz-meta-lfs-sha256": source.sha256]
+                let fields = ["etag": "\"other\"", "x-amz-checksum-sha256": Base64.text(hex: source.sha256) ?? ""]
                 exchange.fake.store(bytes, at: "folder/file", fields: fields)
                 try exchange.send(exchange.act())
             }
@@ -164,6 +164,83 @@ struct CompletionTests {
             _ = try await storage.upload(.temporary(bytes), to: .sample(), session: .init())
             #expect(fake.operations == Self.start + [.head, .complete])
             #expect(fake.stored == bytes)
+        }
+    }
+
+    @Test("that finds an object with our own note of the content and other bytes replaces it") func noteIsThere()
+        async throws
+    {
+        try await withFakeS3 {
+            $0.multipartThreshold = 1
+        } _: { fake, storage in
+            let source = try UploadSource.temporary(bytes)
+            var rotten = bytes
+            rotten[7] ^= 1
+            let other = rotten
+            fake.fail(.complete) { exchange in
+                let fields = ["etag": "\"other\"", "x-amz-meta-lfs-sha256": source.sha256]
+                exchange.fake.store(other, at: "folder/file", fields: fields)
+                try exchange.send(exchange.act())
+            }
+            _ = try await storage.upload(source, to: .sample(), session: .init())
+            #expect(fake.operations == Self.start + [.head, .complete])
+            #expect(fake.stored == bytes)
+        }
+    }
+
+    @Test("whose answer has no tag or an empty one is proven by the object", arguments: ["", "<ETag></ETag>"])
+    func withoutTag(_ tag: String) async throws {
+        for provider in [S3Provider.strict, .plain] {
+            try await withFakeS3(provider) {
+                $0.multipartThreshold = 1
+            } _: { fake, storage in
+                fake.fail(.complete) { exchange in
+                    _ = try exchange.act()
+                    try exchange.send(
+                        .xml("<CompleteMultipartUploadResult>\(tag)</CompleteMultipartUploadResult>"))
+                }
+                let source = try UploadSource.temporary(bytes)
+                let object = try await storage.upload(source, to: .sample(), session: .init())
+                #expect(object.sha256 == source.sha256)
+                #expect(fake.operations == Self.start + [.head])
+                #expect(fake.stored == bytes)
+            }
+        }
+    }
+
+    @Test("of which the parts are then answered as a missing object is found by the next try") func missingKey()
+        async throws
+    {
+        try await withFakeS3 {
+            $0.multipartThreshold = 1
+        } _: { fake, storage in
+            fake.fail(.complete) { exchange in
+                _ = try exchange.act()
+                try exchange.send(.page(502))
+            }
+            fake.fail(.parts) { try $0.refuse(.error(404, "NoSuchKey")) }
+            let saved = SavedCheckpoint()
+            let source = try UploadSource.temporary(bytes)
+            let error = try await failure { try await storage.upload(source, to: .sample(), session: saved.session) }
+            #expect(error.isRetryable)
+            fake.forgetOperations()
+            let object = try await storage.upload(source, to: .sample(), session: saved.session)
+            #expect(object.sha256 == source.sha256)
+            #expect(fake.operations == [.parts, .head])
+            #expect(fake.stored == bytes)
+        }
+    }
+
+    @Test("of an upload that is gone, answered as a missing object, begins anew") func missingKeyAtTheEnd() async throws
+    {
+        try await withFault(next: Self.start) {
+            $0.fake.forgetUploads()
+            try $0.refuse(.error(404, "NoSuchKey"))
+        } _: { fake, error, saved in
+            #expect(error.code == .serverError)
+            #expect(error.isRetryable)
+            #expect(fake.operations == Self.start + [.head])
+            #expect(saved.value?.uploadID == nil)
         }
     }
 }
