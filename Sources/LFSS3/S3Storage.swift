@@ -55,7 +55,8 @@ public final class S3Storage: RemoteStorage {
         permits = Permits(options.maxConcurrentParts)
         let largest = Int64(provider.supportsMultipart ? provider.maximumPartCount : 1) * (5 << 30)
         capabilities = StorageCapabilities(
-            kind: "s3", proof: .checksum, resumesUploads: provider.supportsMultipart,
+            kind: "s3", proof: provider.keepsChecksums || provider.entityTagIsMD5 ? .checksum : .byteCount,
+            resumesUploads: provider.supportsMultipart,
             maximumByteCount: min(largest, 5 << 40))
     }
 

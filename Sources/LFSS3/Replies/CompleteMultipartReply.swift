@@ -4,9 +4,9 @@ package import LFSStorage
 ///
 /// S3 sends its status before it has put the parts together, so a 200 may carry an error.
 package enum CompleteMultipartReply: Hashable, Sendable {
-    /// The object is there. The checksum, where the server keeps one, is the base64 of a SHA-256 over the checksums of
-    /// the parts, with `-` and the number of parts.
-    case completed(entityTag: EntityTag, checksumSHA256: String?)
+    /// The object is there. The tag is nil where the server leaves it out, or empty. The checksum, where the server keeps
+    /// one, is the base64 of a SHA-256 over the checksums of the parts, with `-` and the number of parts.
+    case completed(entityTag: EntityTag?, checksumSHA256: String?)
     case failed(ErrorReply)
 
     /// - Throws: ``StorageError/Code/serverError`` when the body is neither.
@@ -16,9 +16,7 @@ package enum CompleteMultipartReply: Hashable, Sendable {
             self = .failed(try ErrorReply(root))
             return
         }
-        guard let entityTag = EntityTag(try root.required("ETag")) else {
-            throw StorageError(.serverError, "The server's <\(root.name)> has an empty <ETag>.")
-        }
+        let entityTag = root.optional("ETag").flatMap { EntityTag($0) }
         self = .completed(entityTag: entityTag, checksumSHA256: root.optional("ChecksumSHA256"))
     }
 }

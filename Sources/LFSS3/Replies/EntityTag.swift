@@ -25,6 +25,14 @@ package struct EntityTag: Hashable, Sendable, CustomStringConvertible {
         return text.utf8.count == 32 && text.utf8.allSatisfy(Self.isHexDigit) ? text : nil
     }
 
+    /// The two halves of a tag that looks like the MD5 over the MD5s of parts, with `-` and their number.
+    package var md5OfParts: (md5: String, count: Int)? {
+        let halves = text.split(separator: "-", omittingEmptySubsequences: false)
+        guard halves.count == 2, let md5 = EntityTag(String(halves[0]))?.md5, let count = Int(halves[1]), count > 0
+        else { return nil }
+        return (md5, count)
+    }
+
     package var description: String { text }
 
     private static func isHexDigit(_ byte: UInt8) -> Bool {

@@ -13,7 +13,7 @@ enum XMLReader {
     /// How many elements may be inside each other.
     static let maximumDepth = 16
 
-    /// The root element, opened, closed and with one of the expected names.
+    /// The root element, opened, closed and with one of the expected names, if any are given.
     ///
     /// - Parameter limit: how many bytes the body may have.
     /// - Throws: ``StorageError/Code/serverError``, with what came instead.
@@ -34,8 +34,18 @@ enum XMLReader {
         guard isWellFormed, !builder.isBroken, let root = builder.root else {
             throw unexpected(body, expected, "broken or cut XML")
         }
-        guard names.contains(root.name) else { throw unexpected(body, expected, "<\(ServerText.excerpt(root.name))>") }
+        guard names.isEmpty || names.contains(root.name) else { throw unexpected(body, expected, "<\(ServerText.excerpt(root.name))>") }
         return root
+    }
+
+    /// Whether the body is a document that this reader takes, whatever its root element.
+    static func isWhole(_ body: [UInt8]) -> Bool {
+        do {
+            _ = try read(body, limit: 4 << 20)
+            return true
+        } catch {
+            return false
+        }
     }
 
     /// The document without its declaration. S3 sends blanks before a reply that takes long.

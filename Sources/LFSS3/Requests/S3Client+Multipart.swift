@@ -19,7 +19,9 @@ extension S3Client {
             var request = S3Request(.get, key, query: [("uploadId", uploadID)])
             if let marker { request.query.append(("part-number-marker", String(marker))) }
             request.reply = .bytes(limit: 4 << 20)
-            let reply = try ListPartsReply(try await send(request).body)
+            let reply = try Self.read(try await send(request).body) { body throws(StorageError) in
+                try ListPartsReply(body)
+            }
             parts += reply.parts
             // A marker that does not move on would never end.
             guard reply.nextMarker.map({ $0 > marker ?? 0 }) ?? true else {
@@ -38,11 +40,27 @@ extension S3Client {
             if let uploadID = marker.uploadID { request.query.append(("upload-id-marker", uploadID)) }
         }
         request.reply = .bytes(limit: 4 << 20)
-        return try ListUploadsReply(try await send(request).body)
+        return try Self.read(try await send(request).body) { body throws(StorageError) in try ListUploadsReply(body) }
+    }
+
+    /// - Throws: an error whose cause is an ``UnreadableReply``.
+    private static func read<Reply>(
+        _ body: [UInt8], _ parse: ([UInt8]) throws(StorageError) -> Reply
+    ) throws(StorageError) -> Reply {
+        do {
+            return try parse(body)
+        } catch {
+            var error = error
+            error.cause = UnreadableReply(isWhole: XMLReader.isWhole(body))
+            throw error
+        }
     }
 
     /// AbortMultipartUpload, until the server has forgotten the upload: a part that arrives meanwhile may stay otherwise.
+    ///
+    /// Where its lists cannot be read, that it has taken it three times has to do.
     func abort(_ key: ObjectKey, _ uploadID: String) async throws {
+        var isReadable = true
         for _ in 0..<3 {
             do {
                 let response = try await send(S3Request(.delete, key, query: [("uploadId", uploadID)]))
@@ -50,14 +68,27 @@ extension S3Client {
                 if try await parts(of: key, uploadID).isEmpty { return }
             } catch let failure as S3Failure where failure.isNoSuchUpload {
                 return
+            } catch let error as StorageError where (error.cause as? UnreadableReply)?.isWhole == true {
+                isReadable = false
             }
         }
+        if !isReadable { return }
         throw StorageError(.serverError, "The server keeps parts of an upload that was given up.", key: key)
     }
+}
+
+/// Why a list from a server was no list to this package.
+struct UnreadableReply: Error {
+    /// Whether it is a whole document: then the server has words of its own, and nothing was cut off.
+    let isWhole: Bool
 }
 
 extension S3Failure {
     /// Whether the upload in parts is not there (any more), in S3's own words. After a completion some servers say it of
     /// the key.
     var isNoSuchUpload: Bool { code == "NoSuchUpload" || (code == "NoSuchKey" && status == 404) }
+
+    /// Whether the object itself has to be asked for: any 404 of S3 to a request about an upload may mean that it was
+    /// completed, whatever S3 calls it.
+    var isLostUpload: Bool { isNoSuchUpload || (status == 404 && code != nil && code != "NoSuchBucket") }
 }

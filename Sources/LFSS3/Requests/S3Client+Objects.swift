@@ -69,27 +69,6 @@ extension S3Client {
             // It is gone, which is what was asked for.
         }
     }
-
-    /// The object, if one with the source's content is there.
-    func existing(_ key: ObjectKey, matching source: UploadSource) async throws -> RemoteObject? {
-        do {
-            let stored = try await stored(key)
-            guard stored.matches(source) else { return nil }
-            var object = stored.remoteObject(key, at: place)
-            object.sha256 = source.sha256
-            return object
-        } catch let failure as S3Failure where failure.storageError.isMissing {
-            return nil
-        }
-    }
-
-    /// The object after an upload that the server called a success.
-    ///
-    /// - Throws: ``StorageError/Code/integrity`` when something else is there, or nothing.
-    func requireExisting(_ key: ObjectKey, matching source: UploadSource) async throws -> RemoteObject {
-        guard let object = try await existing(key, matching: source) else { throw StorageError.notProven(key) }
-        return object
-    }
 }
 
 extension S3Failure {

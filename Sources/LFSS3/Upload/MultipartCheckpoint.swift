@@ -28,6 +28,8 @@ struct MultipartCheckpoint: Codable, Hashable, Sendable {
     /// Whether it was begun with SHA-256 as the algorithm of its checksums.
     var hasChecksums: Bool
     var parts: [Int: Part] = [:]
+    /// How many tries in a row could not read the server's list of the parts; nil for none.
+    var unreadableLists: Int?
 
     /// nil for a checkpoint that another version or another storage has left.
     init?(_ checkpoint: UploadCheckpoint) {

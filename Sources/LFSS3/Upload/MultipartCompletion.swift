@@ -14,7 +14,7 @@ struct MultipartCompletion: Sendable {
 
     /// What the server said of the object.
     struct Outcome: Sendable {
-        let entityTag: EntityTag
+        let entityTag: EntityTag?
         /// Whether that follows from the parts' digests, so that the object can only be made of them.
         let isProven: Bool
     }
@@ -41,32 +41,28 @@ struct MultipartCompletion: Sendable {
             try require(checksum)
             return Outcome(entityTag: entityTag, isProven: true)
         case .completed(let entityTag, nil):
-            return Outcome(entityTag: entityTag, isProven: entityTag.text.lowercased() == expectedEntityTag)
+            return Outcome(entityTag: entityTag, isProven: isExpected(entityTag))
         case .failed(let reply):
             throw try await client.failure(response.head, reply, key)
         }
     }
 
-    /// The entity tag of most servers: MD5 over the parts' MD5s, with `-` and the number of parts.
-    private var expectedEntityTag: String? {
-        var whole = Insecure.MD5()
-        for number in checkpoint.parts.keys.sorted() {
-            guard let bytes = checkpoint.parts[number]?.md5.flatMap(Hex.bytes) else { return nil }
-            whole.update(data: bytes)
-        }
-        return "\(Hex.text(whole.finalize()))-\(checkpoint.parts.count)"
+    /// Whether it is the entity tag of most servers: MD5 over the parts' MD5s, with `-` and the number of parts.
+    private func isExpected(_ entityTag: EntityTag?) -> Bool {
+        guard let parts = entityTag?.md5OfParts, parts.count == checkpoint.parts.count else { return false }
+        return parts.md5 == ObjectProof.md5(overParts: inOrder.map(\.md5))
     }
 
     /// The checksum over the parts' checksums, where the server tells it.
     private func require(_ checksum: String) throws(StorageError) {
-        var whole = SHA256()
-        for number in checkpoint.parts.keys.sorted() {
-            if let bytes = checkpoint.parts[number].flatMap({ Hex.bytes($0.sha256) }) { whole.update(data: bytes) }
-        }
-        let ours = Data(whole.finalize()).base64EncodedString()
+        let ours = ObjectProof.sha256(overParts: inOrder.map(\.sha256)).flatMap { Base64.text(hex: $0) }
         // Some servers leave the number of parts out.
-        guard checksum == ours || checksum == "\(ours)-\(checkpoint.parts.count)" else {
+        guard let ours, checksum == ours || checksum == "\(ours)-\(checkpoint.parts.count)" else {
             throw StorageError.notProven(key)
         }
+    }
+
+    private var inOrder: [MultipartCheckpoint.Part] {
+        checkpoint.parts.sorted { $0.key < $1.key }.map(\.value)
     }
 }

@@ -26,7 +26,7 @@ struct MultipartPlan: Hashable, Sendable {
         let maximumCount = Int64(max(provider.maximumPartCount, 1))
         let preferred = min(max(byteCount.divided(by: Self.preferredCount), Self.smallest), Self.preferredLargest)
         let needed = byteCount.divided(by: maximumCount)
-        var size = max(wanted ?? preferred, needed, provider.minimumPartSize)
+        var size = min(max(wanted ?? preferred, needed, provider.minimumPartSize), Self.largest + 1)
         size = size.divided(by: Self.mebibyte) * Self.mebibyte
         guard size <= Self.largest else {
             throw StorageError(
@@ -39,7 +39,7 @@ struct MultipartPlan: Hashable, Sendable {
 
     /// The plan of an upload that has begun.
     init?(byteCount: Int64, partSize: Int64) {
-        guard partSize > 0, byteCount.divided(by: partSize) <= 10_000 else { return nil }
+        guard byteCount >= 0, partSize > 0, byteCount.divided(by: partSize) <= 10_000 else { return nil }
         self.byteCount = byteCount
         self.partSize = partSize
     }
@@ -48,11 +48,19 @@ struct MultipartPlan: Hashable, Sendable {
 
     func part(_ number: Int) -> Part {
         let start = Int64(number - 1) * partSize
-        return Part(number: number, range: start..<min(start + partSize, byteCount))
+        return Part(number: number, range: start..<(byteCount - start > partSize ? start + partSize : byteCount))
+    }
+}
+
+extension S3Options {
+    /// The size of the parts that this package would cut a file into.
+    func likelyPartSize(of source: UploadSource, _ provider: S3Provider) -> Int64 {
+        // A file that fits into no parts was not stored in parts.
+        (try? MultipartPlan(byteCount: source.byteCount, partSize: partSize, provider).partSize) ?? source.byteCount
     }
 }
 
 extension Int64 {
     /// Divided and rounded up.
-    fileprivate func divided(by other: Int64) -> Int64 { (self + other - 1) / other }
+    fileprivate func divided(by other: Int64) -> Int64 { self / other + (self % other > 0 ? 1 : 0) }
 }

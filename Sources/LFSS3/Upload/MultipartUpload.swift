@@ -24,20 +24,25 @@ struct MultipartUpload: Sendable {
         defer { client.ended(key) }
         if let earlier = usableCheckpoint {
             do {
-                let listed = try await client.parts(of: key, earlier.uploadID ?? "")
-                return try await upload(earlier, listed)
-            } catch let failure as S3Failure where failure.isNoSuchUpload {
+                if let listed = try await listedParts(of: earlier) { return try await upload(earlier, listed) }
+            } catch let failure as S3Failure where failure.isLostUpload {
                 return try await afterLostUpload(earlier)
             }
         }
-        if let object = try await client.existing(key, matching: source) { return object }
-        try await abortForgotten()
-        let fresh = try await begin()
-        do {
-            return try await upload(fresh, [])
-        } catch let failure as S3Failure where failure.isNoSuchUpload {
-            return try await afterLostUpload(fresh)
+        switch try await begin() {
+        case .there(let object): return object
+        case .begun(let checkpoint):
+            do {
+                return try await upload(checkpoint, [])
+            } catch let failure as S3Failure where failure.isLostUpload {
+                return try await afterLostUpload(checkpoint)
+            }
         }
+    }
+
+    private func proof(_ layout: ObjectProof.Layout) -> ObjectProof {
+        ObjectProof(
+            source: source, tagsAreMD5: provider.entityTagIsMD5 && options.encryption == nil, layout: layout)
     }
 
     // MARK: The beginning
@@ -51,15 +56,47 @@ struct MultipartUpload: Sendable {
         return earlier
     }
 
-    private func begin() async throws -> MultipartCheckpoint {
+    /// What the server has of an earlier try; nil when that was given up, and this one begins anew.
+    ///
+    /// A list that cannot be read may have been cut off, or be that of a server with words of its own, whose next one will
+    /// not be readable either: the second in a row counts as that.
+    private func listedParts(of earlier: MultipartCheckpoint) async throws -> [ListPartsReply.Part]? {
+        do {
+            return try await client.parts(of: key, earlier.uploadID ?? "")
+        } catch let error as StorageError where error.cause is UnreadableReply {
+            var earlier = earlier
+            let count = (earlier.unreadableLists ?? 0) + 1
+            guard count > 1 else {
+                earlier.unreadableLists = count
+                try await session.save(earlier.encoded())
+                throw error
+            }
+            try await client.abort(key, earlier.uploadID ?? "")
+            try await forget(earlier)
+            return nil
+        }
+    }
+
+    private enum Beginning {
+        /// The object is there, by the server's own word.
+        case there(RemoteObject)
+        case begun(MultipartCheckpoint)
+    }
+
+    private func begin() async throws -> Beginning {
         let plan = try MultipartPlan(byteCount: source.byteCount, partSize: options.partSize, provider)
+        if !session.replacesObject {
+            let proof = proof(.likely(partSize: plan.partSize))
+            if let object = try await proof.existing(key, client) { return .there(object) }
+        }
+        try await abortForgotten()
         var fields = try ObjectFields(options).make(for: source)
         if usesSHA256 { try fields.set("x-amz-checksum-algorithm", "SHA256") }
         let uploadID = try await client.createMultipart(key, fields)
         let checkpoint = MultipartCheckpoint(
             uploadID: uploadID, source: source, partSize: plan.partSize, hasChecksums: usesSHA256)
         try await session.save(checkpoint.encoded())
-        return checkpoint
+        return .begun(checkpoint)
     }
 
     /// Gives up uploads of this key that nobody knows: their beginning was answered, but the answer was lost.
@@ -76,6 +113,9 @@ struct MultipartUpload: Sendable {
         } catch let failure as S3Failure where !failure.storageError.isRetryable || failure.isNoSuchUpload {
             // None is there, credentials may not list, or the server cannot: then the sweep or the bucket's rule finds them.
             return
+        } catch let error as StorageError where (error.cause as? UnreadableReply)?.isWhole == true {
+            // The server has words of its own, and will have them the next time as well.
+            return
         }
     }
 
@@ -88,7 +128,7 @@ struct MultipartUpload: Sendable {
             throw StorageError(.serverError, "The checkpoint of the upload makes no sense.", key: key)
         }
         var known = checkpoint
-        known.parts = [:]
+        (known.parts, known.unreadableLists) = ([:], nil)
         let progress = MultipartProgress(known, session)
         let there = Dictionary(listed.map { ($0.number, $0) }) { first, _ in first }
         do {
@@ -177,25 +217,30 @@ struct MultipartUpload: Sendable {
 
     private func complete(_ checkpoint: MultipartCheckpoint) async throws -> RemoteObject {
         let completion = MultipartCompletion(client: client, key: key, checkpoint: checkpoint)
+        let proof = proof(.known(partSize: checkpoint.partSize))
+        let onlyIfAbsent = provider.conditionalWrites && !session.replacesObject
         let outcome: MultipartCompletion.Outcome
         do {
-            outcome = try await completion.run(onlyIfAbsent: provider.conditionalWrites)
-        } catch let failure as S3Failure where failure.status == 412 {
-            if let object = try await client.existing(key, matching: source) {
+            outcome = try await completion.run(onlyIfAbsent: onlyIfAbsent)
+        } catch let failure as S3Failure where failure.status == 412 && onlyIfAbsent {
+            let there = self.proof(.likely(partSize: checkpoint.partSize))
+            if let object = try await there.existing(key, client) {
                 try await client.abort(key, checkpoint.uploadID ?? "")
                 return object
             }
             outcome = try await completion.run(onlyIfAbsent: false)
         }
-        guard outcome.isProven else { return try await client.requireExisting(key, matching: source) }
+        guard outcome.isProven else { return try await proof.required(key, client) }
         return RemoteObject(
-            key: key, byteCount: source.byteCount, sha256: source.sha256, entityTag: outcome.entityTag.text,
+            key: key, byteCount: source.byteCount, sha256: source.sha256, entityTag: outcome.entityTag?.text,
             url: client.place.url(of: key))
     }
 
     /// The server does not know the upload: it was completed, and only the answer was lost; or it was given up.
     private func afterLostUpload(_ checkpoint: MultipartCheckpoint) async throws -> RemoteObject {
-        if let object = try await client.existing(key, matching: source) { return object }
+        let proof = proof(.likely(partSize: checkpoint.partSize))
+        // What the server says of an object that was damaged may be what it said before that.
+        if !session.replacesObject, let object = try await proof.existing(key, client) { return object }
         try await forget(checkpoint)
         throw StorageError(.serverError, "The server has forgotten the upload; it begins anew.", key: key)
     }
@@ -203,7 +248,7 @@ struct MultipartUpload: Sendable {
     /// An upload that cannot be completed any more is given up at once; its parts would be stored and paid for ever.
     private func giveUpIfUseless(_ checkpoint: MultipartCheckpoint, _ error: any Error) async throws {
         let failure = error as? S3Failure
-        if failure?.isNoSuchUpload == true || Task.isCancelled { return }
+        if failure?.isLostUpload == true || Task.isCancelled { return }
         let code = failure?.storageError.code ?? (error as? StorageError)?.code
         let isSpoiled = failure.map { [409].contains($0.status) || $0.isAboutParts } ?? false
         guard isSpoiled || code == .sourceChanged || code == .integrity else { return }

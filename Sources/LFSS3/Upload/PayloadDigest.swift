@@ -21,16 +21,25 @@ struct PayloadDigest: Hashable, Sendable {
 final class SourceDigester: Sendable {
     private struct State {
         var whole = SHA256()
+        var checks: [CyclicRedundancyCheck]
         var position: Int64 = 0
     }
 
     private let source: UploadSource
     private let withMD5: Bool
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
-    init(_ source: UploadSource, withMD5: Bool) {
+    /// - Parameter checks: what else is wanted of the whole.
+    init(_ source: UploadSource, withMD5: Bool, checks: Set<CyclicRedundancyCheck.Algorithm> = []) {
         self.source = source
         self.withMD5 = withMD5
+        state = Mutex(State(checks: checks.map { CyclicRedundancyCheck($0) }))
+    }
+
+    /// The other checksums of what was read so far, in hex.
+    var checks: [CyclicRedundancyCheck.Algorithm: String] {
+        let checks = state.withLock { $0.checks }
+        return Dictionary(checks.map { ($0.algorithm, $0.hex) }) { first, _ in first }
     }
 
     /// The digests of the next bytes. It reads them on a thread that may block.
@@ -71,6 +80,7 @@ final class SourceDigester: Sendable {
             }
             let bytes = UnsafeRawBufferPointer(rebasing: buffer.prefix(count))
             state.whole.update(bufferPointer: bytes)
+            for index in state.checks.indices { state.checks[index].update(bytes) }
             part.update(bufferPointer: bytes)
             md5?.update(bufferPointer: bytes)
             state.position += Int64(count)

@@ -11,12 +11,16 @@ struct SinglePut: Sendable {
 
     func run(_ source: UploadSource, _ session: UploadSession) async throws -> RemoteObject {
         let md5 = provider.checksumHeader == .sha256 ? nil : try await digest(source).md5
+        let proof = ObjectProof(
+            source: source, tagsAreMD5: provider.entityTagIsMD5 && options.encryption == nil,
+            layout: .likely(partSize: options.likelyPartSize(of: source, provider)), md5: md5)
+        let onlyIfAbsent = provider.conditionalWrites && !session.replacesObject
         do {
-            return try await put(source, session, md5: md5, onlyIfAbsent: provider.conditionalWrites)
-        } catch let failure as S3Failure where failure.status == 412 {
-            // Something is there: the same file when only the reply to an earlier try was lost.
-            if let object = try await client.existing(key, matching: source) { return object }
-            return try await put(source, session, md5: md5, onlyIfAbsent: false)
+            return try await put(proof, session, onlyIfAbsent: onlyIfAbsent)
+        } catch let failure as S3Failure where failure.status == 412 && onlyIfAbsent {
+            // Something is there: the same file when only the reply to an earlier try was lost, and the server says so.
+            if let object = try await proof.existing(key, client) { return object }
+            return try await put(proof, session, onlyIfAbsent: false)
         } catch let failure as S3Failure where failure.storageError.code == .integrity {
             // Either the way there has spoiled the bytes, or they are not the recorded ones any more.
             _ = try await digest(source)
@@ -33,42 +37,23 @@ struct SinglePut: Sendable {
     }
 
     private func put(
-        _ source: UploadSource, _ session: UploadSession, md5: String?, onlyIfAbsent: Bool
+        _ proof: ObjectProof, _ session: UploadSession, onlyIfAbsent: Bool
     ) async throws -> RemoteObject {
+        let source = proof.source
         var request = S3Request(.put, key)
         request.headers = try ObjectFields(options).make(for: source)
-        try request.headers.set(provider.checksumHeader, sha256: source.sha256, md5: md5)
+        try request.headers.set(provider.checksumHeader, sha256: source.sha256, md5: proof.md5)
         if onlyIfAbsent { try request.headers.set("if-none-match", "*") }
         request.body = .file(source.descriptor, 0..<source.byteCount)
         request.payloadHash = source.sha256
         request.onProgress = { session.report(bytesTransferred: $0) }
-        let response = try await client.send(request)
-        return try await prove(response, source, md5: md5)
-    }
-
-    /// The server's own word that it holds the bytes: its checksum, its entity tag where that is their MD5, or what it
-    /// says when it is asked for the object.
-    private func prove(_ response: HTTPResponse, _ source: UploadSource, md5: String?) async throws -> RemoteObject {
-        let stored = StoredObject(response.head, byteCount: source.byteCount)
-        if let checksum = stored.checksum {
-            guard checksum == source.sha256 else { throw StorageError.notProven(key) }
-        } else if !(try await hasMD5(stored.entityTag, source, md5)) {
-            // The object's description would repeat our own note of the checksum, which proves nothing here.
-            if provider.entityTagIsMD5, options.encryption == nil, stored.entityTag?.md5 != nil {
-                throw StorageError.notProven(key)
-            }
-            return try await client.requireExisting(key, matching: source)
+        let stored = StoredObject(try await client.send(request).head, byteCount: source.byteCount)
+        switch try await proof.verdict(on: stored) {
+        case .same: return proof.proven(stored.remoteObject(key, at: client.place))
+        case .other: throw StorageError.notProven(key)
+        // Many say more of an object when they are asked for it.
+        case .unknown: return try await proof.required(key, client)
         }
-        var object = stored.remoteObject(key, at: client.place)
-        object.sha256 = source.sha256
-        return object
-    }
-
-    /// Whether the entity tag is the MD5 of the bytes. Reading a small file again is cheaper than asking the server.
-    private func hasMD5(_ tag: EntityTag?, _ source: UploadSource, _ md5: String?) async throws -> Bool {
-        guard let tag = tag?.md5 else { return false }
-        if let md5 { return tag == md5 }
-        return try await tag == digest(source).md5
     }
 }
 

@@ -1,34 +1,83 @@
 import Foundation
 import LFSHTTP
 import LFSStorage
+import LFSSystem
 
 /// What the server says of an object in the head of a reply.
+///
+/// What this package noted itself in the object's metadata is not among it: it came with the bytes and says nothing of
+/// what became of them.
 struct StoredObject: Sendable {
     let byteCount: Int64
     let entityTag: EntityTag?
     /// The SHA-256 of the whole content in hex, as the server checked and kept it.
     let checksum: String?
-    /// The SHA-256 that the uploader noted; what this package uploads has it.
-    let notedChecksum: String?
+    /// All that the server itself has computed or checked, the checksums first.
+    let words: [ServerWord]
 
     /// - Parameter byteCount: the whole object's, where the reply's length is that of a range.
     init(_ head: HTTPResponseHead, byteCount: Int64) {
         self.byteCount = byteCount
         entityTag = head.headers["etag"].flatMap(EntityTag.init)
-        checksum = head.headers["x-amz-checksum-sha256"].flatMap(Base64.hex)
-        notedChecksum = head.headers[ObjectFields.sha256Field]
-    }
-
-    /// Whether it has the bytes of a source, by its size and the best checksum there is.
-    ///
-    /// False when there is none: nothing is taken for the same on the strength of its size.
-    func matches(_ source: UploadSource) -> Bool {
-        byteCount == source.byteCount && (checksum ?? notedChecksum) == source.sha256
+        let partCount = entityTag?.md5OfParts?.count
+        let type = head.headers["x-amz-checksum-type"]?.uppercased()
+        let isComposite = type.map { $0 == "COMPOSITE" } ?? (partCount != nil)
+        var words: [ServerWord] = []
+        if let text = head.headers["x-amz-checksum-sha256"] {
+            words += ServerWord.sha256(text, isComposite: isComposite, partCount: partCount).map { [$0] } ?? []
+        }
+        for (field, algorithm) in ServerWord.checksumFields where type != "COMPOSITE" {
+            guard let hex = head.headers[field].flatMap({ Base64.hex($0, byteCount: algorithm.byteCount) }) else {
+                continue
+            }
+            words.append(.check(algorithm, hex: hex))
+        }
+        if let parts = entityTag?.md5OfParts { words.append(.md5OfParts(hex: parts.md5, count: parts.count)) }
+        if let md5 = entityTag?.md5 { words.append(.md5(hex: md5)) }
+        self.words = words
+        checksum = words.lazy.compactMap { word in if case .sha256(let hex) = word { hex } else { nil } }.first
     }
 
     func remoteObject(_ key: ObjectKey, at place: S3Place) -> RemoteObject {
         RemoteObject(
             key: key, byteCount: byteCount, sha256: checksum, entityTag: entityTag?.text, url: place.url(of: key))
+    }
+}
+
+/// Something that only the bytes of an object can have made the server say ("Checking object integrity" and "Object" in
+/// the Amazon S3 documentation).
+enum ServerWord: Hashable, Sendable {
+    case sha256(hex: String)
+    /// SHA-256 over the parts' SHA-256s. Some servers leave the number of parts out.
+    case sha256OfParts(hex: String, count: Int?)
+    case check(CyclicRedundancyCheck.Algorithm, hex: String)
+    /// An entity tag that looks like it.
+    case md5(hex: String)
+    /// An entity tag that looks like the MD5 over the parts' MD5s.
+    case md5OfParts(hex: String, count: Int)
+
+    static let checksumFields: [(String, CyclicRedundancyCheck.Algorithm)] = [
+        ("x-amz-checksum-crc64nvme", .crc64NVME), ("x-amz-checksum-crc32", .crc32),
+    ]
+
+    /// - Parameters:
+    ///   - text: the field's: base64, and for an object in parts often `-` with their number.
+    ///   - partCount: the number of parts by the entity tag.
+    static func sha256(_ text: String, isComposite: Bool, partCount: Int?) -> ServerWord? {
+        if let hex = Base64.hex(text) {
+            return isComposite ? .sha256OfParts(hex: hex, count: partCount) : .sha256(hex: hex)
+        }
+        let halves = text.split(separator: "-")
+        guard halves.count == 2, let count = Int(halves[1]), let hex = Base64.hex(String(halves[0])) else { return nil }
+        return .sha256OfParts(hex: hex, count: count)
+    }
+
+    /// Whether it depends on how the object was cut into parts.
+    var isOfParts: Bool {
+        switch self {
+        case .sha256OfParts, .md5OfParts: true
+        case .sha256, .check, .md5: false
+        }
     }
 }
 
@@ -53,11 +102,14 @@ extension HTTPResponseHead {
 
 /// The two ways to write a digest: hex here, base64 in S3's fields.
 enum Base64 {
-    /// The 32 bytes of a SHA-256 as hex; nil for a checksum over checksums (`…-5`) and for anything else.
-    static func hex(_ base64: String) -> String? {
-        guard let bytes = Data(base64Encoded: base64), bytes.count == 32 else { return nil }
+    /// So many bytes as hex; nil for a checksum over checksums (`…-5`) and for anything else.
+    static func hex(_ base64: String, byteCount: Int) -> String? {
+        guard let bytes = Data(base64Encoded: base64), bytes.count == byteCount else { return nil }
         return Hex.text(bytes)
     }
+
+    /// The bytes of a SHA-256 as hex.
+    static func hex(_ base64: String) -> String? { hex(base64, byteCount: 32) }
 
     static func text(hex: String) -> String? {
         Hex.bytes(hex).map { Data($0).base64EncodedString() }

@@ -6,12 +6,17 @@ public struct RemoteObject: Hashable, Sendable {
     public var key: ObjectKey
     /// The object's size as the storage has it.
     public var byteCount: Int64
-    /// SHA-256 of the content in lowercase hex, if the storage computed or checked it itself.
+    /// SHA-256 of the content in lowercase hex, if the storage computed or checked it itself, or any other checksum of
+    /// the same bytes. What an uploader noted beside the object is no such word.
     public var sha256: String?
     /// The storage's own name for this version of the content.
     public var entityTag: String?
     /// Where the object is, without a query and without a secret.
     public var url: URL
+
+    /// What the storage's own word on the content is worth: ``StorageCapabilities/Proof/checksum`` with a ``sha256``,
+    /// else only its size is known.
+    public var proof: StorageCapabilities.Proof { sha256 == nil ? .byteCount : .checksum }
 
     /// A value with its parts.
     public init(key: ObjectKey, byteCount: Int64, sha256: String? = nil, entityTag: String? = nil, url: URL) {

@@ -14,18 +14,23 @@ public struct UploadCheckpoint: RawRepresentable, Hashable, Sendable {
 public struct UploadSession: Sendable {
     /// What the last try saved, nil for a fresh start.
     public let checkpoint: UploadCheckpoint?
+    /// Whether what is under the key is known or suspected to be damaged: every byte is sent then, whatever the storage
+    /// says of the object that is there.
+    public let replacesObject: Bool
     private let onProgress: @Sendable (Int64) -> Void
     private let onSave: @Sendable (UploadCheckpoint) async throws -> Void
 
     /// - Parameters:
+    ///   - replacesObject: see ``replacesObject``.
     ///   - onProgress: takes the number of bytes that the storage has so far.
     ///   - onSave: makes a checkpoint durable.
     public init(
-        checkpoint: UploadCheckpoint? = nil,
+        checkpoint: UploadCheckpoint? = nil, replacesObject: Bool = false,
         onProgress: @escaping @Sendable (Int64) -> Void = { _ in },
         onSave: @escaping @Sendable (UploadCheckpoint) async throws -> Void = { _ in }
     ) {
         self.checkpoint = checkpoint
+        self.replacesObject = replacesObject
         self.onProgress = onProgress
         self.onSave = onSave
     }

@@ -81,4 +81,19 @@ import Testing
     func senseless(_ byteCount: Int64, _ partSize: Int64) {
         #expect(MultipartPlan(byteCount: byteCount, partSize: partSize) == nil)
     }
+
+    @Test("of any numbers that a checkpoint may hold is computed without an overflow")
+    func extremes() throws {
+        let numbers: [Int64] = [.min, -1, 0, 1, 5 << 20, 1 << 50, .max - 1, .max]
+        for byteCount in numbers {
+            for partSize in numbers {
+                guard let plan = MultipartPlan(byteCount: byteCount, partSize: partSize) else { continue }
+                #expect(plan.part(1).range.lowerBound == 0)
+                #expect(plan.part(plan.count).range.upperBound == byteCount)
+            }
+            #expect(throws: StorageError.self) {
+                try MultipartPlan(byteCount: .max, partSize: byteCount, .aws)
+            }
+        }
+    }
 }

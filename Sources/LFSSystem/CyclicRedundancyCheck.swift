@@ -1,0 +1,86 @@
+/// A checksum of the kind that storages keep over a whole object, fed piece by piece.
+///
+/// Source of the parameters and of the check values: the catalogue of parametrised CRC algorithms (Greg Cook), entries
+/// CRC-32/ISO-HDLC and CRC-64/NVME; the tables are those of "slicing by 8" (Intel, 2006).
+package struct CyclicRedundancyCheck: Sendable {
+    package enum Algorithm: Hashable, Sendable {
+        case crc32, crc64NVME
+    }
+
+    package let algorithm: Algorithm
+    private var register: UInt64
+
+    package init(_ algorithm: Algorithm) {
+        self.algorithm = algorithm
+        register = algorithm.mask
+    }
+
+    package mutating func update(_ bytes: UnsafeRawBufferPointer) {
+        var register = register
+        algorithm.tables.withUnsafeBufferPointer { table in
+            var offset = 0
+            while offset + 8 <= bytes.count {
+                let word = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)) ^ register
+                register = 0
+                for index in 0..<8 {
+                    register ^= table[(7 - index) << 8 | Int(word >> UInt64(8 * index) & 0xFF)]
+                }
+                offset += 8
+            }
+            while offset < bytes.count {
+                register = table[Int((register ^ UInt64(bytes[offset])) & 0xFF)] ^ register >> 8
+                offset += 1
+            }
+        }
+        self.register = register
+    }
+
+    /// The checksum of what came so far, as lowercase hex digits, the highest first.
+    package var hex: String {
+        let value = register ^ algorithm.mask
+        let shifts = stride(from: algorithm.byteCount - 1, through: 0, by: -1).map { UInt64(8 * $0) }
+        return ContentHash.hex(of: shifts.map { UInt8(value >> $0 & 0xFF) })
+    }
+}
+
+extension CyclicRedundancyCheck.Algorithm {
+    /// The size of the checksum in bytes.
+    package var byteCount: Int {
+        switch self {
+        case .crc32: 4
+        case .crc64NVME: 8
+        }
+    }
+
+    fileprivate var mask: UInt64 {
+        switch self {
+        case .crc32: 0xFFFF_FFFF
+        case .crc64NVME: .max
+        }
+    }
+
+    fileprivate var tables: [UInt64] {
+        switch self {
+        case .crc32: Self.crc32Tables
+        case .crc64NVME: Self.crc64NVMETables
+        }
+    }
+
+    private static let crc32Tables = makeTables(0xEDB8_8320)
+    private static let crc64NVMETables = makeTables(0x9A6C_9329_AC4B_C9B5)
+
+    /// Eight tables of 256 words, one after the other.
+    ///
+    /// - Parameter polynomial: its bits in reverse.
+    private static func makeTables(_ polynomial: UInt64) -> [UInt64] {
+        var tables = [UInt64](repeating: 0, count: 8 * 256)
+        for byte in 0..<256 {
+            tables[byte] = (0..<8).reduce(UInt64(byte)) { word, _ in word >> 1 ^ (word & 1 == 1 ? polynomial : 0) }
+        }
+        for index in 256..<tables.count {
+            let before = tables[index - 256]
+            tables[index] = tables[Int(before & 0xFF)] ^ before >> 8
+        }
+        return tables
+    }
+}

@@ -1,0 +1,30 @@
+import LFSSystem
+import TestSupport
+import Testing
+
+@Suite("A cyclic redundancy check") struct CyclicRedundancyCheckTests {
+    private func hex(_ algorithm: CyclicRedundancyCheck.Algorithm, _ pieces: [UInt8]...) -> String {
+        var check = CyclicRedundancyCheck(algorithm)
+        for piece in pieces { piece.withUnsafeBytes { check.update($0) } }
+        return check.hex
+    }
+
+    @Test("has the check values of the catalogue") func checkValues() {
+        #expect(hex(.crc32, Array("123456789".utf8)) == "cbf43926")
+        #expect(hex(.crc64NVME, Array("123456789".utf8)) == "ae8b14860a799888")
+        #expect(hex(.crc32) == "00000000")
+        #expect(hex(.crc64NVME) == "0000000000000000")
+    }
+
+    @Test("is the same however the bytes are cut", arguments: [CyclicRedundancyCheck.Algorithm.crc32, .crc64NVME])
+    func pieces(_ algorithm: CyclicRedundancyCheck.Algorithm) {
+        let bytes = SampleBytes.make(1_000)
+        let whole = hex(algorithm, bytes)
+        for cut in stride(from: 0, through: 1_000, by: 13) {
+            #expect(hex(algorithm, Array(bytes[..<cut]), Array(bytes[cut...])) == whole)
+        }
+        var other = bytes
+        other[500] ^= 1
+        #expect(hex(algorithm, other) != whole)
+    }
+}
