@@ -191,6 +191,40 @@ struct BadInputTests {
         }
     }
 
+    @Test("A link that is named is followed, to a folder and to a file, and those inside are not")
+    func namedLinks() throws {
+        try withFolder(files: 3) { folder in
+            let files = folder.appendingPathComponent("files")
+            for (name, target) in [("folder", files), ("file.bin", files.appendingPathComponent("0.bin"))] {
+                try FileManager.default.createSymbolicLink(
+                    at: folder.appendingPathComponent(name), withDestinationURL: target)
+            }
+            try FileManager.default.createSymbolicLink(
+                at: files.appendingPathComponent("inside"), withDestinationURL: folder)
+            func push(_ paths: String...) throws -> UploaderProcess.Result {
+                try UploaderProcess(
+                    ["push", "--database", "a.sqlite", "--to", "dir:remote", "--json"] + paths, in: folder
+                ).wait()
+            }
+            let first = try push("folder/", "file.bin")
+            #expect(first.status == 0, "\(first.messages)")
+            #expect(first.summary?["attached"] as? Int == 4)
+            #expect(first.summary?["skipped"] as? Int == 1)
+            #expect(try push("folder", "file.bin").summary?["skipped"] as? Int == 5)
+            let pulled = try UploaderProcess.run(
+                "pull", "--database", "a.sqlite", "--to", "dir:remote", "--all", "--output", "out", in: folder)
+            #expect(pulled.status == 0, "\(pulled.messages)")
+            for name in ["out/folder/0.bin", "out/file.bin"] {
+                #expect(try system("cmp", files.appendingPathComponent("0.bin").path, folder.path + "/" + name))
+            }
+            // One that leads nowhere was asked for and is not there.
+            try FileManager.default.removeItem(at: folder.appendingPathComponent("file.bin"))
+            try FileManager.default.createSymbolicLink(
+                at: folder.appendingPathComponent("file.bin"), withDestinationURL: folder.appendingPathComponent("no"))
+            #expect(try push("file.bin").status == 3)
+        }
+    }
+
     @Test("A file that changes or vanishes while it is read is named, and the others are offloaded")
     func changingFile() throws {
         try withFolder(files: 3) { folder in

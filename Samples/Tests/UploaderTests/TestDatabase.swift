@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import Testing
 
 /// Looks into an uploader's database from outside.
 enum TestDatabase {
@@ -26,6 +27,33 @@ enum TestDatabase {
         }
         try queue.close()
         return rows.map { Entry(path: $0[0], id: $0[1], status: $0[2], key: $0[3]) }
+    }
+
+    static func ids(in file: URL) throws -> [String] {
+        let queue = try DatabaseQueue(path: file.path)
+        defer { #expect(throws: Never.self) { try queue.close() } }
+        return try queue.read { try String.fetchAll($0, sql: "SELECT id FROM lfs_file ORDER BY id") }
+    }
+
+    /// The text of every table, index and trigger.
+    static func schema(of file: URL) throws -> [String] {
+        let queue = try DatabaseQueue(path: file.path)
+        defer { #expect(throws: Never.self) { try queue.close() } }
+        return try queue.read { db in
+            try String.fetchAll(db, sql: "SELECT name || coalesce(sql, '') FROM sqlite_master ORDER BY name")
+        }
+    }
+
+    static func journalMode(of file: URL) throws -> String? {
+        let queue = try DatabaseQueue(path: file.path)
+        defer { #expect(throws: Never.self) { try queue.close() } }
+        return try queue.read { db in try String.fetchOne(db, sql: "PRAGMA journal_mode") }
+    }
+
+    static func setJournalMode(_ mode: String, of file: URL) throws {
+        let queue = try DatabaseQueue(path: file.path)
+        try queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = \(mode)") }
+        try queue.close()
     }
 
     /// Makes a file wait for its upload again, as if it had never been uploaded.

@@ -1,0 +1,112 @@
+import Foundation
+import Testing
+
+@Suite("A database of another app", .timeLimit(.minutes(2)))
+struct OtherDatabaseTests {
+    private func uploader(_ arguments: [String], in folder: URL) throws -> UploaderProcess.Result {
+        try UploaderProcess([arguments[0], "--database", "app.sqlite"] + arguments.dropFirst(), in: folder).wait()
+    }
+
+    @Test("push, resume and remove leave it as it is, to the byte", arguments: ["push", "resume", "remove"])
+    func untouched(command: String) throws {
+        try withFolder(files: 1) { folder in
+            let database = folder.appendingPathComponent("app.sqlite")
+            try TestDatabase.execute("CREATE TABLE document (id INTEGER PRIMARY KEY, text TEXT)", in: database)
+            let bytes = try Data(contentsOf: database)
+            let run = try uploader(
+                [command, "--to", "dir:remote"] + (command == "resume" ? [] : ["files"]), in: folder)
+            #expect(run.status == 1)
+            #expect(run.messages.contains("another program"), "\(run.messages)")
+            #expect(run.messages.contains("--database"))
+            #expect(try Data(contentsOf: database) == bytes)
+            for name in ["app.sqlite-wal", "app.sqlite-shm", "app.sqlite.lfs", "remote"] {
+                #expect(!FileManager.default.fileExists(atPath: folder.appendingPathComponent(name).path), "\(name)")
+            }
+        }
+    }
+
+    /// Makes a database as an app with LFS has it, with two files on a storage, one of them without a name.
+    private func makeApp(_ folder: URL) throws -> URL {
+        let pushed = try UploaderProcess.run(
+            "push", "--database", "app.sqlite", "--to", "dir:remote", "files", in: folder)
+        try #require(pushed.status == 0, "\(pushed.messages)")
+        let database = folder.appendingPathComponent("app.sqlite")
+        for sql in [
+            "DROP TABLE IF EXISTS document", "DROP TABLE IF EXISTS uploader_replaced",
+            "DROP TABLE IF EXISTS uploader_document", "DROP TABLE IF EXISTS uploader_storage",
+            "DELETE FROM grdb_migrations WHERE identifier LIKE 'uploader.%'",
+            "INSERT INTO grdb_migrations VALUES ('recipes.v1')", "CREATE TABLE recipe (title TEXT)",
+            "UPDATE lfs_file SET name = NULL WHERE id = (SELECT max(id) FROM lfs_file)",
+        ] { try TestDatabase.execute(sql, in: database) }
+        try TestDatabase.setJournalMode("delete", of: database)
+        return database
+    }
+
+    @Test(
+        "Every command that reads or frees serves it, if it has LFS in it, and changes neither schema nor journal mode")
+    func served() throws {
+        try withFolder(files: 2) { folder in
+            let database = try makeApp(folder)
+            let schema = try TestDatabase.schema(of: database)
+            let ids = try TestDatabase.ids(in: database)
+            for command in [
+                ["status"], ["list"], ["list", "--json"], ["verify", "--to", "dir:remote", "--content"],
+                ["pin", ids[0]], ["unpin", ids[0]], ["free", "--dry-run"], ["free"],
+                ["pull", "--to", "dir:remote", "--all", "--output", "out"],
+                ["pull", "--to", "dir:remote", "--output", "out", ids[0]],
+            ] {
+                let run = try uploader(command, in: folder)
+                #expect(run.status == 0, "\(command): \(run.messages)")
+                if command == ["list"] { #expect(ids.allSatisfy(run.output.contains), "\(run.output)") }
+            }
+            #expect(try TestDatabase.schema(of: database) == schema)
+            #expect(try TestDatabase.journalMode(of: database) == "delete")
+            let written = try FileManager.default.contentsOfDirectory(
+                atPath: folder.appendingPathComponent("out").path)
+            #expect(written.count == 2)
+            #expect(written.contains(ids[1]))
+            for command in [["push", "--to", "dir:remote", "files"], ["resume", "--to", "dir:remote"]] {
+                #expect(try uploader(command, in: folder).status == 1)
+            }
+            #expect(try TestDatabase.schema(of: database) == schema)
+        }
+    }
+
+    @Test(
+        "Without LFS in it, what reads says so, and prints no SQL",
+        arguments: [
+            ["status"], ["list"], ["free"], ["verify", "--to", "dir:files"],
+            ["pull", "--to", "dir:files", "--all", "--output", "out"],
+        ])
+    func withoutLFS(command: [String]) throws {
+        try withFolder(files: 1) { folder in
+            let database = folder.appendingPathComponent("app.sqlite")
+            try TestDatabase.execute("CREATE TABLE document (id INTEGER PRIMARY KEY, text TEXT)", in: database)
+            let bytes = try Data(contentsOf: database)
+            let run = try uploader(command, in: folder)
+            #expect(run.status == 1)
+            #expect(run.messages.contains("has no files of LFS"), "\(run.messages)")
+            #expect(!run.messages.contains("SELECT"))
+            #expect(try Data(contentsOf: database) == bytes)
+        }
+    }
+
+    @Test("Two records with the same path, as two devices make them, are listed and pulled both")
+    func samePath() throws {
+        try withFolder(files: 2) { folder in
+            let push = ["push", "--to", "dir:remote", "files"]
+            #expect(try uploader(push, in: folder).status == 0)
+            let database = folder.appendingPathComponent("app.sqlite")
+            try TestDatabase.execute(
+                "UPDATE uploader_document SET path = (SELECT min(path) FROM uploader_document), title = 'same'",
+                in: database)
+            #expect(try uploader(["list"], in: folder).output.split(separator: "\n").count == 2)
+            let pulled = try uploader(["pull", "--to", "dir:remote", "--all", "--output", "out"], in: folder)
+            #expect(pulled.status == 0, "\(pulled.messages)")
+            #expect(
+                try FileManager.default.contentsOfDirectory(atPath: folder.appendingPathComponent("out").path).count
+                    == 2)
+            #expect(try uploader(push, in: folder).status == 0)
+        }
+    }
+}
