@@ -7,24 +7,26 @@ import Logging
 
 /// One run that uploads: opens everything, does the command's work, waits, stops, sums up.
 struct UploadRun: Sendable {
-    let database: DatabasePool
+    let database: any DatabaseWriter
+    let table: DocumentTable
     let lfs: LFSManager
     let report: Report
     /// The files and folders that the run writes to itself.
     let ownPaths: [String]
     /// Files whose local bytes are lost or not the recorded ones, as an earlier upload found.
     let damaged: Set<FileData.ID>
+    private let purpose: Purpose
 
     /// Runs the command's own work, then waits until everything is offloaded.
     ///
     /// - Throws: `ExitCode` when something was left undone; other errors when the command could not do its job.
     static func run(
-        _ databaseOptions: DatabaseOptions, _ transfer: TransferOptions, _ output: OutputOptions, mustExist: Bool,
+        _ databaseOptions: DatabaseOptions, _ transfer: TransferOptions, _ output: OutputOptions, _ access: Access,
         about purpose: Purpose = .uploading, _ work: @escaping @Sendable (UploadRun) async throws -> Void
     ) async throws {
         let report = Report(output, about: purpose)
         let main = Task {
-            let run = try await open(databaseOptions, transfer, report, mustExist: mustExist)
+            let run = try await open(databaseOptions, transfer, report, access, purpose)
             try await run.perform(work)
         }
         let interruption = Interruption { _ in
@@ -50,11 +52,25 @@ struct UploadRun: Sendable {
         if report.tally.hasFailures { throw ExitCode(3) }
     }
 
+    /// What a command needs of the database.
+    enum Access {
+        /// The uploader's own, made if there is none; the folder of a storage is made as well.
+        case making
+        /// The uploader's own.
+        case own
+        /// Any that has LFS in it.
+        case any
+    }
+
     private static func open(
-        _ databaseOptions: DatabaseOptions, _ transfer: TransferOptions, _ report: Report, mustExist: Bool
+        _ databaseOptions: DatabaseOptions, _ transfer: TransferOptions, _ report: Report, _ access: Access,
+        _ purpose: Purpose
     ) async throws -> UploadRun {
-        let storage = try await transfer.to.open(transfer)
-        let database = try DocumentDatabase.open(databaseOptions.database, mustExist: mustExist)
+        let file = try DatabaseFile(at: databaseOptions.database)
+        if access != .making { try file.requireThere() }
+        if access == .any { try file.requireFiles() } else { try file.requireOurs() }
+        let (storage, location) = try await transfer.openStorage(for: file, makes: access == .making)
+        let database = access == .any ? try DocumentDatabase.openAny(file) : try DocumentDatabase.open(file)
         var options = LFSOptions(storage: storage, maxExecutors: transfer.maxExecutors)
         options.maxDownloads = Restorer.parallel
         options.persistenceLocation = transfer.persistenceLocation.map { URL(fileURLWithPath: $0, isDirectory: true) }
@@ -68,39 +84,71 @@ struct UploadRun: Sendable {
                 ?? databaseOptions.database
         }
         let failures = try await database.read { db in try UploadFailure.fetchAll(db) }
+        let lfs = try await LFSManager.open(database, options: options)
+        let table = DocumentTable(isOurs: access != .any || file.isOurs)
+        if table.isOurs, access != .any || transfer.changeStorage {
+            try await database.write { db in try StorageMemory.remember(location, db) }
+        }
         return UploadRun(
-            database: database, lfs: try await LFSManager.open(database, options: options), report: report,
-            ownPaths: transfer.ownPaths(database: path),
-            damaged: Set(failures.filter { $0.code == .sourceChanged }.map(\.fileID)))
+            database: database, table: table, lfs: lfs, report: report, ownPaths: transfer.ownPaths(database: path),
+            damaged: Set(failures.filter { $0.code == .sourceChanged }.map(\.fileID)), purpose: purpose)
     }
 
     /// Does the work with progress shown, and stops the manager whatever happens.
     private func perform(_ work: @escaping @Sendable (UploadRun) async throws -> Void) async throws {
         let events = lfs.events(bufferingPolicy: .unbounded)
+        let (uploads, isUploaded) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         // A task of its own: an interruption cancels this one, and what ends after it is told too.
-        let telling = Task { await tell(events) }
+        let telling = Task { await tell(events, isUploaded) }
         // Ends with this scope.
         async let _: Void = report.showProgress()
-        let result = await Result { try await offload(work) }
+        let result = await Result { try await offload(work, uploads) }
         // Ends the events, so that every one of them is told before the rows are asked for what no event told.
         try await lfs.stop()
         await telling.value
-        report.settle(try result.get())
+        if let summary = try result.get() { report.settle(summary) }
     }
 
-    private func tell(_ events: AsyncStream<LFSEvent>) async {
-        for await event in events { report.handle(event) }
+    private func tell(_ events: AsyncStream<LFSEvent>, _ isUploaded: AsyncStream<Void>.Continuation) async {
+        for await event in events {
+            report.handle(event)
+            if case .uploaded = event { isUploaded.yield() }
+        }
     }
 
-    private func offload(_ work: @Sendable (UploadRun) async throws -> Void) async throws -> UploadSummary {
+    /// - Returns: what became of the uploads; nil in a database of another app, whose uploads are its own business.
+    private func offload(
+        _ work: @escaping @Sendable (UploadRun) async throws -> Void, _ uploads: AsyncStream<Void>
+    ) async throws -> UploadSummary? {
+        guard table.isOurs else {
+            try await work(self)
+            return nil
+        }
+        // What a run has left that was killed between the two.
+        try await ReplacedFiles.removeSettled(in: database)
         try await lfs.retry()
         try await lfs.retryDeletions()
         let status = try await lfs.status()
         report.pending(files: status.local, bytes: status.pendingBytes)
         try lfs.start()
-        try await work(self)
-        // The rows tell what became of the files, also when another process has uploaded them.
-        return try await lfs.waitForUploads()
+        return try await withThrowingTaskGroup(of: UploadSummary?.self) { tasks in
+            tasks.addTask {
+                // While others wait: the old versions may be what a full storage has no room for.
+                for await _ in uploads { try await ReplacedFiles.removeSettled(in: database) }
+                return nil
+            }
+            tasks.addTask {
+                try await work(self)
+                // The rows tell what became of the files, also when another process has uploaded them.
+                let summary = try await lfs.waitForUploads()
+                try await ReplacedFiles.removeSettled(in: database)
+                if purpose == .uploading { try await reportDeletions() }
+                return summary
+            }
+            defer { tasks.cancelAll() }
+            while let ended = try await tasks.next() { if let ended { return ended } }
+            return nil
+        }
     }
 }
 

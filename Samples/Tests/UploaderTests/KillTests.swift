@@ -28,7 +28,7 @@ struct KillTests {
 
     private func check(_ folder: URL, _ round: String) throws {
         let database = folder.appendingPathComponent("a.sqlite")
-        guard try TestDatabase.hasTable("document", in: database) else { return }
+        guard try TestDatabase.hasTable("uploader_document", in: database) else { return }
         let committed = try TestDatabase.entries(in: database)
         let resumed = try UploaderProcess.run("resume", "--database", "a.sqlite", "--to", "dir:remote", in: folder)
         #expect(resumed.status == 0, "\(round): \(resumed.messages)")

@@ -109,4 +109,34 @@ struct OtherDatabaseTests {
             #expect(try uploader(push, in: folder).status == 0)
         }
     }
+
+    @Test("The uploader's own database and what SQLite keeps beside it are for their owner alone, also an older one")
+    func mode() throws {
+        try withFolder(files: 200) { folder in
+            let names = ["app.sqlite", "app.sqlite-wal", "app.sqlite-shm"]
+            func modes() -> [String: UInt32] {
+                var modes: [String: UInt32] = [:]
+                for name in names {
+                    var status = stat()
+                    if stat(folder.path + "/" + name, &status) == 0 { modes[name] = UInt32(status.st_mode) & 0o777 }
+                }
+                return modes
+            }
+            let run = try UploaderProcess(
+                ["push", "--database", "app.sqlite", "--to", "dir:remote", "files"], in: folder,
+                through: ["/bin/sh", "-c", "umask 0; exec \"$0\" \"$@\""])
+            var seen: Set<String> = []
+            while run.process.isRunning {
+                let modes = modes()
+                seen.formUnion(modes.keys)
+                #expect(modes.values.allSatisfy { $0 == 0o600 }, "\(modes)")
+            }
+            #expect(try run.wait().status == 0)
+            #expect(seen == Set(names))
+            try FileManager.default.setAttributes(
+                [.posixPermissions: 0o644], ofItemAtPath: folder.path + "/app.sqlite")
+            #expect(try uploader(["resume", "--to", "dir:remote"], in: folder).status == 0)
+            #expect(modes()["app.sqlite"] == 0o600)
+        }
+    }
 }

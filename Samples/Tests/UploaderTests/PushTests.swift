@@ -64,7 +64,7 @@ struct PushTests {
             }
             #expect(
                 try TestDatabase.count("lfs_file", in: folder.appendingPathComponent("a.sqlite"))
-                    == TestDatabase.count("document", in: folder.appendingPathComponent("a.sqlite")))
+                    == TestDatabase.count("uploader_document", in: folder.appendingPathComponent("a.sqlite")))
         }
     }
 
@@ -82,7 +82,7 @@ struct PushTests {
                 #expect(result.summary?["failed"] as? Int == 0)
             }
             let database = folder.appendingPathComponent("a.sqlite")
-            #expect(try TestDatabase.count("document", in: database) == 600)
+            #expect(try TestDatabase.count("uploader_document", in: database) == 600)
             _ = try UploaderProcess.run("resume", "--database", "a.sqlite", "--to", "dir:remote", in: folder)
             #expect(try TestDatabase.count("lfs_file", in: database) == 600)
             #expect(try TestDatabase.count("lfs_file WHERE status = 'remote'", in: database) == 600)
@@ -236,7 +236,7 @@ struct PushTests {
     }
 
     private func remoteCount(_ database: URL) throws -> Int {
-        guard try TestDatabase.hasTable("document", in: database) else { return 0 }
+        guard try TestDatabase.hasTable("uploader_document", in: database) else { return 0 }
         return try TestDatabase.count("lfs_file WHERE status = 'remote'", in: database)
     }
 

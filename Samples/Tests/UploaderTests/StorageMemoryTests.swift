@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import UploaderKit
 
 @Suite("The storage of a database", .timeLimit(.minutes(2)))
 struct StorageMemoryTests {
@@ -85,5 +86,25 @@ struct StorageMemoryTests {
             #expect(!exists("remote", in: folder))
             #expect(!exists("out", in: folder))
         }
+    }
+
+    @Test("A bucket is known by host, bucket and prefix, whatever the region, the letters or the port of a tunnel say")
+    func buckets() {
+        func place(_ endpoint: String?, _ bucket: String = "b", _ prefix: String = "p", _ region: String? = nil)
+            -> String
+        {
+            StorageLocation(
+                bucket: bucket, prefix: prefix, endpoint: endpoint.flatMap(URL.init(string:)), region: region
+            ).description
+        }
+        #expect(place(nil) == "s3://amazonaws.com/b/p")
+        #expect(place("https://s3.eu-west-1.amazonaws.com") == place(nil, "b", "p/", "us-east-1"))
+        #expect(place(nil, "b", "p", "cn-north-1") == "s3://amazonaws.com.cn/b/p")
+        #expect(place("http://127.0.0.1:8333") == place("http://localhost:41999/"))
+        #expect(place("http://[::1]:8333") == "s3://localhost/b/p")
+        #expect(place("https://Minio.Example:9000") == "s3://minio.example:9000/b/p")
+        #expect(place("https://minio.example:443", "b", "") == "s3://minio.example/b")
+        #expect(place("https://minio.example/base/", "b", "p/q/") == "s3://minio.example/base/b/p/q")
+        #expect(place("https://minio.example", "c") != place("https://minio.example", "b"))
     }
 }

@@ -23,7 +23,8 @@ enum TestDatabase {
         let queue = try DatabaseQueue(path: file.path)
         let rows = try queue.read {
             try Row.fetchAll(
-                $0, sql: "SELECT d.path, f.id, f.status, f.key FROM document d JOIN lfs_file f ON f.id = d.fileId")
+                $0,
+                sql: "SELECT d.path, f.id, f.status, f.key FROM uploader_document d JOIN lfs_file f ON f.id = d.fileId")
         }
         try queue.close()
         return rows.map { Entry(path: $0[0], id: $0[1], status: $0[2], key: $0[3]) }

@@ -77,6 +77,7 @@ struct VerifyTests {
             #expect(try uploader("push", ["files"], in: folder).status == 0)
             let (remote, aside) = (folder.appendingPathComponent("remote"), folder.appendingPathComponent("aside"))
             try FileManager.default.moveItem(at: remote, to: aside)
+            try FileManager.default.createDirectory(at: remote, withIntermediateDirectories: false)
             let result = try uploader("verify", ["--repair"], in: folder)
             #expect(result.status == 1)
             #expect(result.messages.contains("Check the bucket"))

@@ -37,8 +37,10 @@ struct PullCommand: AsyncParsableCommand {
 
     func run() async throws {
         let (ids, folder) = (all ? nil : ids, folder)
-        try await UploadRun.run(database, transfer, output, mustExist: true, about: .pulling) { run in
-            try await Restorer(database: run.database, lfs: run.lfs, report: run.report, folder: folder).run(ids)
+        try await UploadRun.run(database, transfer, output, .any, about: .pulling) { run in
+            try await Restorer(
+                database: run.database, table: run.table, lfs: run.lfs, report: run.report, folder: folder
+            ).run(ids)
         }
     }
 }

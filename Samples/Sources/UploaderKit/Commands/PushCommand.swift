@@ -8,9 +8,15 @@ struct PushCommand: AsyncParsableCommand {
         commandName: "push",
         abstract: "Attach files and folders, and offload them.",
         discussion: """
-            Folders are walked recursively; symbolic links are not followed. Pushing the
-            same folder again attaches only what is new or has changed. What an earlier run
-            left pending or failed is uploaded as well.
+            Folders are walked recursively. Symbolic links in them are not followed; one
+            that is named here is. Pushing the same folder again attaches only what is new
+            or has changed; the old version of a changed file stays on the storage until
+            the new one is there. What an earlier run left pending or failed is uploaded
+            as well.
+
+            The database remembers the storage that its files are on, and another one is
+            refused. --change-storage takes it: files that are not there yet are found by
+            'verify', which uploads them again with --repair where their bytes are here.
             """)
 
     @OptionGroup var database: DatabaseOptions
@@ -30,33 +36,40 @@ struct PushCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        if dryRun {
-            return try DryRun(
-                database: database.database, report: Report(output), output: output,
-                excluded: transfer.ownPaths(
-                    database: URL(fileURLWithPath: database.database).resolvingSymlinksInPath().path)
-            ).run(paths)
-        }
+        if dryRun { return try reportingErrors { try makeDryRun().run(self.paths) } }
         let paths = paths
-        try await UploadRun.run(database, transfer, output, mustExist: false) { run in
+        try await UploadRun.run(database, transfer, output, .making) { run in
             run.report.walkBegins()
             defer { run.report.walkEnded() }
             try await Attacher(
-                database: run.database, lfs: run.lfs, report: run.report, excluded: run.ownPaths, damaged: run.damaged
+                database: run.database, table: run.table, lfs: run.lfs, report: run.report, excluded: run.ownPaths,
+                damaged: run.damaged
             )
             .run(paths)
         }
     }
 }
 
+extension PushCommand {
+    private func makeDryRun() throws -> DryRun {
+        let path = URL(fileURLWithPath: database.database).resolvingSymlinksInPath().path
+        return DryRun(
+            database: try DatabaseFile(at: database.database), transfer: transfer, report: Report(output),
+            output: output, excluded: transfer.ownPaths(database: path))
+    }
+}
+
 /// Shows what a push would attach: no row, no byte and no storage is touched.
 struct DryRun {
-    let database: String
+    let database: DatabaseFile
+    let transfer: TransferOptions
     let report: Report
     let output: OutputOptions
     let excluded: [String]
 
     func run(_ paths: [String]) throws {
+        try database.requireOurs()
+        try StorageMemory.require(transfer.to.location(), database, changes: transfer.changeStorage, makes: true)
         let known = try knownStamps()
         var walk = FileWalk(paths, from: FileManager.default.currentDirectoryPath, excluding: excluded)
         var (count, bytes, unreadable): (Int, Int64, Int) = (0, 0, 0)
@@ -80,10 +93,14 @@ struct DryRun {
     }
 
     private func knownStamps() throws -> [FilePath: String] {
-        guard FileManager.default.fileExists(atPath: database) else { return [:] }
-        return try DocumentDatabase.openForReading(database).read { db in
-            let documents = try Document.fetchAll(db)
-            return Dictionary(uniqueKeysWithValues: documents.map { ($0.path, $0.stamp) })
+        guard database.isOurs else { return [:] }
+        let (connection, table) = try DocumentDatabase.openForReading(database.path)
+        var known: [FilePath: String] = [:]
+        try connection.read { db in
+            try table.forEach(db) { result in
+                if case .success(let attached) = result { known[attached.document.path] = attached.document.stamp }
+            }
         }
+        return known
     }
 }

@@ -18,11 +18,16 @@ struct RemoveCommand: AsyncParsableCommand {
 
     func run() async throws {
         let ids = ids
-        try await UploadRun.run(database, transfer, output, mustExist: true, about: .removing) { run in
+        try await UploadRun.run(database, transfer, output, .own, about: .removing) { run in
             let found = try await run.database.write { db in
                 var found: Set<FileData.ID> = []
                 for id in ids {
-                    try Document.filter(Column("fileId") == id).deleteAll(db)
+                    for document in try String.fetchAll(
+                        db, sql: "SELECT id FROM uploader_document WHERE fileId = ?", arguments: [id])
+                    {
+                        try ReplacedFiles.removeAll(of: document, db)
+                        try db.execute(sql: "DELETE FROM uploader_document WHERE id = ?", arguments: [document])
+                    }
                     if try FileData.deleteOne(db, key: id) { found.insert(id) }
                 }
                 return found

@@ -11,9 +11,7 @@ struct ResumeCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        try await UploadRun.run(database, transfer, output, mustExist: true) { run in
-            try await run.reportDeletions()
-        }
+        try await UploadRun.run(database, transfer, output, .own) { _ in }
     }
 }
 

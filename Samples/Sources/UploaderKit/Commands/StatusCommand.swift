@@ -22,7 +22,7 @@ struct StatusCommand: ParsableCommand {
 
     func run() throws {
         try reportingErrors {
-            let (status, failures) = try DocumentDatabase.openForReading(database.database).read { db in
+            let (status, failures) = try DocumentDatabase.openForReading(database.database).database.read { db in
                 (try LFSStatus(db), try UploadFailure.fetchAll(db))
             }
             if json {

@@ -2,9 +2,13 @@ import Foundation
 import GRDB
 import LFS
 
-/// The host's own record: one for each file that was pushed. Its bytes are the `FileData` that it refers to.
-struct Document: Codable, FetchableRecord, PersistableRecord, Sendable {
-    /// Where the file was, from the root of the file system.
+/// The uploader's own record: one for each file that was pushed. Its bytes are the `FileData` that it refers to.
+struct Document: FetchableRecord, PersistableRecord, Sendable {
+    static let databaseTableName = "uploader_document"
+
+    /// UUID version 7: see ``DocumentID``.
+    var id: String
+    /// Where the file was, from the root of the file system. Two devices may have the same path.
     var path: FilePath
     /// The path from the name of the folder that was pushed on, or the file's name.
     var title: String
@@ -13,26 +17,55 @@ struct Document: Codable, FetchableRecord, PersistableRecord, Sendable {
     /// What the file looked like when it was attached: see ``FileStamp``.
     var stamp: String
 
-    static let file = belongsTo(FileData.self, key: "file", using: ForeignKey(["fileId"]))
-}
-
-extension FilePath: Codable {
-    package init(from decoder: any Decoder) throws {
-        self.init(try decoder.singleValueContainer().decode(String.self))
+    init(id: String, path: FilePath, title: String, addedAt: Date, fileId: FileData.ID, stamp: String) {
+        (self.id, self.path, self.title) = (id, path, title)
+        (self.addedAt, self.fileId, self.stamp) = (addedAt, fileId, stamp)
     }
 
-    package func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(description)
+    /// - Throws: ``UploaderError`` for values that no uploader writes: rows are input.
+    init(row: Row) throws {
+        id = try Self.text("id", row)
+        fileId = try Self.text("fileId", row)
+        stamp = try Self.text("stamp", row)
+        title = try Self.text("title", row)
+        guard let path = FilePath.fromDatabaseValue(row["path"]) else { throw Self.unusable("path", row) }
+        self.path = path
+        // Only kept for who looks into the table; one that is none is no reason to refuse the file.
+        addedAt = Date.fromDatabaseValue(row["addedAt"]) ?? Date(timeIntervalSince1970: 0)
+    }
+
+    func encode(to container: inout PersistenceContainer) {
+        (container["id"], container["path"], container["title"]) = (id, path, title)
+        (container["addedAt"], container["fileId"], container["stamp"]) = (addedAt, fileId, stamp)
+    }
+
+    private static func text(_ column: String, _ row: Row) throws -> String {
+        guard let text = String.fromDatabaseValue(row[column]) else { throw unusable(column, row) }
+        return text
+    }
+
+    private static func unusable(_ column: String, _ row: Row) -> UploaderError {
+        UploaderError("its row in \(databaseTableName) has no usable \(column): another program has written it")
     }
 }
 
 /// A document with its file, read in one query.
-struct AttachedDocument: Decodable, FetchableRecord, Sendable {
+struct AttachedDocument: FetchableRecord, Sendable {
     var document: Document
     var file: FileData
 
-    static func all() -> QueryInterfaceRequest<AttachedDocument> {
-        Document.including(required: Document.file).asRequest(of: AttachedDocument.self)
+    init(row: Row) throws {
+        guard let document = row.scopes["document"], let file = row.scopes["file"] else {
+            throw UploaderError("its row was read without its columns")
+        }
+        self.document = try Document(row: document)
+        self.file = try FileData(row: file)
     }
+}
+
+/// A row that cannot be used, with the reason. The others go on.
+struct UnusableRow: Error, Sendable {
+    /// The file's id, as far as it is text.
+    let fileID: String
+    let reason: String
 }

@@ -4,18 +4,14 @@ import LFS
 
 /// Opens the database that holds the documents, and says clearly why it cannot.
 enum DocumentDatabase {
-    /// Opens the database for writing and makes it if it is missing; its folder has to exist.
-    static func open(_ path: String, mustExist: Bool = false) throws -> DatabasePool {
-        try requireFolder(of: path)
-        if mustExist { try requireFile(path) }
-        var configuration = Configuration()
-        configuration.busyMode = .timeout(10)
-        // Triggers need a journal for each statement, which would be a file for each transaction.
-        configuration.prepareDatabase { db in try db.execute(sql: "PRAGMA temp_store = MEMORY") }
+    /// Opens the uploader's database for writing and makes it if it is missing; its folder has to exist.
+    static func open(_ file: DatabaseFile) throws -> DatabasePool {
+        let path = file.path
         do {
-            let database = try DatabasePool(path: path, configuration: configuration)
-            try requireKnownSchema(database, path)
-            try migrator.migrate(database)
+            try file.requireOurs()
+            try PrivateFile.make(path)
+            let database = try DatabasePool(path: path, configuration: writing)
+            try DocumentSchema.migrator.migrate(database)
             try makeCommitsDurable(database)
             return database
         } catch {
@@ -23,37 +19,43 @@ enum DocumentDatabase {
         }
     }
 
-    /// Opens a database that exists, to look at it.
-    static func openForReading(_ path: String) throws -> DatabaseQueue {
-        try requireFile(path)
-        var configuration = Configuration()
-        configuration.readonly = true
-        configuration.busyMode = .timeout(10)
+    /// Opens a database that has LFS in it. That of another app is neither migrated nor brought to another journal mode.
+    static func openAny(_ file: DatabaseFile) throws -> any DatabaseWriter {
+        try file.requireThere()
+        try file.requireFiles()
+        if file.isOurs { return try open(file) }
         do {
-            let database = try DatabaseQueue(path: path, configuration: configuration)
-            try requireKnownSchema(database, path)
-            guard try database.read({ db in try db.tableExists("document") && db.tableExists("lfs_file") }) else {
-                throw UploaderError("\(path) was not made by uploader: it has no table of documents. Run 'push' first.")
-            }
-            return database
+            return try DatabaseQueue(path: file.path, configuration: writing)
+        } catch {
+            throw explained(error, file.path)
+        }
+    }
+
+    /// Opens a database that has LFS in it, to look at it.
+    static func openForReading(_ path: String) throws -> (database: DatabaseQueue, table: DocumentTable) {
+        let file = try DatabaseFile(at: path)
+        try file.requireThere()
+        try file.requireFiles()
+        do {
+            return (try connection(toRead: path), DocumentTable(isOurs: file.isOurs))
         } catch {
             throw explained(error, path)
         }
     }
 
-    private static var migrator: DatabaseMigrator {
-        var migrator = DatabaseMigrator()
-        migrator.registerLFSMigrations()
-        migrator.registerMigration("uploader.v1") { db in
-            try db.create(table: "document") { table in
-                table.primaryKey("path", .text)
-                table.column("title", .text).notNull()
-                table.column("addedAt", .datetime).notNull()
-                table.column("fileId", .text).notNull().indexed().references("lfs_file")
-                table.column("stamp", .text).notNull()
-            }
-        }
-        return migrator
+    static func connection(toRead path: String) throws -> DatabaseQueue {
+        var configuration = Configuration()
+        configuration.readonly = true
+        configuration.busyMode = .timeout(10)
+        return try DatabaseQueue(path: path, configuration: configuration)
+    }
+
+    private static var writing: Configuration {
+        var configuration = Configuration()
+        configuration.busyMode = .timeout(10)
+        // Triggers need a journal for each statement, which would be a file for each transaction.
+        configuration.prepareDatabase { db in try db.execute(sql: "PRAGMA temp_store = MEMORY") }
+        return configuration
     }
 
     /// A pool runs with `synchronous=NORMAL`, and a power cut may take back its last commits. A file that was
@@ -67,30 +69,7 @@ enum DocumentDatabase {
         }
     }
 
-    private static func requireKnownSchema(_ database: some DatabaseReader, _ path: String) throws {
-        if try database.read({ db in try migrator.hasBeenSuperseded(db) }) {
-            throw UploaderError(
-                "\(path) was written by a newer version, or by another program: it has migrations that this uploader does not know. Update uploader, or use another database."
-            )
-        }
-    }
-
-    private static func requireFolder(of path: String) throws {
-        let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
-        var isFolder: ObjCBool = false
-        guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder), isFolder.boolValue else {
-            throw UploaderError(
-                "The folder \(folder) for the database does not exist. Make it first: mkdir -p '\(folder)'")
-        }
-    }
-
-    private static func requireFile(_ path: String) throws {
-        guard FileManager.default.fileExists(atPath: path) else {
-            throw UploaderError("There is no database at \(path). Run 'push' first, or check --database.")
-        }
-    }
-
-    private static func explained(_ error: any Error, _ path: String) -> any Error {
+    static func explained(_ error: any Error, _ path: String) -> any Error {
         guard let error = error as? DatabaseError else { return error }
         switch error.resultCode {
         case .SQLITE_NOTADB: return UploaderError("\(path) is not a SQLite database. Give --database another path.")
@@ -107,10 +86,4 @@ enum DocumentDatabase {
         default: return UploaderError("The database \(path) failed: \(error.message ?? "\(error.resultCode)")")
         }
     }
-}
-
-/// Why a command cannot do its job, in words for the person who ran it.
-struct UploaderError: Error, CustomStringConvertible {
-    let description: String
-    init(_ description: String) { self.description = description }
 }

@@ -9,7 +9,7 @@ enum LocalRun {
     /// Opens everything for the body, and closes it. An error becomes a line on the standard error and exit status 1.
     static func run(_ options: DatabaseOptions, _ body: (LFSManager) async throws -> Void) async throws {
         do {
-            let database = try DocumentDatabase.open(options.database, mustExist: true)
+            let database = try DocumentDatabase.openAny(DatabaseFile(at: options.database))
             // The manager is not started, so no storage is ever asked.
             var managerOptions = LFSOptions(storage: InMemoryStorage())
             managerOptions.logger.logLevel = .critical

@@ -1,4 +1,5 @@
 import ArgumentParser
+import LFSStorage
 
 /// What every command needs.
 struct DatabaseOptions: ParsableArguments {
@@ -10,6 +11,9 @@ struct DatabaseOptions: ParsableArguments {
 struct TransferOptions: ParsableArguments {
     @Option(name: .long, help: StorageArgument.help, transform: StorageArgument.init(parsing:))
     var to: StorageArgument
+
+    @Flag(name: .long, help: "Use this storage from now on, although the database remembers another one.")
+    var changeStorage = false
 
     @Option(
         name: .long,
@@ -38,6 +42,17 @@ struct TransferOptions: ParsableArguments {
     func ownPaths(database: String) -> [String] {
         ["", "-wal", "-shm", "-journal", ".lfs"].map { database + $0 }
             + [to.localPath, persistenceLocation].compactMap(\.self)
+    }
+
+    /// Opens the storage, if it is the one that the database's files are on.
+    ///
+    /// - Parameter makes: whether a folder that is not there may be made.
+    func openStorage(
+        for file: DatabaseFile, makes: Bool
+    ) async throws -> (storage: any RemoteStorage, location: StorageLocation) {
+        let location = try to.location()
+        try StorageMemory.require(location, file, changes: changeStorage, makes: makes)
+        return (try await to.open(self), location)
     }
 
     func validate() throws {

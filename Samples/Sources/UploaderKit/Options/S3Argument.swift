@@ -75,6 +75,14 @@ struct S3Argument: Sendable {
         return url
     }
 
+    /// Where the bucket is, with the endpoint that the environment or the profile says.
+    func location() throws -> StorageLocation {
+        let environment = try S3Environment.resolve(profile: profile)
+        return StorageLocation(
+            bucket: bucket, prefix: prefix, endpoint: endpoint ?? environment.endpoint,
+            region: region ?? environment.region)
+    }
+
     /// Opens the bucket with what the command line, the environment and the profile say, in this order.
     func open(_ transfer: TransferOptions) async throws -> any RemoteStorage {
         let environment = try S3Environment.resolve(profile: profile)
@@ -100,5 +108,5 @@ struct S3Argument: Sendable {
 }
 
 extension URL {
-    fileprivate var isOnThisMachine: Bool { ["localhost", "127.0.0.1", "::1", "[::1]"].contains(host ?? "") }
+    fileprivate var isOnThisMachine: Bool { StorageLocation.isLoopback(host?.lowercased() ?? "") }
 }

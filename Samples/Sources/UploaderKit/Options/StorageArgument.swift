@@ -31,6 +31,16 @@ enum StorageArgument: Sendable {
         }
     }
 
+    /// Where it is.
+    ///
+    /// - Throws: `StorageError` when the files of the AWS tools cannot be read.
+    func location() throws -> StorageLocation {
+        switch self {
+        case .directory(let path): StorageLocation(folder: path)
+        case .s3(let bucket): try bucket.location()
+        }
+    }
+
     /// Opens the storage.
     ///
     /// - Throws: `StorageError` when it cannot be used.

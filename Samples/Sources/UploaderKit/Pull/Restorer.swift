@@ -7,7 +7,8 @@ import LFS
 /// A file that is not on this device is fetched into the local store first, which checks it and goes on with what an
 /// earlier run had of it, also one that was killed.
 struct Restorer: Sendable {
-    let database: DatabasePool
+    let database: any DatabaseWriter
+    let table: DocumentTable
     let lfs: LFSManager
     let report: Report
     let folder: String
@@ -19,29 +20,25 @@ struct Restorer: Sendable {
     /// - Parameter ids: the files; nil for all.
     func run(_ ids: [FileData.ID]?) async throws {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        let ambiguous = try await database.read { db in
-            try Set(String.fetchAll(db, sql: "SELECT title FROM document GROUP BY title HAVING count(*) > 1"))
-        }
-        var last: FilePath?
+        let ambiguous = try await database.read { db in try table.ambiguousTitles(db) }
+        var last = ""
         var found: Set<FileData.ID> = []
         while true {
-            let page = try await documents(after: last, ids)
-            guard let end = page.last else { break }
-            last = end.document.path
-            report.pending(files: page.count, bytes: page.reduce(0) { $0 + $1.file.byteCount })
-            if ids != nil { found.formUnion(page.map(\.file.id)) }
-            try await restore(page, ambiguous)
+            let page = try await page(after: last, ids)
+            guard let end = page.end else { break }
+            last = end
+            report.pending(
+                files: page.documents.count,
+                bytes: page.documents.reduce(0) { $0.addingSaturated($1.file.byteCount) })
+            if ids != nil { found.formUnion(page.documents.map(\.file.id) + page.unusable.map(\.fileID)) }
+            for row in page.unusable { report.failed(FilePath(row.fileID), row.reason) }
+            try await restore(page.documents, ambiguous)
         }
         for id in ids ?? [] where !found.contains(id) { report.failed(FilePath(id), "there is no file with this id") }
     }
 
-    private func documents(after path: FilePath?, _ ids: [FileData.ID]?) async throws -> [AttachedDocument] {
-        try await database.read { db in
-            var request = AttachedDocument.all().order(Column("path")).limit(Self.page)
-            if let path { request = request.filter(Column("path") > path) }
-            if let ids { request = request.filter(ids.contains(Column("fileId"))) }
-            return try request.fetchAll(db)
-        }
+    private func page(after last: String, _ ids: [FileData.ID]?) async throws -> DocumentTable.Page {
+        try await database.read { db in try table.page(after: last, ids, limit: Self.page, db) }
     }
 
     private func restore(_ documents: [AttachedDocument], _ ambiguous: Set<String>) async throws {

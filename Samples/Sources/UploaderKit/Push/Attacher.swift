@@ -6,6 +6,7 @@ import Synchronization
 /// Attaches what is new or changed: bytes first, several files beside each other; then one transaction for a batch.
 struct Attacher: Sendable {
     let database: any DatabaseWriter
+    let table: DocumentTable
     let lfs: LFSManager
     let report: Report
     /// What this run writes to itself.
@@ -50,12 +51,20 @@ struct Attacher: Sendable {
 
     private func attach(_ batch: [FileWalk.Candidate]) async throws {
         let paths = batch.map(\.path)
-        let known = try await database.read { db in try Self.documents(at: paths, db) }
+        let known = try await database.read { db in try table.documents(at: paths, db) }
         var waiting: [FileWalk.Candidate] = []
         var unsound: Set<FileData.ID> = []
         for candidate in batch {
-            if let file = known[candidate.path]?.file, try await !isSound(file) { unsound.insert(file.id) }
-            if let attached = known[candidate.path], attached.document.stamp == candidate.stamp.text,
+            var attached: AttachedDocument?
+            switch known[candidate.path] {
+            case nil: break
+            case .success(let known): attached = known
+            case .failure(let row):
+                report.failed(candidate.path, row.reason)
+                continue
+            }
+            if let file = attached?.file, try await !isSound(file) { unsound.insert(file.id) }
+            if let attached, attached.document.stamp == candidate.stamp.text,
                 !unsound.contains(attached.file.id)
             {
                 report.unchanged(candidate.path)
@@ -72,11 +81,6 @@ struct Attacher: Sendable {
         if file.status == .remote { return true }
         if damaged.contains(file.id) { return false }
         return try await lfs.hasLocalCopy(of: file.id)
-    }
-
-    private static func documents(at paths: [FilePath], _ db: Database) throws -> [FilePath: AttachedDocument] {
-        let documents = try AttachedDocument.all().filter(paths.contains(Column("path"))).fetchAll(db)
-        return Dictionary(uniqueKeysWithValues: documents.map { ($0.document.path, $0) })
     }
 
     private struct Made: Sendable {
@@ -107,7 +111,7 @@ struct Attacher: Sendable {
 
     /// Nil when the file itself is at fault; that is reported.
     private func makeFile(_ candidate: FileWalk.Candidate) async throws -> Made? {
-        switch SourceHandle.open(candidate.path) {
+        switch SourceHandle.open(candidate.path, followsLink: candidate.followsLink) {
         case .failure(let error):
             report.unreadable(candidate.path, error.description)
             return nil
@@ -138,16 +142,15 @@ struct Attacher: Sendable {
         do {
             unneeded = try await database.write { db in
                 // Read here, because another push may have attached the same files since we looked.
-                let known = try Self.documents(at: made.map(\.candidate.path), db)
+                let known = try table.documents(at: made.map(\.candidate.path), db)
                 var unneeded: Set<FileData.ID> = []
                 for made in made {
-                    let old = known[made.candidate.path]
+                    let old = try known[made.candidate.path]?.get()
                     if let old, old.file.sha256 == made.file.sha256, !unsound.contains(old.file.id) {
-                        try Self.restamp(made, db)
+                        try Self.restamp(made, old.document, db)
                         unneeded.insert(made.file.id)
                     } else {
-                        try Self.attach(made, at: now, isNew: old == nil, db)
-                        try old?.file.delete(db)
+                        try Self.attach(made, at: now, in: old, db)
                     }
                 }
                 return unneeded
@@ -166,18 +169,22 @@ struct Attacher: Sendable {
         }
     }
 
-    private static func attach(_ made: Made, at time: Date, isNew: Bool, _ db: Database) throws {
+    /// A document that is there gets its new file, and the old one goes once the new one is on the storage.
+    private static func attach(_ made: Made, at time: Date, in old: AttachedDocument?, _ db: Database) throws {
         try made.file.insert(db)
         let document = Document(
-            path: made.candidate.path, title: made.candidate.title.text ?? made.candidate.title.description,
-            addedAt: time, fileId: made.file.id, stamp: made.stamp)
-        if isNew { try document.insert(db) } else { try document.update(db) }
+            id: old?.document.id ?? DocumentID.make(at: time), path: made.candidate.path,
+            title: made.candidate.title.text ?? made.candidate.title.description, addedAt: time, fileId: made.file.id,
+            stamp: made.stamp)
+        guard let old else { return try document.insert(db) }
+        try document.update(db)
+        try ReplacedFiles.replace(old.file, of: document.id, db)
     }
 
     /// The file was touched, but its content is the same.
-    private static func restamp(_ made: Made, _ db: Database) throws {
+    private static func restamp(_ made: Made, _ document: Document, _ db: Database) throws {
         try db.execute(
-            sql: "UPDATE document SET stamp = ? WHERE path = ?", arguments: [made.stamp, made.candidate.path])
+            sql: "UPDATE uploader_document SET stamp = ? WHERE id = ?", arguments: [made.stamp, document.id])
     }
 
     /// Gives up bytes that no record needs. Whatever stays is swept by the next run.

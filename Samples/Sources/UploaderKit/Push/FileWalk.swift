@@ -6,7 +6,8 @@ import Musl
 import Darwin
 #endif
 
-/// Goes through files and folders one name at a time, depth first. Symbolic links are not followed.
+/// Goes through files and folders one name at a time, depth first. Symbolic links are not followed, but for those that
+/// are named themselves.
 struct FileWalk {
     /// A name that was met.
     enum Item: Equatable {
@@ -23,6 +24,8 @@ struct FileWalk {
         /// From the name of the folder that was given on, or the file's name.
         let title: FilePath
         let stamp: FileStamp
+        /// Whether a link at the path is followed.
+        let followsLink: Bool
     }
 
     private struct Folder {
@@ -66,19 +69,21 @@ struct FileWalk {
                 if let item = visit(folder.path.appending(name), folder.title.appending(name)) { return item }
             } else if folders.popLast() == nil {
                 guard let root = roots.popLast() else { return nil }
-                if let item = visit(root, root.lastComponent) { return item }
+                if let item = visit(root, root.lastComponent, followsLink: true) { return item }
             }
         }
     }
 
     /// Looks at one name. A folder is entered, which is no item.
-    private mutating func visit(_ path: FilePath, _ title: FilePath) -> Item? {
+    private mutating func visit(_ path: FilePath, _ title: FilePath, followsLink: Bool = false) -> Item? {
         var status = stat()
-        guard path.withCString({ lstat($0, &status) }) == 0 else { return .unreadable(path, Self.reason()) }
+        guard path.withCString({ followsLink ? stat($0, &status) : lstat($0, &status) }) == 0 else {
+            return .unreadable(path, Self.reason())
+        }
         if excluded.contains(Identity(status)) { return .notAFile(path, "it belongs to the uploader itself") }
         switch status.st_mode & S_IFMT {
         case S_IFREG:
-            return .file(Candidate(path: path, title: title, stamp: FileStamp(status)))
+            return .file(Candidate(path: path, title: title, stamp: FileStamp(status), followsLink: followsLink))
         case S_IFDIR:
             guard let names = Self.names(in: path) else { return .unreadable(path, Self.reason()) }
             folders.append(Folder(path: path, title: title, names: names))

@@ -11,8 +11,11 @@ import Darwin
 /// Opens files by their exact bytes, which a URL cannot carry.
 enum SourceHandle {
     /// The open file and what it looks like, or why it cannot be opened.
-    static func open(_ path: FilePath) -> Result<(handle: FileHandle, stamp: FileStamp), UploaderError> {
-        let number = path.withCString { systemOpen($0, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) }
+    static func open(
+        _ path: FilePath, followsLink: Bool
+    ) -> Result<(handle: FileHandle, stamp: FileStamp), UploaderError> {
+        let flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | (followsLink ? 0 : O_NOFOLLOW)
+        let number = path.withCString { systemOpen($0, flags) }
         guard number >= 0 else { return .failure(UploaderError(String(cString: strerror(errno)))) }
         let handle = FileHandle(fileDescriptor: number, closeOnDealloc: true)
         var status = stat()

@@ -46,8 +46,12 @@ struct VerifyRun: Sendable {
 
     /// Returns whether nothing is left.
     private func verify() async throws -> Bool {
-        let storage = try await transfer.to.open(transfer)
-        let database = try DocumentDatabase.open(databaseOptions.database, mustExist: true)
+        let file = try DatabaseFile(at: databaseOptions.database)
+        try file.requireThere()
+        try file.requireFiles()
+        let (storage, location) = try await transfer.openStorage(for: file, makes: false)
+        let database = try DocumentDatabase.openAny(file)
+        let table = DocumentTable(isOurs: file.isOurs)
         var managerOptions = LFSOptions(storage: storage, maxExecutors: transfer.maxExecutors)
         managerOptions.persistenceLocation = transfer.persistenceLocation.map {
             URL(fileURLWithPath: $0, isDirectory: true)
@@ -55,9 +59,12 @@ struct VerifyRun: Sendable {
         managerOptions.logger.logLevel = .critical
         let lfs = try await LFSManager.open(database, options: managerOptions)
         do {
+            if table.isOurs, transfer.changeStorage {
+                try await database.write { db in try StorageMemory.remember(location, db) }
+            }
             // Ends with this scope.
             async let _: Void = report.showProgress()
-            let isClean = try await verify(lfs, database)
+            let isClean = try await verify(lfs, database, table)
             try await lfs.stop()
             return isClean
         } catch {
@@ -66,14 +73,14 @@ struct VerifyRun: Sendable {
         }
     }
 
-    private func verify(_ lfs: LFSManager, _ database: DatabasePool) async throws -> Bool {
+    private func verify(
+        _ lfs: LFSManager, _ database: any DatabaseWriter, _ table: DocumentTable
+    ) async throws -> Bool {
         var uploads: UploadSummary?
         var deletions = 0
         // Nothing is uploaded before it is known that the storage is the right one.
         let result = try await lfs.verify(options) { finding in
-            let path = try await database.read { db in
-                try Document.filter(Column("fileId") == finding.fileID).fetchOne(db)?.path
-            }
+            let path = try await database.read { db in try table.path(of: finding.fileID, db) }
             report.tell(finding, path)
         } onProgress: { progress in
             report.advance(progress)

@@ -1,0 +1,60 @@
+import GRDB
+import LFS
+
+/// The uploader's own tables, beside those of LFS.
+enum DocumentSchema {
+    /// The table that says that a database is the uploader's. It is made before all others, so that a run that was killed
+    /// in between finds its own database again.
+    static let ownTable = "uploader_storage"
+
+    static var migrator: DatabaseMigrator {
+        var migrator = DatabaseMigrator()
+        migrator.registerMigration("uploader.v1") { db in
+            try db.execute(
+                sql: """
+                    -- Where the files are: see StorageMemory.
+                    CREATE TABLE \(ownTable) (
+                        id INTEGER PRIMARY KEY CHECK (id = 1),
+                        location TEXT NOT NULL
+                    );
+                    """)
+        }
+        migrator.registerLFSMigrations()
+        migrator.registerMigration("uploader.v2") { db in
+            try db.execute(
+                sql: """
+                    CREATE TABLE uploader_document (
+                        -- UUID version 7.
+                        id TEXT PRIMARY KEY NOT NULL,
+                        -- Not unique: those of two devices may meet here.
+                        path TEXT NOT NULL,
+                        title TEXT NOT NULL,
+                        addedAt DATETIME NOT NULL,
+                        fileId TEXT NOT NULL REFERENCES lfs_file(id),
+                        stamp TEXT NOT NULL
+                    );
+                    CREATE INDEX uploader_document_path ON uploader_document(path);
+                    CREATE INDEX uploader_document_fileId ON uploader_document(fileId);
+
+                    -- Files that a newer version of the same document has replaced: see ReplacedFiles.
+                    CREATE TABLE uploader_replaced (
+                        fileId TEXT PRIMARY KEY NOT NULL REFERENCES lfs_file(id) ON DELETE CASCADE,
+                        documentId TEXT NOT NULL REFERENCES uploader_document(id)
+                    );
+                    CREATE INDEX uploader_replaced_documentId ON uploader_replaced(documentId);
+                    """)
+        }
+        return migrator
+    }
+
+    /// Whether a newer uploader, or one with a newer LFS, has written the database. Migrations of the app whose database
+    /// it is are its own business.
+    static func isNewer(_ db: Database) throws -> Bool {
+        guard try db.tableExists("grdb_migrations") else { return false }
+        let known = migrator.migrations
+        let applied = try Row.fetchAll(db, sql: "SELECT identifier FROM grdb_migrations")
+        return applied.compactMap { String.fromDatabaseValue($0[0]) }.contains { identifier in
+            (identifier.hasPrefix("lfs.") || identifier.hasPrefix("uploader.")) && !known.contains(identifier)
+        }
+    }
+}

@@ -1,0 +1,137 @@
+import Foundation
+import GRDB
+import LFS
+
+/// Reads the documents of a database. That of another app has none: its files stand for them, under their names.
+struct DocumentTable: Sendable {
+    /// Whether the database is the uploader's.
+    let isOurs: Bool
+
+    /// The page after an id, in the order of the ids. Rows that cannot be used are told with their reason.
+    ///
+    /// - Parameter ids: the files; nil for all.
+    func page(after id: String, _ ids: [FileData.ID]?, limit: Int, _ db: Database) throws -> Page {
+        var (condition, arguments) = ("\(key) > ?", StatementArguments([id]))
+        if let ids {
+            condition += " AND f.id IN (\(databaseQuestionMarks(count: ids.count)))"
+            arguments += StatementArguments(ids)
+        }
+        return try fetch("\(condition) ORDER BY \(key) LIMIT \(limit)", arguments, db)
+    }
+
+    /// One page of rows.
+    struct Page: Sendable {
+        var documents: [AttachedDocument] = []
+        var unusable: [UnusableRow] = []
+        /// The last id of it, nil at the end.
+        var end: String?
+    }
+
+    /// Those at some paths. Of several with one path the newest counts, which is the last.
+    func documents(at paths: [FilePath], _ db: Database) throws -> [FilePath: Result<AttachedDocument, UnusableRow>] {
+        let marks = databaseQuestionMarks(count: paths.count)
+        var found: [FilePath: Result<AttachedDocument, UnusableRow>] = [:]
+        try forEach("d.path IN (\(marks)) ORDER BY d.id", StatementArguments(paths), db) { row, result in
+            if let path = FilePath.fromDatabaseValue(row["path"]) { found[path] = result }
+        }
+        return found
+    }
+
+    /// All of them, by their paths.
+    func forEach(_ db: Database, _ body: (Result<AttachedDocument, UnusableRow>) throws -> Void) throws {
+        try forEach("1 ORDER BY \(isOurs ? "d.path" : "f.name"), \(key)", [], db) { _, result in try body(result) }
+    }
+
+    /// The path of a file, also of one that was replaced; nil when there is none.
+    func path(of id: FileData.ID, _ db: Database) throws -> FilePath? {
+        guard isOurs else {
+            return try String.fetchOne(db, sql: "SELECT name FROM lfs_file WHERE id = ?", arguments: [id])
+                .map(FilePath.init(_:))
+        }
+        let row = try Row.fetchOne(
+            db,
+            sql: """
+                SELECT path FROM uploader_document WHERE fileId = ?1
+                    OR id IN (SELECT documentId FROM uploader_replaced WHERE fileId = ?1)
+                """, arguments: [id])
+        return row.flatMap { FilePath.fromDatabaseValue($0["path"]) }
+    }
+
+    /// Titles that more than one file has.
+    func ambiguousTitles(_ db: Database) throws -> Set<String> {
+        let sql =
+            isOurs
+            ? "SELECT title FROM uploader_document GROUP BY title HAVING count(*) > 1"
+            : "SELECT \(Self.name) FROM lfs_file f GROUP BY 1 HAVING count(*) > 1"
+        let titles = try Row.fetchAll(db, sql: sql).compactMap { String.fromDatabaseValue($0[0]) }
+        // Of a name with slashes only the last part is written.
+        return isOurs ? Set(titles) : try Set(titles + sharedNames(db))
+    }
+
+    private func sharedNames(_ db: Database) throws -> [String] {
+        let rows = try Row.fetchAll(db, sql: "SELECT name FROM lfs_file WHERE instr(name, '/') > 0")
+        return rows.compactMap { String.fromDatabaseValue($0[0]) }.map(Self.title)
+    }
+
+    // MARK: Rows
+
+    private static let name = "coalesce(nullif(f.name, ''), f.id)"
+    private static let width = 6
+
+    private var key: String { isOurs ? "d.id" : "f.id" }
+
+    private var select: String {
+        isOurs
+            ? """
+            SELECT d.id, d.path, d.title, d.addedAt, d.fileId, d.stamp, f.*
+            FROM uploader_document d JOIN lfs_file f ON f.id = d.fileId
+            """
+            : """
+            SELECT f.id, \(Self.name) AS path, \(Self.name) AS title, f.createdAt AS addedAt, f.id AS fileId,
+                '' AS stamp, f.*
+            FROM lfs_file f
+            """
+    }
+
+    private func fetch(_ condition: String, _ arguments: StatementArguments, _ db: Database) throws -> Page {
+        var page = Page()
+        try forEach(condition, arguments, db) { row, result in
+            page.end = String.fromDatabaseValue(row[0])
+            switch result {
+            case .success(let document): page.documents.append(document)
+            case .failure(let unusable): page.unusable.append(unusable)
+            }
+        }
+        return page
+    }
+
+    private func forEach(
+        _ condition: String, _ arguments: StatementArguments, _ db: Database,
+        _ body: (Row, Result<AttachedDocument, UnusableRow>) throws -> Void
+    ) throws {
+        let adapter = ScopeAdapter([
+            "document": RangeRowAdapter(0..<Self.width), "file": SuffixRowAdapter(fromIndex: Self.width),
+        ])
+        let rows = try Row.fetchCursor(
+            db, sql: "\(select) WHERE \(condition)", arguments: arguments, adapter: adapter)
+        while let row = try rows.next() { try body(row, decode(row)) }
+    }
+
+    private func decode(_ row: Row) -> Result<AttachedDocument, UnusableRow> {
+        do {
+            var attached = try AttachedDocument(row: row)
+            if !isOurs {
+                attached.document.title = Self.title(attached.document.title)
+                if [".", ".."].contains(attached.document.title) { attached.document.title = attached.file.id }
+                attached.document.path = FilePath(attached.document.title)
+            }
+            return .success(attached)
+        } catch {
+            return .failure(
+                UnusableRow(fileID: String.fromDatabaseValue(row["fileId"]) ?? "?", reason: Words.of(error)))
+        }
+    }
+
+    /// The name that a file of another app is written under: no part of it may lead elsewhere.
+    private static func title(_ name: String) -> String { FilePath(name).lastComponent.description }
+}

@@ -1,0 +1,38 @@
+import Foundation
+import GRDB
+import LFS
+import LFSStorage
+
+/// Errors in words for the person who ran the command.
+enum Words {
+    static func of(_ error: any Error) -> String {
+        switch error {
+        case let error as UploaderError: error.description
+        case let error as LFSError: of(error)
+        case let error as StorageError: error.message
+        case let error as DatabaseError: of(error)
+        case is CancellationError: "it was cancelled"
+        case let error as POSIXError: String(cString: strerror(error.code.rawValue))
+        case let error as any CustomStringConvertible where !(error is NSError): error.description
+        // Foundation describes its errors with their domains and dictionaries.
+        default: error.localizedDescription
+        }
+    }
+
+    private static func of(_ error: LFSError) -> String {
+        // The library says what a programmer has to call.
+        if error.code == .notMigrated {
+            return
+                "the database has the LFS tables of an older version: open it once with the app that it belongs to"
+        }
+        return error.message
+    }
+
+    private static func of(_ error: DatabaseError) -> String {
+        switch error.resultCode {
+        case .SQLITE_FULL: "the disk that holds the database is full"
+        case .SQLITE_BUSY, .SQLITE_LOCKED: "another program holds the database locked"
+        default: "the database failed: \(error.message ?? "\(error.resultCode)")"
+        }
+    }
+}
