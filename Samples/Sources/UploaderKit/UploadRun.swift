@@ -106,6 +106,8 @@ struct UploadRun: Sendable {
         // Ends the events, so that every one of them is told before the rows are asked for what no event told.
         try await lfs.stop()
         await telling.value
+        // Here, and not when the last reference goes: what SQLite keeps beside the database is gone with the process.
+        try database.close()
         if let summary = try result.get() { report.settle(summary) }
     }
 

@@ -21,6 +21,7 @@ enum LocalRun {
                 throw error
             }
             try await lfs.stop()
+            try database.close()
         } catch let status as ExitCode {
             throw status
         } catch {
