@@ -69,6 +69,8 @@ public struct LFSError: Error, Sendable, CustomStringConvertible {
         public static let openElsewhere = Code(rawValue: "openElsewhere")
         /// Nothing of what the rows say is on the remote storage: it is another one, or empty.
         public static let wrongStorage = Code(rawValue: "wrongStorage")
+        /// The app's database could not be read or written; ``LFSError/cause`` is its error.
+        public static let database = Code(rawValue: "database")
         /// The remote storage failed; ``LFSError/cause`` is its ``StorageError``.
         public static let storage = Code(rawValue: "storage")
     }
@@ -114,6 +116,11 @@ extension LFSError {
         self =
             Self.wrapping(error, fileID: fileID) as? LFSError
             ?? LFSError(.system, "\(error)", fileID: fileID, cause: error)
+    }
+
+    /// What the background work met in the app's database.
+    init(ofDatabase error: any Error) {
+        self.init(.database, "The app's database failed: \(error)", cause: error)
     }
 
     /// The refusal behind a database error, nil if it was not one of ours.

@@ -53,7 +53,10 @@ extension LFSManager {
     public func pause() { pool.pause() }
 
     /// Goes on after ``pause()``. Also worth calling when the network has come back: a storage that was away is tried at once.
-    public func resume() { pool.resume() }
+    public func resume() {
+        pool.resume()
+        tombstones.notify()
+    }
 
     /// Queues uploads again that failed or were cancelled, with their count of tries at zero.
     ///
@@ -65,7 +68,8 @@ extension LFSManager {
         let now = options.wallClock().millisecondsSince1970
         let count = try await runner.write { db in
             let again = """
-                UPDATE lfs_job SET state = 'queued', attempts = 0, notBefore = ?, errorCode = NULL, errorMessage = NULL
+                UPDATE lfs_job SET state = 'queued', attempts = 0, notBefore = ?, errorCode = NULL, errorMessage = NULL,
+                    sentBytes = 0, sentSince = 0
                 WHERE state IN ('failed', 'cancelled')
                 """
             guard let ids else {
@@ -96,14 +100,16 @@ extension LFSManager {
         hub.ringWaiters()
     }
 
-    /// Returns when every deletion has been carried out, or has been tried and will be tried again later.
+    /// Returns when every deletion has been carried out, or has been tried and will be tried again later. While the storage
+    /// as a whole is away or refuses us none is tried, and it does not wait for that to end.
     ///
     /// - Returns: how many deleted files still have bytes somewhere; they are removed as soon as the storage allows it.
     /// - Throws: ``LFSError/Code/notRunning`` when the manager does not run, or stops meanwhile.
     @discardableResult
     public func waitForDeletions(timeout: Duration? = nil) async throws -> Int {
-        try await wait(timeout) { db in
-            try Bool.fetchOne(
+        try await wait(timeout) { [pool] db in
+            if pool.isKnownAway { return true }
+            return try Bool.fetchOne(
                 db,
                 sql: """
                     SELECT NOT EXISTS (SELECT 1 FROM lfs_tombstone WHERE attempts = 0)

@@ -75,7 +75,10 @@ public final class LFSManager: Sendable {
         pool = ExecutorPool(
             storage: options.storage, journal: journal, maxExecutors: options.maxExecutors, policy: policy,
             grouping: .milliseconds(25), clock: options.clock, threads: BlockingPool.uploads,
-            events: PoolEvents(hub: hub, ledger: places.ledger, logger: options.logger).handle)
+            events: PoolEvents(
+                hub: hub, ledger: places.ledger, logger: options.logger, wallClock: options.wallClock,
+                tombstones: tombstones
+            ).handle)
         downloads = DownloadScheduler(maxDownloads: options.maxDownloads) { [pool] areThere in
             if areThere { pool.beginYielding() } else { pool.endYielding() }
         }
@@ -91,7 +94,7 @@ public final class LFSManager: Sendable {
             scheduler: downloads, uses: uses, room: room, hub: hub)
         deletions = DeletionWorker(
             runner: runner, places: places, storage: options.storage, policy: policy, wallClock: options.wallClock,
-            uploading: { [pool] in pool.underWayIDs }, withdraw: { [pool] in pool.withdraw($0) },
+            pool: pool, uploading: { [pool] in pool.underWayIDs }, withdraw: { [pool] in pool.withdraw($0) },
             onProgress: { removed in
                 for id in removed { hub.send(.removed(id)) }
                 hub.ringWaiters()

@@ -1,4 +1,5 @@
 package import LFSStorage
+import LFSSystem
 
 extension StorageError {
     /// What a missing reply means to whoever uploads, downloads or deletes.
@@ -6,6 +7,11 @@ extension StorageError {
         if let cause = error.cause as? StorageError {
             self = cause
             if self.key == nil { self.key = key }
+            return
+        }
+        if case .bodyUnreadable = error.code, let cause = error.cause as? SystemError {
+            self = UploadSource.failure("read", cause)
+            self.key = key
             return
         }
         let code: Code =

@@ -10,6 +10,15 @@ package enum FileCopy {
         of file: Descriptor, _ range: Range<Int64>, _ flag: CancellationFlag,
         _ body: (UnsafeRawBufferPointer) throws -> Void
     ) throws {
+        try forEachChunk(range, flag, reading: { try file.read(into: $0, at: $1) }, body)
+    }
+
+    /// As ``forEachChunk(of:_:_:_:)``, of what is read by a function that takes an offset and returns 0 at the end.
+    package static func forEachChunk(
+        _ range: Range<Int64>, _ flag: CancellationFlag,
+        reading read: (UnsafeMutableRawBufferPointer, Int64) throws -> Int,
+        _ body: (UnsafeRawBufferPointer) throws -> Void
+    ) throws {
         let size = Int(min(Int64(chunkSize), max(range.upperBound - range.lowerBound, 1)))
         try withUnsafeTemporaryAllocation(byteCount: size, alignment: 16) { buffer in
             var offset = range.lowerBound
@@ -17,7 +26,7 @@ package enum FileCopy {
                 try flag.check()
                 let wanted = Int(min(Int64(size), range.upperBound - offset))
                 let piece = UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted])
-                let count = try file.read(into: piece, at: offset)
+                let count = try read(piece, offset)
                 if count == 0 { return }
                 try body(UnsafeRawBufferPointer(rebasing: piece[..<count]))
                 offset += Int64(count)

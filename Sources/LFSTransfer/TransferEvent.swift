@@ -6,8 +6,12 @@ package enum TransferEvent: Sendable {
     case uploaded(id: String, RemoteObject)
     /// A try failed. `nextAttempt` is nil when none follows by itself.
     case failed(id: String, StorageError, nextAttempt: Duration?)
-    /// The storage as a whole is away, or back.
-    case reachable(Bool, StorageError?)
+    /// The storage as a whole is away or refuses us, and why; nil: it is back.
+    case outage(StorageError?)
+    /// An outage has lasted for another while: who has something to ask may be the probe.
+    case probeIsDue
+    /// The durable queue could not be read or written; it is tried again by itself.
+    case journalFailed(any Error)
     /// Nothing is queued in memory and nothing runs.
     case idle
 }

@@ -40,7 +40,7 @@ struct OffloadTests {
     func permanentFailure() async throws {
         let isFixed = Latch()
         let storage = ScriptedStorage(beforeUpload: { _, call in
-            if call == 1 { throw StorageError(.forbidden, "Access to the bucket is denied.") }
+            if call == 1 { throw StorageError(.invalidRequest, "The storage has no such files.") }
         })
         try await withLFS(storage: storage) { host, lfs in
             let bytes = someBytes()
@@ -49,7 +49,7 @@ struct OffloadTests {
             let summary = try await lfs.waitForUploads()
             #expect(
                 summary.failures == [
-                    UploadFailure(fileID: file.id, code: .forbidden, reason: "Access to the bucket is denied.")
+                    UploadFailure(fileID: file.id, code: .invalidRequest, reason: "The storage has no such files.")
                 ])
             #expect(try await lfs.status().failed == 1)
             #expect(try host.file(file.id)?.status == .local)

@@ -38,5 +38,7 @@ final class OneJobJournal: TransferJournal {
         recorded.notify()
     }
 
+    func note(outage: StorageError?) async throws {}
+
     func save(_ checkpoint: UploadCheckpoint, for job: TransferJob) async throws {}
 }

@@ -14,9 +14,10 @@ struct OutageTests {
         let storage = UnreachableStorage(memory)
         try await withPool(storage, maxExecutors: 10, jobs: numbers(0..<50)) { harness in
             let clock = harness.clock
+            await harness.events.wait { $0.contains { $0.outage == "unreachable" } }
+            // Those that failed together are due again as soon as they are recorded, and nothing else is.
+            await harness.journal.reads.wait { _ in harness.pool.runningCount == 0 }
             await clock.waitForSleepers { $0.contains(.milliseconds(100)) }
-            // The last of those that failed together tells when none of them runs any more.
-            await harness.events.wait { _ in harness.pool.runningCount == 0 }
             var refused = storage.refusedCalls
             #expect((1...10).contains(refused))
             for delay in [100, 200, 400, 800, 1_600] {
@@ -30,7 +31,8 @@ struct OutageTests {
             clock.advance(by: .milliseconds(3_200))
             await harness.waitForEnd(of: 50)
             #expect(numbers(0..<50).allSatisfy { harness.journal.attempts(of: $0) == 0 })
-            #expect(harness.events.events.compactMap(\.reachable) == [false, true])
+            #expect(harness.events.events.compactMap(\.outage) == ["unreachable", "over"])
+            #expect(harness.events.events.allSatisfy { $0.failure == nil }, "no file is told to have failed")
         }
         #expect(memory.keys.count == 50)
     }
@@ -39,7 +41,7 @@ struct OutageTests {
     func resume() async throws {
         let storage = UnreachableStorage(memory)
         try await withPool(storage, jobs: numbers(0..<20)) { harness in
-            await harness.events.wait { $0.contains { $0.reachable == false } }
+            await harness.events.wait { $0.contains { $0.outage == "unreachable" } }
             storage.setReachable(true)
             harness.pool.resume()
             await harness.waitForEnd(of: 20)

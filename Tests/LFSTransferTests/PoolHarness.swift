@@ -72,7 +72,8 @@ extension TransferEvent {
         if case .failed(let id, let error, let next) = self { (id, error.code, next) } else { nil }
     }
 
-    var reachable: Bool? {
-        if case .reachable(let isReachable, _) = self { isReachable } else { nil }
+    /// Why the storage as a whole is away: nil for another event, and for the end of an outage a text of its own.
+    var outage: String? {
+        if case .outage(let error) = self { error?.code.rawValue ?? "over" } else { nil }
     }
 }

@@ -5,7 +5,8 @@ import LFSStorage
 /// A pool without tasks: the state under test, the executors that it believes in, and what must hold after every step.
 struct PoolModel {
     enum Step: CaseIterable, Sendable {
-        case enqueueSmall, enqueueLarge, take, succeed, fail, lose, giveBack, record, allowProbe, pause, resume, drop
+        case enqueueSmall, enqueueLarge, take, succeed, fail, lose, refuse, giveBack, record, allowProbe, pause, resume
+        case drop
         case yield, stopYielding
     }
 
@@ -34,8 +35,9 @@ struct PoolModel {
         case .enqueueLarge: enqueue(pick % 2 + 1, byteCount: TransferLane.largeByteCount)
         case .take: take()
         case .succeed: finish(pick, .skipped(.notPending), isProof: true)
-        case .fail: finish(pick, .failed(StorageError(.forbidden, "")), isProof: false)
-        case .lose: finish(pick, .retry(StorageError(.unreachable, ""), after: .zero, counts: false), isProof: false)
+        case .fail: finish(pick, .failed(StorageError(.tooLarge, "")), isProof: false)
+        case .lose: finish(pick, .waiting(StorageError(.unreachable, "")), isProof: false)
+        case .refuse: finish(pick, .waiting(StorageError(.forbidden, "")), isProof: false)
         case .giveBack: finish(pick, .givenBack, isProof: false)
         case .record: record()
         case .allowProbe: free += state.allowProbe()
@@ -81,7 +83,7 @@ struct PoolModel {
             result = .uploaded(RemoteObject(key: job.key, byteCount: job.byteCount, url: url))
         }
         let outcome = TransferOutcome(job: job, result: result)
-        state.finish(outcome)
+        _ = state.finish(outcome)
         probes.remove(job.id)
         unrecorded.append(outcome)
         free += 1

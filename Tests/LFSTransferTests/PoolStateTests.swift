@@ -39,7 +39,7 @@ struct PoolStateTests {
         var lanes: [TransferLane] = []
         while let job = state.take() {
             lanes.append(job.lane)
-            state.finish(TransferOutcome(job: job, result: .givenBack))
+            _ = state.finish(TransferOutcome(job: job, result: .givenBack))
         }
         #expect(lanes == [.large, .small, .large, .small, .large, .small])
     }
@@ -51,7 +51,7 @@ struct PoolStateTests {
         var outcomes: [TransferOutcome] = []
         while let job = state.take() {
             let outcome = TransferOutcome(job: job, result: .givenBack)
-            state.finish(outcome)
+            _ = state.finish(outcome)
             outcomes.append(outcome)
         }
         #expect(outcomes.count == PoolState.maxUnrecorded)
@@ -69,10 +69,10 @@ struct PoolStateTests {
         state.yields += 1
         #expect(state.take() == nil, "it yields, and its executor leaves")
         for job in running.dropLast() {
-            state.finish(TransferOutcome(job: job, result: .givenBack))
+            _ = state.finish(TransferOutcome(job: job, result: .givenBack))
             #expect(state.take() == nil)
         }
-        state.finish(TransferOutcome(job: running[2], result: .givenBack))
+        _ = state.finish(TransferOutcome(job: running[2], result: .givenBack))
         let only = state.take()
         #expect(only != nil, "one goes on, or uploads would stand still")
         #expect(state.executors == 1)
@@ -96,7 +96,7 @@ struct PoolStateTests {
     func everyOrder(_ maxExecutors: Int) {
         var count = 0
         func go(_ model: PoolModel, _ path: [PoolModel.Step]) {
-            for step in PoolModel.Step.allCases where step != .drop && step != .giveBack {
+            for step in PoolModel.Step.allCases where step != .drop && step != .giveBack && step != .refuse {
                 var next = model
                 next.apply(step, pick: path.count)
                 count += 1

@@ -15,6 +15,9 @@ package final class InMemoryJournal: TransferJournal {
         var key: ObjectKey
         var byteCount: Int64
         var attempts = 0
+        var lastError: StorageError.Code?
+        var sending = SendBudget()
+        var sentSince: Duration = .zero
         var due: Duration = .zero
         var ending: Ending?
     }
@@ -26,6 +29,7 @@ package final class InMemoryJournal: TransferJournal {
         var firstOpen = 0
         var records: [[TransferOutcome]] = []
         var endedCount = 0
+        var outages: [StorageError.Code?] = []
         var failingRecords = 0
         var failingPages = 0
     }
@@ -79,6 +83,8 @@ package final class InMemoryJournal: TransferJournal {
     package func attempts(of id: String) -> Int? { state.withLock { $0.entries[id]?.attempts } }
     /// Every batch that was written.
     package var records: [[TransferOutcome]] { state.withLock { $0.records } }
+    /// What was noted about the storage as a whole, in order.
+    package var outages: [StorageError.Code?] { state.withLock { $0.outages } }
     /// The size of every page that was read.
     package let reads = EventLog<Int>()
     /// When a job is due, on the manual clock.
@@ -102,7 +108,7 @@ package final class InMemoryJournal: TransferJournal {
                     TransferLane(byteCount: entry.byteCount) == lane
                 else { continue }
                 if entry.due <= now {
-                    page.jobs.append(Self.job(entry))
+                    page.jobs.append(Self.job(entry, now))
                 } else {
                     page.nextDue = min(page.nextDue ?? .seconds(1_000_000), entry.due - now)
                 }
@@ -130,11 +136,17 @@ package final class InMemoryJournal: TransferJournal {
         }
     }
 
+    package func note(outage: StorageError?) async throws {
+        state.withLock { $0.outages.append(outage?.code) }
+    }
+
     package func save(_ checkpoint: UploadCheckpoint, for job: TransferJob) async throws {}
 
-    private static func job(_ entry: Entry) -> TransferJob {
+    private static func job(_ entry: Entry, _ now: Duration) -> TransferJob {
         TransferJob(
-            id: entry.id, key: entry.key, byteCount: entry.byteCount, attempts: entry.attempts, checkpoint: nil)
+            id: entry.id, key: entry.key, byteCount: entry.byteCount, attempts: entry.attempts,
+            lastError: entry.lastError,
+            sending: SendBudget(byteCount: entry.sending.byteCount, age: now - entry.sentSince), checkpoint: nil)
     }
 
     private static func apply(_ outcome: TransferOutcome, _ now: Duration, to entry: inout Entry?) {
@@ -142,10 +154,13 @@ package final class InMemoryJournal: TransferJournal {
         case .uploaded: entry?.ending = .uploaded
         case .skipped: entry?.ending = .skipped
         case .failed(let error): entry?.ending = .failed(error.code)
-        case .retry(_, let delay, let counts):
+        case .retry(let error, let delay, let tries):
             entry?.due = now + delay
-            if counts { entry?.attempts += 1 }
-        case .givenBack: break
+            entry?.attempts = tries.count
+            entry?.lastError = error.code
+            entry?.sending = tries.sending
+            entry?.sentSince = now - tries.sending.age
+        case .waiting, .givenBack: break
         }
     }
 }

@@ -15,6 +15,8 @@ struct DeletionWorker: Sendable {
     let storage: any RemoteStorage
     let policy: RetryPolicy
     let wallClock: @Sendable () -> Date
+    /// Knows whether the storage as a whole is away: then local bytes go, and objects wait.
+    let pool: ExecutorPool
     /// The files whose uploads run: their objects may still appear, so they wait.
     let uploading: @Sendable () -> Set<String>
     /// Drops uploads that have not begun, which may wait for long; takes files, returns those whose uploads run.
@@ -25,7 +27,8 @@ struct DeletionWorker: Sendable {
     private static let batch = 100
     private static let parallel = 4
 
-    /// Works off what is due, round by round, until told to stop. Returns how long until more is due, nil when nothing is left.
+    /// Works off what is due, round by round, until told to stop. Returns how long until more is due; nil when nothing is
+    /// left, or what is left waits for the storage.
     func run(until isStopped: @Sendable () -> Bool) async throws -> Duration? {
         while !isStopped(), !Task.isCancelled {
             // What stands against a deletion that an owner asks for must not hold up the others.
@@ -35,25 +38,56 @@ struct DeletionWorker: Sendable {
             } catch {
                 failure = error
             }
-            let (due, next) = try await claim()
+            let isAway = pool.isAway
+            var (due, next) = try await claim(isAway ? .pendingOnly : .all)
+            var admission: Admission?
+            if due.isEmpty, isAway {
+                admission = pool.admitDeletion()
+                if admission != nil { (due, next) = try await claimProbe(admission) }
+            }
             if due.isEmpty {
                 if let failure { throw failure }
                 return next
             }
-            let results = await remove(due)
+            let results = await remove(due, admission)
             try await record(results)
-            onProgress(results.filter { $0.error == nil }.map(\.tombstone.fileID))
+            onProgress(results.filter { $0.error == nil && !$0.waits }.map(\.tombstone.fileID))
         }
         return nil
     }
 
-    private func claim() async throws -> ([Tombstone], Duration?) {
+    private enum Choice {
+        case all
+        /// Those that were not begun yet.
+        case pendingOnly
+        case one
+    }
+
+    /// One tombstone to ask the storage with; when there is none the leave is given back.
+    private func claimProbe(_ admission: Admission?) async throws -> ([Tombstone], Duration?) {
+        do {
+            let claimed = try await claim(.one)
+            if claimed.0.isEmpty { giveBack(admission) }
+            return claimed
+        } catch {
+            giveBack(admission)
+            throw error
+        }
+    }
+
+    private func giveBack(_ admission: Admission?) {
+        guard let admission else { return }
+        pool.endDeletion(admission, StorageError(.cancelled, "Nothing was asked."))
+    }
+
+    private func claim(_ choice: Choice) async throws -> ([Tombstone], Duration?) {
         let now = wallClock().millisecondsSince1970
         let busy = uploading()
+        let query = choice == .pendingOnly ? Tombstone.pending : Tombstone.due
         let far = now + policy.maxRetryAfter.milliseconds
         let due = try await runner.read { db in
             try Tombstone.fetchAll(
-                db, sql: Tombstone.due, arguments: [now, far, Self.batch + busy.count])
+                db, sql: query, arguments: [now, far, Self.batch + busy.count])
         }.filter { !busy.contains($0.fileID) }
         if due.isEmpty {
             let next = try await runner.read { db in
@@ -69,7 +103,7 @@ struct DeletionWorker: Sendable {
             // Those that wait for their upload have no time of their own.
             return ([], next.map { .milliseconds(max($0 - now, 1)) })
         }
-        let ids = due.prefix(Self.batch).map(\.fileID)
+        let ids = due.prefix(choice == .one ? 1 : Self.batch).map(\.fileID)
         let claimed = try await runner.writeDurably { db in
             let marks = databaseQuestionMarks(count: ids.count)
             try db.execute(
@@ -87,24 +121,29 @@ struct DeletionWorker: Sendable {
     private struct Removal: Sendable {
         var tombstone: Tombstone
         var error: StorageError?
+        /// Whether the object waits for a storage that is away: nothing was tried.
+        var waits = false
     }
 
-    private func remove(_ tombstones: [Tombstone]) async -> [Removal] {
+    private func remove(_ tombstones: [Tombstone], _ admission: Admission?) async -> [Removal] {
         await withTaskGroup(of: Removal.self) { group in
             var results: [Removal] = []
             for (index, tombstone) in tombstones.enumerated() {
                 if index >= Self.parallel, let result = await group.next() { results.append(result) }
-                group.addTask { await remove(tombstone) }
+                group.addTask { await remove(tombstone, admission) }
             }
             for await result in group { results.append(result) }
             return results
         }
     }
 
-    private func remove(_ tombstone: Tombstone) async -> Removal {
+    private func remove(_ tombstone: Tombstone, _ given: Admission?) async -> Removal {
         // What cannot be removed here must not keep the object, which others pay for and may read.
         let here = await failure { try await removeHere(tombstone) }
+        guard let admission = given ?? pool.admitDeletion() else { return Removal(tombstone: tombstone, waits: true) }
         let there = await failure { try await removeThere(tombstone) }
+        pool.endDeletion(admission, there)
+        if there?.isAboutStorage == true { return Removal(tombstone: tombstone, waits: true) }
         return Removal(tombstone: tombstone, error: there ?? here)
     }
 
@@ -139,7 +178,7 @@ struct DeletionWorker: Sendable {
         let policy = policy
         let isStopped = Task.isCancelled
         try await runner.write { db in
-            for removal in removals {
+            for removal in removals where !removal.waits {
                 guard let error = removal.error else {
                     // Unless an upload that ended meanwhile has called for another removal.
                     try db.execute(
@@ -176,6 +215,12 @@ struct Tombstone: FetchableRecord, Sendable {
         attempts = row["attempts"]
         checkpoint = row["checkpoint"]
     }
+
+    /// As ``due``, and none that was begun already.
+    static let pending = """
+        SELECT * FROM lfs_tombstone WHERE state = 'pending' AND (notBefore <= ? OR notBefore > ?)
+        ORDER BY notBefore, fileID LIMIT ?
+        """
 
     /// Those whose time has come, or is further away than any wait can be. Arguments: now, the furthest time, limit.
     static let due = """

@@ -20,8 +20,13 @@ public enum LFSEvent: Sendable {
     case downloaded(FileData.ID, byteCount: Int64)
     /// A download ended without the file. It is tried again when somebody asks for the file again.
     case downloadFailed(FileData.ID, LFSError)
-    /// The remote storage as a whole cannot be reached, or can be again.
-    case storageReachable(Bool, reason: String?)
+    /// Uploads and deletions wait, because the remote storage as a whole is away, refuses us or fails: one try at a time
+    /// finds out when that is over. Nil: they go on. A reason that changes is told again.
+    ///
+    /// No file is to blame and none is told to have failed.
+    case outage(StorageOutage?)
+    /// The background work could not read or write the app's database; it tries again by itself.
+    case databaseFailed(LFSError)
     /// The file's row was deleted before, and now its bytes are gone here and on the remote storage.
     case removed(FileData.ID)
 }
@@ -42,6 +47,24 @@ public struct TransferProgress: Hashable, Sendable {
     /// From 0 to 1; an empty file is complete.
     public var fractionCompleted: Double {
         totalBytes > 0 ? Double(bytesTransferred) / Double(totalBytes) : 1
+    }
+}
+
+/// Why the remote storage as a whole is of no use now.
+public struct StorageOutage: Hashable, Codable, Sendable {
+    /// What kind of failure it is: ``StorageError/Code/unreachable``, ``StorageError/Code/unauthorized``,
+    /// ``StorageError/Code/misconfigured``, ``StorageError/Code/forbidden``, or one that every upload ends with.
+    public var code: StorageError.Code
+    /// A sentence for the person who has to mend it.
+    public var reason: String
+    /// When it began, as far as is known.
+    public var since: Date
+
+    /// A value with its parts.
+    public init(code: StorageError.Code, reason: String, since: Date) {
+        self.code = code
+        self.reason = reason
+        self.since = since
     }
 }
 

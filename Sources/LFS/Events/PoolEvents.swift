@@ -1,3 +1,4 @@
+import Foundation
 import LFSFiles
 import LFSStorage
 import LFSTransfer
@@ -8,6 +9,9 @@ struct PoolEvents: Sendable {
     let hub: EventHub
     let ledger: CopyLedger
     let logger: Logger
+    let wallClock: @Sendable () -> Date
+    /// Rings for deletions, which wait for the storage as well.
+    let tombstones: Signal
 
     func handle(_ event: TransferEvent) {
         switch event {
@@ -22,11 +26,28 @@ struct PoolEvents: Sendable {
             log(id, error, nextAttempt)
             let failure = UploadFailure(fileID: id, code: error.code, reason: error.message)
             hub.send(.failed(id, failure, nextAttempt: nextAttempt))
-        case .reachable(let isReachable, let error):
-            logger.debug(isReachable ? "storage reachable" : "storage unreachable, probing")
-            hub.send(.storageReachable(isReachable, reason: error?.message))
+        case .outage(let error):
+            tell(error)
+            tombstones.notify()
+            // Who waits for deletions does not wait for a storage that is away.
+            hub.ringWaiters()
+        case .probeIsDue: tombstones.notify()
+        case .journalFailed(let error):
+            logger.info("queue of uploads failed, will retry", metadata: ["error.message": "\(error)"])
+            hub.send(.databaseFailed(LFSError(ofDatabase: error)))
         case .idle: hub.ringWaiters()
         }
+    }
+
+    private func tell(_ error: StorageError?) {
+        guard let error else {
+            logger.info("storage is back")
+            return hub.send(.outage(nil))
+        }
+        logger.info(
+            "storage is away, probing",
+            metadata: ["error.code": "\(error.code)", "error.message": "\(error.message)"])
+        hub.send(.outage(StorageOutage(code: error.code, reason: error.message, since: wallClock())))
     }
 
     private func log(_ id: String, _ error: StorageError, _ nextAttempt: Duration?) {

@@ -52,7 +52,12 @@ enum Schema {
             -- How often the database was opened; lfs.json beside it has the same number, or an older one.
             generation INTEGER NOT NULL DEFAULT 0,
             -- Files made before this millisecond are not swept: an older copy of the database does not know them.
-            sweepsFrom INTEGER NOT NULL DEFAULT 0
+            sweepsFrom INTEGER NOT NULL DEFAULT 0,
+            -- While the storage as a whole is away or refuses us: a code of StorageError, its message, and since when in
+            -- milliseconds since 1970.
+            outageCode TEXT,
+            outageMessage TEXT,
+            outageSince INTEGER
         );
 
         CREATE TABLE lfs_file (
@@ -80,7 +85,10 @@ enum Schema {
             notBefore INTEGER NOT NULL,
             errorCode TEXT,
             errorMessage TEXT,
-            checkpoint BLOB
+            checkpoint BLOB,
+            -- What failed tries have sent in a day that began at this millisecond since 1970.
+            sentBytes INTEGER NOT NULL DEFAULT 0,
+            sentSince INTEGER NOT NULL DEFAULT 0
         );
         CREATE INDEX lfs_job_due ON lfs_job(state, lane, notBefore, fileID);
 

@@ -77,7 +77,7 @@ final class DatabaseJournal: TransferJournal {
         descriptions.withLock { known in known = known.filter { held.contains($0.key) } }
         var jobs: [TransferJob] = []
         for row in rows where jobs.count < limit && !held.contains(row.id) {
-            jobs.append(try row.job())
+            jobs.append(try row.job(now: now))
             let description = Description(
                 sha256: row.sha256, contentType: row.contentType, name: row.name, epoch: epoch, time: now)
             descriptions.withLock { $0[row.id] = description }
@@ -98,7 +98,7 @@ final class DatabaseJournal: TransferJournal {
                 return try places.promote(id) ? try places.store.open(id) : nil
             }
         } catch let error as SystemError {
-            throw StorageError(.unknown, "The local file cannot be opened: \(error)", key: job.key, cause: error)
+            throw UploadSource.failure("opened", error)
         }
         guard let file else { return try await absent(job) }
         do {
@@ -107,6 +107,7 @@ final class DatabaseJournal: TransferJournal {
                     descriptor: file, byteCount: job.byteCount, sha256: description.sha256,
                     contentType: description.contentType, name: description.name))
         } catch {
+            if error.isRetryable { throw error }
             return .fail(error)
         }
     }
@@ -172,6 +173,19 @@ final class DatabaseJournal: TransferJournal {
         }
         descriptions.withLock { known in
             for outcome in outcomes { known[outcome.job.id] = nil }
+        }
+    }
+
+    func note(outage: StorageError?) async throws {
+        let since = outage == nil ? nil : wallClock().millisecondsSince1970
+        try await runner.write { db in
+            try db.execute(
+                sql: """
+                    UPDATE lfs_state SET outageCode = ?1, outageMessage = ?2,
+                        outageSince = CASE WHEN ?1 IS NULL THEN NULL ELSE coalesce(outageSince, ?3) END
+                    WHERE outageCode IS NOT ?1 OR outageMessage IS NOT ?2
+                    """,
+                arguments: [outage?.code.rawValue, outage?.message, since])
         }
     }
 

@@ -13,6 +13,9 @@ struct JobRow: FetchableRecord, Sendable {
     let name: String?
     let attempts: Int
     let checkpoint: Data?
+    let lastErrorCode: String?
+    let sentBytes: Int64
+    let sentSince: Int64
 
     init(row: Row) {
         id = row[0]
@@ -23,11 +26,19 @@ struct JobRow: FetchableRecord, Sendable {
         name = row[5]
         attempts = row[6]
         checkpoint = row[7]
+        lastErrorCode = row[8]
+        sentBytes = row[9]
+        sentSince = row[10]
     }
 
-    func job() throws -> TransferJob {
-        TransferJob(
+    /// - Parameter now: in milliseconds since 1970.
+    func job(now: Int64) throws -> TransferJob {
+        // A clock that was set back makes the day begin anew.
+        let age = (0...now).contains(sentSince) ? Duration.milliseconds(now - sentSince) : .zero
+        return TransferJob(
             id: id, key: try ObjectKey(key), byteCount: byteCount, attempts: attempts,
+            lastError: lastErrorCode.map(StorageError.Code.init(rawValue:)),
+            sending: SendBudget(byteCount: sentBytes, age: age),
             checkpoint: checkpoint.map(UploadCheckpoint.init(rawValue:)))
     }
 
@@ -37,7 +48,8 @@ struct JobRow: FetchableRecord, Sendable {
     static let largeByteCount = TransferLane.largeByteCount
 
     private static let columns = """
-        SELECT j.fileID, f.key, f.byteCount, f.sha256, f.contentType, f.name, j.attempts, j.checkpoint
+        SELECT j.fileID, f.key, f.byteCount, f.sha256, f.contentType, f.name, j.attempts, j.checkpoint,
+            j.errorCode, j.sentBytes, j.sentSince
         FROM lfs_job j JOIN lfs_file f ON f.id = j.fileID
         """
 

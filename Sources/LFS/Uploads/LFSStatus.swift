@@ -1,3 +1,4 @@
+import Foundation
 public import GRDB
 import LFSStorage
 
@@ -15,6 +16,9 @@ public struct LFSStatus: Hashable, Codable, Sendable {
     public var cancelled: Int
     /// The bytes that wait for their upload on this device.
     public var pendingBytes: Int64
+    /// Why uploads and deletions wait, if they do: the storage as a whole is away or refuses us. It is what the process
+    /// that uploads has found last; nil when the storage is there, or was never asked.
+    public var outage: StorageOutage?
 
     /// Reads the numbers; works without an open manager.
     public init(_ db: Database) throws {
@@ -33,6 +37,19 @@ public struct LFSStatus: Hashable, Codable, Sendable {
         failed = row?["failed"] ?? 0
         cancelled = row?["cancelled"] ?? 0
         pendingBytes = row?["pendingBytes"] ?? 0
+        outage = try StorageOutage.current(db)
+    }
+}
+
+extension StorageOutage {
+    static func current(_ db: Database) throws -> StorageOutage? {
+        let row = try Row.fetchOne(
+            db, sql: "SELECT outageCode, outageMessage, outageSince FROM lfs_state WHERE outageCode IS NOT NULL")
+        guard let row, let code = String.fromDatabaseValue(row["outageCode"]) else { return nil }
+        return StorageOutage(
+            code: StorageError.Code(rawValue: code),
+            reason: String.fromDatabaseValue(row["outageMessage"]) ?? "",
+            since: Date(millisecondsSince1970: Int64.fromDatabaseValue(row["outageSince"]) ?? 0))
     }
 }
 

@@ -16,14 +16,21 @@ struct OutcomeRecord {
     func save(_ db: Database) throws {
         switch outcome.result {
         case .uploaded(let object): try saveUpload(object, db)
-        case .retry(let error, let delay, let counts):
+        case .retry(let error, let delay, let tries):
+            let since = tries.sending.byteCount > 0 ? now - tries.sending.age.milliseconds : 0
             try run(
                 db,
                 """
-                UPDATE lfs_job SET attempts = attempts + ?, notBefore = ?, errorCode = ?, errorMessage = ?
+                UPDATE lfs_job SET attempts = ?, notBefore = ?, errorCode = ?, errorMessage = ?,
+                    sentBytes = ?, sentSince = ?
                 WHERE fileID = ? AND state = 'queued'
                 """,
-                [counts ? 1 : 0, now + delay.milliseconds, error.code.rawValue, error.message, outcome.job.id])
+                [
+                    tries.count, now + delay.milliseconds, error.code.rawValue, error.message,
+                    tries.sending.byteCount, since, outcome.job.id,
+                ])
+        // It stays due, and its own last error stays: this one is the storage's, see `lfs_state`.
+        case .waiting: break
         case .failed(let error):
             try run(
                 db,

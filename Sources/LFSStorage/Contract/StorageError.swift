@@ -1,7 +1,7 @@
 /// Why a remote storage could not do what it was asked.
 public struct StorageError: Error, Sendable, CustomStringConvertible {
     /// The kind of failure. More kinds may come, so a `switch` needs a `default`.
-    public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+    public struct Code: RawRepresentable, Hashable, Codable, Sendable, CustomStringConvertible {
         /// The code as text, as it is stored and logged.
         public let rawValue: String
         /// A code from its text.
@@ -37,6 +37,8 @@ public struct StorageError: Error, Sendable, CustomStringConvertible {
         /// The local bytes are there and cannot be read: a bad sector, a permission that was taken away. The storage has
         /// nothing to do with it.
         public static let sourceUnreadable = Code(rawValue: "sourceUnreadable")
+        /// The app's own database could not be read or written, which the upload needs. The storage has nothing to do with it.
+        public static let databaseFailed = Code(rawValue: "databaseFailed")
         /// The object is not the one that the request named by its entity tag.
         public static let changed = Code(rawValue: "changed")
         /// It did not answer a range with the bytes that were asked for.
@@ -76,8 +78,8 @@ public struct StorageError: Error, Sendable, CustomStringConvertible {
     /// Whether the same call may succeed later without anyone mending anything.
     public var isRetryable: Bool {
         switch code {
-        case .unreachable, .timeout, .throttled, .serverError, .integrity, .noSpace, .sourceUnreadable, .cancelled,
-            .unknown:
+        case .unreachable, .timeout, .throttled, .serverError, .integrity, .noSpace, .sourceUnreadable,
+            .databaseFailed, .cancelled, .unknown:
             true
         default: false
         }

@@ -18,7 +18,8 @@ public final class UploadSource: Sendable {
 
     /// Opens a file that is to be uploaded.
     ///
-    /// - Throws: ``StorageError/Code/sourceChanged`` when it is missing, not a regular file or not of the given size.
+    /// - Throws: ``StorageError/Code/sourceChanged`` when it is missing or not of the given size;
+    ///   ``StorageError/Code/sourceUnreadable`` when it cannot be opened or is not a regular file.
     public convenience init(
         file: URL, byteCount: Int64, sha256: String, contentType: String? = nil, name: String? = nil
     ) throws(StorageError) {
@@ -26,7 +27,7 @@ public final class UploadSource: Sendable {
         do {
             descriptor = try Descriptor.openForReading(file.path)
         } catch {
-            throw StorageError(.sourceChanged, "The file to upload cannot be opened: \(error)", cause: error)
+            throw Self.failure("opened", error)
         }
         try self.init(
             descriptor: descriptor, byteCount: byteCount, sha256: sha256, contentType: contentType, name: name)
@@ -46,27 +47,45 @@ public final class UploadSource: Sendable {
     /// Reads at an offset. Returns how many bytes it read; 0 only at the end or for an empty buffer.
     ///
     /// This blocks the thread on the disk.
+    ///
+    /// - Throws: ``StorageError/Code/sourceUnreadable``. A storage passes it on as it is, or it would be blamed itself.
     public func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(StorageError) -> Int {
         do {
             return try descriptor.read(into: buffer, at: offset)
         } catch {
-            throw StorageError(.sourceChanged, "The file cannot be read: \(error)", cause: error)
+            throw Self.failure("read", error)
         }
     }
 
     /// Checks that the file still has the size that was recorded.
     ///
-    /// - Throws: ``StorageError/Code/sourceChanged``.
+    /// - Throws: ``StorageError/Code/sourceChanged``, or ``StorageError/Code/sourceUnreadable`` when it is no regular file.
     public func requireUnchanged() throws(StorageError) {
         let status: FileStatus
         do {
             status = try descriptor.status()
         } catch {
-            throw StorageError(.sourceChanged, "The file cannot be examined: \(error)", cause: error)
+            throw Self.failure("examined", error)
         }
-        guard status.isRegularFile, status.byteCount == byteCount else {
+        guard status.isRegularFile else {
+            throw StorageError(
+                .sourceUnreadable,
+                "\(descriptor.path) is not a regular file: something else stands in the place of the local file.")
+        }
+        guard status.byteCount == byteCount else {
             throw StorageError(
                 .sourceChanged, "The local file has \(status.byteCount) bytes, but \(byteCount) were recorded.")
         }
+    }
+
+    /// What the system's errors about the local file mean.
+    package static func failure(_ participle: String, _ error: SystemError) -> StorageError {
+        if error.isMissing {
+            return StorageError(.sourceChanged, "The local file cannot be \(participle): \(error)", cause: error)
+        }
+        return StorageError(
+            .sourceUnreadable,
+            "The local file cannot be \(participle): \(error). Look at the disk and the folder's permissions.",
+            cause: error)
     }
 }

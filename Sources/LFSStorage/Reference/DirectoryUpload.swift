@@ -84,7 +84,7 @@ struct DirectoryUpload: Sendable {
         try source.requireUnchanged()
         var hash = ContentHash()
         var writeback = EarlyWriteback()
-        try FileCopy.forEachChunk(of: source.descriptor, 0..<source.byteCount, flag) { bytes in
+        try FileCopy.forEachChunk(0..<source.byteCount, flag, reading: { try source.read(into: $0, at: $1) }) { bytes in
             hash.update(bytes)
             try file.write(bytes)
             if let due = writeback.next(hash.byteCount) { file.beginWriteback(due) }

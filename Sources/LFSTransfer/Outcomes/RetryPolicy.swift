@@ -23,12 +23,23 @@ package struct RetryPolicy: Sendable {
         return max(backoff.delay(afterFailures: failures, random: random()), asked)
     }
 
+    /// So many tries in a row to read the local file have to fail before it is given up: a bad sector stays bad, while a
+    /// disk that was pulled out comes back.
+    static let maxUnreadable = 10
+
     /// What a try that ended with this error comes to.
-    func result(of error: StorageError, _ job: TransferJob) -> TransferOutcome.Result {
+    ///
+    /// - Parameter sent: the bytes of the file that the try has sent.
+    func result(of error: StorageError, _ job: TransferJob, sent: Int64) -> TransferOutcome.Result {
         if error.code == .cancelled { return .givenBack }
+        if error.mayBeAboutStorage { return .waiting(error) }
         guard error.isRetryable else { return .failed(error) }
-        // The storage as a whole is away: the pool waits for it with one probe, and no file is to blame.
-        if error.code == .unreachable { return .retry(error, after: .zero, counts: false) }
-        return .retry(error, after: delay(afterFailures: job.attempts + 1, error), counts: true)
+        // Tries that failed for other reasons say nothing about the file's readability.
+        let isFirst = error.code == .sourceUnreadable && job.lastError != .sourceUnreadable
+        let count = isFirst ? 1 : job.attempts + 1
+        if error.code == .sourceUnreadable, count >= Self.maxUnreadable { return .failed(error) }
+        let sending = job.sending.adding(sent, size: job.byteCount)
+        let wait = max(delay(afterFailures: count, error), sending.wait(size: job.byteCount))
+        return .retry(error, after: wait, TransferOutcome.Tries(count: count, sending: sending))
     }
 }

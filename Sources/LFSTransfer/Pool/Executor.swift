@@ -8,12 +8,16 @@ struct Executor: Sendable {
     let policy: RetryPolicy
     let events: @Sendable (TransferEvent) -> Void
 
-    func run(_ job: TransferJob) async -> TransferOutcome {
+    /// - Parameter onAccepted: hears that the storage has taken something of the job, long before its end perhaps.
+    func run(_ job: TransferJob, onAccepted: @escaping @Sendable () -> Void) async -> TransferOutcome {
+        let sent = SentBytes(isResumed: job.checkpoint != nil)
         do {
-            switch try await journal.check(job) {
+            switch try await check(job) {
             case .skip(let reason): return TransferOutcome(job: job, result: .skipped(reason))
             case .fail(let error): return TransferOutcome(job: job, result: .failed(error))
-            case .upload(let source): return TransferOutcome(job: job, result: .uploaded(try await upload(source, job)))
+            case .upload(let source):
+                let object = try await upload(source, job, sent, onAccepted)
+                return TransferOutcome(job: job, result: .uploaded(object))
             }
         } catch {
             var failure = StorageError(wrapping: error, key: job.key)
@@ -24,11 +28,27 @@ struct Executor: Sendable {
                 // Nobody told it to stop, so it is a failure like others, with a wait before the next try.
                 failure = StorageError(.unknown, "The storage gave up by itself.", key: job.key, cause: error)
             }
-            return TransferOutcome(job: job, result: policy.result(of: failure, job))
+            return TransferOutcome(job: job, result: policy.result(of: failure, job, sent: sent.count))
         }
     }
 
-    private func upload(_ source: UploadSource, _ job: TransferJob) async throws -> RemoteObject {
+    private func check(_ job: TransferJob) async throws -> UploadDecision {
+        do {
+            return try await journal.check(job)
+        } catch {
+            throw Self.ofDatabase("The row of the upload could not be read", error, job)
+        }
+    }
+
+    /// What the journal threw, so that the storage is not blamed for it.
+    private static func ofDatabase(_ what: String, _ error: any Error, _ job: TransferJob) -> any Error {
+        if error is StorageError || error is CancellationError { return error }
+        return StorageError(.databaseFailed, "\(what): \(error)", key: job.key, cause: error)
+    }
+
+    private func upload(
+        _ source: UploadSource, _ job: TransferJob, _ sent: SentBytes, _ onAccepted: @escaping @Sendable () -> Void
+    ) async throws -> RemoteObject {
         if let limit = storage.capabilities.maximumByteCount, source.byteCount > limit {
             throw StorageError(
                 .tooLarge, "The storage takes files of up to \(limit) bytes; this one has \(source.byteCount).",
@@ -39,10 +59,20 @@ struct Executor: Sendable {
         let session = UploadSession(
             checkpoint: job.checkpoint,
             onProgress: { bytes in
+                sent.report(bytes)
                 events(.progress(id: job.id, bytesTransferred: bytes, totalBytes: source.byteCount))
             },
-            onSave: { checkpoint in try await journal.save(checkpoint, for: job) })
+            onSave: { checkpoint in
+                // What it promises has happened on the storage.
+                onAccepted()
+                do {
+                    try await journal.save(checkpoint, for: job)
+                } catch {
+                    throw Self.ofDatabase("The state of the upload could not be saved", error, job)
+                }
+            })
         var object = try await storage.upload(source, to: job.key, session: session)
+        sent.report(source.byteCount)
         if object.sha256 == nil, storage.capabilities.proof == .checksum {
             // The storage checks checksums but did not say so for this one: its word on the size has to do.
             object.byteCount = try await storage.head(job.key).byteCount

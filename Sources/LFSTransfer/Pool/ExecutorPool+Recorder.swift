@@ -6,10 +6,12 @@ extension ExecutorPool {
     /// Writes outcomes down. What came together while one batch was being written is the next batch.
     func runRecorder() async {
         var failures = 0
+        await forgetOutage()
         while true {
             if hasMoreToCome { await halt.wait(atMost: grouping, clock: clock) }
             let (batch, isOver, reads) = shared.withLock { ($0.outcomes, $0.executorsHaveEnded, $0.reads) }
             if batch.isEmpty {
+                await tellOutage()
                 if isOver { return }
                 await record.waitThroughCancellation()
                 continue
@@ -18,7 +20,9 @@ extension ExecutorPool {
                 try await journal.record(batch)
                 failures = 0
                 settle(batch, reads)
+                await tellOutage()
             } catch {
+                events(.journalFailed(error))
                 failures += 1
                 // The database is busy or full. The uploads are done and stay done; only the rows wait. After a stop
                 // one more try has to do: the durable queue still has these jobs, and uploading again is harmless.
@@ -45,11 +49,11 @@ extension ExecutorPool {
 
     /// - Parameter reads: how often the journal had been read when the batch went to it.
     private func settle(_ batch: [TransferOutcome], _ reads: Int) {
-        let (count, isIdle, isIncomplete, isAway) = shared.withLock { shared in
+        let (count, isIdle, isIncomplete) = shared.withLock { shared in
             shared.outcomes.removeFirst(batch.count)
             let hasRetries = batch.contains { outcome in
                 switch outcome.result {
-                case .retry, .givenBack: true
+                case .retry, .waiting, .givenBack: true
                 default: false
                 }
             }
@@ -57,16 +61,42 @@ extension ExecutorPool {
             let isIncomplete = hasRetries || shared.reads != reads
             if isIncomplete { shared.mayHaveMore = Set(TransferLane.allCases) }
             let count = shared.pool.recorded(batch)
-            let isAway = shared.pool.outage != nil
-            defer { shared.isAway = isAway }
-            return (count, shared.pool.isIdle, isIncomplete, isAway == shared.isAway ? nil : isAway)
+            return (count, shared.pool.isIdle, isIncomplete)
         }
         launch(count)
         for outcome in batch { publish(outcome) }
-        if let isAway { events(.reachable(!isAway, batch.last?.error)) }
-        outage.notify()
         if isIdle || isIncomplete { feed.notify() }
         if isIdle { events(.idle) }
+    }
+
+    /// What an earlier process has found counts no longer.
+    private func forgetOutage() async {
+        do {
+            try await journal.note(outage: nil)
+        } catch {
+            events(.journalFailed(error))
+        }
+    }
+
+    /// Tells when an outage has begun, has another reason or is over.
+    private func tellOutage() async {
+        let (told, now, wakesDeletions) = shared.withLock { shared in
+            let outage = shared.pool.outage
+            let now = outage?.isDoubtful == true ? nil : outage?.error
+            let wakesDeletions = outage == nil && shared.pool.hasRefusedDeletion
+            if wakesDeletions { shared.pool.hasRefusedDeletion = false }
+            defer { shared.told = now }
+            return (shared.told, now, wakesDeletions)
+        }
+        if wakesDeletions { events(.probeIsDue) }
+        guard told?.code != now?.code else { return }
+        do {
+            try await journal.note(outage: now)
+        } catch {
+            // The pool goes by what it knows itself; what is written is for those who ask the database.
+            events(.journalFailed(error))
+        }
+        events(.outage(now))
     }
 
     private func publish(_ outcome: TransferOutcome) {
@@ -74,7 +104,8 @@ extension ExecutorPool {
         case .uploaded(let object): events(.uploaded(id: outcome.job.id, object))
         case .retry(let error, let delay, _): events(.failed(id: outcome.job.id, error, nextAttempt: delay))
         case .failed(let error): events(.failed(id: outcome.job.id, error, nextAttempt: nil))
-        case .skipped, .givenBack: break
+        // It is told of the storage, once, and not of every file.
+        case .waiting, .skipped, .givenBack: break
         }
     }
 }

@@ -20,7 +20,8 @@ package final class ExecutorPool: Sendable {
         /// The executors that are at work, by their job.
         var atWork: [String: Shift] = [:]
         var executorsHaveEnded = false
-        var isAway = false
+        /// The outage that was told last.
+        var told: StorageError?
     }
 
     private let executor: Executor
@@ -112,6 +113,27 @@ package final class ExecutorPool: Sendable {
             })
     }
 
+    // MARK: Deletions
+
+    /// Asks for leave to delete an object; nil while the storage is away. Who gets it calls ``endDeletion(_:_:)``.
+    package func admitDeletion() -> Admission? { shared.withLock { $0.pool.admitDeletion() } }
+
+    package func endDeletion(_ admission: Admission, _ error: StorageError?) {
+        noteOutage(shared.withLock { $0.pool.endDeletion(admission, error) })
+    }
+
+    /// Whether the storage as a whole is away, as far as is known.
+    package var isAway: Bool { shared.withLock { $0.pool.outage != nil } }
+    /// As ``isAway``, without a doubt.
+    package var isKnownAway: Bool { shared.withLock { $0.pool.outage?.isDoubtful == false } }
+
+    private func noteOutage(_ executors: Int) {
+        launch(executors)
+        // The recorder tells, alone, so that what it tells comes in order.
+        record.notify()
+        outage.notify()
+    }
+
     /// The durable queue has changed: look again.
     package func wake() {
         shared.withLock { $0.mayHaveMore = Set(TransferLane.allCases) }
@@ -155,6 +177,7 @@ package final class ExecutorPool: Sendable {
                     if let due = try await refill(lane) { wait = min(wait ?? due, due) }
                 }
             } catch {
+                events(.journalFailed(error))
                 // The database could not be read; the next look is after a while, not at once.
                 wait = policy.delay(afterFailures: 6, StorageError(wrapping: error))
             }
@@ -195,7 +218,9 @@ package final class ExecutorPool: Sendable {
         while !isStopping {
             if let delay = nextProbe() {
                 await halt.wait(atMost: delay, clock: clock)
-                if !isStopping { launch(shared.withLock { $0.pool.allowProbe() }) }
+                if isStopping { return }
+                launch(shared.withLock { $0.pool.allowProbe() })
+                events(.probeIsDue)
             } else {
                 await outage.wait()
             }
@@ -206,7 +231,7 @@ package final class ExecutorPool: Sendable {
     private func nextProbe() -> Duration? {
         shared.withLock { shared in
             guard let outage = shared.pool.outage, outage.probe == nil, !outage.mayProbe else { return nil }
-            return policy.backoff.delay(afterFailures: outage.failures, random: policy.random())
+            return policy.delay(afterFailures: outage.failures, outage.error)
         }
     }
 
@@ -263,19 +288,27 @@ package final class ExecutorPool: Sendable {
 
     private func work(_ shift: Shift) async {
         while let job = take(shift) {
-            let outcome = await executor.run(job)
+            let outcome = await executor.run(job) { self.accepted(job) }
             let (isOver, count) = shared.withLock { shared in
                 shared.atWork[job.id] = nil
-                shared.pool.finish(outcome)
-                shared.outcomes.append(outcome)
+                shared.outcomes.append(shared.pool.finish(outcome))
                 guard shift.isOver else { return (false, 0) }
                 shared.pool.leave()
                 return (true, shared.pool.executorsToStart())
             }
             record.notify()
+            outage.notify()
             launch(count)
             if isOver { return }
         }
+    }
+
+    private func accepted(_ job: TransferJob) {
+        let (count, isOver) = shared.withLock { shared in
+            let before = shared.pool.outage != nil
+            return (shared.pool.accepted(job.id), before && shared.pool.outage == nil)
+        }
+        if isOver { noteOutage(count) }
     }
 
     private func take(_ shift: Shift) -> TransferJob? {

@@ -25,17 +25,14 @@ struct PoolState {
     /// may be heard of before what began, so it may be negative for a moment.
     var yields = 0
     var isStopping = false
-    private(set) var outage: Outage?
+    /// Set while the storage as a whole is away or refuses everything.
+    var outage: Outage?
+    private var refusals = Refusals()
+    /// Whether a deletion waits until it is told that it may ask again.
+    var hasRefusedDeletion = false
+    /// How many uploads have failed on the storage's side since one succeeded.
+    var failuresInARow = 0
     private var lastLane = TransferLane.small
-
-    /// The storage is away: one probe at a time finds out when it is back.
-    struct Outage {
-        var failures = 1
-        /// Whether the wait is over and the next job may go as the probe.
-        var mayProbe = false
-        /// The job that is the probe now.
-        var probe: String?
-    }
 
     /// Outcomes that may wait for the database before executors stop taking more.
     static let maxUnrecorded = 512
@@ -61,11 +58,11 @@ struct PoolState {
 
     /// The next job for an executor; nil means that the executor has left.
     mutating func take() -> TransferJob? {
-        guard let lane = nextLane() else {
+        guard let (lane, index) = next() else {
             executors -= 1
             return nil
         }
-        let job = window[lane, default: []].removeFirst()
+        let job = window[lane, default: []].remove(at: index)
         running[job.id] = lane
         lastLane = lane
         if outage != nil {
@@ -92,26 +89,15 @@ struct PoolState {
 
     // MARK: The end of a job
 
-    /// An executor is done with a job; its outcome is not durable yet.
-    mutating func finish(_ outcome: TransferOutcome) {
+    /// An executor is done with a job; its outcome is not durable yet. Returns the outcome, which is another one when
+    /// what other files met tells that this one alone is to blame.
+    mutating func finish(_ outcome: TransferOutcome) -> TransferOutcome {
         running[outcome.job.id] = nil
         unrecorded.insert(outcome.job.id)
-        guard var current = outage else {
-            if outcome.isUnreachable { outage = Outage() }
-            return
-        }
-        let wasProbe = current.probe == outcome.job.id
-        if wasProbe { current.probe = nil }
-        if outcome.showsReachability {
-            outage = nil
-        } else if wasProbe, outcome.isUnreachable {
-            current.failures += 1
-            outage = current
-        } else {
-            // It told nothing about the storage: another job may be the probe.
-            if wasProbe { current.mayProbe = true }
-            outage = current
-        }
+        let outcome = refusals.judge(outcome)
+        note(outcome.answer, ofProbe: outage?.probe == outcome.job.id)
+        count(outcome)
+        return outcome
     }
 
     /// The outcomes are durable: their jobs leave memory. Returns how many executors have to be started.
@@ -120,13 +106,6 @@ struct PoolState {
             held.remove(outcome.job.id)
             unrecorded.remove(outcome.job.id)
         }
-        return executorsToStart()
-    }
-
-    /// The wait after a failed probe is over. Returns how many executors have to be started.
-    mutating func allowProbe() -> Int {
-        guard let current = outage, current.probe == nil else { return 0 }
-        outage?.mayProbe = true
         return executorsToStart()
     }
 
@@ -167,6 +146,18 @@ struct PoolState {
         return outage == nil && !isYielding ? all : min(all, 1)
     }
 
+    /// Where the next job stands in the window.
+    private func next() -> (lane: TransferLane, index: Int)? {
+        guard let lane = nextLane() else { return nil }
+        guard outage != nil else { return (lane, 0) }
+        // A probe is to be quick, and to be a file that the storage has not refused by itself yet.
+        let lanes = TransferLane.allCases.filter { $0 == .small || mayTakeLarge }
+        for lane in lanes {
+            if let index = window[lane]?.firstIndex(where: { !refusals.contains($0.id) }) { return (lane, index) }
+        }
+        return (lanes.first { count($0) > 0 } ?? lane, 0)
+    }
+
     /// One large file is always on its way if one waits; beyond that small files go first, for they are quick.
     private func nextLane() -> TransferLane? {
         guard mayRun else { return nil }
@@ -177,23 +168,4 @@ struct PoolState {
         if hasLarge, isLargeDue || !hasSmall { return .large }
         return hasSmall ? .small : nil
     }
-}
-
-extension TransferOutcome {
-    var isUnreachable: Bool {
-        if case .retry(let error, _, _) = result { error.code == .unreachable } else { false }
-    }
-
-    /// Whether the storage itself answered, well or badly.
-    var showsReachability: Bool {
-        switch result {
-        case .uploaded: true
-        case .retry(let error, _, _), .failed(let error): Self.answers.contains(error.code)
-        case .skipped, .givenBack: false
-        }
-    }
-
-    private static let answers: Set<StorageError.Code> = [
-        .throttled, .serverError, .integrity, .unauthorized, .forbidden, .noSpace, .tooLarge, .missing, .invalidRequest,
-    ]
 }

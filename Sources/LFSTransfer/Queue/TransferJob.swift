@@ -7,13 +7,22 @@ package struct TransferJob: Hashable, Sendable, Identifiable {
     package let byteCount: Int64
     /// How often an upload was tried and failed for a reason of its own.
     package let attempts: Int
+    /// Why the last try failed.
+    package let lastError: StorageError.Code?
+    /// What failed tries have sent.
+    package let sending: SendBudget
     package let checkpoint: UploadCheckpoint?
 
-    package init(id: String, key: ObjectKey, byteCount: Int64, attempts: Int, checkpoint: UploadCheckpoint?) {
+    package init(
+        id: String, key: ObjectKey, byteCount: Int64, attempts: Int, lastError: StorageError.Code? = nil,
+        sending: SendBudget = SendBudget(), checkpoint: UploadCheckpoint?
+    ) {
         self.id = id
         self.key = key
         self.byteCount = byteCount
         self.attempts = attempts
+        self.lastError = lastError
+        self.sending = sending
         self.checkpoint = checkpoint
     }
 

@@ -11,6 +11,9 @@ package protocol TransferJournal: Sendable {
     /// Makes outcomes durable, all of them together.
     func record(_ outcomes: [TransferOutcome]) async throws
 
+    /// Makes durable that the storage as a whole is away or refuses us, and why, or with nil that it is not.
+    func note(outage: StorageError?) async throws
+
     /// Makes the checkpoint of a running upload durable.
     func save(_ checkpoint: UploadCheckpoint, for job: TransferJob) async throws
 }

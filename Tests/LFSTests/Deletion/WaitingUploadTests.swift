@@ -26,7 +26,10 @@ struct WaitingUploadTests {
             try await host.database.write { db in for file in made { try file.insert(db) } }
             try await yield(while: lfs.pool.isIdle || host.filesInStore().count < 3)
             try await host.database.write { db in _ = try FileData.deleteAll(db) }
-            try await #expect(lfs.waitForDeletions(timeout: .seconds(30)) == 0)
+            // A storage that is away is asked again by a deletion then, for no upload is left to do it.
+            try await yield(while: lfs.pool.heldCount > 0)
+            lfs.resume()
+            try await yield(while: host.count("lfs_tombstone") > 0)
             #expect(try host.filesInStore().isEmpty)
             #expect(storage.memory.keys.isEmpty)
             try await yield(while: !lfs.pool.isIdle)

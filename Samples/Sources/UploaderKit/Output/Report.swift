@@ -107,10 +107,9 @@ final class Report: Sendable {
         case .progress(let id, let progress): advanced(id, progress)
         case .uploaded(let id, let url, let byteCount): uploaded(id, url, byteCount)
         case .failed(let id, let failure, let nextAttempt): uploadFailed(id, failure, nextAttempt)
-        case .storageReachable(let isReachable, let reason):
-            message(
-                isReachable
-                    ? "The storage is reachable again." : "\(reason ?? "The storage cannot be reached.") Trying again…")
+        case .outage(let outage):
+            message(outage.map { "\($0.reason) Trying again…" } ?? "The storage is there again.")
+        case .databaseFailed(let error): message("\(error.message) Trying again…")
         }
     }
 

@@ -1,0 +1,189 @@
+import Foundation
+import LFSStorage
+import LFSTesting
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import LFSTransfer
+
+@Suite("Credentials that a storage refuses", .timeLimit(.minutes(2)))
+struct RefusedCredentialsTests {
+    private let memory = InMemoryStorage()
+
+    @Test(
+        "for a minute in mid-queue cost no file and no attempt, and few refused requests",
+        arguments: [StorageError.Code.unauthorized, .forbidden, .misconfigured])
+    func expired(_ code: StorageError.Code) async throws {
+        let clock = ManualClock()
+        let storage = ExpiringStorage(memory, code, clock: clock, away: .seconds(1) ..< .seconds(61))
+        let source = try UploadSource.temporary([1, 2, 3])
+        let journal = InMemoryJournal(clock: clock) { _ in .upload(source) }
+        try await withPool(storage, jobs: numbers(0..<100), journal: journal, clock: clock) { harness in
+            await harness.waitForEnd(of: 100)
+            clock.advance(by: .seconds(1))
+            try journal.add(numbers(100..<300))
+            harness.pool.wake()
+            await harness.events.wait { $0.contains { $0.outage == code.rawValue } }
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask { await clock.runFreely() }
+                await harness.waitForEnd(of: 300)
+                group.cancelAll()
+            }
+            #expect(journal.endings.values.allSatisfy { $0 == .uploaded })
+            #expect(numbers(0..<300).allSatisfy { journal.attempts(of: $0) == 0 })
+            #expect(harness.events.events.allSatisfy { $0.failure == nil })
+            #expect(harness.events.events.compactMap(\.outage) == [code.rawValue, "over"])
+            #expect(journal.outages == [nil, code, nil])
+            // 10 under way, one probe at once when it may be about a single file, and after 0.1, 0.2, … 25.6 s.
+            #expect(storage.refused <= 10 + 1 + 10)
+        }
+        #expect(memory.keys.count == 300)
+    }
+
+    @Test("are told from a key that it never takes: that file fails, and all others are uploaded")
+    func forbiddenKey() async throws {
+        let storage = ChoosyStorage(base: memory, forbidden: ["test/3", "test/40", "test/41"])
+        try await withPool(storage, random: 0, jobs: numbers(0..<60)) { harness in
+            await harness.waitForEnd(of: 60)
+            let failed = harness.journal.endings.filter { $0.value != .uploaded }
+            #expect(failed == ["3": .failed(.forbidden), "40": .failed(.forbidden), "41": .failed(.forbidden)])
+        }
+    }
+
+    @Test("for the only file there is are no reason to give it up, and it goes on when they are good")
+    func onlyFile() async throws {
+        let storage = FailingStorage(memory, times: 12, with: StorageError(.forbidden, "Denied."))
+        try await withPool(storage, jobs: ["a"]) { harness in
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask { await harness.clock.runFreely() }
+                await harness.waitForEnd(of: 1)
+                group.cancelAll()
+            }
+            #expect(harness.journal.endings == ["a": .uploaded])
+            #expect(harness.events.events.compactMap(\.outage) == ["forbidden", "over"])
+        }
+    }
+
+    @Test("are good again as soon as a large file saves its first checkpoint, long before its end")
+    func checkpoint() async throws {
+        let gate = Gated(memory)
+        try await withPool(gate, large: ["large"]) { harness in
+            await harness.events.wait { $0.contains { $0.outage == "unauthorized" } }
+            harness.pool.resume()
+            await harness.events.wait { $0.contains { $0.outage == "over" } }
+            #expect(harness.pool.runningCount == 1)
+            gate.end.open()
+            await harness.waitForEnd(of: 1)
+        }
+    }
+
+    @Test("make deletions wait, one of which may be the probe when there is no upload")
+    func deletions() {
+        var state = PoolState(maxExecutors: 4)
+        let refused = StorageError(.unauthorized, "Expired.")
+        #expect(state.admitDeletion() == .free)
+        #expect(state.admitDeletion() == .free)
+        _ = state.endDeletion(.free, refused)
+        #expect(state.outage?.error.code == .unauthorized)
+        #expect(state.admitDeletion() == nil, "the wait is not over")
+        _ = state.endDeletion(.free, nil)
+        #expect(state.outage?.mayProbe == true, "what was under way tells that it may be over")
+        #expect(state.admitDeletion() == .probe)
+        #expect(state.admitDeletion() == nil, "one at a time")
+        _ = state.endDeletion(.probe, refused)
+        #expect(state.outage?.failures == 2)
+        _ = state.allowProbe()
+        #expect(state.admitDeletion() == .probe)
+        _ = state.endDeletion(.probe, nil)
+        #expect(state.outage == nil)
+        #expect(state.admitDeletion() == .free)
+    }
+
+    @Test("to delete say nothing about uploads")
+    func mayNotDelete() {
+        var state = PoolState(maxExecutors: 4)
+        _ = state.endDeletion(.free, StorageError(.forbidden, "You may not delete."))
+        #expect(state.outage == nil)
+    }
+}
+
+@Suite("A storage that fails at everything", .timeLimit(.minutes(2)))
+struct FailingStorageTests {
+    @Test("is asked by one probe at a time as well, and loses no file")
+    func streak() async throws {
+        let memory = InMemoryStorage()
+        let clock = ManualClock()
+        let storage = ExpiringStorage(memory, .serverError, clock: clock, away: .zero ..< .seconds(600))
+        let source = try UploadSource.temporary([1, 2, 3])
+        let journal = InMemoryJournal(clock: clock) { _ in .upload(source) }
+        try await withPool(storage, jobs: numbers(0..<400), journal: journal, clock: clock) { harness in
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask { await clock.runFreely() }
+                await harness.waitForEnd(of: 400)
+                group.cancelAll()
+            }
+            #expect(journal.endings.values.allSatisfy { $0 == .uploaded })
+            #expect(harness.events.events.compactMap(\.outage) == ["serverError", "over"])
+            // The streak, those under way at its end, and a probe each minute once the delays have grown.
+            #expect(storage.refused <= PoolState.maxFailuresInARow + 10 + 10 + 10)
+            // Those that no probe was made with have not waited for longer than the storage was away.
+            #expect(clock.now.offset < .seconds(1_200))
+        }
+    }
+}
+
+/// A storage that refuses every upload during a time on a manual clock, with a code of the test's choice.
+///
+/// Owner of the count: the atomic.
+final class ExpiringStorage: StorageWrapper {
+    let base: any RemoteStorage
+    private let code: StorageError.Code
+    private let clock: ManualClock
+    private let away: Range<Duration>
+    private let count = Atomic(0)
+
+    init(_ base: any RemoteStorage, _ code: StorageError.Code, clock: ManualClock, away: Range<Duration>) {
+        self.base = base
+        self.code = code
+        self.clock = clock
+        self.away = away
+    }
+
+    var refused: Int { count.load(ordering: .relaxed) }
+
+    func upload(_ source: UploadSource, to key: ObjectKey, session: UploadSession) async throws -> RemoteObject {
+        if away.contains(clock.now.offset) {
+            count.add(1, ordering: .relaxed)
+            throw StorageError(code, "Not now.", key: key)
+        }
+        return try await base.upload(source, to: key, session: session)
+    }
+}
+
+/// A storage whose policy excludes some keys.
+struct ChoosyStorage: StorageWrapper {
+    let base: any RemoteStorage
+    let forbidden: Set<String>
+
+    func upload(_ source: UploadSource, to key: ObjectKey, session: UploadSession) async throws -> RemoteObject {
+        if forbidden.contains(key.rawValue) { throw StorageError(.forbidden, "Not this one.", key: key) }
+        return try await base.upload(source, to: key, session: session)
+    }
+}
+
+/// A storage that refuses the first upload; the next one saves a checkpoint and ends when the test says so.
+private final class Gated: StorageWrapper {
+    let base: any RemoteStorage
+    let end = Latch()
+    private let calls = Atomic(0)
+
+    init(_ base: any RemoteStorage) { self.base = base }
+
+    func upload(_ source: UploadSource, to key: ObjectKey, session: UploadSession) async throws -> RemoteObject {
+        if calls.add(1, ordering: .relaxed).newValue == 1 { throw StorageError(.unauthorized, "Expired.") }
+        try await session.save(UploadCheckpoint(rawValue: .init([1])))
+        await end.wait()
+        return try await base.upload(source, to: key, session: session)
+    }
+}
