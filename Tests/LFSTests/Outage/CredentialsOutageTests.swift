@@ -41,7 +41,9 @@ struct CredentialsOutageTests {
             let events = lfs.events(bufferingPolicy: .unbounded)
             credentials.set(false)
             let files = try await Self.insert(40, host, lfs)
-            try await yield(while: host.count("lfs_state WHERE outageCode IS NOT NULL") == 0)
+            try await Self.groupingOutcomes(clock) {
+                try await yield(while: host.count("lfs_state WHERE outageCode IS NOT NULL") == 0)
+            }
             let outage = try await lfs.status().outage
             #expect(outage?.code == .unauthorized)
             #expect(outage?.reason == "The token has expired: get a new one.")
@@ -93,6 +95,23 @@ struct CredentialsOutageTests {
         options.clock = clock
         options.backoff = Backoff(base: .seconds(3_600), cap: .seconds(3_600))
         options.random = { 1 }
+        options.pollInterval = .seconds(3_600)
+    }
+
+    /// Lets the short waits pass in which outcomes gather, and no wait between probes.
+    private static func groupingOutcomes(
+        _ clock: ManualClock, _ body: @escaping @Sendable () async throws -> Void
+    ) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                while !Task.isCancelled {
+                    await clock.waitForSleepers { ($0.first ?? .seconds(1)) <= .milliseconds(25) }
+                    if let next = clock.remaining.first, next <= .milliseconds(25) { clock.advance(by: next) }
+                }
+            }
+            try await body()
+            group.cancelAll()
+        }
     }
 
     private static func insert(_ count: Int, _ host: TestHost, _ lfs: LFSManager) async throws -> [FileData] {
