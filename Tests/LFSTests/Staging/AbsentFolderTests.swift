@@ -1,0 +1,154 @@
+import Foundation
+import GRDB
+import LFS
+import LFSStorage
+import TestSupport
+import Testing
+
+@Suite("A folder that is away", .timeLimit(.minutes(1)))
+struct AbsentFolderTests {
+    private static let absent = LFSError.Code(rawValue: "folderAbsent")
+
+    /// Opens without a start, so what is committed is not promoted.
+    private func leave(_ host: TestHost, _ options: LFSOptions) async throws -> FileData {
+        var file: FileData?
+        try await withManager(host, options, starts: false) { lfs in
+            let made = try await lfs.makeFile(from: .bytes(someBytes()))
+            try await host.database.write { try made.insert($0) }
+            file = made
+        }
+        return try #require(file)
+    }
+
+    private func located(_ host: TestHost) -> LFSOptions {
+        var options = host.options
+        options.persistenceLocation = host.folder.appendingPathComponent("staging")
+        return options
+    }
+
+    /// Returns when the upload has been tried in vain.
+    private func waitForTry(_ host: TestHost) async throws {
+        try await yield(while: host.count("lfs_job WHERE errorCode IS NULL") > 0)
+    }
+
+    private func message(_ body: () async throws -> Void) async -> String {
+        do {
+            try await body()
+            return ""
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    @Test("holds up the files that wait in it, and they go on when it is back")
+    func location() async throws {
+        try await withHost { host in
+            let file = try await leave(host, located(host))
+            let (location, aside) = (try #require(located(host).persistenceLocation), host.folder.child("aside"))
+            try FileManager.default.moveItem(at: location, to: aside)
+            try await withManager(host) { lfs in
+                try await waitForTry(host)
+                try #expect(host.count("lfs_job WHERE state = 'queued' AND errorCode = 'sourceAbsent'") == 1)
+                #expect(await errorCode { _ = try await lfs.contents(of: file) } == Self.absent)
+                #expect(await message { _ = try await lfs.contents(of: file) }.contains(location.path))
+                try FileManager.default.moveItem(at: aside, to: location)
+                #expect(try await read(file, lfs)?.count == 1_000)
+                try await lfs.waitForUploads()
+                try #expect(host.file(file.id)?.status == .remote)
+            }
+        }
+    }
+
+    @Test("is made anew if it is the store, and the files in the earlier one wait until it is back")
+    func store() async throws {
+        try await withHost { host in
+            let file = try await leave(host, host.options)
+            let (aside, anew) = (host.folder.child("aside"), host.folder.child("anew"))
+            try FileManager.default.moveItem(at: host.store, to: aside)
+            try await withManager(host) { lfs in
+                try await waitForTry(host)
+                try #expect(host.count("lfs_job WHERE state = 'queued' AND errorCode = 'sourceAbsent'") == 1)
+                #expect(await errorCode { _ = try await lfs.contents(of: file) } == Self.absent)
+                #expect(await message { _ = try await lfs.contents(of: file) }.contains(host.store.path))
+                let other = try await lfs.makeFile(from: .bytes(someBytes()))
+                try await host.database.write { try other.insert($0) }
+                try await yield(while: host.file(other.id)?.status == .local)
+            }
+            try FileManager.default.moveItem(at: host.store, to: anew)
+            try FileManager.default.moveItem(at: aside, to: host.store)
+            try await withManager(host) { lfs in
+                try await lfs.waitForUploads()
+                try #expect(host.file(file.id)?.status == .remote)
+            }
+        }
+    }
+
+    @Test("and comes back in the place of the store that was made anew lets its files go on at once")
+    func storeComesBack() async throws {
+        try await withHost { host in
+            let file = try await leave(host, host.options)
+            let (aside, anew) = (host.folder.child("aside"), host.folder.child("anew"))
+            try FileManager.default.moveItem(at: host.store, to: aside)
+            try await withManager(host) { lfs in
+                try await waitForTry(host)
+                try FileManager.default.moveItem(at: host.store, to: anew)
+                try FileManager.default.moveItem(at: aside, to: host.store)
+                try await lfs.waitForUploads()
+                try #expect(host.file(file.id)?.status == .remote)
+            }
+        }
+    }
+
+    @Test("is known to have been the store also when a later opening finds the earlier one again")
+    func storeBetween() async throws {
+        try await withHost { host in
+            try await withManager(host) { _ in }
+            let (aside, anew) = (host.folder.child("aside"), host.folder.child("anew"))
+            try FileManager.default.moveItem(at: host.store, to: aside)
+            let file = try await leave(host, host.options)
+            try FileManager.default.moveItem(at: host.store, to: anew)
+            try FileManager.default.moveItem(at: aside, to: host.store)
+            for _ in 0..<2 {
+                try await withManager(host) { lfs in
+                    #expect(await errorCode { _ = try await lfs.contents(of: file) } == Self.absent)
+                }
+                try #expect(host.count("lfs_job WHERE state = 'failed'") == 0)
+            }
+        }
+    }
+
+    @Test("is an error at opening if it is the persistence location that the options name", arguments: [true, false])
+    func namedLocation(_ isFolderThere: Bool) async throws {
+        try await withHost { host in
+            let file = try await leave(host, located(host))
+            let (location, aside) = (try #require(located(host).persistenceLocation), host.folder.child("aside"))
+            try FileManager.default.moveItem(at: location, to: aside)
+            // A mount point is there also when its disk is not.
+            if isFolderThere {
+                try FileManager.default.createDirectory(
+                    at: location, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+            }
+            #expect(await errorCode { try await withManager(host, located(host)) { _ in } } == Self.absent)
+            #expect(await message { try await withManager(host, located(host)) { _ in } }.contains(location.path))
+            if isFolderThere { try FileManager.default.removeItem(at: location) }
+            try FileManager.default.moveItem(at: aside, to: location)
+            try await withManager(host, located(host)) { lfs in
+                try await lfs.waitForUploads()
+                try #expect(host.file(file.id)?.status == .remote)
+            }
+        }
+    }
+
+    @Test("does not make a loss of what was lost in the folders that are there")
+    func loss() async throws {
+        try await withHost { host in
+            let file = try await leave(host, host.options)
+            try FileManager.default.removeItem(at: host.temporary.child(file.id))
+            try await withManager(host) { lfs in
+                try await lfs.waitForUploads()
+                try #expect(host.count("lfs_job WHERE state = 'failed' AND errorCode = 'sourceChanged'") == 1)
+                #expect(await errorCode { _ = try await lfs.contents(of: file) } == .bytesMissing)
+            }
+        }
+    }
+}

@@ -1,0 +1,211 @@
+import Foundation
+import GRDB
+import LFS
+import LFSStorage
+import TestSupport
+import Testing
+
+@Suite("Whose the bytes are that wait", .timeLimit(.minutes(1)))
+struct StagingOwnerTests {
+    /// Opens without a start, so what is committed is not promoted: as a process that is killed right after the commit.
+    private func leave(_ host: TestHost, _ options: LFSOptions, commits: Bool = true) async throws -> FileData {
+        var file: FileData?
+        try await withManager(host, options, starts: false) { lfs in
+            let made = try await lfs.makeFile(from: .bytes(someBytes()))
+            if commits { try await host.database.write { try made.insert($0) } }
+            file = made
+        }
+        return try #require(file)
+    }
+
+    /// No grace, so that whatever is taken for garbage goes at once.
+    private func options(_ host: TestHost, location: URL? = nil) -> LFSOptions {
+        var options = host.options
+        options.temporaryFileGracePeriod = .zero
+        options.persistenceLocation = location
+        return options
+    }
+
+    /// The names of waiting files below a folder, whatever folders they are in.
+    private func waiting(below folder: URL) throws -> Set<String> {
+        let files = try FileManager.default.subpathsOfDirectory(atPath: folder.path).filter { $0.contains("/") }
+        return Set(files.map { ($0 as NSString).lastPathComponent }.filter { $0.count == 36 })
+    }
+
+    /// The database and its folder, copied as a person does it.
+    private func withCopy(of host: TestHost, _ body: (TestHost) async throws -> Void) async throws {
+        try await withTemporaryFolder { folder in
+            let database = try TestHost.open(folder.child("recipes.sqlite").path)
+            try host.database.backup(to: database)
+            let copy = TestHost(folder: folder, database: database, storage: host.storage)
+            try FileManager.default.copyItem(at: host.store, to: copy.store)
+            try await body(copy)
+            try database.close()
+        }
+    }
+
+    private func file(in folder: URL) throws -> URL {
+        let file = folder.appendingPathComponent("01000000-0000-7000-8000-000000000001")
+        try Data([1, 2, 3]).write(to: file)
+        return file
+    }
+
+    // MARK: Copies
+
+    @Test("A copy of a database sweeps nothing that the original has staged", arguments: [true, false])
+    func copy(_ namesLocation: Bool) async throws {
+        try await withHost { host in
+            let location = host.folder.appendingPathComponent("staging")
+            let options = options(host, location: location)
+            try await withManager(host, options) { _ in }
+            try await withCopy(of: host) { copy in
+                let file = try await leave(host, options)
+                for _ in 0..<2 {
+                    let copied = self.options(copy, location: namesLocation ? location : nil)
+                    try await withManager(copy, copied) { lfs in
+                        let own = try await lfs.makeFile(from: .bytes(someBytes()))
+                        try await copy.database.write { try own.insert($0) }
+                        try await lfs.waitForUploads()
+                    }
+                }
+                #expect(try waiting(below: location).contains(file.id))
+                try await withManager(host, self.options(host)) { lfs in
+                    try await lfs.waitForUploads()
+                    try #expect(host.file(file.id)?.status == .remote)
+                }
+            }
+        }
+    }
+
+    @Test("A database that was moved finds what waits in its earlier persistence location, and leaves it there")
+    func moved() async throws {
+        try await withHost { host in
+            let location = host.folder.appendingPathComponent("staging")
+            let file = try await leave(host, options(host, location: location))
+            let abandoned = try await leave(host, options(host, location: location), commits: false)
+            try await withCopy(of: host) { copy in
+                try await withManager(copy, options(copy)) { lfs in
+                    #expect(try await read(file, lfs)?.count == 1_000)
+                    try await lfs.waitForUploads()
+                    try #expect(copy.file(file.id)?.status == .remote)
+                    try #expect(copy.filesInStore() == [file.id])
+                }
+            }
+            #expect(try waiting(below: location) == [file.id, abandoned.id])
+        }
+    }
+
+    // MARK: Links
+
+    @Test("A link in the place of the default persistence location leads nowhere")
+    func linkedTemporary() async throws {
+        try await withHost { host in
+            try await withManager(host) { _ in }
+            try await withTemporaryFolder { other in
+                let foreign = try file(in: other)
+                try FileManager.default.removeItem(at: host.temporary)
+                try FileManager.default.createSymbolicLink(at: host.temporary, withDestinationURL: other)
+                let code = await errorCode { try await withManager(host, options(host)) { _ in } }
+                #expect(code == .wrongStore)
+                #expect(try Data(contentsOf: foreign) == Data([1, 2, 3]))
+            }
+        }
+    }
+
+    @Test("A link in the place of a folder in a persistence location leads nowhere", arguments: [true, false])
+    func linkedArea(_ namesLocation: Bool) async throws {
+        try await withHost { host in
+            let location = host.folder.appendingPathComponent("staging")
+            try await withManager(host, options(host, location: location)) { _ in }
+            try await withTemporaryFolder { other in
+                let foreign = try file(in: other)
+                let area = location.appendingPathComponent(try #require(names(in: location).first))
+                try FileManager.default.removeItem(at: area)
+                try FileManager.default.createSymbolicLink(at: area, withDestinationURL: other)
+                try await withManager(host, options(host, location: namesLocation ? location : nil)) { lfs in
+                    let made = try await lfs.makeFile(from: .bytes(someBytes()))
+                    try await host.database.write { try made.insert($0) }
+                    try await lfs.waitForUploads()
+                }
+                #expect(try names(in: other) == [foreign.lastPathComponent])
+                #expect(try Data(contentsOf: foreign) == Data([1, 2, 3]))
+            }
+        }
+    }
+
+    @Test("A link in the place of a waiting file is left alone with what it leads to", arguments: [true, false])
+    func linkedFile(_ isSymbolic: Bool) async throws {
+        try await withHost { host in
+            let made = try await leave(host, options(host))
+            let waiting = host.temporary.appendingPathComponent(made.id)
+            let target = host.folder.appendingPathComponent("diary")
+            try FileManager.default.moveItem(at: waiting, to: target)
+            try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: target.path)
+            let manager = FileManager.default
+            if isSymbolic {
+                try manager.createSymbolicLink(at: waiting, withDestinationURL: target)
+            } else {
+                try manager.linkItem(at: target, to: waiting)
+            }
+            try await withManager(host, options(host), starts: false) { lfs in
+                #expect(try permissions(of: target) == 0o640)
+                try Data(someBytes()).write(to: target)
+                // Bytes that others can write to under another name are copied, and a link has none.
+                #expect(try host.filesInStore() == (isSymbolic ? [] : [made.id]))
+            }
+            #expect(try permissions(of: target) == 0o640)
+        }
+    }
+
+    // MARK: Rows
+
+    @Test("A location row that names another database's folder gives no right to anything in it", arguments: [0, 1, 2])
+    func foreignRow(_ kind: Int) async throws {
+        try await withHost { other in
+            let location = other.folder.appendingPathComponent("staging")
+            let waiting = try await leave(other, options(other, location: location))
+            let kept = try await leave(other, options(other))
+            try await withManager(other, options(other), starts: false) { _ in }
+            let area = location.appendingPathComponent(try #require(names(in: location).first))
+            _ = try file(in: area)
+            _ = try file(in: other.temporary)
+            try await withHost { host in
+                try await withManager(host, options(host)) { _ in }
+                let path = [area.path, other.store.path, other.temporary.path][kind]
+                let before = try FileManager.default.subpathsOfDirectory(atPath: other.folder.path).sorted()
+                try await host.database.write { db in
+                    try db.execute(sql: "INSERT INTO lfs_location (path) VALUES (?)", arguments: [path])
+                    // As if it had made them: not even its own rows are a right to take them.
+                    for id in [waiting.id, kept.id] {
+                        try db.execute(
+                            sql: """
+                                INSERT INTO lfs_file (id, status, byteCount, sha256, key, createdAt)
+                                SELECT ?1, 'local', 1000, ?2, namespace || '/' || ?1, 0 FROM lfs_state
+                                """, arguments: [id, String(repeating: "0", count: 64)])
+                    }
+                }
+                try await withManager(host, options(host)) { lfs in
+                    #expect(await errorCode { _ = try await read(waiting, lfs) } != nil)
+                }
+                try #expect(host.filesInStore() == [])
+                #expect(try FileManager.default.subpathsOfDirectory(atPath: other.folder.path).sorted() == before)
+            }
+        }
+    }
+
+    @Test(
+        "A database id that is none is refused before a folder is made by it",
+        arguments: ["../outside", "", "a/b", "..", String(repeating: "i", count: 5_000)])
+    func oddDatabaseID(_ id: String) async throws {
+        try await withHost { host in
+            let location = host.folder.appendingPathComponent("staging")
+            try await host.database.write { db in
+                try db.execute(sql: "UPDATE lfs_state SET databaseID = ?", arguments: [id])
+            }
+            let before = try names(in: host.folder)
+            let code = await errorCode { try await withManager(host, options(host, location: location)) { _ in } }
+            #expect(code == .wrongStore)
+            #expect(try names(in: host.folder) == before)
+        }
+    }
+}
