@@ -24,6 +24,8 @@ public struct LFSError: Error, Sendable, CustomStringConvertible {
         public static let readOnly = Code(rawValue: "readOnly")
         /// A file or a folder does not exist.
         public static let missing = Code(rawValue: "missing")
+        /// A folder that was used before, and may have the bytes, is not there: an unmounted disk.
+        public static let folderAbsent = Code(rawValue: "folderAbsent")
         /// The source is a folder, a link or a device.
         public static let notAFile = Code(rawValue: "notAFile")
         /// The source changed while it was read, or the bytes are not the recorded ones.

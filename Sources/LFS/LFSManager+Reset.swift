@@ -65,7 +65,7 @@ extension LFSManager {
         } catch {
             result = .failure(LFSError.wrapping(error))
         }
-        try lease.unlock()
+        try places.release()
         try result.get()
     }
 }

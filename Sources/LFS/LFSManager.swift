@@ -134,7 +134,7 @@ public final class LFSManager: Sendable {
             db.remove(transactionObserver: observer)
             try InsertGuard.remove(db)
         }
-        try places.store.lease.unlock()
+        try places.release()
         hub.close()
     }
 }

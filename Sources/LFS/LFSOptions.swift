@@ -8,7 +8,10 @@ public struct LFSOptions: Sendable {
     public var storage: any RemoteStorage
     /// Where bytes wait between `makeFile` and the commit; nil for `temporary/` inside the local store.
     ///
-    /// Each database gets a folder of its own in it. Another file system works, at the price of a copy on commit.
+    /// Each database gets a folder of its own in it. Another file system works, at the price of a copy on commit. It is
+    /// made if it is missing, but not once it was used: then ``LFSManager/open(_:options:)`` throws
+    /// ``LFSError/Code/folderAbsent``, since its disk may not be mounted. It has to belong to this user or to root, and
+    /// others may write to it only if it has the sticky bit, as `/tmp` does.
     public var persistenceLocation: URL?
     /// The folder that keeps the files; nil for `<database file>.lfs`. A database in memory needs it.
     public var localStore: URL?

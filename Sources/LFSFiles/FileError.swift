@@ -9,6 +9,8 @@ package struct FileError: Error, Sendable, CustomStringConvertible {
         case readOnly
         /// What should be read is not there.
         case missing
+        /// A folder that was used before is not there: an unmounted disk.
+        case folderAbsent
         /// What should be read is a folder, a link, a device.
         case notAFile
         /// The source changed while it was read.

@@ -44,11 +44,30 @@ package final class Descriptor: Sendable {
         try checked("pread", path) { pread(raw, buffer.baseAddress, buffer.count, off_t(offset)) }
     }
 
+    /// Reads from the first byte on until the buffer is full or the file ends. Returns how many bytes it read.
+    package func readFully(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int {
+        var count = 0
+        while count < buffer.count {
+            let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[count...])
+            let next = try read(into: rest, at: Int64(count))
+            if next == 0 { break }
+            count += next
+        }
+        return count
+    }
+
+    /// Puts the position, where the next ``write(_:)`` begins, at an offset.
+    package func seek(to offset: Int64) throws(SystemError) {
+        try checked("lseek", path) { lseek(raw, off_t(offset), SEEK_SET) }
+    }
+
     /// Writes all of the bytes, however many calls that takes.
     package func write(_ bytes: UnsafeRawBufferPointer) throws(SystemError) {
         var rest = bytes
         while !rest.isEmpty {
             let count = try checked("write", path) { Self.systemWrite(raw, rest.baseAddress, rest.count) }
+            // Nothing taken and no error: asking again and again would be for ever.
+            if count == 0 { throw SystemError.shortWrite(path) }
             rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
         }
     }
@@ -58,6 +77,7 @@ package final class Descriptor: Sendable {
         var (rest, offset) = (bytes, offset)
         while !rest.isEmpty {
             let count = try checked("pwrite", path) { pwrite(raw, rest.baseAddress, rest.count, off_t(offset)) }
+            if count == 0 { throw SystemError.shortWrite(path) }
             rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
             offset += Int64(count)
         }

@@ -28,18 +28,28 @@ package final class Directory: Sendable {
 
     /// Opens the folder and makes it first if it is missing, with mode 0700; its parent has to exist.
     package static func openOrMake(_ path: String) throws(SystemError) -> Directory {
-        if mkdir(path, 0o700) != 0, errno != EEXIST {
-            throw SystemError(call: "mkdir", path: path, errno: errno)
+        if mkdir(path, 0o700) != 0 {
+            let error = SystemError(call: "mkdir", path: path, errno: errno)
+            guard error.isExisting else { throw error }
+            return try open(path)
         }
-        return try open(path)
+        return try open(path).setUp()
     }
 
     /// Opens a folder below this one and makes it first if it is missing, with mode 0700.
     package func openOrMake(_ name: String) throws(SystemError) -> Directory {
-        if mkdirat(descriptor.raw, name, 0o700) != 0, errno != EEXIST {
-            throw SystemError(call: "mkdir", path: child(name), errno: errno)
+        if mkdirat(descriptor.raw, name, 0o700) != 0 {
+            let error = SystemError(call: "mkdir", path: child(name), errno: errno)
+            guard error.isExisting else { throw error }
+            return try openFolder(name)
         }
-        return try openFolder(name)
+        return try openFolder(name).setUp()
+    }
+
+    /// The mode that was asked for, whatever the umask took of it.
+    private func setUp() throws(SystemError) -> Directory {
+        try descriptor.setMode(0o700)
+        return self
     }
 
     /// Opens a folder below this one.
@@ -53,7 +63,9 @@ package final class Directory: Sendable {
     /// Makes a file that must not exist yet, open for reading and writing.
     package func create(_ name: String, mode: UInt32 = 0o600) throws(SystemError) -> Descriptor {
         let flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW
-        return Descriptor(owning: try openAt(name, flags, mode), path: child(name))
+        let file = Descriptor(owning: try openAt(name, flags, mode), path: child(name))
+        try file.setMode(mode)
+        return file
     }
 
     package func openForReading(_ name: String) throws(SystemError) -> Descriptor {
@@ -62,9 +74,19 @@ package final class Directory: Sendable {
     }
 
     /// Opens a file for locking or for reading and writing, and makes it if it is missing.
+    ///
+    /// What has the name already is opened whatever it is, but for a link: the caller looks.
     package func openOrCreate(_ name: String) throws(SystemError) -> Descriptor {
-        let flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW
-        return Descriptor(owning: try openAt(name, flags, 0o600), path: child(name))
+        // O_NONBLOCK: a named pipe would block the open.
+        let flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
+        while true {
+            do {
+                return Descriptor(owning: try openAt(name, flags), path: child(name))
+            } catch  where error.isMissing {}
+            do {
+                return try create(name)
+            } catch  where error.isExisting {}
+        }
     }
 
     /// What the name stands for, or nil if nothing has it.
@@ -117,6 +139,11 @@ package final class Directory: Sendable {
         #endif
     }
 
+    /// Moves a caller's own file into this directory, within one file system. What had the name is replaced.
+    package func take(_ path: String, as name: String) throws(SystemError) {
+        try checked("rename", path) { renameat(AT_FDCWD, path, descriptor.raw, name) }
+    }
+
     /// Removes a file. Returns false when it was not there.
     @discardableResult
     package func remove(_ name: String) throws(SystemError) -> Bool {
@@ -124,10 +151,6 @@ package final class Directory: Sendable {
         let error = SystemError(call: "unlink", path: child(name), errno: errno)
         if error.isMissing { return false }
         throw error
-    }
-
-    package func setMode(_ mode: UInt32, of name: String) throws(SystemError) {
-        try checked("chmod", child(name)) { fchmodat(descriptor.raw, name, mode_t(mode), 0) }
     }
 
     /// Whether this process may make and remove files here. Also false on a read-only file system.

@@ -20,6 +20,14 @@ package struct FileStatus: Sendable, Hashable {
     /// Time of the last change of content or metadata, in nanoseconds since 1970. No program can set it back.
     package let changed: Int64
     package let permissions: UInt32
+    /// The id of the user that it belongs to.
+    package let owner: UInt32
+
+    /// The user whose rights this process has, by its id.
+    package static var currentUser: UInt32 { UInt32(geteuid()) }
+
+    /// Whether it is a file of this user that has this one name: nobody else can write to it under another.
+    package var isSolelyOurs: Bool { isRegularFile && linkCount == 1 && owner == Self.currentUser }
 
     /// What a path leads to, links followed.
     package init(following path: String) throws(SystemError) {
@@ -37,6 +45,7 @@ package struct FileStatus: Sendable, Hashable {
         isDirectory = raw.st_mode & S_IFMT == S_IFDIR
         isSymbolicLink = raw.st_mode & S_IFMT == S_IFLNK
         permissions = UInt32(raw.st_mode & 0o7777)
+        owner = UInt32(raw.st_uid)
         #if canImport(Darwin)
         modified = Int64(raw.st_mtimespec.tv_sec) * 1_000_000_000 + Int64(raw.st_mtimespec.tv_nsec)
         changed = Int64(raw.st_ctimespec.tv_sec) * 1_000_000_000 + Int64(raw.st_ctimespec.tv_nsec)

@@ -38,6 +38,10 @@ package struct SystemError: Error, Sendable, CustomStringConvertible {
     /// The file system has no such operation. Linux says `EPERM` for hard links that cannot be made.
     package var isUnsupported: Bool { [EPERM, ENOTSUP, EOPNOTSUPP, ENOSYS, EMLINK].contains(errno) }
     package var isSymbolicLink: Bool { errno == ELOOP }
+    /// A folder was asked for, and the name or one before it is something else.
+    package var isNoFolder: Bool { errno == ENOTDIR }
+    /// What has the name cannot be opened as a file: a socket, a device without a driver.
+    package var isNoFile: Bool { errno == ENXIO || errno == ENODEV }
 }
 
 /// Runs a call that returns -1 on failure, again as long as a signal interrupts it.

@@ -107,6 +107,35 @@ struct IngestMoveTests {
         }
     }
 
+    @Test("gives a file back whose new name cannot be made durable", arguments: [false, true])
+    func givesBackAfterSync(_ isNameTaken: Bool) async throws {
+        try await withArea { area, folder in
+            let file = folder.child("source")
+            try Data(content).write(to: file)
+            try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file.path)
+            let id = FileID.make()
+            let ingest = Ingest(area: area, id: id, flag: CancellationFlag(), onProgress: { _ in })
+            let move = IngestMove(ingest: ingest, path: file.path) { area throws(SystemError) in
+                if isNameTaken, !FileManager.default.createFile(atPath: file.path, contents: Data("newer".utf8)) { return }
+                throw SystemError(call: "fsync", path: area.path, errno: EIO)
+            }
+            let error = await #expect(throws: FileError.self) { try await move.run() }
+            #expect(error?.code == .system)
+            guard isNameTaken else {
+                #expect(try Data(contentsOf: file) == Data(content))
+                #expect(try permissions(of: file) == 0o644)
+                #expect(try names(in: area.url) == [])
+                return
+            }
+            #expect(try Data(contentsOf: file) == Data("newer".utf8))
+            let kept = area.url.child("\(id.text).kept")
+            #expect(try Data(contentsOf: kept) == Data(content))
+            #expect(try permissions(of: kept) == 0o644)
+            #expect(error?.message.contains(kept.path) == true)
+            #expect(try area.files().next()?.isEmpty == true, "a sweep would take it")
+        }
+    }
+
     @Test("gives a file back that took the place of the one that was read")
     func replaced() async throws {
         try await withArea { area, folder in

@@ -13,6 +13,11 @@ func withArea(_ body: (StagingArea, URL) async throws -> Void) async throws {
 }
 
 extension StagingArea {
+    /// In a folder of any name, as the default one is in the store.
+    convenience init(at path: String) throws {
+        try self.init(Directory.openOrMake(path), isShared: false)
+    }
+
     var url: URL { URL(fileURLWithPath: path) }
 }
 

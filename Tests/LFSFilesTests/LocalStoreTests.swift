@@ -133,7 +133,6 @@ struct LocalStoreTests {
                 #expect(error?.code == .permissionDenied)
                 #expect(error?.message.contains("chmod 700") == true)
             }
-            #expect(StagingArea(existing: path.path) == nil)
         }
     }
 

@@ -158,7 +158,8 @@ struct PartialFileTests {
     func readOnly() async throws {
         try await withStore { store in
             try leave(400_000, in: store)
-            try store.incoming.setMode(0o400, of: "\(id).part")
+            try FileManager.default.setAttributes(
+                [.posixPermissions: 0o400], ofItemAtPath: store.incoming.child("\(id).part"))
             let file = try incoming(store)
             try file.restart()
             try write(content, to: file)

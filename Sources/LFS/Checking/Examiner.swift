@@ -15,6 +15,8 @@ struct Examiner: Sendable {
     let namespace: String
     /// Nil when the remote storage is not to be asked.
     let storage: (any RemoteStorage)?
+    /// Whether somebody has said that folders which are away are gone for good.
+    var ignoresAbsentFolders = false
 
     private static let tries = 5
 
@@ -43,13 +45,11 @@ struct Examiner: Sendable {
         let here = try await read(id)
         guard case .absent = here, file.status == .local else { return (here, []) }
         let paths = try await runner.read { db in try String.fetchAll(db, sql: "SELECT path FROM lfs_location") }
-        let places = places
+        let (places, ignoresAbsentFolders) = (places, ignoresAbsentFolders)
         let (isFound, closed) = try await BlockingPool.shared.run { _ in
             places.add(paths)
             // Between commit and promotion: whoever needs the bytes moves them.
-            let isFound = try places.promote(id)
-            let open = Set(places.areas.map(\.path))
-            return (isFound, paths.filter { !open.contains($0) })
+            return (try places.promote(id), ignoresAbsentFolders ? [] : places.closed.map(\.path))
         }
         return (isFound ? try await read(id) : .absent, closed)
     }

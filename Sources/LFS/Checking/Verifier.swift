@@ -36,7 +36,8 @@ struct Verifier {
     private var furthest: Int64 { now + longestWait.milliseconds }
     private var examiner: Examiner {
         Examiner(
-            runner: runner, places: places, namespace: namespace, storage: options.checksRemote ? storage : nil)
+            runner: runner, places: places, namespace: namespace, storage: options.checksRemote ? storage : nil,
+            ignoresAbsentFolders: options.acceptsEmpty)
     }
 
     mutating func run() async throws -> VerifyReport {

@@ -14,7 +14,8 @@ public struct VerifyOptions: Sendable {
     /// copy of this database may lag behind: what another one uploaded lately may have no row here yet.
     public var remoteGracePeriod = Duration.seconds(7 * 24 * 3_600)
     /// Goes on even if nothing at all of what the rows say is found: on the remote storage, or in a local folder that is
-    /// newer than the database. Without it that is ``LFSError/Code/wrongStorage`` or ``LFSError/Code/wrongStore``.
+    /// newer than the database. Without it that is ``LFSError/Code/wrongStorage`` or ``LFSError/Code/wrongStore``. Folders
+    /// that are away (``LFSManager/absentFolders()``) then count as gone for good.
     public var acceptsEmpty = false
 
     /// Whether a repair also deletes what nobody here claims: files and objects that no row knows, and damaged bytes in

@@ -5,41 +5,104 @@ import Synchronization
 /// Every place on this device where the bytes of a file can be: the local store, the persistence location in use, and
 /// those of earlier starts and of other processes.
 ///
-/// Owner of the list: the mutex, never held across a system call.
+/// Owner of the lists: the mutex, never held across a system call.
 final class FilePlaces: Sendable {
+    private struct Others {
+        /// Of this database and this store: files are taken out of them, and they are swept.
+        var areas: [StagingArea] = []
+        /// Of this database with another store: files are copied out of them.
+        var earlier: [EarlierFolder] = []
+        /// Where nothing can be looked for now.
+        var closed: [ClosedPlace] = []
+    }
+
     let store: LocalStore
     /// Where this manager stages new files.
     let staging: StagingArea
     let inUse = CopiesInUse()
     let ledger = CopyLedger()
-    private let others = Mutex<[StagingArea]>([])
+    private let owner: StagingOwner
+    private let others = Mutex(Others())
 
-    init(store: LocalStore, staging: StagingArea) {
+    /// - Parameter known: what was found at the paths that the database knows.
+    init(store: LocalStore, staging: StagingArea, owner: StagingOwner, known: [StagingPlace] = []) {
         self.store = store
         self.staging = staging
+        self.owner = owner
+        take(known)
     }
 
-    /// The staging areas, this manager's own first.
-    var areas: [StagingArea] { [staging] + others.withLock { $0 } }
+    /// The same places with another one to stage in, which is opened, or made, in a persistence location.
+    init(_ places: FilePlaces, stagingIn location: String, wasUsed: Bool) throws(FileError) {
+        let staging: StagingArea
+        if let known = places.staging(in: location) {
+            staging = known
+        } else {
+            staging = try StagingArea(in: location, wasUsed: wasUsed, places.owner)
+        }
+        (store, owner, self.staging) = (places.store, places.owner, staging)
+        let known = places.others.withLock { $0 }
+        others.withLock { others in
+            // One folder is held once, or its holder would be in its own way.
+            others.areas = ([places.staging] + known.areas).filter { !$0.isSame(as: staging) }
+            others.earlier = known.earlier
+            others.closed = known.closed.filter { $0.path != staging.path }
+        }
+    }
 
-    /// Adds the areas of other starts. One that is not there (an unmounted disk) is passed over until the next look.
+    /// The area of this database in a persistence location, if it is known.
+    func staging(in location: String) -> StagingArea? { areas.first { $0.isIn(location) } }
+
+    /// The staging areas that are this database's own, this manager's first.
+    var areas: [StagingArea] { [staging] + others.withLock { $0.areas } }
+    private var earlier: [EarlierFolder] { others.withLock { $0.earlier } }
+
+    /// Where bytes may be that cannot be looked for now: unmounted disks, and folders that do not say whose they are.
+    var closed: [ClosedPlace] { others.withLock { $0.closed } }
+
+    /// Adds the areas of other starts, by the paths that the database knows them by. What cannot be used is looked at
+    /// again the next time. Blocks the thread.
     func add(_ paths: [String]) {
-        let known = Set(areas.map(\.path))
-        for path in paths where !known.contains(path) {
-            guard let area = StagingArea(existing: path) else { continue }
-            others.withLock { areas in
-                if !areas.contains(where: { $0.path == path }) { areas.append(area) }
+        let known = Set((areas.map(\.path)) + earlier.map(\.path))
+        take(paths.filter { !known.contains($0) }.map { StagingPlace.look(at: $0, owner) })
+    }
+
+    private func take(_ found: [StagingPlace]) {
+        let staging = staging
+        others.withLock { others in
+            others.closed = []
+            for place in found {
+                switch place {
+                case .own(let area) where !([staging] + others.areas).contains { $0.isSame(as: area) }:
+                    others.areas.append(area)
+                case .earlier(let folder) where !others.earlier.contains { $0.path == folder.path }:
+                    others.earlier.append(folder)
+                case .closed(let place): others.closed.append(place)
+                case .own, .earlier: break
+                }
             }
         }
     }
 
+    /// Adds the folder at the path of the store, when that is the one from before this one was made. Blocks the thread.
+    func addStoreInPlace() throws {
+        guard let folder = try store.folderInPlace() else { return }
+        others.withLock { others in
+            others.earlier.removeAll { $0.path == folder.path }
+            others.earlier.append(folder)
+        }
+    }
+
+    // MARK: Files
+
     func contains(_ id: FileID) throws(SystemError) -> Bool {
         if try store.contains(id) { return true }
         for area in areas where try area.contains(id) { return true }
+        for folder in earlier where try folder.open(id) != nil { return true }
         return false
     }
 
-    /// Moves a file into the store if it is not there yet. Returns false when its bytes are nowhere.
+    /// Brings a file into the store if it is not there yet. Returns false when its bytes are nowhere.
     ///
     /// Blocks the thread.
     func promote(_ id: FileID) throws(SystemError) -> Bool {
@@ -52,6 +115,10 @@ final class FilePlaces: Sendable {
             case .missing: continue
             }
         }
+        for folder in earlier where try store.promote(id, from: folder) == .promoted {
+            try noteAdded(id)
+            return true
+        }
         return false
     }
 
@@ -61,11 +128,15 @@ final class FilePlaces: Sendable {
         for area in areas {
             if let file = try area.open(id) { return file }
         }
+        for folder in earlier {
+            if let file = try folder.open(id) { return file }
+        }
         // It may have moved from a staging area into the store between the two looks.
         return try store.open(id)
     }
 
-    /// Removes the bytes of a file everywhere on this device. What is in a folder that stands in its place is kept.
+    /// Removes the bytes of a file everywhere on this device but in folders of another store of the database. What is in
+    /// a folder that stands in its place is kept.
     func remove(_ id: FileID) throws {
         for area in areas { try area.clear(id) }
         try store.removeCopies(id)
@@ -83,5 +154,24 @@ final class FilePlaces: Sendable {
     private func noteAdded(_ id: FileID) throws(SystemError) {
         guard ledger.isKept, let status = try store.status(of: id) else { return }
         ledger.add(id, byteCount: status.byteCount)
+    }
+
+    // MARK: Holding
+
+    /// Takes for a sweep what nobody else uses. Only for the holder of the store's exclusive lease. Blocks the thread.
+    func beginSweep() throws(SystemError) -> [StagingArea] {
+        var taken: [StagingArea] = []
+        for area in areas where try area.beginSweep() { taken.append(area) }
+        return taken
+    }
+
+    func endSweep(_ taken: [StagingArea]) throws(SystemError) {
+        for area in taken { try area.endSweep() }
+    }
+
+    /// Gives up what was held, so that another manager can open the database alone.
+    func release() throws(SystemError) {
+        for area in areas { try area.release() }
+        try store.lease.unlock()
     }
 }

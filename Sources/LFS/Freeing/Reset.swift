@@ -87,12 +87,14 @@ struct Reset: Sendable {
         let isOfReset: @Sendable (FileID) -> Bool = { !$0.tellsTime || $0.milliseconds < before ?? .max }
         try await BlockingPool.shared.run { _ in
             try places.store.requireUnchanged()
-            for area in places.areas {
+            let swept = try places.beginSweep()
+            for area in swept {
                 let cursor = try area.files()
                 while let page = try cursor.next() {
                     for file in page where isOfReset(file.id) { try area.remove(file.id) }
                 }
             }
+            try places.endSweep(swept)
             try places.store.removeEverything(where: isOfReset)
             try places.store.directory.synchronize()
         }

@@ -30,7 +30,9 @@ struct FileReader: Sendable {
             if let descriptor = try await local(id, file.byteCount) {
                 return OpenCopy(id: id, file: descriptor, use: use)
             }
-            guard let row = try await remoteRow(file.id) else { return nil }
+            guard let row = try await remoteRow(id) else { return nil }
+            // Its bytes were here all the time, in a place that is back.
+            if row.status == .local { continue }
             try await fetch(row, for: .reader)
         }
         throw LFSError(
@@ -90,7 +92,8 @@ struct FileReader: Sendable {
             if bytes.count < range.count { throw OpenCopy.isDamaged(id) }
             return bytes
         }
-        guard let row = try await remoteRow(file.id) else { return nil }
+        guard let row = try await remoteRow(id) else { return nil }
+        if row.status == .local { return try await bytes(of: file, range) }
         if range.isEmpty { return Data() }
         let result = RangeResult()
         try await scheduler.run(.range(UUID()), .reader) { try await fetch(range, of: row, into: result) }
@@ -136,15 +139,23 @@ struct FileReader: Sendable {
         return descriptor
     }
 
-    /// The row of a file that is on the storage; nil when its device has not uploaded it yet.
-    private func remoteRow(_ id: FileData.ID) async throws -> FileData? {
+    /// The row of a file that is on the storage, or whose bytes were found here after all; nil when its device has not
+    /// uploaded it yet.
+    private func remoteRow(_ fileID: FileID) async throws -> FileData? {
+        let id = fileID.text
         // The caller's copy may be older than the upload.
         guard let row = try await runner.read({ db in try FileData.fetchOne(db, key: id) }) else {
             throw LFSError(.unknownFile, "There is no file '\(id)' in the database.", fileID: id)
         }
         if row.status == .remote { return row }
         if !row.key.hasPrefix(namespace + "/") { return nil }
-        throw LFSError(.bytesMissing, "The file was made on this device, but its bytes are gone from it.", fileID: id)
+        switch try await Whereabouts(runner: runner, places: places).look(for: fileID) {
+        case .here: return row
+        case .away(let reason): throw LFSError(.folderAbsent, reason, fileID: id)
+        case .nowhere:
+            throw LFSError(
+                .bytesMissing, "The file was made on this device, but its bytes are gone from it.", fileID: id)
+        }
     }
 
     private static func fileID(_ file: FileData) throws(LFSError) -> FileID {

@@ -19,11 +19,14 @@ struct GenerationCount: Sendable {
     /// that is left, so that is never swept.
     ///
     /// What this cannot see, a backup from the same opening, is noticed by ``Recovery/repair(sweeps:)``.
-    func advance() async throws {
+    ///
+    /// - Parameter isAlone: whether nobody else counts now, so that a folder that lags behind was not the one in use.
+    func advance(isAlone: Bool = false) async throws {
         let store = store
         let marker = try await BlockingPool.shared.run { _ in try store.currentMarker() }
         let now = wallClock().millisecondsSince1970
-        let generation = try await runner.writeDurably { db in
+        let (before, generation) = try await runner.writeDurably { db in
+            let before = try Int64.fetchOne(db, sql: "SELECT generation FROM lfs_state") ?? 0
             try db.execute(
                 sql: """
                     UPDATE lfs_state SET generation = max(generation, ?1) + 1,
@@ -33,8 +36,11 @@ struct GenerationCount: Sendable {
                             ELSE max(sweepsFrom, ?2) END
                     """,
                 arguments: [marker.generation, now, marker.madeFor == 1])
-            return try Int64.fetchOne(db, sql: "SELECT generation FROM lfs_state") ?? 0
+            return (before, try Int64.fetchOne(db, sql: "SELECT generation FROM lfs_state") ?? 0)
         }
-        try await BlockingPool.shared.run { _ in try store.mark(generation: generation) }
+        let lagsBehind = isAlone && marker.generation > 0 && marker.generation < before
+        try await BlockingPool.shared.run { _ in
+            try store.mark(generation: generation, followsAnother: lagsBehind)
+        }
     }
 }

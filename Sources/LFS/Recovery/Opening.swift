@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import LFSFiles
 import LFSSystem
+import Logging
 
 /// What has to be known and in place before a manager exists: the schema, the folders, the lease.
 struct Opening: Sendable {
@@ -27,11 +28,14 @@ struct Opening: Sendable {
         ownsStore = try await Lease.take(store.lease) { [runner] in
             try await runner.read { db in try Reset.isUnderWay(db) }
         }
-        places = try await BlockingPool.shared.run { _ in
-            FilePlaces(store: store, staging: try StagingArea(at: try Self.stagingPath(options, store, identity)))
+        places = try await FilePlaces.open(store, location: options.persistenceLocation, runner)
+        try await GenerationCount(runner: runner, store: store, wallClock: options.wallClock).advance(
+            isAlone: ownsStore)
+        for place in try await Whereabouts(runner: runner, places: places).absent() {
+            options.logger.warning(
+                "a folder that may have files is not there",
+                metadata: ["lfs.folder": "\(place.path)", "reason": "\(place.reason)"])
         }
-        try await rememberLocation()
-        try await GenerationCount(runner: runner, store: store, wallClock: options.wallClock).advance()
     }
 
     /// Promotes, sweeps, and lets others open the store as well.
@@ -45,21 +49,6 @@ struct Opening: Sendable {
         if ownsStore { try await BlockingPool.shared.run { _ in try lease.lock(.shared) } }
     }
 
-    /// Writes down where this start stages its files, so that a later one finds them without the same options.
-    private func rememberLocation() async throws {
-        let paths = try await runner.read { db in try String.fetchAll(db, sql: "SELECT path FROM lfs_location") }
-        let own = places.staging.path
-        let places = places
-        if own != places.store.path + "/" + LocalStore.temporaryName, !paths.contains(own) {
-            // Durably: the bytes that come to be there must be found even after a power cut.
-            try await runner.writeDurably { db in
-                try db.execute(sql: "INSERT OR IGNORE INTO lfs_location (path) VALUES (?)", arguments: [own])
-            }
-        }
-        let standard = places.store.path + "/" + LocalStore.temporaryName
-        try await BlockingPool.shared.run { _ in places.add(paths + [standard]) }
-    }
-
     private static func storePath(_ options: LFSOptions, _ identity: DatabaseIdentity) throws -> String {
         if let url = options.localStore { return url.absoluteURL.path }
         if identity.path.isEmpty {
@@ -69,20 +58,6 @@ struct Opening: Sendable {
             )
         }
         return identity.path + ".lfs"
-    }
-
-    private static func stagingPath(
-        _ options: LFSOptions, _ store: LocalStore, _ identity: DatabaseIdentity
-    ) throws -> String {
-        guard let location = options.persistenceLocation else { return store.path + "/" + LocalStore.temporaryName }
-        let shared: Directory
-        do {
-            shared = try Directory.openOrMake(location.absoluteURL.path)
-            // A folder of its own: several databases may share a location, and each sweeps only what is its own.
-            return try shared.openOrMake(identity.databaseID).path
-        } catch {
-            throw FileError.keeping(error, at: location.path)
-        }
     }
 }
 
@@ -119,6 +94,13 @@ struct DatabaseIdentity: Sendable {
             )
         }
         databaseID = row["databaseID"]
+        // It stands in markers, and is the name of a folder.
+        guard FileID(databaseID) != nil else {
+            throw LFSError(
+                .wrongStore,
+                "The id of the database in lfs_state is none that LFS makes: another program has written it. Put the database back from a backup."
+            )
+        }
         namespace = row["namespace"]
         generation = row["generation"]
         path = try String.fetchOne(db, sql: "SELECT file FROM pragma_database_list WHERE name = 'main'") ?? ""

@@ -24,9 +24,12 @@ struct Recovery: Sendable {
         // Before anything is removed, and before any row is written that would make it look as if it knew them.
         if sweeps, try await hasUnknownFile() { try await claims.doubtAllUntilNow(wallClock()) }
         let age = try await claims.age(gracePeriod, now: wallClock())
+        let places = places
+        let swept = try await BlockingPool.shared.run { _ in sweeps ? try places.beginSweep() : [] }
         try await Promoter(runner: runner, places: places).promoteAll { area, file in
-            if sweeps, age.isOver(file) { try area.remove(file.id) }
+            if age.isOver(file), swept.contains(where: { $0 === area }) { try area.remove(file.id) }
         }
+        try await BlockingPool.shared.run { _ in try places.endSweep(swept) }
         if sweeps { try await sweepIncoming() }
     }
 

@@ -100,7 +100,7 @@ final class DatabaseJournal: TransferJournal {
         } catch let error as SystemError {
             throw UploadSource.failure("opened", error)
         }
-        guard let file else { return try await absent(job) }
+        guard let file else { return try await absent(id, job) }
         do {
             return .upload(
                 try UploadSource(
@@ -127,26 +127,23 @@ final class DatabaseJournal: TransferJournal {
         }
     }
 
-    /// The bytes are nowhere: perhaps another start left them in a place we have not looked at.
-    private func absent(_ job: TransferJob) async throws -> UploadDecision {
-        let (paths, isOurs) = try await runner.read { db in
-            let paths = try String.fetchAll(db, sql: "SELECT path FROM lfs_location")
+    /// The bytes are nowhere: perhaps another start left them in a place that we have not looked at, or that is away.
+    private func absent(_ id: FileID, _ job: TransferJob) async throws -> UploadDecision {
+        let isOurs = try await runner.read { db in
             let namespace = try String.fetchOne(db, sql: "SELECT namespace FROM lfs_state") ?? ""
-            return (paths, job.key.rawValue.hasPrefix(namespace + "/"))
+            return job.key.rawValue.hasPrefix(namespace + "/")
         }
         guard isOurs else { return .skip(.madeElsewhere) }
-        let places = places
-        let isFound = try await BlockingPool.uploads.run { _ in
-            places.add(paths)
-            guard let id = FileID(job.id) else { return false }
-            return try places.promote(id)
+        switch try await Whereabouts(runner: runner, places: places).look(for: id) {
+        case .here: return try await check(job)
+        case .away(let reason): throw StorageError(.sourceAbsent, reason, key: job.key)
+        case .nowhere:
+            return .fail(
+                StorageError(
+                    .sourceChanged,
+                    "The file was made here, but its bytes are neither in \(places.store.path) nor in a persistence location.",
+                    key: job.key))
         }
-        if isFound { return try await check(job) }
-        return .fail(
-            StorageError(
-                .sourceChanged,
-                "The file was made here, but its bytes are neither in \(places.store.path) nor in a persistence location.",
-                key: job.key))
     }
 
     // MARK: Writing

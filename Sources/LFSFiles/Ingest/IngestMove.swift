@@ -7,6 +7,10 @@ import LFSSystem
 struct IngestMove: Sendable {
     let ingest: Ingest
     let path: String
+    /// Makes what was renamed into the area durable.
+    var sync: @Sendable (Directory) throws(SystemError) -> Void = { area throws(SystemError) in
+        try area.synchronize()
+    }
 
     private var area: StagingArea { ingest.area }
     private var id: FileID { ingest.id }
@@ -41,7 +45,6 @@ struct IngestMove: Sendable {
                 ingest.onProgress(hash.byteCount)
             }
             guard try take(source) else { return nil }
-            try area.directory.synchronize()
             return IngestedFile(id: id, byteCount: hash.byteCount, sha256: hash.hex)
         }
     }
@@ -56,11 +59,32 @@ struct IngestMove: Sendable {
         do {
             try settle(source)
         } catch {
-            try source.file.setMode(source.before.permissions)
-            try area.giveBack(id, to: path)
-            throw error
+            throw giveBack(source, after: error)
         }
         return true
+    }
+
+    /// Puts the file back where it was. It is the caller's only one, so it is kept where no sweep takes it if it cannot.
+    ///
+    /// - Returns: the first error, with a word on where the file is.
+    private func giveBack(_ source: SourceFile, after failure: FileError) -> FileError {
+        var words = ""
+        do {
+            try area.giveBack(id, to: path)
+        } catch {
+            let reason = error.isExisting ? "Another file has the name \(path) by now" : "\(error)"
+            do {
+                words = " \(reason), so the file was kept: \(try area.keep(id))."
+            } catch {
+                words = " \(reason), so the file is \(area.path)/\(id.text): move it away."
+            }
+        }
+        do {
+            try source.file.setMode(source.before.permissions)
+        } catch {
+            words += " It has another mode than before: \(error)."
+        }
+        return FileError(failure.code, failure.message + words, path: failure.path, cause: failure.cause)
     }
 
     private func open() throws(FileError) -> Descriptor {
@@ -80,6 +104,7 @@ struct IngestMove: Sendable {
             after = try source.file.status()
             let renamed = try area.directory.status(of: id.text)
             guard renamed?.inode == after.inode else { throw SourceFile.changed(path) }
+            try sync(area.directory)
         } catch {
             throw FileError.keeping(error, at: area.path)
         }

@@ -21,6 +21,23 @@ extension LocalStore {
         guard found.databaseID == marker.databaseID else { throw changed("belongs to another database now") }
     }
 
+    /// The folder that its path leads to now, if that is another one than was opened and is this database's: the disk with
+    /// an earlier one was mounted again.
+    package func folderInPlace() throws -> EarlierFolder? {
+        let folder: Directory
+        do {
+            folder = try Directory.open(path)
+        } catch  where error.isMissing {
+            return nil
+        }
+        let (now, opened) = (try folder.status(), try directory.status())
+        guard FolderIdentity(now) != FolderIdentity(opened) else { return nil }
+        try OwnFolder.require(now, path)
+        guard try StoreMarker.find(in: folder)?.databaseID == marker.databaseID else { return nil }
+        let hasTemporary = try folder.status(of: Self.temporaryName)?.isDirectory == true
+        return EarlierFolder(path, [folder] + (hasTemporary ? [try folder.openFolder(Self.temporaryName)] : []))
+    }
+
     /// What the folder says of itself now.
     package func currentMarker() throws(FileError) -> StoreMarker {
         guard let found = try StoreMarker.find(in: directory) else { throw changed("has lost its \(StoreMarker.name)") }
@@ -29,6 +46,12 @@ extension LocalStore {
 
     /// The opening of the database for which the folder was made, 1 for the first; nil from before it was noted.
     package func madeFor() throws(FileError) -> Int64? { try StoreMarker.find(in: directory)?.madeFor }
+
+    /// Whether the database was used with another folder before, or in between: what is not here may be there.
+    package func followsAnother() throws(FileError) -> Bool {
+        guard let marker = try StoreMarker.find(in: directory) else { return false }
+        return marker.followsAnother == true || (marker.madeFor ?? 1) > 1
+    }
 
     private func changed(_ what: String) -> FileError {
         FileError(

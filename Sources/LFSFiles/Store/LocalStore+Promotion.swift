@@ -9,9 +9,14 @@ extension LocalStore {
     ///
     /// No sync is needed: both places follow from the id, so whichever a power cut leaves is found again.
     /// Blocks the thread.
+    ///
+    /// A link or a folder in the place of the file is left as it is, and so is what a link leads to.
     package func promote(_ id: FileID, from area: StagingArea) throws(SystemError) -> Promotion {
+        guard let file = try area.open(id) else { return try contains(id) ? .alreadyThere : .missing }
+        // Whoever has another name of it could write to it, and its mode is theirs too.
+        guard try file.status().isSolelyOurs else { return try promoteByCopy(id, from: area) }
         do {
-            try area.directory.setMode(0o400, of: id.text)
+            try file.setMode(0o400)
             try area.directory.rename(id.text, to: directory, as: id.text)
             return .promoted
         } catch  where error.isMissing {
@@ -21,15 +26,33 @@ extension LocalStore {
         }
     }
 
-    /// Another file system: the copy is durable under its final name before the original goes.
+    /// Copies a file into the store from a folder that is not to be touched. Blocks the thread.
+    package func promote(_ id: FileID, from folder: EarlierFolder) throws(SystemError) -> Promotion {
+        if try contains(id) { return .alreadyThere }
+        return try copyIn(id) { () throws(SystemError) in try folder.open(id) }
+    }
+
+    /// Another file system, or a file that has other names: the copy is durable under its final name before the original
+    /// goes.
     ///
     /// A deletion that comes meanwhile takes the source, then the copies, then what is in the store. The copy has its name
     /// before the source is opened, so whichever of the three the deletion meets, nothing is left.
     private func promoteByCopy(_ id: FileID, from area: StagingArea) throws(SystemError) -> Promotion {
+        let promotion = try copyIn(id) { () throws(SystemError) in try area.open(id) }
+        if promotion == .promoted { try area.remove(id) }
+        return promotion
+    }
+
+    private func copyIn(
+        _ id: FileID, _ open: () throws(SystemError) -> Descriptor?
+    ) throws(SystemError) -> Promotion {
         let name = Self.copyName(id)
         let copy = try incoming.create(name)
         do {
-            let source = try area.directory.openForReading(id.text)
+            guard let source = try open() else {
+                try incoming.remove(name)
+                return try contains(id) ? .alreadyThere : .missing
+            }
             try Self.copy(source, to: copy)
             try copy.setMode(0o400)
             try copy.synchronize()
@@ -40,7 +63,6 @@ extension LocalStore {
             if error.isMissing { return try contains(id) ? .alreadyThere : .missing }
             throw error
         }
-        try area.directory.remove(id.text)
         return .promoted
     }
 

@@ -19,8 +19,13 @@ extension LocalStore {
     /// Moves a file into quarantine, if it is still the one that was examined. Blocks the thread.
     ///
     /// - Returns: its new name; nil when another file stands in its place by now, which is left there.
-    package func quarantine(_ id: FileID, examined: FileStatus) throws(SystemError) -> String? {
-        let folder = try directory.openOrMake(Self.quarantineName)
+    package func quarantine(_ id: FileID, examined: FileStatus) throws -> String? {
+        try quarantine(id, examined: examined, in: OwnFolder.open(Self.quarantineName, in: directory))
+    }
+
+    private func quarantine(
+        _ id: FileID, examined: FileStatus, in folder: Directory
+    ) throws(SystemError) -> String? {
         let name = "\(id.text).\(FileID.make().text)"
         do {
             try directory.rename(id.text, to: folder, as: name)
@@ -65,7 +70,7 @@ extension LocalStore {
     }
 
     /// Clears the place of a file: a folder that stands there is moved into quarantine with all that is in it.
-    package func clear(_ id: FileID) throws(SystemError) {
+    package func clear(_ id: FileID) throws {
         if let status = try status(of: id), status.isDirectory {
             _ = try quarantine(id, examined: status)
         } else {

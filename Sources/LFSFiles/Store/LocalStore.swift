@@ -33,9 +33,9 @@ package final class LocalStore: Sendable {
         do {
             directory = try Directory.openOrMake(path)
             try OwnFolder.require(directory.status(), path)
-            incoming = try directory.openOrMake(Self.incomingName)
-            lease = try FileLock("attached.lock", in: directory)
-            uploaderLock = try FileLock("uploader.lock", in: directory)
+            incoming = try OwnFolder.open(Self.incomingName, in: directory)
+            lease = try OwnFolder.lock("attached.lock", in: directory)
+            uploaderLock = try OwnFolder.lock("uploader.lock", in: directory)
         } catch let error as FileError {
             throw error
         } catch {
@@ -46,11 +46,14 @@ package final class LocalStore: Sendable {
     }
 
     /// Writes down which opening of the database uses the folder now. Only for a holder of the lease.
-    package func mark(generation: Int64) throws(FileError) {
+    ///
+    /// - Parameter followsAnother: whether the database was used with another folder since.
+    package func mark(generation: Int64, followsAnother: Bool = false) throws(FileError) {
         var marker = try currentMarker()
         // Made by a version that noted it here.
         if marker.generation == 0 { marker.madeFor = marker.madeFor ?? generation }
         marker.generation = max(marker.generation, generation)
+        if followsAnother { marker.followsAnother = true }
         do {
             try StoreMarker.write(marker, in: directory, through: incoming)
         } catch {

@@ -17,6 +17,8 @@ package struct StoreMarker: Codable, Sendable {
     /// later one means that the database was used with another folder before. Noted when the folder is made, so before
     /// that opening is counted: when it ends in between, the next one can tell that it was the first.
     package var madeFor: Int64?
+    /// Whether the database was used with another folder before, or in between; nil for no.
+    package var followsAnother: Bool?
 
     /// The marker, made if there is none.
     ///

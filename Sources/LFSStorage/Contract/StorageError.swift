@@ -32,6 +32,8 @@ public struct StorageError: Error, Sendable, CustomStringConvertible {
         public static let noSpace = Code(rawValue: "noSpace")
         /// The file is larger than it takes.
         public static let tooLarge = Code(rawValue: "tooLarge")
+        /// The local bytes may be in a folder that is not there now, such as an unmounted disk.
+        public static let sourceAbsent = Code(rawValue: "sourceAbsent")
         /// The local bytes are not the ones whose size and checksum were recorded.
         public static let sourceChanged = Code(rawValue: "sourceChanged")
         /// The local bytes are there and cannot be read: a bad sector, a permission that was taken away. The storage has
@@ -78,7 +80,7 @@ public struct StorageError: Error, Sendable, CustomStringConvertible {
     /// Whether the same call may succeed later without anyone mending anything.
     public var isRetryable: Bool {
         switch code {
-        case .unreachable, .timeout, .throttled, .serverError, .integrity, .noSpace, .sourceUnreadable,
+        case .unreachable, .timeout, .throttled, .serverError, .integrity, .noSpace, .sourceUnreadable, .sourceAbsent,
             .databaseFailed, .cancelled, .unknown:
             true
         default: false

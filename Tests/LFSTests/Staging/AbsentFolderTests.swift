@@ -139,6 +139,35 @@ struct AbsentFolderTests {
         }
     }
 
+    @Test("for good is a loss when somebody says so, and its location can be used again")
+    func goneForGood() async throws {
+        try await withHost { host in
+            let file = try await leave(host, located(host))
+            let location = try #require(located(host).persistenceLocation)
+            try FileManager.default.removeItem(at: location)
+            try FileManager.default.createDirectory(at: location, withIntermediateDirectories: false)
+            #expect(await errorCode { try await withManager(host, located(host)) { _ in } } == Self.absent)
+            try await withManager(host) { lfs in
+                let absent = try await lfs.absentFolders()
+                #expect(absent.map { $0.url.deletingLastPathComponent().path } == [location.path])
+                var verifying = VerifyOptions()
+                verifying.repairs = true
+                try await #expect(lfs.verify(verifying).lostBytes == 0)
+                try #expect(host.count("lfs_job WHERE state = 'failed'") == 0)
+                verifying.acceptsEmpty = true
+                try await #expect(lfs.verify(verifying).lostBytes == file.byteCount)
+                try #expect(host.count("lfs_job WHERE state = 'failed' AND errorCode = 'lost'") == 1)
+            }
+            try await withManager(host, located(host)) { lfs in
+                let other = try await lfs.makeFile(from: .bytes(someBytes()))
+                try await host.database.write { try other.insert($0) }
+                try await lfs.waitForUploads()
+                try #expect(host.file(other.id)?.status == .remote)
+                try await #expect(lfs.absentFolders().isEmpty)
+            }
+        }
+    }
+
     @Test("does not make a loss of what was lost in the folders that are there")
     func loss() async throws {
         try await withHost { host in

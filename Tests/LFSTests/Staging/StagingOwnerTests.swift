@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import LFS
 import LFSStorage
+import LFSSystem
 import TestSupport
 import Testing
 
@@ -81,8 +82,13 @@ struct StagingOwnerTests {
     func moved() async throws {
         try await withHost { host in
             let location = host.folder.appendingPathComponent("staging")
-            let file = try await leave(host, options(host, location: location))
-            let abandoned = try await leave(host, options(host, location: location), commits: false)
+            let log = EventLog<FileData>()
+            try await withManager(host, options(host, location: location), starts: false) { lfs in
+                for _ in 0..<2 { log.add(try await lfs.makeFile(from: .bytes(someBytes()))) }
+                let file = log.events[0]
+                try await host.database.write { try file.insert($0) }
+            }
+            let (file, abandoned) = (log.events[0], log.events[1])
             try await withCopy(of: host) { copy in
                 try await withManager(copy, options(copy)) { lfs in
                     #expect(try await read(file, lfs)?.count == 1_000)
@@ -92,6 +98,41 @@ struct StagingOwnerTests {
                 }
             }
             #expect(try waiting(below: location) == [file.id, abandoned.id])
+        }
+    }
+
+    // MARK: Sweeping
+
+    @Test(
+        "What nobody inserted is swept from a persistence location, with the option and without",
+        arguments: [true, false])
+    func sweep(_ namesLocation: Bool) async throws {
+        try await withHost { host in
+            let location = host.folder.appendingPathComponent("staging")
+            _ = try await leave(host, options(host, location: location), commits: false)
+            #expect(try waiting(below: location).count == 1)
+            try await withManager(host, options(host, location: namesLocation ? location : nil), starts: false) { _ in
+                try #expect(waiting(below: location) == [])
+            }
+            #expect(try names(in: location).count == 1, "one area is used again and again")
+        }
+    }
+
+    @Test("Nothing is swept from a staging area that somebody else holds")
+    func heldArea() async throws {
+        try await withHost { host in
+            let location = host.folder.appendingPathComponent("staging")
+            let file = try await leave(host, options(host, location: location), commits: false)
+            let area = try Directory.open(location.appendingPathComponent(try #require(names(in: location).first)).path)
+            let lock = try FileLock("staging.lock", in: area)
+            #expect(try lock.tryLock(.shared))
+            try await withManager(host, options(host, location: location), starts: false) { _ in
+                try #expect(waiting(below: location) == [file.id])
+            }
+            try lock.unlock()
+            try await withManager(host, options(host, location: location), starts: false) { _ in
+                try #expect(waiting(below: location) == [])
+            }
         }
     }
 

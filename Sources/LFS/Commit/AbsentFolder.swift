@@ -1,0 +1,26 @@
+public import Foundation
+import LFSFiles
+
+/// A folder that was used before, may have bytes of files, and cannot be used now.
+public struct AbsentFolder: Hashable, Sendable {
+    /// Where it was.
+    public var url: URL
+    /// A sentence for the person who has to bring it back.
+    public var reason: String
+}
+
+extension LFSManager {
+    /// The folders that were used before and are not there now, such as those on an unmounted disk.
+    ///
+    /// Files whose only bytes may be in one of them wait, and reading them throws ``LFSError/Code/folderAbsent``. They go
+    /// on by themselves when the folder is back; an earlier local store is found again by the next opening.
+    public func absentFolders() async throws -> [AbsentFolder] {
+        do {
+            return try await Whereabouts(runner: runner, places: places).absent().map {
+                AbsentFolder(url: URL(fileURLWithPath: $0.path, isDirectory: true), reason: $0.reason)
+            }
+        } catch {
+            throw LFSError.wrapping(error)
+        }
+    }
+}

@@ -1,0 +1,112 @@
+import Foundation
+import LFSSystem
+
+/// A small JSON file by which a folder says whose it is.
+///
+/// It is whole under its name or not there: written aside, synced and read back, then renamed. A disk that loses what it
+/// has acknowledged can still leave it cut, so a reader tells that apart from what others have written.
+struct MarkerFile<Marker: Codable & Sendable>: Sendable {
+    enum Content: Sendable {
+        case missing
+        /// Empty, cut off or overwritten: no JSON any more.
+        case damaged
+        /// Something that is whole and no such marker, or not a file of this user.
+        case unknown
+        case found(Marker)
+    }
+
+    typealias Put = @Sendable (Descriptor, UnsafeRawBufferPointer) throws -> Void
+
+    static var longest: Int { 4_096 }
+
+    let name: String
+    private let put: Put
+
+    init(_ name: String, put: @escaping Put = { try $0.write($1) }) {
+        self.name = name
+        self.put = put
+    }
+
+    func read(in folder: Directory) throws(SystemError) -> Content {
+        let text: Data
+        do {
+            let file = try folder.openForReading(name)
+            let status = try file.status()
+            guard status.isRegularFile, status.owner == FileStatus.currentUser, status.byteCount <= Self.longest else {
+                return .unknown
+            }
+            text = try Self.contents(of: file)
+        } catch  where error.isMissing {
+            return .missing
+        } catch  where error.isSymbolicLink {
+            return .unknown
+        }
+        if let marker = Self.decode(text) { return .found(marker) }
+        return Self.isJSON(text) ? .unknown : .damaged
+    }
+
+    /// Puts a marker in the place of the one that is there.
+    ///
+    /// - Parameter aside: a folder on the same file system for what is not whole yet.
+    func replace(with marker: Marker, in folder: Directory, through aside: Directory) throws {
+        let temporary = try write(marker, to: aside)
+        try withRemoval(of: temporary, in: aside) { try aside.rename(temporary, to: folder, as: name) }
+        try folder.synchronize()
+    }
+
+    /// Makes the marker.
+    ///
+    /// - Throws: a `SystemError` with `isExisting` when there is one by now.
+    func make(_ marker: Marker, in folder: Directory, through aside: Directory) throws {
+        let temporary = try write(marker, to: aside)
+        try withRemoval(of: temporary, in: aside) { try aside.renameExclusively(temporary, to: folder, as: name) }
+        try folder.synchronize()
+    }
+
+    /// Returns the name of a durable file that has what was to be written.
+    private func write(_ marker: Marker, to aside: Directory) throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        let text = try encoder.encode(marker)
+        let temporary = "\(name).\(FileID.make().text)"
+        let file = try aside.create(temporary)
+        try withRemoval(of: temporary, in: aside) {
+            try text.withUnsafeBytes { try put(file, $0) }
+            try file.synchronize()
+            guard try file.status().byteCount == text.count, try Self.contents(of: file) == text else {
+                throw SystemError.shortWrite(file.path)
+            }
+        }
+        return temporary
+    }
+
+    private func withRemoval(of name: String, in aside: Directory, _ body: () throws -> Void) throws {
+        do {
+            try body()
+        } catch {
+            try aside.remove(name)
+            throw error
+        }
+    }
+
+    private static func contents(of file: Descriptor) throws(SystemError) -> Data {
+        var bytes = [UInt8](repeating: 0, count: longest)
+        let count = bytes.withUnsafeMutableBytes { buffer in
+            Result { () throws(SystemError) in try file.readFully(into: buffer) }
+        }
+        return Data(bytes.prefix(try count.get()))
+    }
+
+    private static func decode(_ text: Data) -> Marker? {
+        do { return try JSONDecoder().decode(Marker.self, from: text) } catch { return nil }
+    }
+
+    private static func isJSON(_ text: Data) -> Bool {
+        do {
+            _ = try JSONSerialization.jsonObject(with: text, options: .fragmentsAllowed)
+            return true
+        } catch {
+            return false
+        }
+    }
+}

@@ -1,0 +1,91 @@
+import LFSSystem
+
+extension StagingArea {
+    /// Opens the area of an owner in a persistence location, and makes it, and the location, if they are missing; the
+    /// parent of the location has to exist.
+    ///
+    /// An area that was made for another database or another store stays as it is, and a new one is made beside it.
+    /// - Parameter wasUsed: whether the database knows of an area in it.
+    /// - Throws: ``FileError/Code/folderAbsent`` when the location was used before and is not there: it would be made on
+    ///   the disk below its mount point; ``FileError/Code/permissionDenied`` when others can replace what is in it.
+    package convenience init(in location: String, wasUsed: Bool, _ owner: StagingOwner) throws(FileError) {
+        try self.init(Self.folder(in: location, wasUsed: wasUsed, owner), isShared: true)
+    }
+
+    private static func folder(
+        in location: String, wasUsed: Bool, _ owner: StagingOwner
+    ) throws(FileError) -> Directory {
+        let folder: Directory
+        do {
+            folder = try wasUsed ? Directory.open(location) : Directory.openOrMake(location)
+            try OwnFolder.requireShared(folder.status(), location)
+        } catch let error as FileError {
+            throw error
+        } catch let error as SystemError where error.isMissing && wasUsed {
+            throw FileError(
+                .folderAbsent,
+                "The persistence location \(location) was used before and is not there. Is its disk mounted? If it is gone for good, make it anew: mkdir -m 700 '\(location)'",
+                path: location, cause: error)
+        } catch {
+            throw FileError.keeping(error, at: location)
+        }
+        // By the first name an area is found again that was made and not noted: nothing can be in it.
+        var id = FileID(owner.databaseID) ?? FileID.make()
+        while true {
+            if let area = try take(id, in: folder, owner) { return area }
+            id = FileID.make()
+        }
+    }
+
+    /// Opens a folder if it says that it is the owner's, or makes it.
+    ///
+    /// - Returns: nil when it is somebody else's.
+    private static func take(
+        _ id: FileID, in location: Directory, _ owner: StagingOwner
+    ) throws(FileError) -> Directory? {
+        do {
+            guard let folder = try open(id, in: location) else { return nil }
+            guard try folder.status().owner == FileStatus.currentUser else { return nil }
+            let marker = StagingMarker.file
+            if case .missing = try marker.read(in: folder) {
+                guard try !folder.holdsFiles() else { return nil }
+                do {
+                    try marker.make(StagingMarker(owner), in: folder, through: folder)
+                } catch let error as SystemError where error.isExisting {
+                    // Another process of the same database was faster.
+                }
+                try location.synchronize()
+            }
+            guard case .found(let found) = try marker.read(in: folder), found.layout <= StagingMarker.currentLayout,
+                found.databaseID == owner.databaseID, found.store == owner.store
+            else { return nil }
+            return folder
+        } catch let error as FileError {
+            throw error
+        } catch {
+            throw FileError.keeping(error, at: location.child(id.text))
+        }
+    }
+
+    private static func open(_ id: FileID, in location: Directory) throws(SystemError) -> Directory? {
+        do {
+            return try location.openOrMake(id.text)
+        } catch {
+            // A link, a file, or a folder of another user. What could not be made has no name.
+            if try location.status(of: id.text) != nil { return nil }
+            throw error
+        }
+    }
+}
+
+extension Directory {
+    /// Whether there is anything in it that is named as a file of ours.
+    func holdsFiles() throws -> Bool {
+        var isFound = false
+        try forEachFile { name in
+            isFound = FileID(String(name.prefix(36))) != nil
+            return !isFound
+        }
+        return isFound
+    }
+}

@@ -1,0 +1,130 @@
+package import LFSSystem
+
+/// Where bytes wait between `makeFile` and the commit: one file per id, named by it.
+///
+/// ```
+/// <db>.lfs/temporary/           0700   part of the local store: its marker and its lease stand for it
+/// <location>/<generated id>/    0700   the area of one database and one store in a persistence location
+///   staging.json                0600   whose it is
+///   staging.lock                0600   held shared by all that use it; exclusive for a sweep
+///   0198c1f2-…                  0600
+/// ```
+package final class StagingArea: Sendable {
+    package let directory: Directory
+    let identity: FolderIdentity
+    var device: UInt64 { identity.device }
+    /// Nil where the lease of the store is all there is to hold.
+    private let lock: FileLock?
+
+    /// The default one, which is part of the store.
+    package convenience init(in store: LocalStore) throws(FileError) {
+        try self.init(OwnFolder.open(LocalStore.temporaryName, in: store.directory), isShared: false)
+    }
+
+    /// - Parameter isShared: whether it has a lock of its own, which is held from now on.
+    init(_ directory: Directory, isShared: Bool) throws(FileError) {
+        self.directory = directory
+        do {
+            let status = try directory.status()
+            identity = FolderIdentity(status)
+            try OwnFolder.require(status, directory.path)
+            try directory.requireWritable()
+            lock = isShared ? try OwnFolder.lock(StagingMarker.lockName, in: directory) : nil
+            try lock?.lock(.shared)
+        } catch let error as FileError {
+            throw error
+        } catch {
+            throw FileError.keeping(error, at: directory.path)
+        }
+    }
+
+    /// Whether it is a folder of a persistence location.
+    package func isIn(_ location: String) -> Bool { lock != nil && StagingPlace.split(path)?.parent == location }
+
+    /// Whether both are the same folder, perhaps by different paths.
+    package func isSame(as other: StagingArea) -> Bool { identity == other.identity }
+
+    // MARK: Sweeping
+
+    /// Takes it for a sweep. Returns false when somebody else uses it. Blocks the thread for a moment.
+    package func beginSweep() throws(SystemError) -> Bool {
+        guard let lock, try !lock.tryLock(.exclusive) else { return true }
+        // The try may have cost what was held: flock(2).
+        try lock.lock(.shared)
+        return false
+    }
+
+    package func endSweep() throws(SystemError) { try lock?.lock(.shared) }
+
+    /// Gives it up for others to sweep. It can be read from all the same.
+    package func release() throws(SystemError) { try lock?.unlock() }
+
+    // MARK: Files
+
+    package var path: String { directory.path }
+
+    /// Makes the bytes of a source durable under a new id.
+    ///
+    /// - Parameters:
+    ///   - flag: ends it early, as the cancellation of the task does. A source of chunks is ended by its task alone.
+    ///   - onProgress: takes the number of bytes that are in so far.
+    /// - Throws: ``FileError``; nothing is left in the area then.
+    package func ingest(
+        _ source: IngestSource, as id: FileID, watching flag: CancellationFlag = CancellationFlag(),
+        onProgress: @escaping @Sendable (Int64) -> Void = { _ in }
+    ) async throws -> IngestedFile {
+        do {
+            return try await Ingest(area: self, id: id, flag: flag, onProgress: onProgress).run(source)
+        } catch {
+            throw FileError.keeping(error, at: path)
+        }
+    }
+
+    package func contains(_ id: FileID) throws(SystemError) -> Bool {
+        try directory.status(of: id.text)?.isRegularFile == true
+    }
+
+    /// Opens a file for reading; nil when the area does not have it.
+    package func open(_ id: FileID) throws(SystemError) -> Descriptor? {
+        try directory.openRegular(id.text)
+    }
+
+    /// The files in it, page by page.
+    package func files() throws(SystemError) -> FileCursor { try FileCursor(directory) }
+
+    @discardableResult
+    package func remove(_ id: FileID) throws(SystemError) -> Bool { try directory.remove(id.text) }
+
+    /// As ``remove(_:)``, but leaves a folder of that name, which is none of ours and is never taken for a file.
+    package func clear(_ id: FileID) throws(SystemError) {
+        if try directory.status(of: id.text)?.isDirectory == true { return }
+        try remove(id)
+    }
+
+    func writer(for id: FileID, _ onProgress: @escaping @Sendable (Int64) -> Void) async throws -> IngestWriter {
+        try await BlockingPool.shared.run { _ in
+            try IngestWriter(id.text, in: self.directory, onProgress: onProgress)
+        }
+    }
+
+    func adopt(_ source: String, as id: FileID) throws(SystemError) { try directory.take(source, as: id.text) }
+
+    /// Puts a file back under its caller's name, unless something else has that by now.
+    ///
+    /// - Throws: a `SystemError` with `isExisting` then.
+    func giveBack(_ id: FileID, to source: String) throws(SystemError) {
+        let slash = source.lastIndex(of: "/")
+        let parent = slash.map { $0 == source.startIndex ? "/" : String(source[..<$0]) } ?? "."
+        let name = slash.map { String(source[source.index(after: $0)...]) } ?? source
+        try directory.renameExclusively(id.text, to: Directory.open(parent), as: name)
+    }
+
+    /// Takes a file that its caller will miss out of the reach of every sweep. Returns where it is.
+    func keep(_ id: FileID) throws(SystemError) -> String {
+        let name = id.text + ".kept"
+        try directory.rename(id.text, to: directory, as: name)
+        return directory.child(name)
+    }
+
+    func removeSource(_ source: String) throws(SystemError) { try PathCalls.remove(source) }
+}
