@@ -60,6 +60,25 @@ struct IncomingFileTests {
         }
     }
 
+    @Test("is refused when the disk has kept fewer bytes than it took", arguments: [100_000, 2 << 20])
+    func lyingDisk(_ byteCount: Int) async throws {
+        try await withStore { store in
+            let (id, content) = (FileID.make(), SampleBytes.make(byteCount))
+            let file = try IncomingFile(id, byteCount: Int64(byteCount), in: store)
+            file.begin(entityTag: "v1")
+            try write(content, to: file)
+            let part = try #require(names(in: URL(fileURLWithPath: store.incoming.path)).first { $0 != "\(id).tag" })
+            #expect(truncate(store.incoming.child(part), off_t(byteCount - 1)) == 0)
+            let error = await #expect(throws: FileError.self) {
+                try await file.finish(sha256: SampleBytes.sha256(content))
+            }
+            #expect(error?.code == .system)
+            #expect(try !store.contains(id))
+            try file.leave()
+            #expect(try names(in: URL(fileURLWithPath: store.incoming.path)) == [])
+        }
+    }
+
     @Test("leaves the file of a faster download alone")
     func twice() async throws {
         try await withStore { store in

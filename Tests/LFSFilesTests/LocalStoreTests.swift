@@ -150,7 +150,7 @@ struct LocalStoreTests {
 
     @Test(
         "refuses a marker that it cannot read or that is newer",
-        arguments: ["", "{", "{\"databaseID\":\"one\",\"layout\":99}", String(repeating: " ", count: 5_000)])
+        arguments: ["{}", "[]", "{\"databaseID\":\"one\",\"layout\":99}", String(repeating: " ", count: 5_000)])
     func oddMarker(_ text: String) async throws {
         try await withTemporaryFolder { folder in
             let path = folder.child("app.lfs")

@@ -154,6 +154,25 @@ struct PartialFileTests {
         }
     }
 
+    @Test("is not written through what stands in its place", arguments: ["link", "hard link", "pipe"])
+    func planted(_ kind: String) async throws {
+        try await withStore { store in
+            let (part, target) = (store.incoming.child("\(id).part"), store.path + ".target")
+            try Data([1, 2, 3]).write(to: URL(fileURLWithPath: target))
+            switch kind {
+            case "link": #expect(symlink(target, part) == 0)
+            case "hard link": #expect(link(target, part) == 0)
+            default: #expect(mkfifo(part, 0o600) == 0)
+            }
+            let file = try incoming(store)
+            try write(content, to: file)
+            try await file.finish(sha256: Self.sha256)
+            #expect(try Data(contentsOf: URL(fileURLWithPath: target)) == Data([1, 2, 3]))
+            #expect(try Data(contentsOf: URL(fileURLWithPath: store.path(of: id))) == Data(content))
+            #expect(try names(store) == [])
+        }
+    }
+
     @Test("that a crash left read-only is no obstacle")
     func readOnly() async throws {
         try await withStore { store in
