@@ -64,6 +64,7 @@ package final class IncomingFile: Sendable {
         // All of them need no version: only the check is left.
         guard count <= expectedByteCount, tag != nil || count == expectedByteCount else { return try empty() }
         let found = try ContentHash(of: file, byteCount: count, flag)
+        try file.seek(to: count)
         state.withLock { $0 = State(hash: found, tag: tag, writeback: EarlyWriteback(from: count)) }
     }
 
@@ -87,7 +88,8 @@ package final class IncomingFile: Sendable {
         }
         do {
             if count == 0, let tag { try partial?.saveTag(tag) }
-            try file.write(bytes, at: count)
+            // Not at an offset: where a disk takes less than it says, the file then ends up short, and has no hole.
+            try file.write(bytes)
         } catch {
             throw FileError.keeping(error, at: store.path)
         }
@@ -110,6 +112,7 @@ package final class IncomingFile: Sendable {
     private func empty() throws(SystemError) {
         try partial?.removeTag()
         try file.truncate(to: 0)
+        try file.seek(to: 0)
         state.withLock { $0 = State() }
     }
 
@@ -129,6 +132,7 @@ package final class IncomingFile: Sendable {
             try await BlockingPool.shared.run { _ in
                 try self.file.setMode(0o400)
                 try self.file.synchronize()
+                try self.requireWhole()
                 do {
                     try self.store.incoming.renameExclusively(self.name, to: self.store.directory, as: self.id.text)
                 } catch let error as SystemError where error.isExisting {
@@ -140,6 +144,16 @@ package final class IncomingFile: Sendable {
         } catch {
             throw FileError.keeping(error, at: store.path)
         }
+    }
+
+    /// What is on the disk has to be as long as what was written, whatever the writes have said.
+    private func requireWhole() throws {
+        let kept = try file.status().byteCount
+        guard kept != expectedByteCount else { return }
+        // Nothing to go on from: which of its bytes are missing is not known.
+        try empty()
+        throw FileError(
+            .system, "\(store.path) took \(kept) of \(expectedByteCount) bytes without an error.", path: store.path)
     }
 
     /// Ends without the file: what a later try can go on from stays, everything else goes.

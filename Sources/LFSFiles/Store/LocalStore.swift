@@ -5,7 +5,7 @@ package import LFSSystem
 /// ```
 /// <database file>.lfs/          0700
 ///   lfs.json                    which database it belongs to
-///   attached.lock               shared by all that have the database open
+///   attached.lock               shared by all that have the database open; names the database as well
 ///   uploader.lock               held by the one that uploads
 ///   temporary/                  the default persistence location
 ///   incoming/                   unfinished downloads and copies
@@ -30,19 +30,24 @@ package final class LocalStore: Sendable {
     /// - Parameter generation: how often the database was opened before.
     /// - Throws: ``FileError/Code/wrongStore`` when the folder belongs to another database.
     package init(at path: String, databaseID: String, generation: Int64 = 0) throws(FileError) {
+        let lockFile: Descriptor
+        let reserve: String?
         do {
             directory = try Directory.openOrMake(path)
             try OwnFolder.require(directory.status(), path)
             incoming = try OwnFolder.open(Self.incomingName, in: directory)
-            lease = try OwnFolder.lock("attached.lock", in: directory)
+            lockFile = try OwnFolder.openLockFile("attached.lock", in: directory)
+            lease = FileLock(lockFile)
             uploaderLock = try OwnFolder.lock("uploader.lock", in: directory)
+            reserve = try StoreReserve.databaseID(in: lockFile)
         } catch let error as FileError {
             throw error
         } catch {
             throw FileError.keeping(error, at: path)
         }
         marker = try StoreMarker.check(
-            in: directory, through: incoming, databaseID: databaseID, openings: generation)
+            in: directory, through: incoming, databaseID: databaseID, openings: generation, reserve: reserve)
+        if reserve == nil { try StoreReserve.write(databaseID, to: lockFile) }
     }
 
     /// Writes down which opening of the database uses the folder now. Only for a holder of the lease.

@@ -26,8 +26,8 @@ struct PartialFile {
             let file: Descriptor
             do {
                 file = try directory.openOrCreate(name(id))
-            } catch  where error.isPermissionDenied {
-                // A crash in the finish left it read-only.
+            } catch  where error.isPermissionDenied || error.isSymbolicLink || error.isNoFile {
+                // A crash in the finish left it read-only, or it is none of ours: a link, a socket.
                 try directory.remove(name(id))
                 continue
             }
@@ -35,8 +35,9 @@ struct PartialFile {
             guard try lock.tryLock(.exclusive) else { return nil }
             let status = try file.status()
             guard try directory.status(of: name(id))?.inode == status.inode else { continue }
-            // A crash in the finish left it under both of its names: what is in the store is not to be written to.
-            guard status.linkCount == 1 else {
+            // A crash in the finish left it under both of its names: what is in the store is not to be written to. Nor is
+            // a pipe, or a file of somebody else.
+            guard status.isSolelyOurs else {
                 try directory.remove(name(id))
                 continue
             }
