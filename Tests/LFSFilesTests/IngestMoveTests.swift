@@ -116,7 +116,9 @@ struct IngestMoveTests {
             let id = FileID.make()
             let ingest = Ingest(area: area, id: id, flag: CancellationFlag(), onProgress: { _ in })
             let move = IngestMove(ingest: ingest, path: file.path) { area throws(SystemError) in
-                if isNameTaken, !FileManager.default.createFile(atPath: file.path, contents: Data("newer".utf8)) { return }
+                if isNameTaken, !FileManager.default.createFile(atPath: file.path, contents: Data("newer".utf8)) {
+                    return
+                }
                 throw SystemError(call: "fsync", path: area.path, errno: EIO)
             }
             let error = await #expect(throws: FileError.self) { try await move.run() }

@@ -55,7 +55,8 @@ final class FilePlaces: Sendable {
 
     /// The staging areas that are this database's own, this manager's first.
     var areas: [StagingArea] { [staging] + others.withLock { $0.areas } }
-    private var earlier: [EarlierFolder] { others.withLock { $0.earlier } }
+    /// The folders of this database with another store, which are read and left alone.
+    var earlier: [EarlierFolder] { others.withLock { $0.earlier } }
 
     /// Where bytes may be that cannot be looked for now: unmounted disks, and folders that do not say whose they are.
     var closed: [ClosedPlace] { others.withLock { $0.closed } }

@@ -31,6 +31,11 @@ struct Opening: Sendable {
         places = try await FilePlaces.open(store, location: options.persistenceLocation, runner)
         try await GenerationCount(runner: runner, store: store, wallClock: options.wallClock).advance(
             isAlone: ownsStore)
+        for folder in places.earlier {
+            options.logger.notice(
+                "a folder of this database with another local store is left alone",
+                metadata: ["lfs.folder": "\(folder.path)"])
+        }
         for place in try await Whereabouts(runner: runner, places: places).absent() {
             options.logger.warning(
                 "a folder that may have files is not there",

@@ -101,6 +101,54 @@ struct StagingOwnerTests {
         }
     }
 
+    @Test(
+        "What waits in a persistence location that is read-only or full by now is copied out of it",
+        arguments: [true, false])
+    func unwritable(_ isReadOnly: Bool) async throws {
+        try await withHost { host in
+            _ = try await withSmallFileSystem(kilobytes: 64) { disk in
+                let file = try await leave(host, options(host, location: disk))
+                let area = disk.appendingPathComponent(try #require(names(in: disk).first))
+                if isReadOnly {
+                    try #require(try runTool("mount", ["-o", "remount,ro", disk.path]))
+                } else {
+                    try FileManager.default.removeItem(at: area.appendingPathComponent("staging.lock"))
+                    // No page is left, and no name either.
+                    let rest = try Directory.open(area.path).create("rest")
+                    let page = [UInt8](repeating: 1, count: 4_096)
+                    #expect(throws: SystemError.self) {
+                        while true { try page.withUnsafeBytes { try rest.write($0) } }
+                    }
+                }
+                try await withManager(host, options(host)) { lfs in
+                    try await lfs.waitForUploads()
+                    try #expect(host.file(file.id)?.status == .remote)
+                    try #expect(host.filesInStore() == [file.id])
+                }
+                if isReadOnly { #expect(try waiting(below: disk) == [file.id]) }
+            }
+        }
+    }
+
+    @Test("An area of another store is adopted by moving its files into the store")
+    func adopted() async throws {
+        try await withHost { host in
+            let location = host.folder.appendingPathComponent("staging")
+            let file = try await leave(host, options(host, location: location), commits: false)
+            try await withCopy(of: host) { copy in
+                let waiting = location.appendingPathComponent(try #require(names(in: location).first)).child(file.id)
+                try FileManager.default.moveItem(at: waiting, to: copy.temporary.child(file.id))
+                var options = copy.options
+                options.temporaryFileGracePeriod = .seconds(3_600)
+                try await withManager(copy, options) { lfs in
+                    try await copy.database.write { try file.insert($0) }
+                    try await lfs.waitForUploads()
+                    try #expect(copy.file(file.id)?.status == .remote)
+                }
+            }
+        }
+    }
+
     // MARK: Sweeping
 
     @Test(
