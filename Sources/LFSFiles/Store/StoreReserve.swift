@@ -20,6 +20,7 @@ enum StoreReserve {
         guard bytes.count <= longest else { return }
         let result = bytes.withUnsafeBytes { buffer in
             Result { () throws(SystemError) in
+                try file.truncate(to: 0)
                 try file.write(buffer, at: 0)
                 try file.synchronize()
             }
