@@ -63,21 +63,36 @@ struct MarkerFile<Marker: Codable & Sendable>: Sendable {
         try folder.synchronize()
     }
 
+    /// Makes the marker under its name at once, so that a crash leaves no file under another; a damaged one is written
+    /// over. Only for who holds the folder alone.
+    func makeInPlace(_ marker: Marker, in folder: Directory) throws {
+        let file = try folder.openOrCreate(name)
+        guard try file.status().isSolelyOurs else { throw SystemError.shortWrite(file.path) }
+        try withRemoval(of: name, in: folder) {
+            try file.truncate(to: 0)
+            try write(marker, to: file)
+        }
+        try folder.synchronize()
+    }
+
     /// Returns the name of a durable file that has what was to be written.
     private func write(_ marker: Marker, to aside: Directory) throws -> String {
+        let temporary = "\(name).\(FileID.make().text)"
+        let file = try aside.create(temporary)
+        try withRemoval(of: temporary, in: aside) { try write(marker, to: file) }
+        return temporary
+    }
+
+    /// Returns when the disk has what was to be written.
+    private func write(_ marker: Marker, to file: Descriptor) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
         let text = try encoder.encode(marker)
-        let temporary = "\(name).\(FileID.make().text)"
-        let file = try aside.create(temporary)
-        try withRemoval(of: temporary, in: aside) {
-            try text.withUnsafeBytes { try put(file, $0) }
-            try file.synchronize()
-            guard try file.status().byteCount == text.count, try Self.contents(of: file) == text else {
-                throw SystemError.shortWrite(file.path)
-            }
+        try text.withUnsafeBytes { try put(file, $0) }
+        try file.synchronize()
+        guard try file.status().byteCount == text.count, try Self.contents(of: file) == text else {
+            throw SystemError.shortWrite(file.path)
         }
-        return temporary
     }
 
     private func withRemoval(of name: String, in aside: Directory, _ body: () throws -> Void) throws {

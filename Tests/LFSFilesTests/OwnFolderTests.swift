@@ -87,6 +87,39 @@ struct OwnFolderTests {
         }
     }
 
+    @Test("is gone on with when its making was cut off", arguments: ["", "{\"databaseID\":", nil])
+    func cutOff(_ text: String?) async throws {
+        try await withStore { store, folder in
+            let location = folder.child("location")
+            let area = location.child(Self.databaseID)
+            try FileManager.default.createDirectory(at: area, withIntermediateDirectories: true)
+            try Data().write(to: area.child("staging.lock"))
+            if let text { try Data(text.utf8).write(to: area.child("staging.json")) }
+            let owner = try StagingOwner(of: store)
+            #expect(try StagingArea(in: location.path, wasUsed: false, owner).path == area.path)
+            #expect(try names(in: area) == ["staging.json", "staging.lock"])
+            guard case .own = StagingPlace.look(at: area.path, owner) else {
+                Issue.record("It is not taken for this database's.")
+                return
+            }
+        }
+    }
+
+    @Test("is not taken from who makes it at the moment, nor when there is something in it", arguments: [true, false])
+    func notNew(_ isHeld: Bool) async throws {
+        try await withStore { store, folder in
+            let location = folder.child("location")
+            let planted = location.child(Self.databaseID)
+            try FileManager.default.createDirectory(at: planted, withIntermediateDirectories: true)
+            let lock = try FileLock(isHeld ? "staging.lock" : "notes.txt", in: Directory.open(planted.path))
+            #expect(try lock.tryLock(.exclusive))
+            let area = try StagingArea(in: location.path, wasUsed: false, StagingOwner(of: store))
+            #expect(area.path != planted.path)
+            #expect(try names(in: planted) == [isHeld ? "staging.lock" : "notes.txt"])
+            try lock.unlock()
+        }
+    }
+
     @Test("is for its owner only, and so is each file in it, whatever the umask takes")
     func mask() async throws {
         // The umask is the whole process's.

@@ -46,17 +46,9 @@ extension StagingArea {
         do {
             guard let folder = try open(id, in: location) else { return nil }
             guard try folder.status().owner == FileStatus.currentUser else { return nil }
-            let marker = StagingMarker.file
-            if case .missing = try marker.read(in: folder) {
-                guard try !folder.holdsFiles() else { return nil }
-                do {
-                    try marker.make(StagingMarker(owner), in: folder, through: folder)
-                } catch let error as SystemError where error.isExisting {
-                    // Another process of the same database was faster.
-                }
-                try location.synchronize()
-            }
-            guard case .found(let found) = try marker.read(in: folder), found.layout <= StagingMarker.currentLayout,
+            if try folder.isNew() { try setUp(folder, in: location, owner) }
+            guard case .found(let found) = try StagingMarker.file.read(in: folder),
+                found.layout <= StagingMarker.currentLayout,
                 found.databaseID == owner.databaseID, found.store == owner.store
             else { return nil }
             return folder
@@ -64,6 +56,19 @@ extension StagingArea {
             throw error
         } catch {
             throw FileError.keeping(error, at: location.child(id.text))
+        }
+    }
+
+    /// Makes the marker, or makes it anew after a crash in the middle of that, unless another process is about to.
+    private static func setUp(_ folder: Directory, in location: Directory, _ owner: StagingOwner) throws {
+        let lock = try OwnFolder.lock(StagingMarker.lockName, in: folder)
+        guard try lock.tryLock(.exclusive) else { return }
+        defer { withExtendedLifetime(lock) {} }
+        switch try StagingMarker.file.read(in: folder) {
+        case .missing, .damaged:
+            try StagingMarker.file.makeInPlace(StagingMarker(owner), in: folder)
+            try location.synchronize()
+        case .found, .unknown: break
         }
     }
 
@@ -79,6 +84,16 @@ extension StagingArea {
 }
 
 extension Directory {
+    /// Whether there is nothing in it but what the making of an area leaves.
+    fileprivate func isNew() throws -> Bool {
+        var isNew = true
+        try forEachFile { name in
+            isNew = name == StagingMarker.file.name || name == StagingMarker.lockName
+            return isNew
+        }
+        return isNew
+    }
+
     /// Whether there is anything in it that is named as a file of ours.
     func holdsFiles() throws -> Bool {
         var isFound = false
