@@ -7,7 +7,8 @@ extension LFSManager {
 
     /// Frees the local bytes of a file that is on the remote storage. They are fetched again when they are needed.
     ///
-    /// Returns when the row that allows it is durable and the bytes are gone; a reader that has them open keeps them.
+    /// Returns when the row that allows it is durable and the bytes are gone; a reader that has them open keeps them. Where
+    /// the storage vouches for the number of the bytes alone (``FileData/proof``), the object is read back first.
     /// - Throws: ``LFSError/Code/notUploaded`` while the upload is not proven; ``LFSError/Code/pinned`` as long as the file
     ///   is pinned; ``LFSError/Code/unknownFile``.
     public func removeLocalCopy(of id: FileData.ID) async throws {
@@ -19,6 +20,11 @@ extension LFSManager {
             case .unclaimed: throw Self.unknown(id)
             case .pinned:
                 throw LFSError(.pinned, "The file is pinned. Unpin it before its local copy is removed.", fileID: id)
+            case .unproven:
+                throw LFSError(
+                    .notUploaded,
+                    "The storage vouches for the number of its bytes alone, and they could not be read back now.",
+                    fileID: id)
             default:
                 throw LFSError(
                     .notUploaded, "The upload of this file is not proven yet, and these are its only bytes.",
@@ -101,8 +107,10 @@ extension LFSManager {
         }
     }
 
+    var readBack: ReadBack { ReadBack(runner: runner, storage: reader.storage, wallClock: options.wallClock) }
+
     private var remover: CopyRemover {
-        CopyRemover(runner: runner, places: places, wallClock: options.wallClock)
+        CopyRemover(runner: runner, places: places, readBack: readBack, wallClock: options.wallClock)
     }
 
     private func freer(

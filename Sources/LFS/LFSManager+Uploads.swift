@@ -74,7 +74,8 @@ extension LFSManager {
                 """
             guard let ids else {
                 try db.execute(
-                    sql: again + " AND errorCode IS NOT ?", arguments: [now, JobRow.lostCode])
+                    sql: again + " AND coalesce(errorCode, '') NOT IN (?, ?)",
+                    arguments: [now, JobRow.lostCode, JobRow.damagedCode])
                 return db.changesCount
             }
             let one = try db.cachedStatement(sql: again + " AND fileID = ?")

@@ -84,14 +84,17 @@ public final class LFSManager: Sendable {
         }
         uses = UseLog(runner: runner, wallClock: options.wallClock)
         room = RoomKeeper(
-            options.freeing, runner: runner, places: places, wallClock: options.wallClock, logger: options.logger)
+            options.freeing, runner: runner, places: places,
+            readBack: ReadBack(
+                runner: runner, storage: Self.retrying(options.storage, options), wallClock: options.wallClock),
+            wallClock: options.wallClock, logger: options.logger)
         reader = FileReader(
             namespace: namespace, runner: runner, places: places,
             storage: Self.retrying(options.storage, options),
             downloader: Downloader(
                 store: places.store, storage: options.storage, backoff: options.backoff, clock: options.clock,
                 random: options.random),
-            scheduler: downloads, uses: uses, room: room, hub: hub)
+            scheduler: downloads, uses: uses, room: room, hub: hub, wallClock: options.wallClock)
         deletions = DeletionWorker(
             runner: runner, places: places, storage: options.storage, policy: policy, wallClock: options.wallClock,
             pool: pool, uploading: { [pool] in pool.underWayIDs }, withdraw: { [pool] in pool.withdraw($0) },

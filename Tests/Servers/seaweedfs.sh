@@ -22,9 +22,10 @@ END
         echo "/tmp/seaweedfs-$socket.sock"
     done >"$folder/leftovers"
     # Every bucket takes volumes of its own; when none is left, writes to a new bucket fail.
-    mkdir -p "$folder/volumes"
+    data=$folder/volumes
+    mkdir -p "$data"
     launch seaweedfs env WEED_MASTER_VOLUME_GROWTH_COPY_1=1 "$cache/seaweedfs/bin/weed" -logtostderr=true server \
-        -dir="$folder/volumes" -ip=127.0.0.1 -ip.bind=127.0.0.1 \
+        -dir="$data" -ip=127.0.0.1 -ip.bind=127.0.0.1 \
         -master.port="$master" -master.port.grpc="$master_rpc" -master.telemetry=false -master.electionTimeout=1s \
         -master.volumeSizeLimitMB=1024 -volume.max=200 -volume.preStopSeconds=0 \
         -volume.port="$volume" -volume.port.grpc="$volume_rpc" \

@@ -12,7 +12,8 @@ launch_server() {
     endpoint="http://127.0.0.1:$proxy"
     health="$endpoint/healthcheck"
     swift=$cache/swift/bin
-    mkdir -p "$folder/devices/d1" "$folder/recon"
+    data=$folder/devices
+    mkdir -p "$data/d1" "$folder/recon"
     write_rings >"$folder/rings.log" 2>&1 || return
     write_configuration
     launch memcached memcached -u "$(id -un)" -l 127.0.0.1 -p "$memcached" -m 64
@@ -46,7 +47,7 @@ bind_timeout = 1
 user = $(id -un)
 workers = 0
 swift_dir = $folder
-devices = $folder/devices
+devices = $data
 mount_check = false
 disable_fallocate = true
 fallocate_reserve = 0

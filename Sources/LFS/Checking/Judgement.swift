@@ -71,7 +71,8 @@ struct Judgement {
     }
 
     private var there: VerifyFinding? {
-        guard isRemote else { return nil }
+        // What was seen of a damaged object is told with its note.
+        guard isRemote, !isNotedAsDamaged else { return nil }
         if !look.hasUsableKey { return unusableKey }
         let kind: VerifyFinding.Kind
         switch look.worthThere {
@@ -125,8 +126,34 @@ struct Judgement {
         finding(.unusableKey, "No storage takes its key '\(look.file.key)': another program has written the row.")
     }
 
+    private var isNotedAsDamaged: Bool { isRemote && look.row.isSuspect && look.row.job == .failed }
+
+    /// A `remote` file from whose object somebody has read other bytes, or none, whatever the storage says of it.
+    private var damagedThere: VerifyFinding {
+        let kind: VerifyFinding.Kind
+        switch look.worthThere {
+        case .missing: kind = .missingThere
+        case .wrongLength: kind = .wrongLengthThere
+        case .corrupted, .good, .unknown: kind = .corruptedThere
+        }
+        var finding = finding(kind, "Its object was found damaged: \(look.row.errorMessage ?? "for an unknown reason")")
+        if case .present(let object) = look.there { finding.found = .init(byteCount: object.byteCount) }
+        finding.isKnown = look.row.isNotedAsLost
+        if look.worthHere == .good {
+            finding.repair = .upload
+            finding.message += " The right bytes are here."
+        } else {
+            // Only reading it again can show that it was the way, and not the object.
+            finding.repair = look.worthThere == .good ? .fetch : nil
+            finding.isLoss = true
+            finding.message += " The right bytes are not here."
+        }
+        return finding
+    }
+
     /// A `remote` file that was noted, although the storage has an object that may be right.
     private var noted: VerifyFinding? {
+        if isNotedAsDamaged { return damagedThere }
         guard look.row.job == .failed, look.worthThere == .good else { return nil }
         var finding = finding(.uploadStuck, "It was noted as lost, but the storage has it.")
         finding.repair = .clear

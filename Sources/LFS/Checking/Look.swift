@@ -33,13 +33,13 @@ struct Look: Sendable {
 
     /// The storage itself says that the object has the recorded bytes.
     var isProvenThere: Bool {
-        guard case .present(let object) = there else { return false }
+        guard case .present(let object) = there, !row.isSuspect else { return false }
         return object.byteCount == file.byteCount && object.sha256 == file.sha256
     }
 
     /// A loss that was noted stays one until right bytes are proven somewhere: an object that tells no checksum may be the
     /// one that a download has found to be another.
-    var isKnownLoss: Bool { row.isNotedAsLost && worthHere != .good && !isProvenThere }
+    var isKnownLoss: Bool { (row.isNotedAsLost || row.isSuspect) && worthHere != .good && !isProvenThere }
 
     var worthHere: Worth {
         switch here {
@@ -75,6 +75,9 @@ struct RowState: Hashable, Sendable {
     var notBefore: Int64 = 0
     var errorCode: String?
     var errorMessage: String?
+    /// Somebody has read other bytes from its object than the file's, or none: what the storage says of it proves nothing
+    /// until right bytes were read from it, or sent again.
+    var isSuspect = false
 
     /// An earlier repair has noted that the bytes are lost.
     var isNotedAsLost: Bool { job == .failed && errorCode == JobRow.lostCode }

@@ -87,16 +87,18 @@ struct Repairer: Sendable {
 
     // MARK: Uploads
 
-    /// Queues an upload for a row in either state, unless the row has gone.
+    /// Queues an upload for a row in either state, unless the row has gone. Of a `remote` row every byte is sent, whatever
+    /// the storage says of the object that is there.
     private func upload(_ file: FileData) async throws {
         let now = wallClock().millisecondsSince1970
         try await runner.write { db in
             try db.execute(
                 sql: """
-                    INSERT INTO lfs_job (fileID, lane, byteCount, notBefore)
-                    SELECT id, byteCount >= ?3, byteCount, ?2 FROM lfs_file WHERE id = ?1
+                    INSERT INTO lfs_job (fileID, lane, byteCount, notBefore, replacesObject)
+                    SELECT id, byteCount >= ?3, byteCount, ?2, status = 'remote' FROM lfs_file WHERE id = ?1
                     ON CONFLICT (fileID) DO UPDATE SET state = 'queued', attempts = 0, notBefore = ?2,
-                        errorCode = NULL, errorMessage = NULL, checkpoint = NULL
+                        errorCode = NULL, errorMessage = NULL, checkpoint = NULL,
+                        replacesObject = max(replacesObject, excluded.replacesObject)
                     """,
                 arguments: [file.id, now, JobRow.largeByteCount])
         }

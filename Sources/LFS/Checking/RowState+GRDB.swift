@@ -8,10 +8,11 @@ extension RowState: FetchableRecord {
         notBefore = row["notBefore"] ?? 0
         errorCode = row["errorCode"]
         errorMessage = row["errorMessage"]
+        isSuspect = row["replacesObject"] ?? false
     }
 
     private static let columns = """
-        SELECT f.*, j.state AS jobState, j.notBefore, j.errorCode, j.errorMessage
+        SELECT f.*, j.state AS jobState, j.notBefore, j.errorCode, j.errorMessage, j.replacesObject
         FROM lfs_file f LEFT JOIN lfs_job j ON j.fileID = f.id
         """
 

@@ -15,6 +15,7 @@ struct Verifier {
     /// With retries.
     let storage: any RemoteStorage
     let repairer: Repairer
+    let readBack: ReadBack
     let wallClock: @Sendable () -> Date
     /// As ``Judgement/furthest``, as a wait.
     let longestWait: Duration
@@ -48,6 +49,8 @@ struct Verifier {
             try await ground.requireUsedStore()
             if options.checksRemote { try await ground.requireUsedStorage(storage) }
         }
+        // Before the rows are looked at: what it notes is told with them.
+        if options.checksRemote, options.readsRemote { try await readObjects() }
         // First, so that what this run moves there is told once.
         try await checkQuarantine()
         try await checkFiles()

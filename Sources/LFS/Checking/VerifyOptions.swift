@@ -5,7 +5,11 @@ public struct VerifyOptions: Sendable {
     public var checksRemote = true
     /// Whether the bytes of every local file are read and compared with the recorded SHA-256, not only their number.
     public var checksContent = false
-    /// Whether what can be mended without a loss is mended. Without it nothing is changed.
+    /// Whether every object is fetched and compared with the recorded SHA-256: the only way to see what went bad on the
+    /// storage since it was uploaded. It takes as long as fetching all files, and nothing of them is kept.
+    public var readsRemote = false
+    /// Whether what can be mended without a loss is mended. Without it nothing is changed, but that
+    /// damage is noted which was seen by ``readsRemote``: the local bytes of such a file are not freed any more.
     public var repairs = false
     /// How old a local file without a row has to be before it is an orphan; one that was made and not inserted has to be
     /// as old as ``LFSOptions/temporaryFileGracePeriod`` as well.

@@ -6,6 +6,8 @@ public struct VerifyReport: Hashable, Sendable {
     public internal(set) var localFiles = 0
     /// Bytes of local files that were read.
     public internal(set) var bytesRead: Int64 = 0
+    /// Bytes of objects that were read.
+    public internal(set) var objectBytesRead: Int64 = 0
     /// Objects that the storage listed.
     public internal(set) var objects = 0
     /// How many findings there are of each kind, known ones included.
@@ -39,7 +41,7 @@ public struct VerifyProgress: Hashable, Sendable {
     public enum Stage: String, Hashable, Sendable {
         /// Rows and local files.
         case files
-        /// Rows and objects.
+        /// Rows and objects; with ``VerifyOptions/readsRemote`` first the objects' bytes.
         case objects
         /// What nobody claims, and what is stuck.
         case orphans

@@ -42,8 +42,12 @@ struct CopyJudge: Sendable {
         if isNamed { return .named }
         if policy.keeps(contentType: row["contentType"]) { return .contentType }
         if let time = policy.keepsUsedWithin, lastUse > now - time.milliseconds { return .recentlyUsed }
+        if policy.unproven != .free, row["proof"] != FileData.Proof.checksum { return .unproven }
         return nil
     }
+
+    /// Whether a copy may go by now, or once its object was read back.
+    func mayGo(_ reason: StayReason?) -> Bool { reason == nil || (reason == .unproven && policy.unproven == .readBack) }
 
     /// Those of the ids that a request of the policy names.
     private func named(_ ids: [String], _ db: Database) throws -> Set<String> {
@@ -58,7 +62,7 @@ struct CopyJudge: Sendable {
 
     private static func sql(_ count: Int) -> String {
         """
-        SELECT f.id, f.status, f.contentType, f.createdAt, c.lastUsed, coalesce(c.isPinned, 0) AS isPinned,
+        SELECT f.id, f.status, f.proof, f.contentType, f.createdAt, c.lastUsed, coalesce(c.isPinned, 0) AS isPinned,
             EXISTS (SELECT 1 FROM lfs_job j WHERE j.fileID = f.id) AS isQueued
         FROM lfs_file f LEFT JOIN lfs_copy c ON c.fileID = f.id
         WHERE f.id IN (\(databaseQuestionMarks(count: count)))

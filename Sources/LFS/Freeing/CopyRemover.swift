@@ -1,16 +1,18 @@
 import Foundation
+import GRDB
 import LFSFiles
 import LFSSystem
 import Synchronization
 
 /// Removes local copies, and nothing that is not proven to be on the storage. Every way to free space ends here.
 ///
-/// Three steps keep it safe. A durable transaction judges the rows, so that a power cut cannot take back what allows the
+/// Three steps keep it safe. Before them objects are read back that nobody has vouched for. A durable transaction judges the rows, so that a power cut cannot take back what allows the
 /// removal. A second one, alone, judges them again and takes the names away before it ends: whoever deletes a row and inserts it
 /// anew, or pins it, comes before that or after it, in this process or another. The bytes go outside of both.
 struct CopyRemover: Sendable {
     let runner: BackgroundRunner
     let places: FilePlaces
+    let readBack: ReadBack
     let wallClock: @Sendable () -> Date
 
     /// - Parameters:
@@ -21,6 +23,7 @@ struct CopyRemover: Sendable {
         _ copies: [FileID: Int64], _ policy: FreeingPolicy, passesUsed: Bool
     ) async throws -> [FileID: StayReason?] {
         let judge = CopyJudge(policy: policy, now: wallClock().millisecondsSince1970)
+        try await prove(copies, judge)
         let first = try await runner.writeDurably { db in try judge.verdicts(on: copies, db) }
         let allowed = copies.filter { first[$0.key]?.reason == nil }
         if allowed.isEmpty { return first.mapValues(\.reason) }
@@ -43,6 +46,19 @@ struct CopyRemover: Sendable {
             for removal in removals { try removal.get() }
         }
         return first.mapValues(\.reason).merging(try second.get()) { _, new in new }
+    }
+
+    /// Reads back what would go but for the proof of its object. What cannot be read now stays unproven, and the first
+    /// such answer ends it: a storage that is away is not asked for each file.
+    private func prove(_ copies: [FileID: Int64], _ judge: CopyJudge) async throws {
+        if judge.policy.unproven != .readBack { return }
+        let files = try await runner.read { db in
+            let doubtful = try judge.verdicts(on: copies, db).filter { $0.value.reason == .unproven }.map(\.key.text)
+            return try FileData.filter(doubtful.contains(FileData.Columns.id)).fetchAll(db)
+        }
+        for file in files {
+            if case .unread = try await readBack.run(file).outcome { return }
+        }
     }
 }
 

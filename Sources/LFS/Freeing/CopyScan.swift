@@ -32,7 +32,8 @@ struct CopyScan: Sendable {
             let verdicts = try await runner.read { db in try judge.verdicts(on: uses, db) }
             for entry in page {
                 guard let verdict = verdicts[entry.id] else { continue }
-                let reason = verdict.reason ?? (places.inUse.contains(entry.id) ? .inUse : nil)
+                let rows = judge.mayGo(verdict.reason) ? nil : verdict.reason
+                let reason = rows ?? (places.inUse.contains(entry.id) ? .inUse : nil)
                 onCopy(
                     LocalCopy(bits: entry.id.bits, byteCount: entry.byteCount, lastUse: verdict.lastUse), reason)
             }

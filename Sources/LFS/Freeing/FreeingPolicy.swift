@@ -27,6 +27,18 @@ public struct FreeingPolicy: Sendable {
     public var keepsUsedWithin: Duration?
     /// Media types that stay, such as `image/jpeg` or `image/*`, in upper or lower case.
     public var keepsContentTypes: [String] = []
+    /// What is done with a copy whose object the storage vouches for by its size alone (``FileData/Proof/byteCount``).
+    public enum Unproven: Hashable, Sendable {
+        /// The object is read back and compared first, once for each file; what cannot be read back stays.
+        case readBack
+        /// The copy stays.
+        case keep
+        /// The copy goes, though nobody has seen that the storage has the right bytes.
+        case free
+    }
+
+    /// What is done with copies of files whose objects are not proven.
+    public var unproven = Unproven.readBack
     /// The requests of ``keep(_:)``.
     public private(set) var requests: [Request] = []
 

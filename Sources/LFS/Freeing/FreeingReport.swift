@@ -21,6 +21,9 @@ public struct StayReason: RawRepresentable, Hashable, Codable, Sendable, CustomS
 
     /// Its upload is not proven, or its object was found missing or damaged: these may be its only bytes.
     public static let notUploaded = StayReason(rawValue: "notUploaded")
+    /// The storage vouches for the number of its bytes alone, and the object could not be read back; or the policy does not
+    /// want that: ``FreeingPolicy/unproven``.
+    public static let unproven = StayReason(rawValue: "unproven")
     /// No row has it. If its time is over, a sweep removes it.
     public static let unclaimed = StayReason(rawValue: "unclaimed")
     /// ``LFSManager/pin(_:)``.
@@ -37,7 +40,7 @@ public struct StayReason: RawRepresentable, Hashable, Codable, Sendable, CustomS
     public static let fits = StayReason(rawValue: "fits")
 
     /// Those of this version, in the order in which they are asked for.
-    public static let all = [notUploaded, unclaimed, pinned, named, contentType, recentlyUsed, inUse, fits]
+    public static let all = [notUploaded, unclaimed, pinned, named, contentType, recentlyUsed, unproven, inUse, fits]
 }
 
 /// What a ``LFSManager/free(_:onCopy:)`` has freed, or would free, and what stays.

@@ -13,6 +13,7 @@ final class RoomKeeper: Sendable {
     private let policy: FreeingPolicy
     private let runner: BackgroundRunner
     private let places: FilePlaces
+    private let readBack: ReadBack
     private let wallClock: @Sendable () -> Date
     private let logger: Logger
     private let turns = Permits(1)
@@ -24,12 +25,13 @@ final class RoomKeeper: Sendable {
     private static let page = 100
 
     init(
-        _ policy: FreeingPolicy, runner: BackgroundRunner, places: FilePlaces,
+        _ policy: FreeingPolicy, runner: BackgroundRunner, places: FilePlaces, readBack: ReadBack,
         wallClock: @escaping @Sendable () -> Date, logger: Logger
     ) {
         self.policy = policy
         self.runner = runner
         self.places = places
+        self.readBack = readBack
         self.wallClock = wallClock
         self.logger = logger
         if policy.hasAim { places.ledger.beginScan() }
@@ -103,7 +105,7 @@ final class RoomKeeper: Sendable {
                 ledger.giveBack(passed)
                 places.inUse.ring(ledger.changed, whenUnused: passed)
             }
-            let remover = CopyRemover(runner: runner, places: places, wallClock: wallClock)
+            let remover = CopyRemover(runner: runner, places: places, readBack: readBack, wallClock: wallClock)
             while true {
                 try Task.checkCancellation()
                 let excess = try await excess()

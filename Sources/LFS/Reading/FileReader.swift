@@ -17,6 +17,7 @@ struct FileReader: Sendable {
     let uses: UseLog
     let room: RoomKeeper
     let hub: EventHub
+    let wallClock: @Sendable () -> Date
 
     // MARK: Whole files
 
@@ -58,14 +59,30 @@ struct FileReader: Sendable {
                 }
             }
             try await requireRow(id)
-            try await runner.clearLoss(of: file.id)
+            try await runner.noteRightBytes(of: file.id)
         } catch {
             let failure = LFSError(wrapping: error, fileID: file.id)
             if failure.code != .cancelled { hub.send(.downloadFailed(file.id, failure)) }
+            try await noteDamage(of: file, failure)
             throw failure
         }
         uses.noteUse(of: file.id)
         hub.send(.downloaded(file.id, byteCount: file.byteCount))
+    }
+
+    /// Keeps in mind that an object was not what its row describes, or is named by the storage and not given.
+    private func noteDamage(of file: FileData, _ failure: LFSError) async throws {
+        let isMissing = (failure.cause as? StorageError)?.isMissing == true
+        guard failure.code == .sourceChanged || isMissing else { return }
+        if isMissing {
+            do {
+                guard try await storage.lists(ObjectKey(file.key)) else { return }
+            } catch is StorageError {
+                // Whether it is gone altogether nobody knows now; the error of the download is the one to tell.
+                return
+            }
+        }
+        try await runner.noteDamage(of: file.id, failure.message, at: wallClock())
     }
 
     /// The deletion of a file removes its local copy once, and that may have been before the download ended.
@@ -113,7 +130,9 @@ struct FileReader: Sendable {
             let count = result.bytes.withLock { $0.count }
             guard count == range.count, object.byteCount == file.byteCount else { throw Self.wrongRange(file) }
         } catch {
-            throw LFSError(wrapping: error, fileID: file.id)
+            let failure = LFSError(wrapping: error, fileID: file.id)
+            try await noteDamage(of: file, failure)
+            throw failure
         }
     }
 

@@ -13,6 +13,8 @@ extension FileData: FetchableRecord, PersistableRecord {
         public static let status = Column(CodingKeys.status)
         /// The column of ``FileData/url``.
         public static let url = Column(CodingKeys.url)
+        /// The column of ``FileData/proof``.
+        public static let proof = Column(CodingKeys.proof)
         /// The column of ``FileData/name``.
         public static let name = Column(CodingKeys.name)
         /// The column of ``FileData/contentType``.
@@ -34,6 +36,7 @@ extension FileData: FetchableRecord, PersistableRecord {
         id = row[Columns.id]
         status = row[Columns.status]
         url = row[Columns.url]
+        proof = row[Columns.proof]
         name = row[Columns.name]
         contentType = row[Columns.contentType]
         byteCount = row[Columns.byteCount]
@@ -43,7 +46,7 @@ extension FileData: FetchableRecord, PersistableRecord {
         updateID = row[Columns.updateID]
     }
 
-    /// Writes every column but `updateID`, which the database gives.
+    /// Writes every column but `updateID`, which the database gives, and `proof`, which only the storage can give.
     public func encode(to container: inout PersistenceContainer) {
         container[Columns.id] = id
         container[Columns.status] = status
@@ -67,6 +70,7 @@ extension FileData: FetchableRecord, PersistableRecord {
 }
 
 extension FileData.Status: DatabaseValueConvertible {}
+extension FileData.Proof: DatabaseValueConvertible {}
 
 extension DerivableRequest where RowDecoder == FileData {
     /// The files whose bytes are only on the device that made them.

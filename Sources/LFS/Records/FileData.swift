@@ -16,12 +16,23 @@ public struct FileData: Identifiable, Hashable, Codable, Sendable {
         case remote
     }
 
+    /// What the storage's own word on the object is worth.
+    public enum Proof: String, Codable, Hashable, Sendable {
+        /// It has computed or checked a checksum of the bytes, or they were read back and compared.
+        case checksum
+        /// It tells only how many bytes it has. The last local copy stays until the object was read back, unless
+        /// ``FreeingPolicy/unproven`` says otherwise.
+        case byteCount
+    }
+
     /// UUID version 7 in lowercase text. It names the bytes on disk and in the object key.
     public let id: String
     /// The row's status when it was read. LFS alone changes it.
     public internal(set) var status: Status
     /// Where the object is, without a query; nil until the file is ``Status/remote``.
     public internal(set) var url: URL?
+    /// What the storage vouches for; nil until the file is ``Status/remote``, and while nobody here has asked the storage.
+    public internal(set) var proof: Proof?
     /// The name to show to people. It is never part of a path, so it may be any text.
     public var name: String?
     /// The media type, such as `image/jpeg`.
@@ -39,6 +50,6 @@ public struct FileData: Identifiable, Hashable, Codable, Sendable {
     public internal(set) var updateID: String?
 
     enum CodingKeys: String, CodingKey {
-        case id, status, url, name, contentType, byteCount, sha256, key, createdAt, updateID
+        case id, status, url, proof, name, contentType, byteCount, sha256, key, createdAt, updateID
     }
 }

@@ -64,6 +64,8 @@ enum Schema {
             id TEXT PRIMARY KEY NOT NULL CHECK (length(id) = 36 AND id NOT GLOB '*[^0-9a-f-]*'),
             status TEXT NOT NULL CHECK (status IN ('local', 'remote')),
             url TEXT,
+            -- What the storage vouches for: the bytes, or their number alone. NULL where nobody here has asked it.
+            proof TEXT CHECK (proof IN ('checksum', 'byteCount')),
             name TEXT,
             contentType TEXT,
             byteCount INTEGER NOT NULL CHECK (byteCount >= 0),
@@ -88,7 +90,9 @@ enum Schema {
             checkpoint BLOB,
             -- What failed tries have sent in a day that began at this millisecond since 1970.
             sentBytes INTEGER NOT NULL DEFAULT 0,
-            sentSince INTEGER NOT NULL DEFAULT 0
+            sentSince INTEGER NOT NULL DEFAULT 0,
+            -- Whether the object that is there is known or suspected to be damaged.
+            replacesObject INTEGER NOT NULL DEFAULT 0 CHECK (replacesObject IN (0, 1))
         );
         CREATE INDEX lfs_job_due ON lfs_job(state, lane, notBefore, fileID);
 

@@ -43,12 +43,14 @@ extension Schema {
         -- leaves means nothing.
         CREATE TABLE lfs_replaced (
             fileID TEXT PRIMARY KEY NOT NULL,
-            url TEXT NOT NULL
+            url TEXT NOT NULL,
+            proof TEXT
         );
 
         -- What comes back when the file is inserted again before its bytes have begun to go.
         ALTER TABLE lfs_tombstone ADD COLUMN jobState TEXT;
         ALTER TABLE lfs_tombstone ADD COLUMN jobErrorCode TEXT;
+        ALTER TABLE lfs_tombstone ADD COLUMN jobReplacesObject INTEGER NOT NULL DEFAULT 0;
         ALTER TABLE lfs_tombstone ADD COLUMN isPinned INTEGER NOT NULL DEFAULT 0;
         """
 

@@ -19,9 +19,9 @@ extension Triggers {
     private static let enqueueOnce = """
         CREATE TRIGGER lfs_file_enqueue AFTER INSERT ON lfs_file
         BEGIN
-            INSERT INTO lfs_job (fileID, lane, byteCount, notBefore, checkpoint, state, errorCode)
+            INSERT INTO lfs_job (fileID, lane, byteCount, notBefore, checkpoint, state, errorCode, replacesObject)
             SELECT f.id, f.byteCount >= \(TransferLane.largeByteCount), f.byteCount, \(now),
-                t.checkpoint, coalesce(t.jobState, 'queued'), t.jobErrorCode
+                t.checkpoint, coalesce(t.jobState, 'queued'), t.jobErrorCode, coalesce(t.jobReplacesObject, 0)
             FROM lfs_file f LEFT JOIN lfs_tombstone t ON t.fileID = f.id
             WHERE f.id = NEW.id AND substr(f.key, 1, 33) = (SELECT namespace || '/' FROM lfs_state)
                 AND (t.jobState IS NOT NULL
@@ -36,9 +36,10 @@ extension Triggers {
     private static let deletedOnce = """
         CREATE TRIGGER lfs_file_deleted AFTER DELETE ON lfs_file
         BEGIN
-            INSERT INTO lfs_tombstone (fileID, key, checkpoint, jobState, jobErrorCode, isPinned)
+            INSERT INTO lfs_tombstone (
+                fileID, key, checkpoint, jobState, jobErrorCode, jobReplacesObject, isPinned)
             SELECT OLD.id, OLD.key, j.checkpoint, CASE OLD.status WHEN 'remote' THEN j.state END,
-                CASE OLD.status WHEN 'remote' THEN j.errorCode END,
+                CASE OLD.status WHEN 'remote' THEN j.errorCode END, coalesce(j.replacesObject, 0),
                 EXISTS (SELECT 1 FROM lfs_copy WHERE fileID = OLD.id AND isPinned = 1)
             FROM (SELECT 1) LEFT JOIN lfs_job j ON j.fileID = OLD.id
             WHERE NOT EXISTS (SELECT 1 FROM lfs_tombstone WHERE fileID = OLD.id);
@@ -56,13 +57,14 @@ extension Triggers {
         BEGIN SELECT RAISE(ABORT, 'LFS: the content of a file never changes. Make a new FileData instead.'); END
         """
 
-    /// A copy of the record that was read before the upload, inserted in its place, must not undo it.
+    /// A copy of the record that was read before the upload, inserted in its place, must not undo it, and no record knows
+    /// the proof.
     private static let noteReplaced = """
         CREATE TRIGGER lfs_file_note_replaced BEFORE INSERT ON lfs_file
         BEGIN
             DELETE FROM lfs_replaced;
-            INSERT INTO lfs_replaced (fileID, url)
-            SELECT id, url FROM lfs_file WHERE id = NEW.id AND status = 'remote' AND NEW.status = 'local';
+            INSERT INTO lfs_replaced (fileID, url, proof)
+            SELECT id, url, proof FROM lfs_file WHERE id = NEW.id AND status = 'remote';
         END
         """
 
@@ -72,6 +74,7 @@ extension Triggers {
         BEGIN
             UPDATE lfs_file SET status = 'remote', url = (SELECT url FROM lfs_replaced WHERE fileID = NEW.id)
             WHERE id = NEW.id AND NEW.status = 'local';
+            UPDATE lfs_file SET proof = (SELECT proof FROM lfs_replaced WHERE fileID = NEW.id) WHERE id = NEW.id;
             DELETE FROM lfs_replaced WHERE fileID = NEW.id;
         END
         """

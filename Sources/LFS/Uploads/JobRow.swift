@@ -16,6 +16,7 @@ struct JobRow: FetchableRecord, Sendable {
     let lastErrorCode: String?
     let sentBytes: Int64
     let sentSince: Int64
+    let replacesObject: Bool
 
     init(row: Row) {
         id = row[0]
@@ -29,6 +30,7 @@ struct JobRow: FetchableRecord, Sendable {
         lastErrorCode = row[8]
         sentBytes = row[9]
         sentSince = row[10]
+        replacesObject = row[11]
     }
 
     /// - Parameter now: in milliseconds since 1970.
@@ -39,17 +41,19 @@ struct JobRow: FetchableRecord, Sendable {
             id: id, key: try ObjectKey(key), byteCount: byteCount, attempts: attempts,
             lastError: lastErrorCode.map(StorageError.Code.init(rawValue:)),
             sending: SendBudget(byteCount: sentBytes, age: age),
-            checkpoint: checkpoint.map(UploadCheckpoint.init(rawValue:)))
+            checkpoint: checkpoint.map(UploadCheckpoint.init(rawValue:)), replacesObject: replacesObject)
     }
 
     /// The code of a job whose bytes a verification has found nowhere, or damaged everywhere.
     static let lostCode = "lost"
+    /// The code of a job whose object has given other bytes than the file's, or none, to who read it.
+    static let damagedCode = "damaged"
     /// From this size on a job takes the lane of large files.
     static let largeByteCount = TransferLane.largeByteCount
 
     private static let columns = """
         SELECT j.fileID, f.key, f.byteCount, f.sha256, f.contentType, f.name, j.attempts, j.checkpoint,
-            j.errorCode, j.sentBytes, j.sentSince
+            j.errorCode, j.sentBytes, j.sentSince, j.replacesObject
         FROM lfs_job j JOIN lfs_file f ON f.id = j.fileID
         """
 

@@ -47,8 +47,8 @@ struct OutcomeRecord {
 
     private func saveUpload(_ object: RemoteObject, _ db: Database) throws {
         try run(
-            db, "UPDATE lfs_file SET status = 'remote', url = ? WHERE id = ? AND status = 'local'",
-            [object.url.absoluteString, outcome.job.id])
+            db, "UPDATE lfs_file SET status = 'remote', url = ?, proof = ? WHERE id = ? AND status = 'local'",
+            [object.url.absoluteString, FileData.Proof(object.proof), outcome.job.id])
         if db.changesCount > 0 { return try dropJob(db) }
         let isThere = try Bool.fetchOne(
             db, sql: "SELECT EXISTS (SELECT 1 FROM lfs_file WHERE id = ?)", arguments: [outcome.job.id])
@@ -61,8 +61,9 @@ struct OutcomeRecord {
 
     /// The row was `remote` already: its object was missing or wrong and has been made again.
     private func saveRepeatedUpload(_ object: RemoteObject, _ db: Database) throws {
-        let url = object.url.absoluteString
-        try run(db, "UPDATE lfs_file SET url = ?1 WHERE id = ?2 AND url IS NOT ?1", [url, outcome.job.id])
+        try run(
+            db, "UPDATE lfs_file SET url = ?1, proof = ?2 WHERE id = ?3 AND (url IS NOT ?1 OR proof IS NOT ?2)",
+            [object.url.absoluteString, FileData.Proof(object.proof), outcome.job.id])
         try dropJob(db)
     }
 
@@ -81,5 +82,14 @@ struct OutcomeRecord {
     /// Compiling a statement with its triggers costs more than running it, so each is compiled once.
     private func run(_ db: Database, _ sql: String, _ arguments: StatementArguments) throws {
         try db.cachedStatement(sql: sql).execute(arguments: arguments)
+    }
+}
+
+extension FileData.Proof {
+    init(_ proof: StorageCapabilities.Proof) {
+        switch proof {
+        case .checksum: self = .checksum
+        case .byteCount: self = .byteCount
+        }
     }
 }

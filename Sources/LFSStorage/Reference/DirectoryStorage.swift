@@ -40,7 +40,7 @@ public final class DirectoryStorage: RemoteStorage {
     /// Stores the bytes; see ``RemoteStorage/upload(_:to:session:)``.
     public func upload(_ source: UploadSource, to key: ObjectKey, session: UploadSession) async throws -> RemoteObject {
         try await inFolder(of: key, makes: true) { folder, name, flag in
-            if try Self.holds(source, as: name, in: folder, flag) {
+            if try !session.replacesObject && Self.holds(source, as: name, in: folder, flag) {
                 session.report(bytesTransferred: source.byteCount)
             } else {
                 try DirectoryUpload(source: source, folder: folder, name: name, key: key, session: session).run(flag)

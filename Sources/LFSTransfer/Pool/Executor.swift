@@ -57,7 +57,7 @@ struct Executor: Sendable {
         let events = events
         let journal = journal
         let session = UploadSession(
-            checkpoint: job.checkpoint,
+            checkpoint: job.checkpoint, replacesObject: job.replacesObject,
             onProgress: { bytes in
                 sent.report(bytes)
                 events(.progress(id: job.id, bytesTransferred: bytes, totalBytes: source.byteCount))

@@ -12,10 +12,12 @@ package struct TransferJob: Hashable, Sendable, Identifiable {
     /// What failed tries have sent.
     package let sending: SendBudget
     package let checkpoint: UploadCheckpoint?
+    /// As ``UploadSession/replacesObject``.
+    package let replacesObject: Bool
 
     package init(
         id: String, key: ObjectKey, byteCount: Int64, attempts: Int, lastError: StorageError.Code? = nil,
-        sending: SendBudget = SendBudget(), checkpoint: UploadCheckpoint?
+        sending: SendBudget = SendBudget(), checkpoint: UploadCheckpoint?, replacesObject: Bool = false
     ) {
         self.id = id
         self.key = key
@@ -24,6 +26,7 @@ package struct TransferJob: Hashable, Sendable, Identifiable {
         self.lastError = lastError
         self.sending = sending
         self.checkpoint = checkpoint
+        self.replacesObject = replacesObject
     }
 
     package var lane: TransferLane { TransferLane(byteCount: byteCount) }

@@ -34,12 +34,18 @@ struct ReadingHost: Sendable {
 
     /// Files that are on the storage and not on this device.
     func remoteFiles(_ contents: [[UInt8]]) async throws -> [FileData] {
+        let files = try await keptFiles(contents)
+        for file in files { try await lfs.removeLocalCopy(of: file.id) }
+        return files
+    }
+
+    /// Files that are on the storage and on this device.
+    func keptFiles(_ contents: [[UInt8]]) async throws -> [FileData] {
         var files: [FileData] = []
         for bytes in contents { files.append(try await lfs.makeFile(from: .bytes(bytes))) }
         let made = files
         try await database.write { db in for file in made { try file.insert(db) } }
         try await lfs.waitForUploads()
-        for file in files { try await lfs.removeLocalCopy(of: file.id) }
         return files
     }
 

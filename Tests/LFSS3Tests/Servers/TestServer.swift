@@ -18,6 +18,8 @@ struct TestServer: Codable, Sendable, CustomTestStringConvertible {
     var accessKey: String
     var secretKey: String
     var region: String
+    /// The folder in which the bytes of objects stand in files as they are, if there is one.
+    var data: String?
 
     var testDescription: String { name }
 

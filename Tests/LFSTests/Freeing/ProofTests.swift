@@ -92,7 +92,8 @@ struct ProofTests {
                     arguments: [now.addingTimeInterval(-10_000), file.id])
                 if kind.isRemote {
                     try db.execute(
-                        sql: "UPDATE lfs_file SET status = 'remote', url = 'x:y' WHERE id = ?", arguments: [file.id])
+                        sql: "UPDATE lfs_file SET status = 'remote', url = 'x:y', proof = 'checksum' WHERE id = ?",
+                        arguments: [file.id])
                 }
                 // One that was queued when it was inserted, as when an upload has to be done again.
                 if kind.isRemote && !kind.hasJob {

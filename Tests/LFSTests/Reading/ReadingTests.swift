@@ -89,7 +89,7 @@ struct ReadingTests {
     @Test("A remote object with other bytes is an error, and nothing of it is kept")
     func wrongBytes() async throws {
         let storage = InMemoryStorage()
-        try await withLFS(storage: storage) { host, lfs in
+        try await withLFS(storage: storage, expectsLeftovers: true) { host, lfs in
             let file = try await lfs.makeFile(from: .bytes(someBytes()))
             let other = try await lfs.makeFile(from: .bytes(someBytes()))
             try await host.database.write { db in
@@ -105,6 +105,7 @@ struct ReadingTests {
             let incoming = try FileManager.default.contentsOfDirectory(
                 atPath: host.store.appendingPathComponent("incoming").path)
             #expect(incoming.isEmpty)
+            try #expect(host.count("lfs_job WHERE errorCode = 'damaged'") == 1, "what was seen is noted")
         }
     }
 }

@@ -52,6 +52,7 @@ struct WrongBytesTests {
             #expect(storage.requests.count == 2)
             try #expect(host.namesInIncoming() == [])
             storage.spoil(0)
+            try await #expect(read(file, lfs) == bytes)
         }
     }
 

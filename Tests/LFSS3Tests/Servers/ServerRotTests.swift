@@ -1,0 +1,105 @@
+import Foundation
+import GRDB
+import LFS
+import LFSStorage
+import TestSupport
+import Testing
+
+@testable import LFSS3
+
+/// A byte in the server's own files becomes another one, behind its back.
+@Suite("An object that has rotted on a server", .enabled(if: TestServer.areThere), .timeLimit(.minutes(5)))
+struct ServerRotTests {
+    private func verify(
+        _ host: ReadingHost, repairs: Bool = false, reads: Bool = false
+    ) async throws -> (report: VerifyReport, findings: [VerifyFinding]) {
+        var options = VerifyOptions()
+        options.checksContent = true
+        options.repairs = repairs
+        options.readsRemote = reads
+        let log = EventLog<VerifyFinding>()
+        let report = try await host.lfs.verify(options) { log.add($0) }
+        return (report, log.events)
+    }
+
+    private func withHost(
+        _ server: TestServer, _ body: (ReadingHost) async throws -> Void
+    ) async throws {
+        let storage = try await server.storage {
+            $0.multipartThreshold = 6 << 20
+            $0.partSize = 5 << 20
+        }
+        try await withTemporaryFolder { folder in try await ReadingHost.with(folder, storage, body) }
+        await storage.shutdown()
+    }
+
+    @Test("is found when it is read, noted, and mended from right bytes", arguments: TestServer.rotting, [100_000, 12 << 20])
+    func withoutLocalCopy(_ server: TestServer, _ byteCount: Int) async throws {
+        try await withHost(server) { host in
+            let bytes = SampleBytes.make(byteCount, seed: .random(in: 0...UInt64.max))
+            let file = try await host.remoteFiles([bytes])[0]
+            try server.flip(bytes)
+            await #expect(throws: LFSError.self) { try await host.read(file) }
+            for _ in 1...2 {
+                let found = try await verify(host, reads: true)
+                #expect(found.findings.map(\.fileID) == [file.id], "\(found.findings)")
+                #expect(!found.report.isClean)
+            }
+            let again = try await verify(host)
+            #expect(again.findings.map(\.fileID) == [file.id], "what was seen is not forgotten")
+            #expect(again.report.lostBytes == Int64(byteCount))
+
+            let local = host.folder.child("app.sqlite.lfs").child(file.id)
+            try Data(bytes).write(to: local)
+            #expect(try await host.lfs.free(FreeingPolicy(maxByteCount: 0)).freed.files == 0)
+            let mended = try await verify(host, repairs: true)
+            #expect(mended.findings.map(\.repair) == [.upload])
+            try await host.lfs.waitForUploads()
+            try await #expect(verify(host, reads: true).findings == [])
+            #expect(try await host.lfs.free(FreeingPolicy(maxByteCount: 0)).freed.files == 1)
+            try await #expect(host.read(file) == bytes)
+        }
+    }
+
+    @Test("is found by reading the objects, and is never evicted past", arguments: TestServer.rotting, [100_000, 12 << 20])
+    func withLocalCopy(_ server: TestServer, _ byteCount: Int) async throws {
+        try await withHost(server) { host in
+            let contents = (0..<3).map { _ in SampleBytes.make(byteCount, seed: .random(in: 0...UInt64.max)) }
+            let files = try await host.keptFiles(contents)
+            try await #expect(verify(host, reads: true).findings == [])
+            try server.flip(contents[1])
+            let found = try await verify(host, reads: true)
+            #expect(found.findings.map(\.fileID) == [files[1].id], "\(found.findings)")
+            #expect(try await host.lfs.free(FreeingPolicy(maxByteCount: 0)).freed.files == 2)
+            #expect(try host.kept == [files[1].id])
+            try await #expect(verify(host, repairs: true).report.isClean)
+            try await host.lfs.waitForUploads()
+            #expect(try await host.lfs.free(FreeingPolicy(maxByteCount: 0)).freed.files == 1)
+            for (file, bytes) in zip(files, contents) { try await #expect(host.read(file) == bytes) }
+        }
+    }
+}
+
+extension TestServer {
+    /// Those whose files a test can reach.
+    static let rotting = all.filter { $0.data != nil }
+
+    /// Flips one bit in the middle of the stored bytes.
+    fileprivate func flip(_ bytes: [UInt8]) throws {
+        let folder = URL(fileURLWithPath: try #require(data))
+        let middle = bytes.count / 2
+        let needle = Data(bytes[middle..<middle + 64])
+        for name in try FileManager.default.subpathsOfDirectory(atPath: folder.path) {
+            let url = folder.appendingPathComponent(name)
+            guard try url.resourceValues(forKeys: [.isRegularFileKey]).isRegularFile == true,
+                let range = try Data(contentsOf: url, options: .mappedIfSafe).range(of: needle)
+            else { continue }
+            let file = try FileHandle(forUpdating: url)
+            try file.seek(toOffset: UInt64(range.lowerBound))
+            try file.write(contentsOf: [needle[0] ^ 1])
+            try file.close()
+            return
+        }
+        Issue.record("the bytes are in no file below \(folder.path)")
+    }
+}
