@@ -107,10 +107,8 @@ extension LFSManager {
         }
     }
 
-    var readBack: ReadBack { ReadBack(runner: runner, storage: reader.storage, wallClock: options.wallClock) }
-
     private var remover: CopyRemover {
-        CopyRemover(runner: runner, places: places, readBack: readBack, wallClock: options.wallClock)
+        CopyRemover(runner: runner, places: places, readBack: reader.readBack, wallClock: options.wallClock)
     }
 
     private func freer(

@@ -83,18 +83,18 @@ public final class LFSManager: Sendable {
             if areThere { pool.beginYielding() } else { pool.endYielding() }
         }
         uses = UseLog(runner: runner, wallClock: options.wallClock)
+        let readBack = ReadBack(
+            runner: runner, storage: Self.retrying(options.storage, options), wallClock: options.wallClock)
         room = RoomKeeper(
-            options.freeing, runner: runner, places: places,
-            readBack: ReadBack(
-                runner: runner, storage: Self.retrying(options.storage, options), wallClock: options.wallClock),
-            wallClock: options.wallClock, logger: options.logger)
+            options.freeing, runner: runner, places: places, readBack: readBack, wallClock: options.wallClock,
+            logger: options.logger)
         reader = FileReader(
             namespace: namespace, runner: runner, places: places,
             storage: Self.retrying(options.storage, options),
             downloader: Downloader(
                 store: places.store, storage: options.storage, backoff: options.backoff, clock: options.clock,
                 random: options.random),
-            scheduler: downloads, uses: uses, room: room, hub: hub, wallClock: options.wallClock)
+            scheduler: downloads, uses: uses, room: room, hub: hub, readBack: readBack)
         deletions = DeletionWorker(
             runner: runner, places: places, storage: options.storage, policy: policy, wallClock: options.wallClock,
             pool: pool, uploading: { [pool] in pool.underWayIDs }, withdraw: { [pool] in pool.withdraw($0) },

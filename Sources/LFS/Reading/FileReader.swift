@@ -17,7 +17,7 @@ struct FileReader: Sendable {
     let uses: UseLog
     let room: RoomKeeper
     let hub: EventHub
-    let wallClock: @Sendable () -> Date
+    let readBack: ReadBack
 
     // MARK: Whole files
 
@@ -70,19 +70,10 @@ struct FileReader: Sendable {
         hub.send(.downloaded(file.id, byteCount: file.byteCount))
     }
 
-    /// Keeps in mind that an object was not what its row describes, or is named by the storage and not given.
     private func noteDamage(of file: FileData, _ failure: LFSError) async throws {
-        let isMissing = (failure.cause as? StorageError)?.isMissing == true
-        guard failure.code == .sourceChanged || isMissing else { return }
-        if isMissing {
-            do {
-                guard try await storage.lists(ObjectKey(file.key)) else { return }
-            } catch is StorageError {
-                // Whether it is gone altogether nobody knows now; the error of the download is the one to tell.
-                return
-            }
-        }
-        try await runner.noteDamage(of: file.id, failure.message, at: wallClock())
+        if failure.code == .sourceChanged { return try await readBack.note(file, failure.message) }
+        guard let error = failure.cause as? StorageError else { return }
+        _ = try await readBack.noteDamage(of: file, error)
     }
 
     /// The deletion of a file removes its local copy once, and that may have been before the download ended.

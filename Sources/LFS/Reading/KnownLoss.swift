@@ -1,6 +1,5 @@
 import Foundation
 import GRDB
-import LFSStorage
 
 /// What reading an object has shown of it, durable in the file's rows.
 extension BackgroundRunner {
@@ -53,12 +52,4 @@ extension BackgroundRunner {
         FROM lfs_job WHERE fileID = ?1 AND state = 'failed' AND (errorCode = ?2 OR replacesObject = 1)
             AND EXISTS (SELECT 1 FROM lfs_file WHERE id = ?1 AND status = 'remote')
         """
-}
-
-extension RemoteStorage {
-    /// Whether a listing names an object. One that is named and cannot be had is damaged: servers put what they find
-    /// rotten out of reach.
-    func lists(_ key: ObjectKey) async throws -> Bool {
-        try await list(ListRequest(prefix: key.rawValue, limit: 1)).objects.contains { $0.key == key }
-    }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import LFSStorage
 import LFSSystem
 import Synchronization
@@ -25,31 +26,57 @@ struct ReadBack: Sendable {
     /// - Throws: when the database fails.
     func run(_ file: FileData) async throws -> (outcome: Outcome, byteCount: Int64) {
         let hash = Mutex(ContentHash())
-        let reason: String
         do {
-            let key = try ObjectKey(file.key)
             _ = try await storage.download(
-                DownloadRequest(key), into: DownloadSink { bytes in hash.withLock { $0.update(bytes) } })
-            let (sha256, byteCount) = hash.withLock { ($0.hex, $0.byteCount) }
-            if sha256 == file.sha256, byteCount == file.byteCount {
-                try await runner.noteRightBytes(of: file.id)
-                return (.right, byteCount)
-            }
-            reason = "It gave \(byteCount) bytes with the SHA-256 \(sha256)."
+                DownloadRequest(try ObjectKey(file.key)),
+                into: DownloadSink { bytes in hash.withLock { $0.update(bytes) } })
         } catch let error as StorageError {
-            guard try await isDamage(error, file) else { return (.unread(error), hash.withLock { $0.byteCount }) }
-            reason = "The storage names it and does not give it. \(error.message)"
+            let isDamaged = try await noteDamage(of: file, error)
+            return (isDamaged ? .damaged : .unread(error), hash.withLock { $0.byteCount })
         }
-        try await runner.noteDamage(of: file.id, reason, at: wallClock())
-        return (.damaged, hash.withLock { $0.byteCount })
+        let (sha256, byteCount) = hash.withLock { ($0.hex, $0.byteCount) }
+        if sha256 == file.sha256, byteCount == file.byteCount {
+            try await runner.noteRightBytes(of: file.id)
+            return (.right, byteCount)
+        }
+        try await note(file, "It gave \(byteCount) bytes with the SHA-256 \(sha256).")
+        return (.damaged, byteCount)
     }
 
+    /// Keeps in mind that an object was not what its row describes.
+    func note(_ file: FileData, _ reason: String) async throws {
+        try await runner.noteDamage(of: file.id, reason, at: wallClock())
+    }
+
+    /// Notes an object as damaged if that is what the error of its download, after all retries, means.
+    ///
+    /// - Returns: whether it is.
+    func noteDamage(of file: FileData, _ error: StorageError) async throws -> Bool {
+        guard try await isDamage(error, file) else { return false }
+        try await note(file, "The storage names it and does not give it. \(error.message)")
+        return true
+    }
+
+    /// Servers put what they find rotten out of reach, or fail over it again and again, while their listing still names
+    /// it. A failure is the object's own when the storage gives another one meanwhile.
     private func isDamage(_ error: StorageError, _ file: FileData) async throws -> Bool {
-        guard error.isMissing else { return false }
+        guard [.integrity, .missing, .serverError].contains(error.code) else { return false }
+        let other =
+            error.code == .serverError
+            ? try await runner.readThroughCancellation { db in
+                try FileData.all().offloaded().filter(FileData.Columns.id != file.id && FileData.Columns.byteCount > 0)
+                    .filter(sql: "NOT EXISTS (SELECT 1 FROM lfs_job WHERE fileID = lfs_file.id)").fetchOne(db)
+            } : nil
         do {
-            return try await storage.lists(ObjectKey(file.key))
+            let key = try ObjectKey(file.key)
+            let listed = try await storage.list(ListRequest(prefix: key.rawValue, limit: 1)).objects
+            guard listed.contains(where: { $0.key == key }) else { return false }
+            guard let other else { return true }
+            _ = try await storage.download(
+                DownloadRequest(try ObjectKey(other.key), range: 0..<1), into: DownloadSink { _ in })
+            return true
         } catch is StorageError {
-            // Then nobody knows, and the error of the download is the one to tell.
+            // The storage has more trouble than this object, and the error of the download is the one to tell.
             return false
         }
     }

@@ -67,7 +67,7 @@ struct FailureMeaning {
         case "InternalError", "OperationAborted", "ConditionalRequestConflict", "IncompleteBody", "NoSuchUpload":
             FailureMeaning(.serverError)
         case "BadDigest", "InvalidDigest", "XAmzContentSHA256Mismatch", "XAmzContentChecksumMismatch", "InvalidPart",
-            "InvalidPartOrder":
+            "InvalidPartOrder", "BrokenMPU":
             FailureMeaning(.integrity)
         case "QuotaExceeded", "XMinioStorageFull", "XMinioAdminBucketQuotaExceeded", "InsufficientStorage":
             FailureMeaning(.noSpace, "Make room in the bucket, or raise its quota.")

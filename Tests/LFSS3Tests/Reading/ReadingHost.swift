@@ -26,6 +26,7 @@ struct ReadingHost: Sendable {
             try await body(ReadingHost(folder: folder, database: database, lfs: lfs))
         } catch {
             try await lfs.stop()
+            try database.close()
             throw error
         }
         try await lfs.stop()

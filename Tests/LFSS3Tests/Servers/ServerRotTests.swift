@@ -33,11 +33,13 @@ struct ServerRotTests {
         await storage.shutdown()
     }
 
-    @Test("is found when it is read, noted, and mended from right bytes", arguments: TestServer.rotting, [100_000, 12 << 20])
+    @Test(
+        "is found when it is read, noted, and mended from right bytes", arguments: TestServer.rotting,
+        [100_000, 12 << 20])
     func withoutLocalCopy(_ server: TestServer, _ byteCount: Int) async throws {
         try await withHost(server) { host in
             let bytes = SampleBytes.make(byteCount, seed: .random(in: 0...UInt64.max))
-            let file = try await host.remoteFiles([bytes])[0]
+            let file = try await host.remoteFiles([bytes, SampleBytes.make(1_000)])[0]
             try server.flip(bytes)
             await #expect(throws: LFSError.self) { try await host.read(file) }
             for _ in 1...2 {
@@ -61,7 +63,9 @@ struct ServerRotTests {
         }
     }
 
-    @Test("is found by reading the objects, and is never evicted past", arguments: TestServer.rotting, [100_000, 12 << 20])
+    @Test(
+        "is found by reading the objects, and is never evicted past", arguments: TestServer.rotting,
+        [100_000, 12 << 20])
     func withLocalCopy(_ server: TestServer, _ byteCount: Int) async throws {
         try await withHost(server) { host in
             let contents = (0..<3).map { _ in SampleBytes.make(byteCount, seed: .random(in: 0...UInt64.max)) }

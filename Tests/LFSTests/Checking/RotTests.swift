@@ -25,7 +25,9 @@ struct RotTests {
         try Data(bytes).write(to: host.store.appendingPathComponent(file.id))
     }
 
-    @Test("is noted when it is read, told until it is mended, and mended from right bytes", arguments: [RottingStorage.Rot.flipped, .hidden])
+    @Test(
+        "is noted when it is read, told until it is mended, and mended from right bytes",
+        arguments: RottingStorage.Rot.allCases)
     func whenRead(_ rot: RottingStorage.Rot) async throws {
         let storage = RottingStorage()
         try await withLFS(storage: storage) { host, lfs in
@@ -53,7 +55,8 @@ struct RotTests {
         }
     }
 
-    @Test("is found by a verification that reads objects, and never evicted past", arguments: [RottingStorage.Rot.flipped, .hidden])
+    @Test(
+        "is found by a verification that reads objects, and never evicted past", arguments: RottingStorage.Rot.allCases)
     func whenVerified(_ rot: RottingStorage.Rot) async throws {
         let storage = RottingStorage()
         try await withLFS(storage: storage) { host, lfs in
@@ -64,7 +67,7 @@ struct RotTests {
             #expect(findings.map(\.fileID) == [files[2].id])
             #expect(findings.map(\.repair) == [.upload])
             #expect(!report.isClean && report.lostBytes == 0)
-            #expect(report.objectBytesRead == (rot == .hidden ? 4_000 : 5_000))
+            #expect(report.objectBytesRead == (rot == .flipped ? 5_000 : 4_000))
             // What was seen holds without another look.
             #expect(try await lfs.free(FreeingPolicy(maxByteCount: 0)).freed.files == 4)
             try await #expect(lfs.hasLocalCopy(of: files[2].id))
@@ -87,6 +90,21 @@ struct RotTests {
                 #expect(findings.map(\.outcome) == [.noted])
                 #expect(report.isClean == (round > 1) && report.lostBytes == 1_000)
             }
+        }
+    }
+
+    @Test("is not what a storage has that fails for all objects")
+    func outage() async throws {
+        let storage = RottingStorage()
+        try await withLFS(storage: storage) { host, lfs in
+            let files = try await keptFiles(3, host, lfs)
+            try await lfs.removeLocalCopy(of: files[0].id)
+            for file in files { try storage.rot(file.key, .failing) }
+            await #expect(throws: LFSError.self) { _ = try await lfs.contents(of: files[0]) }
+            await #expect(throws: LFSError.self) { _ = try await verify(lfs, reads: true) }
+            storage.recover()
+            try #expect(host.count("lfs_job") == 0)
+            try await #expect(verify(lfs, reads: true).findings == [])
         }
     }
 

@@ -2,15 +2,18 @@ import LFSStorage
 import LFSTesting
 import Synchronization
 
-/// A storage in memory whose objects can rot: the bytes change, and what it says of them stays as it was when they came.
+/// A storage in memory whose objects can rot: the bytes change, and what it says of them stays as it was when they
+/// came.
 ///
 /// Owner of its state: the mutex.
 final class RottingStorage: StorageWrapper {
-    enum Rot: Sendable {
+    enum Rot: CaseIterable, Sendable {
         /// One bit is another one.
         case flipped
         /// The bytes are not given any more, while the listing still names them: a quarantine.
         case hidden
+        /// The storage fails over it, time after time.
+        case failing
     }
 
     private struct State {
@@ -34,6 +37,8 @@ final class RottingStorage: StorageWrapper {
         let key = try ObjectKey(key)
         state.withLock { $0.rotten[key] = rot }
     }
+
+    func recover() { state.withLock { $0.rotten = [:] } }
 
     var capabilities: StorageCapabilities {
         StorageCapabilities(kind: "rotting", proof: vouches ? .checksum : .byteCount)
@@ -60,6 +65,7 @@ final class RottingStorage: StorageWrapper {
         switch rot {
         case nil: return try await memory.download(request, into: sink)
         case .hidden: throw StorageError(.missing, "It is in quarantine.", key: request.key)
+        case .failing: throw StorageError(.serverError, "It cannot be read.", key: request.key)
         case .flipped:
             let isFirst = Mutex(true)
             let flipping = DownloadSink(onBegin: sink.begin(entityTag:)) { bytes in
@@ -76,7 +82,9 @@ final class RottingStorage: StorageWrapper {
     }
 
     func head(_ key: ObjectKey) async throws -> RemoteObject {
-        if state.withLock({ $0.rotten[key] }) == .hidden { throw StorageError(.missing, "It is in quarantine.", key: key) }
+        if state.withLock({ $0.rotten[key] }) == .hidden {
+            throw StorageError(.missing, "It is in quarantine.", key: key)
+        }
         return told(try await memory.head(key))
     }
 
