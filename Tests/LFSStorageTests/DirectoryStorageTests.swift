@@ -70,6 +70,43 @@ struct DirectoryStorageTests {
         }
     }
 
+    /// What may have the name of a part that an upload is about to write.
+    enum Squatter: CaseIterable, Sendable {
+        case hardLink, symbolicLink, danglingLink, pipe
+
+        func place(at part: URL, outside: URL) throws {
+            switch self {
+            case .hardLink: try FileManager.default.linkItem(at: outside, to: part)
+            case .symbolicLink: try FileManager.default.createSymbolicLink(at: part, withDestinationURL: outside)
+            case .danglingLink:
+                try FileManager.default.createSymbolicLink(
+                    at: part, withDestinationURL: outside.appendingPathExtension("missing"))
+            case .pipe: #expect(mkfifo(part.path, 0o600) == 0)
+            }
+        }
+    }
+
+    @Test("writes through no link and waits for no pipe in the place of a part", arguments: Squatter.allCases)
+    func squatters(_ squatter: Squatter) async throws {
+        try await withStorage { storage, folder in
+            let space = folder.child("space")
+            try FileManager.default.createDirectory(at: space, withIntermediateDirectories: false)
+            let outside = folder.deletingLastPathComponent().child("outside")
+            try Data("of somebody else".utf8).write(to: outside)
+            try squatter.place(at: space.child(".content.part"), outside: outside)
+            try await upload(content, to: storage)
+            #expect(try Data(contentsOf: space.child("content")) == Data(content))
+            #expect(try names(in: space) == ["content"])
+            #expect(try Data(contentsOf: outside) == Data("of somebody else".utf8))
+            #expect(try names(in: folder.deletingLastPathComponent()).sorted() == ["outside", "storage"])
+
+            try squatter.place(at: space.child(".content.part"), outside: outside)
+            try await storage.delete(ObjectKey("space/content"), abandoning: nil)
+            #expect(try names(in: space) == [])
+            #expect(try Data(contentsOf: outside) == Data("of somebody else".utf8))
+        }
+    }
+
     @Test("shows nothing of an upload that is under way")
     func nothingUnfinishedIsSeen() async throws {
         try await withStorage { storage, folder in

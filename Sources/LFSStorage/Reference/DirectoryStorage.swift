@@ -15,6 +15,7 @@ public final class DirectoryStorage: RemoteStorage {
     private let identity: FileStatus
     /// Folders below the root that were opened before. Owner: this mutex, never held across a system call.
     private let folders = Mutex<[String: Directory]>([:])
+    private let listings = ListingWindows()
     /// Threads of its own: a share that hangs must not take those that local files need.
     private let threads = BlockingPool(width: 16)
 
@@ -85,26 +86,24 @@ public final class DirectoryStorage: RemoteStorage {
 
     /// One page of the objects; see ``RemoteStorage/list(_:)``.
     public func list(_ request: ListRequest) async throws -> ListPage {
-        let keys: [ObjectKey]
+        let page: ListingWindows.Page
         do {
-            keys = try await threads.run { flag in
+            page = try await threads.run { flag in
                 try self.requireRoot()
-                var listing = DirectoryListing(request, flag)
-                try listing.visit(self.root, below: "")
-                return listing.page
+                return try self.listings.page(request) { try DirectoryListing.keys(of: $0, in: self.root, flag) }
             }
         } catch {
             throw DirectoryStorageErrors.using(url.path, error)
         }
         var objects: [RemoteObject] = []
-        for key in keys.prefix(request.limit) {
+        for key in page.keys {
             do {
                 objects.append(try await head(key))
             } catch let error as StorageError where error.isMissing {
                 continue  // removed since its name was read: a listing shows what is there now
             }
         }
-        return ListPage(objects: objects, next: keys.count > request.limit ? keys[request.limit - 1].rawValue : nil)
+        return ListPage(objects: objects, next: page.next)
     }
 
     // MARK: Objects

@@ -41,8 +41,10 @@ struct DirectoryUpload: Sendable {
     /// Removes what a crash has left of an upload. The part of one that is under way stays: it is that upload's.
     static func removeAbandoned(_ name: String, in folder: Directory) throws -> Bool {
         let part = partName(of: name)
-        guard try folder.status(of: part) != nil else { return false }
-        let file = try folder.openOrCreate(part)
+        guard let status = try folder.status(of: part) else { return false }
+        // No upload has made it, so only its name goes: what it leads to may be anybody's.
+        guard mayBeOurs(status) else { return try folder.remove(part) }
+        let file = try open(part, in: folder)
         guard try tryLock(file), try isCurrent(file, part, folder) else { return false }
         return try folder.remove(part)
     }
@@ -50,7 +52,7 @@ struct DirectoryUpload: Sendable {
     /// Opens the part file under a lock. Another upload of the same key is waited for; a part without an owner is reused.
     private func claim(_ part: String, _ flag: CancellationFlag) throws -> Descriptor {
         while true {
-            let file = try folder.openOrCreate(part)
+            let file = try Self.open(part, in: folder)
             while try !Self.tryLock(file) {
                 // The owner may be another process, which can only be asked again; a blocking wait ignores the flag.
                 try flag.check()
@@ -61,6 +63,39 @@ struct DirectoryUpload: Sendable {
             try file.truncate(to: 0)
             return file
         }
+    }
+
+    /// Opens the part, or makes it. What has its name and is not a file of this user with this one name is not written
+    /// to: its name goes.
+    private static func open(_ part: String, in folder: Directory) throws -> Descriptor {
+        for _ in 0..<tries {
+            if let file = try create(part, in: folder) { return file }
+            if let status = try folder.status(of: part) {
+                if mayBeOurs(status) {
+                    let file = try folder.openOrCreate(part)
+                    // It may have been replaced since.
+                    if try mayBeOurs(file.status()) { return file }
+                }
+                try folder.remove(part)
+            }
+        }
+        throw StorageError(.serverError, "\(folder.child(part)) is replaced again and again by another program.")
+    }
+
+    private static let tries = 100
+
+    /// nil when something has the name already.
+    private static func create(_ part: String, in folder: Directory) throws(SystemError) -> Descriptor? {
+        do {
+            return try folder.create(part)
+        } catch where error.errno == EEXIST {
+            return nil
+        }
+    }
+
+    /// A file system that cannot count names says 0.
+    private static func mayBeOurs(_ status: FileStatus) -> Bool {
+        status.isRegularFile && status.linkCount <= 1 && status.owner == FileStatus.currentUser
     }
 
     /// In microseconds.
