@@ -72,6 +72,11 @@ extension BrokenStorage {
     static let ignoresCancellation = BrokenStorage(onUpload: { base, source, key, session in
         try await Task.detached { try await base.upload(source, to: key, session: session) }.value
     })
+    static let tellsNoChecksum = BrokenStorage(onUpload: { base, source, key, session in
+        var object = try await base.upload(source, to: key, session: session)
+        object.sha256 = nil
+        return object
+    })
     static let countsBackwards = BrokenStorage(onUpload: { base, source, key, session in
         session.report(bytesTransferred: source.byteCount)
         session.report(bytesTransferred: 0)
@@ -103,6 +108,14 @@ extension BrokenStorage {
         do { return try await base.download(request, into: sink) } catch {
             return try await base.download(request, into: sink)
         }
+    })
+    static let tellsNoTag = BrokenStorage(onDownload: { base, request, sink in
+        try await base.download(request, into: DownloadSink { try sink.write($0) })
+    })
+    static let tellsTheTagTooLate = BrokenStorage(onDownload: { base, request, sink in
+        let object = try await base.download(request, into: DownloadSink { try sink.write($0) })
+        if let tag = object.entityTag { sink.begin(entityTag: tag) }
+        return object
     })
     static let ignoresRanges = BrokenStorage(onDownload: { base, request, sink in
         try await base.download(DownloadRequest(request.key, entityTag: request.entityTag), into: sink)

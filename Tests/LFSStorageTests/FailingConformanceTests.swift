@@ -67,6 +67,15 @@ struct FailingConformanceTests {
         Fault(
             "that ignores cancellation", BrokenStorage.ignoresCancellation,
             "an upload by a cancelled task ends with an error and leaves nothing"),
+        Fault(
+            "that tells no checksum, though it says that it proves them", BrokenStorage.tellsNoChecksum,
+            "an upload names the SHA-256 where the storage says that it proves checksums"),
+        Fault(
+            "that never tells the entity tag", BrokenStorage.tellsNoTag,
+            "a download tells the object's entity tag before its first byte"),
+        Fault(
+            "that tells the entity tag too late", BrokenStorage.tellsTheTagTooLate,
+            "a download tells the object's entity tag before its first byte"),
         Fault("that counts backwards", BrokenStorage.countsBackwards, "progress never goes back and ends at the size"),
         Fault(
             "that takes one upload at a time", BrokenStorage.takesOneAtATime(),

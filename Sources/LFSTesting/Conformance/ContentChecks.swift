@@ -15,6 +15,8 @@ extension StorageConformance {
         },
         StorageCheck("an object's URL holds no query, no user and no password", urlHoldsNoSecret),
         StorageCheck("progress never goes back and ends at the size", progressEndsAtSize),
+        StorageCheck("an upload names the SHA-256 where the storage says that it proves checksums", checksumIsTold),
+        StorageCheck("a download tells the object's entity tag before its first byte", tagComesFirst),
         StorageCheck("an error of the sink comes out unchanged and ends the download", sinkErrorComesOut),
     ]
 
@@ -41,6 +43,41 @@ extension StorageConformance {
         try room.require(object.byteCount == Int64(content.count), "\(call) tells the size")
         let sha256 = TestContent.sha256(content)
         try room.require(object.sha256 ?? sha256 == sha256, "\(call) tells the right SHA-256 or none")
+    }
+
+    /// A storage that promises no more than the number of bytes passes.
+    private static func checksumIsTold(_ room: CheckRoom) async throws {
+        guard room.storage.capabilities.proof == .checksum else { return }
+        let key = try room.key("content")
+        for (byteCount, seed) in [(0, 1), (1_000, 2), (TestContent.chunk + 1, 3)] as [(Int, UInt64)] {
+            let content = TestContent.make(byteCount, seed: seed)
+            let object = try await room.upload(content, to: key)
+            try room.require(object.sha256 == TestContent.sha256(content), "an upload tells the SHA-256 of its bytes")
+            try room.require(object.proof == .checksum, "it is proven by a checksum")
+        }
+    }
+
+    /// A storage without entity tags passes.
+    private static func tagComesFirst(_ room: CheckRoom) async throws {
+        let key = try room.key("content")
+        try await room.upload(TestContent.make(TestContent.chunk + 1), to: key)
+        guard let tag = try await room.storage.head(key).entityTag else { return }
+        for range in [nil, 5..<100] as [Range<Int64>?] {
+            let seen = Mutex<(tags: [String], bytesBefore: Int, bytes: Int)>(([], 0, 0))
+            let sink = DownloadSink { tag in
+                seen.withLock { seen in
+                    seen.tags.append(tag)
+                    seen.bytesBefore += seen.bytes
+                }
+            } _: { bytes in
+                seen.withLock { $0.bytes += bytes.count }
+            }
+            let object = try await room.storage.download(DownloadRequest(key, range: range), into: sink)
+            let (tags, bytesBefore, _) = seen.withLock { $0 }
+            try room.require(tags == [tag], "the sink is told the tag that head tells, once")
+            try room.require(bytesBefore == 0, "it is told before the first byte")
+            try room.require(object.entityTag ?? tag == tag, "a download describes the same version")
+        }
     }
 
     private static func urlHoldsNoSecret(_ room: CheckRoom) async throws {
