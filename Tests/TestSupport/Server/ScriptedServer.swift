@@ -24,11 +24,18 @@ package final class ScriptedServer: Sendable {
     private let script: @Sendable (ServerRequest, ServerConnection) throws -> Void
     private let state = Mutex(State())
 
-    /// - Parameter script: answers one request; the request's body has not been read yet. When it throws, or after it
-    ///   called ``ServerConnection/hangUp()``, the connection ends.
-    package init(_ script: @escaping @Sendable (ServerRequest, ServerConnection) throws -> Void) throws {
+    /// - Parameters:
+    ///   - receiveBuffer: how many bytes the system takes that the script has not read; nil for the system's choice.
+    ///   - script: answers one request; the request's body has not been read yet. When it throws, or after it called
+    ///     ``ServerConnection/hangUp()``, the connection ends.
+    package init(
+        receiveBuffer: Int32? = nil, _ script: @escaping @Sendable (ServerRequest, ServerConnection) throws -> Void
+    ) throws {
         self.script = script
         listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        if var receiveBuffer {
+            setsockopt(listener, SOL_SOCKET, SO_RCVBUF, &receiveBuffer, socklen_t(MemoryLayout<Int32>.size))
+        }
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_addr.s_addr = inet_addr("127.0.0.1")

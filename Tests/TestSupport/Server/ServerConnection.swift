@@ -45,6 +45,23 @@ package final class ServerConnection {
         return readBody(request.byteCount)
     }
 
+    /// Reads the whole body of a request, and no faster than this.
+    ///
+    /// - Returns: how many bytes came before the client stopped.
+    package func readBody(of request: ServerRequest, bytesPerSecond: Int) throws -> Int {
+        if request.headers["expect"] != nil { try send("HTTP/1.1 100 Continue\r\n\r\n") }
+        var count = received.count
+        received = []
+        var buffer = [UInt8](repeating: 0, count: max(bytesPerSecond / 20, 1))
+        while count < request.byteCount {
+            Thread.sleep(forTimeInterval: 0.05)
+            let more = recv(raw, &buffer, min(buffer.count, request.byteCount - count), 0)
+            guard more > 0 else { return count }
+            count += more
+        }
+        return count
+    }
+
     /// Returns when the client has gone.
     package func hang() {
         while fill() { received = [] }

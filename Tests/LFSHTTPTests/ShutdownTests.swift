@@ -1,0 +1,71 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import LFSHTTP
+
+/// What the engine's end does to requests that have not begun.
+@Suite(.timeLimit(.minutes(1))) struct ShutdownTests {
+    private let origin = HTTPOrigin(isSecure: false, host: "127.0.0.1", port: 1)
+
+    @Test func aRequestThatComesTogetherWithTheShutdownIsAnswered() async throws {
+        let inbox = Inbox()
+        let outcome = try await code {
+            try await Transfer(HTTPRequest(.get, origin, "/")).result { transfer in
+                _ = inbox.submit(transfer)
+                // Before the thread looks for the first time, so that it finds both at once.
+                inbox.close()
+                Self.startLoop(.plain(), inbox)
+            } cancel: { inbox.cancel($0) }
+        }
+        #expect(outcome == .closed)
+        await inbox.waitUntilClosed()
+    }
+
+    @Test func requestsThatWaitForTheirTurnEndWithTheShutdownAndNothingHoldsThem() async throws {
+        let arrived = EventLog<Int>()
+        let server = try ScriptedServer { _, connection in
+            arrived.add(1)
+            connection.hang()
+        }
+        let inbox = Inbox()
+        weak var lastCanary: Canary?
+        try await withThrowingTaskGroup(of: HTTPError.Code?.self) { group in
+            let submitted = EventLog<Int>()
+            for index in 0..<4 {
+                let canary = Canary()
+                if index == 3 { lastCanary = canary }
+                var request = try HTTPRequest(.get, server)
+                request.onProgress = { _ in withExtendedLifetime(canary) {} }
+                let transfer = Transfer(request)
+                group.addTask {
+                    try await code {
+                        try await transfer.result { transfer in
+                            _ = inbox.submit(transfer)
+                            submitted.add(index)
+                        } cancel: { inbox.cancel($0) }
+                    }
+                }
+            }
+            await submitted.wait { $0.count == 4 }
+            // All four are in its first mail: one is under way when the server has it, and three wait.
+            Self.startLoop(.plain { $0.maxRequestsPerOrigin = 1 }, inbox)
+            await arrived.wait { !$0.isEmpty }
+            inbox.close()
+            for try await outcome in group { #expect(outcome == .closed) }
+        }
+        await inbox.waitUntilClosed()
+        #expect(server.requests.count == 1)
+        #expect(lastCanary == nil, "a request that has ended is still held")
+        server.close()
+    }
+
+    private final class Canary: Sendable {}
+
+    private static func startLoop(_ options: HTTPOptions, _ inbox: Inbox) {
+        Thread.detachNewThread {
+            let executor = LoopExecutor(inbox) { _ in }
+            EventLoop(options, inbox, executor)?.run()
+        }
+    }
+}
