@@ -1,9 +1,16 @@
 // curl_easy_setopt and its relatives are variadic, and Swift cannot call such functions: one function for each type
-// of argument. They do nothing else.
+// of argument. They do nothing else. Two ask the system about a socket: such calls are variadic, or take a type that
+// varies.
 #ifndef LFS_CCURL_SHIM_H
 #define LFS_CCURL_SHIM_H
 
 #include <curl/curl.h>
+#include <netinet/in.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#ifdef __linux__
+#include <linux/sockios.h>
+#endif
 
 static inline CURLcode lfs_easy_set_long(CURL *easy, CURLoption option, long value) {
     return curl_easy_setopt(easy, option, value);
@@ -47,6 +54,34 @@ static inline CURLcode lfs_easy_get_offset(CURL *easy, CURLINFO info, curl_off_t
 
 static inline CURLcode lfs_easy_get_pointer(CURL *easy, CURLINFO info, void **value) {
     return curl_easy_getinfo(easy, info, value);
+}
+
+typedef int (*lfs_socket_function)(void *context, curl_socket_t socket, curlsocktype purpose);
+
+static inline CURLcode lfs_easy_set_socket_function(CURL *easy, CURLoption option, lfs_socket_function function) {
+    return curl_easy_setopt(easy, option, function);
+}
+
+// The port on this side, -1 when it is no socket (any more).
+static inline int lfs_socket_port(curl_socket_t socket) {
+    struct sockaddr_storage address;
+    socklen_t size = sizeof address;
+    if (getsockname(socket, (struct sockaddr *)&address, &size) != 0) return -1;
+    if (address.ss_family == AF_INET) return ntohs(((struct sockaddr_in *)&address)->sin_port);
+    if (address.ss_family == AF_INET6) return ntohs(((struct sockaddr_in6 *)&address)->sin6_port);
+    return -1;
+}
+
+// How many bytes the system holds that the peer has not acknowledged: tcp(7), SIOCOUTQ; Darwin has SO_NWRITE for it.
+// -1 when it does not say.
+static inline int lfs_socket_unacknowledged(curl_socket_t socket) {
+    int count = -1;
+#ifdef __linux__
+    return ioctl(socket, SIOCOUTQ, &count) == 0 ? count : -1;
+#else
+    socklen_t size = sizeof count;
+    return getsockopt(socket, SOL_SOCKET, SO_NWRITE, &count, &size) == 0 ? count : -1;
+#endif
 }
 
 static inline CURLMcode lfs_multi_set_long(CURLM *multi, CURLMoption option, long value) {

@@ -43,3 +43,9 @@ let seekBody: lfs_seek_function = { context, offset, origin in
     guard let transfer = handle(context)?.transfer, origin == SEEK_SET else { return CURL_SEEKFUNC_FAIL }
     return transfer.seek(to: Int64(offset)) ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL
 }
+
+/// Sees each socket that is made.
+let noteSocket: lfs_socket_function = { context, socket, _ in
+    handle(context)?.loop.opened(socket)
+    return Int32(CURL_SOCKOPT_OK)
+}

@@ -9,10 +9,28 @@ extension EasyHandle {
         var sent: curl_off_t = 0
         _ = lfs_easy_get_offset(raw, CURLINFO_SIZE_UPLOAD_T, &sent)
         transfer.sent(Int64(sent))
+        if transfer.head?.isSuccess == true { transfer.accepted(transfer.bytesSent) }
         guard let response = transfer.response(statistics) else {
             return .failure(HTTPError(.invalidReply, "\(transfer.request.origin.host) sent no reply."))
         }
         return .success(response)
+    }
+
+    /// How many bytes of the request's body the peer has accepted: what libcurl has handed to the system, without what
+    /// the system still holds. nil while there is no connection.
+    ///
+    /// A connection that others share (HTTP/2), encryption and the head of the request make it less than it is, by no
+    /// more than what is on its way.
+    var acceptedByteCount: Int64? {
+        var port = 0
+        // libcurl tells the socket itself only when it is done with the request.
+        guard lfs_easy_get_long(raw, CURLINFO_LOCAL_PORT, &port) == CURLE_OK, let socket = loop.socket(at: port) else {
+            return nil
+        }
+        let held = lfs_socket_unacknowledged(socket)
+        var sent: curl_off_t = 0
+        guard held >= 0, lfs_easy_get_offset(raw, CURLINFO_SIZE_UPLOAD_T, &sent) == CURLE_OK else { return nil }
+        return Int64(sent) - Int64(held)
     }
 
     private var statistics: TransferStatistics {

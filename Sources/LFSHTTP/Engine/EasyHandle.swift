@@ -154,7 +154,10 @@ final class EasyHandle {
 
     private func configure(_ options: HTTPOptions) throws(HTTPError) {
         let me = Unmanaged.passUnretained(self).toOpaque()
-        for option in [CURLOPT_READDATA, CURLOPT_WRITEDATA, CURLOPT_HEADERDATA, CURLOPT_SEEKDATA, CURLOPT_PRIVATE] {
+        for option in [
+            CURLOPT_READDATA, CURLOPT_WRITEDATA, CURLOPT_HEADERDATA, CURLOPT_SEEKDATA, CURLOPT_SOCKOPTDATA,
+            CURLOPT_PRIVATE,
+        ] {
             try check(lfs_easy_set_pointer(raw, option, me))
         }
         try check(lfs_easy_set_pointer(raw, CURLOPT_ERRORBUFFER, errorText))
@@ -162,6 +165,7 @@ final class EasyHandle {
         try check(lfs_easy_set_transfer_function(raw, CURLOPT_WRITEFUNCTION, writeBody))
         try check(lfs_easy_set_transfer_function(raw, CURLOPT_HEADERFUNCTION, writeHead))
         try check(lfs_easy_set_seek_function(raw, CURLOPT_SEEKFUNCTION, seekBody))
+        try check(lfs_easy_set_socket_function(raw, CURLOPT_SOCKOPTFUNCTION, noteSocket))
         try configureConnection(options)
         try configureSafety(options)
     }

@@ -21,6 +21,8 @@ final class EventLoop {
     /// Transfers that wait for the rate limit.
     private var throttled: [Transfer] = []
     private var nextStallCheck = ContinuousClock.now
+    /// The sockets that libcurl has made; some may be closed by now.
+    private var sockets: Set<curl_socket_t> = []
 
     private static let stallCheckInterval = Duration.milliseconds(250)
     /// Handles that are kept for later requests; more than are used at once are not needed.
@@ -61,6 +63,7 @@ final class EventLoop {
             let mail = inbox.collect()
             if mail.isClosing {
                 LoopExecutor.runElsewhere(mail.jobs)
+                for transfer in mail.submitted { transfer.end(.failure(HTTPError.closed)) }
                 return false
             }
             if mail.isEmpty { return true }
@@ -165,7 +168,10 @@ final class EventLoop {
 
     private func endStalled() {
         nextStallCheck = now.advanced(by: Self.stallCheckInterval)
-        for transfer in handles.compactMap(\.transfer) where !transfer.isSendPaused && !transfer.isReceivePaused {
+        for handle in handles {
+            guard let transfer = handle.transfer else { continue }
+            noteAccepted(handle, transfer)
+            if transfer.isSendPaused || transfer.isReceivePaused { continue }
             let limit = transfer.request.stallTimeout ?? options.stallTimeout
             guard now - transfer.lastActivity > limit else { continue }
             let error = HTTPError(
@@ -176,14 +182,33 @@ final class EventLoop {
 
     private func close() {
         let error = HTTPError.closed
+        // Before the others: each of those that end would let one of these begin.
         for queue in origins.values {
-            for transfer in queue.waiting { transfer.end(.failure(error)) }
+            for transfer in queue.removeWaiting() { transfer.end(.failure(error)) }
         }
         (origins, lastQueue) = ([:], nil)
         for transfer in handles.compactMap(\.transfer) { finish(transfer, .failure(error)) }
         inbox.end()
         (idle, handles) = ([], [])
         curl_multi_cleanup(multi)
+    }
+
+    /// What the peer accepts is the only progress of a slow line: libcurl asks for the next bytes once all of its large
+    /// buffer has gone, and for none after the last, while the system may hold megabytes.
+    private func noteAccepted(_ handle: EasyHandle, _ transfer: Transfer) {
+        guard transfer.request.body.byteCount > 0, let count = handle.acceptedByteCount else { return }
+        if transfer.accepted(count) { transfer.lastActivity = now }
+    }
+
+    /// The socket with this port on our side.
+    func socket(at port: Int) -> curl_socket_t? {
+        guard port > 0 else { return nil }
+        return sockets.first { socket in lfs_socket_port(socket) == port }
+    }
+
+    func opened(_ socket: curl_socket_t) {
+        sockets = sockets.filter { lfs_socket_port($0) >= 0 }
+        sockets.insert(socket)
     }
 
     // MARK: Pauses
@@ -214,6 +239,7 @@ final class EventLoop {
     /// How many bytes of a body may go out now; nil pauses the transfer.
     func grantSend(_ wanted: Int, to transfer: Transfer) -> Int? {
         transfer.lastActivity = now
+        if let handle = transfer.handle { noteAccepted(handle, transfer) }
         guard sendLimiter != nil else { return wanted }
         // The end of the body is told at once.
         let rest = transfer.request.body.byteCount - transfer.bytesSent

@@ -102,7 +102,11 @@ final class Inbox: Sendable {
     func end() {
         let (rest, jobs, waiting) = state.withLock { state in
             (state.multi, state.isClosed, state.isRunning) = (nil, true, false)
-            defer { (state.mail.submitted, state.mail.jobs, state.whenClosed) = ([], [], []) }
+            defer {
+                state.whenClosed = []
+                state.mail = Mail()
+                state.mail.isClosing = true
+            }
             return (state.mail.submitted, state.mail.jobs, state.whenClosed)
         }
         LoopExecutor.runElsewhere(jobs)

@@ -32,6 +32,12 @@ final class OriginQueue {
         return waiting.removeFirst()
     }
 
+    /// Takes out all that wait, so that none of them begins.
+    func removeWaiting() -> [Transfer] {
+        defer { waiting = [] }
+        return waiting
+    }
+
     /// Takes one out that waits. Returns whether it did.
     func remove(_ transfer: Transfer) -> Bool {
         guard let index = waiting.firstIndex(where: { $0 === transfer }) else { return false }

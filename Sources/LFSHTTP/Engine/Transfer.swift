@@ -25,6 +25,8 @@ final class Transfer: @unchecked Sendable {
     private var body: [UInt8] = []
     private(set) var relay: ReplyRelay?
     private(set) var bytesSent: Int64 = 0
+    /// How many of them the peer has accepted, as far as is known.
+    private var bytesAccepted: Int64 = 0
     private var isInMemory = false
     private(set) var bytesReceived: Int64 = 0
     var rewinds = 0
@@ -106,8 +108,15 @@ final class Transfer: @unchecked Sendable {
             }
         }
         bytesSent += Int64(count)
-        request.onProgress?(bytesSent)
         return count
+    }
+
+    /// Takes how many bytes of the body the peer has accepted. Returns whether that are more than before.
+    @discardableResult func accepted(_ byteCount: Int64) -> Bool {
+        guard byteCount > bytesAccepted else { return false }
+        bytesAccepted = byteCount
+        request.onProgress?(byteCount)
+        return true
     }
 
     /// Takes libcurl's own count of a body that it had in memory.
@@ -135,6 +144,7 @@ final class Transfer: @unchecked Sendable {
         guard offset >= 0, offset <= request.body.byteCount, rewinds == 0 || offset == bytesSent else { return false }
         if offset != bytesSent { rewinds += 1 }
         bytesSent = offset
+        bytesAccepted = min(bytesAccepted, offset)
         return true
     }
 
