@@ -1,10 +1,54 @@
-import LFSS3
+import Foundation
+import LFSStorage
 import Testing
+
+@testable import LFSS3
 
 @Suite struct AddressingTests {
     @Test func wordsOfTheCommandLineNameTheStyles() {
         #expect(S3Addressing(rawValue: "path") == .path)
         #expect(S3Addressing(rawValue: "virtual") == .virtual)
         #expect(S3Addressing(rawValue: "other") == nil)
+    }
+
+    @Test(
+        "An endpoint that says more than a server and a path is refused, with what to do",
+        arguments: [
+            "https://h/?x-id=1", "https://h#part", "https://h/base?", "https://h/a%2fb", "https://h/a%2Fb",
+            "https://h/../other", "https://h/a/../b", "https://h/%2e%2e/b", "https://h/./b", "https://h//b",
+            "https://h/a%5Cb", "https://user@h", "https://user:canary@h", "ftp://h",
+        ])
+    func endpoint(_ text: String) throws {
+        let url = try #require(URL(string: text))
+        let error = #expect(throws: StorageError.self) {
+            try S3Storage(bucket: "bucket", endpoint: url, credentials: .static(Canary.credentials))
+        }
+        #expect(error?.code == .invalidRequest)
+        #expect(error?.message.contains("canary") == false)
+    }
+
+    @Test("An endpoint may have a path", arguments: ["https://h", "https://h/", "https://h/base/", "https://h/a/b%20c"])
+    func path(_ text: String) throws {
+        _ = try S3Storage(
+            bucket: "bucket", endpoint: #require(URL(string: text)), credentials: .static(Canary.credentials))
+    }
+
+    enum Setting: CaseIterable { case region, storageClass, acl, key }
+
+    @Test("A setting that can be none is found at the start", arguments: Setting.allCases)
+    func setting(_ setting: Setting) throws {
+        var options = S3Options()
+        var region = "us-east-1"
+        switch setting {
+        case .region: region = "eu west\r\n1"
+        case .storageClass: options.storageClass = "standard ia"
+        case .acl: options.cannedACL = ""
+        case .key: options.encryption = .kms(keyID: "a\u{1B}b")
+        }
+        let error = #expect(throws: StorageError.self) {
+            try S3Storage(bucket: "b", region: region, credentials: .static(Canary.credentials), options: options)
+        }
+        #expect(error?.code == .invalidRequest)
+        #expect(error?.message.contains("such as") == true || error?.message.contains("its id") == true)
     }
 }

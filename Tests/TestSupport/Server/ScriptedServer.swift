@@ -21,16 +21,20 @@ package final class ScriptedServer: Sendable {
 
     package let port: Int
     private let listener: Int32
+    private let isRaw: Bool
     private let script: @Sendable (ServerRequest, ServerConnection) throws -> Void
     private let state = Mutex(State())
 
     /// - Parameters:
     ///   - receiveBuffer: how many bytes the system takes that the script has not read; nil for the system's choice.
+    ///   - isRaw: whether the script runs once for each connection, as soon as its first byte has come.
     ///   - script: answers one request; the request's body has not been read yet. When it throws, or after it called
     ///     ``ServerConnection/hangUp()``, the connection ends.
     package init(
-        receiveBuffer: Int32? = nil, _ script: @escaping @Sendable (ServerRequest, ServerConnection) throws -> Void
+        receiveBuffer: Int32? = nil, isRaw: Bool = false,
+        _ script: @escaping @Sendable (ServerRequest, ServerConnection) throws -> Void
     ) throws {
+        self.isRaw = isRaw
         self.script = script
         listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         if var receiveBuffer {
@@ -86,10 +90,10 @@ package final class ScriptedServer: Sendable {
 
     private func serve(_ raw: Int32) {
         let connection = ServerConnection(raw)
-        while let request = connection.nextRequest() {
+        while let request = isRaw ? connection.anything() : connection.nextRequest() {
             state.withLock { $0.requests.append(request) }
             do { try script(request, connection) } catch { break }
-            if connection.isOver { break }
+            if connection.isOver || isRaw { break }
         }
         state.withLock { state in
             state.connections.removeAll { $0 == raw }

@@ -31,6 +31,11 @@ package final class ServerConnection {
         }
     }
 
+    /// A request without anything in it once bytes have come; nil when the client has gone.
+    func anything() -> ServerRequest? {
+        received.isEmpty && !fill() ? nil : ServerRequest(method: "", target: "", headers: [:])
+    }
+
     /// Reads this many bytes of the body, fewer if the client stops earlier.
     @discardableResult package func readBody(_ count: Int) -> [UInt8] {
         while received.count < count, fill() {}

@@ -1,0 +1,75 @@
+import Foundation
+import LFSHTTP
+import LFSStorage
+import TestSupport
+import Testing
+
+/// Connections on which the two sides have no way to speak with each other, and those that only broke.
+@Suite(.timeLimit(.minutes(1))) struct HandshakeTests {
+    enum Answer: CaseIterable {
+        case plainReply, oldVersionsOnly, noCommonCipher
+        case reset, closing
+
+        /// What a server of that kind says to the first bytes of TLS.
+        var bytes: [UInt8] {
+            switch self {
+            case .plainReply: Array("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n".utf8)
+            // An alert (RFC 8446, 6): fatal, protocol_version or handshake_failure.
+            case .oldVersionsOnly: [0x15, 0x03, 0x01, 0x00, 0x02, 0x02, 70]
+            case .noCommonCipher: [0x15, 0x03, 0x03, 0x00, 0x02, 0x02, 40]
+            case .reset, .closing: []
+            }
+        }
+
+        var isForGood: Bool { ![.reset, .closing].contains(self) }
+    }
+
+    @Test(arguments: Answer.allCases) func encryption(_ answer: Answer) async throws {
+        let server = try ScriptedServer(isRaw: true) { _, connection in
+            try connection.send(answer.bytes)
+            if answer == .reset { connection.reset() } else { connection.hangUp() }
+        }
+        let engine = CurlTransport()
+        let origin = HTTPOrigin(isSecure: true, host: "127.0.0.1", port: server.port)
+        do {
+            _ = try await engine.send(HTTPRequest(.get, origin, "/"))
+            Issue.record("there is no TLS")
+        } catch let error as HTTPError {
+            #expect(error.code == (answer.isForGood ? .wrongProtocol : .unreachable), "\(error)")
+            #expect(error.isRetryable != answer.isForGood)
+            #expect(StorageError(error).code == (answer.isForGood ? .misconfigured : .unreachable))
+            if answer.isForGood { #expect(error.message.contains("speak https"), "\(error)") }
+        }
+        #expect(server.connectionCount == 1)
+        await engine.shutdown()
+        server.close()
+    }
+
+    @Test func plainHTTPOnAPortForTLSIsNamed() async throws {
+        let server = try ScriptedServer(isRaw: true) { _, connection in
+            try connection.send([0x15, 0x03, 0x01, 0x00, 0x02, 0x02, 0x16])
+            connection.hangUp()
+        }
+        let engine = CurlTransport(.plain())
+        do {
+            _ = try await engine.send(HTTPRequest(.get, server))
+            Issue.record("that is no reply")
+        } catch let error as HTTPError {
+            #expect(error.code == .wrongProtocol)
+            #expect(error.message.contains("write https"))
+        }
+        await engine.shutdown()
+        server.close()
+    }
+
+    @Test func aReplyWithoutAHeadIsRefused() async throws {
+        let server = try ScriptedServer(isRaw: true) { _, connection in
+            try connection.send("<html>this is HTTP/0.9, or no HTTP at all</html>")
+            connection.hangUp()
+        }
+        let engine = CurlTransport(.plain())
+        try await #expect(code { try await engine.send(HTTPRequest(.get, server)) } == .invalidReply)
+        await engine.shutdown()
+        server.close()
+    }
+}

@@ -1,0 +1,26 @@
+import Foundation
+import LFSHTTP
+import LFSStorage
+import LFSSystem
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct SinkTests {
+    /// As many as ever may wait at once for what others fill.
+    @Test func silentPipesHoldUpNoDownload() async throws {
+        let hasEnded = DispatchSemaphore(value: 0)
+        let silent = 200
+        for _ in 0..<silent { BlockingPool.foreign.start { hasEnded.wait() } }
+        defer { for _ in 0..<silent { hasEnded.signal() } }
+        try await withEngine { _, connection in
+            try connection.reply(200, [:], "content")
+        } _: { server, engine in
+            let taken = Mutex(0)
+            var request = try HTTPRequest(.get, server)
+            request.reply = .sink(DownloadSink { piece in taken.withLock { $0 += piece.count } }) { _ in true }
+            _ = try await engine.send(request)
+            #expect(taken.withLock { $0 } == 7)
+        }
+    }
+}
