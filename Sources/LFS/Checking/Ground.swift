@@ -26,12 +26,11 @@ struct Ground: Sendable {
         guard hasRemote else { return }
         for prefix in try await prefixes() {
             var continuation: String?
+            var watch = ListingWatch()
             repeat {
                 let page = try await storage.list(ListRequest(prefix: prefix, continuation: continuation))
                 if try await hasRow(for: page.objects) { return }
-                guard page.next == nil || page.next != continuation else {
-                    throw StorageError(.serverError, "The storage lists the same page again and again.")
-                }
+                try watch.check(page.objects.lazy.map(\.key.rawValue), next: page.next)
                 continuation = page.next
             } while continuation != nil
         }

@@ -29,7 +29,9 @@ struct ObjectScan: Sendable {
     func run(_ onPage: (Page) async throws -> Void) async throws {
         var rows = RowPages(runner: runner, prefix: prefix)
         var listed = try await list(after: nil)
+        var watch = ListingWatch()
         while true {
+            try watch.check(listed.objects.lazy.map(\.key.rawValue), next: listed.next)
             // The storage works on the next page while this one is looked at.
             let next = listed.next
             async let following = next == nil ? nil : list(after: next)
@@ -68,12 +70,7 @@ struct ObjectScan: Sendable {
     }
 
     private func list(after continuation: String?) async throws -> ListPage {
-        let page = try await storage.list(
-            ListRequest(prefix: prefix, continuation: continuation, limit: Self.pageSize))
-        guard page.next == nil || page.next != continuation else {
-            throw StorageError(.serverError, "The storage lists the same page again and again.")
-        }
-        return page
+        try await storage.list(ListRequest(prefix: prefix, continuation: continuation, limit: Self.pageSize))
     }
 
     private static func matches(_ row: ScannedRow, _ object: RemoteObject) -> Bool {
