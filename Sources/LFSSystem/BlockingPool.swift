@@ -13,6 +13,9 @@ package final class BlockingPool: TaskExecutor {
     /// Threads for reading what somebody else fills, such as a pipe: they may wait for as long as that takes, and
     /// whatever they wait for must not hold up files.
     package static let foreign = BlockingPool(width: 64)
+    /// Threads that take what comes from the network: neither whoever is slow to fill a pipe nor a thousand files
+    /// that are made may hold them up.
+    package static let sinks = BlockingPool(width: 32)
     /// Threads that the tasks of uploads prefer: an app that takes in a thousand files must not hold up those on their way.
     package static let uploads = BlockingPool(width: 16)
 

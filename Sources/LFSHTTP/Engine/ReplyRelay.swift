@@ -44,7 +44,7 @@ final class ReplyRelay: Sendable {
             defer { state.isDraining = true }
             return (.taken, !state.isDraining)
         }
-        if starts { BlockingPool.foreign.start { self.drain() } }
+        if starts { BlockingPool.sinks.start { self.drain() } }
         return answer
     }
 
