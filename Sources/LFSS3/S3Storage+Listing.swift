@@ -43,6 +43,7 @@ extension S3Storage {
             let limit = Date().addingTimeInterval(-(age / .seconds(1)))
             var count = 0
             var marker: ListUploadsReply.Marker?
+            var watch = ListingWatch()
             repeat {
                 let reply = try await client.uploads(below: prefix, after: marker)
                 for upload in reply.uploads {
@@ -52,9 +53,8 @@ extension S3Storage {
                     try await client.abort(key, upload.uploadID)
                     count += 1
                 }
-                guard reply.next == nil || reply.next != marker else {
-                    throw StorageError(.serverError, "The server lists the same uploads again.")
-                }
+                try watch.check(
+                    reply.uploads.lazy.map(\.key), next: reply.next.map { "\($0.key)\n\($0.uploadID ?? "")" })
                 marker = reply.next
             } while marker != nil
             return count

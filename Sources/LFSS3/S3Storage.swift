@@ -41,6 +41,8 @@ public final class S3Storage: RemoteStorage {
         _ location: S3Location, region: String?, credentials: S3CredentialsProvider, options: S3Options,
         transport: any HTTPTransport, clock: SigningClock
     ) throws(StorageError) {
+        try S3Options.check(region: region)
+        try options.check()
         client = try S3Client(
             location, region: region ?? "us-east-1", transport: transport,
             credentials: CredentialsCache(credentials), clock: clock)

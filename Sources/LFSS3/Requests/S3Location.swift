@@ -23,6 +23,7 @@ struct S3Location: Sendable {
                 .invalidRequest, "The prefix of the keys has control characters or more than 400 bytes: choose another."
             )
         }
+        if let endpoint { try Self.check(endpoint) }
         self.bucket = bucket
         self.prefix = prefix.isEmpty || prefix.hasSuffix("/") ? prefix : prefix + "/"
         self.endpoint = endpoint
@@ -52,6 +53,31 @@ struct S3Location: Sendable {
         }
         return S3Place(
             origin: origin, bucketPath: "\(base)/\(bucket)", encodedPrefix: PercentEncoding.path(prefix))
+    }
+
+    /// Whether a URL is no more than a server and a plain path: whatever else stood in it would be dropped, or
+    /// would lead somewhere else than it seems.
+    private static func check(_ endpoint: URL) throws(StorageError) {
+        let parts = URLComponents(url: endpoint, resolvingAgainstBaseURL: true)
+        let reason: String? =
+            if parts?.user != nil || parts?.password != nil {
+                "has a user name or a password in it: leave them out, and give them as credentials"
+            } else if parts?.percentEncodedQuery != nil || parts?.percentEncodedFragment != nil {
+                "has a '?' or a '#': write scheme, host and port, and no more than a path behind them"
+            } else if let path = parts?.percentEncodedPath, !isPlain(path) {
+                "has a path with '.', '..', '//' or an encoded slash in it: write the path that is meant"
+            } else {
+                nil
+            }
+        if let reason { throw StorageError(.invalidRequest, "The endpoint \(reason).") }
+    }
+
+    private static func isPlain(_ path: String) -> Bool {
+        !path.contains("//")
+            && path.split(separator: "/").allSatisfy { part in
+                guard let decoded = part.removingPercentEncoding else { return false }
+                return ![".", ".."].contains(decoded) && !decoded.contains { $0 == "/" || $0 == "\\" }
+            }
     }
 
     private static func amazonEndpoint(_ region: String) -> URL {
