@@ -7,6 +7,9 @@ package struct HTTPError: Error, Sendable, CustomStringConvertible {
         case unreachable
         /// The server's certificate, or ours, was not accepted.
         case untrusted
+        /// The server speaks another protocol, or another version of it: it was asked by https where only http is
+        /// spoken, or the other way round, or its TLS is older than 1.2.
+        case wrongProtocol
         /// The connection broke before the reply was whole.
         case connectionLost
         /// The server was too slow.
@@ -37,7 +40,7 @@ package struct HTTPError: Error, Sendable, CustomStringConvertible {
     package var isRetryable: Bool {
         switch code {
         case .unreachable, .connectionLost, .timeout, .invalidReply, .cancelled: true
-        case .invalidRequest, .untrusted, .bodyUnreadable, .closed: false
+        case .invalidRequest, .untrusted, .wrongProtocol, .bodyUnreadable, .closed: false
         }
     }
 

@@ -2,6 +2,7 @@
 package struct HTTPOptions: Sendable {
     /// Which proxy requests go through.
     package enum Proxy: Hashable, Sendable {
+        /// None, whatever the environment says.
         case none
         /// What `https_proxy`, `http_proxy`, `all_proxy` and `no_proxy` say.
         case environment

@@ -16,8 +16,9 @@ extension StorageError {
         }
         let code: Code =
             switch error.code {
-            case .invalidRequest, .untrusted, .closed: .invalidRequest
-            case .unreachable: .unreachable
+            case .invalidRequest: .invalidRequest
+            case .untrusted, .wrongProtocol: .misconfigured
+            case .unreachable, .closed: .unreachable
             case .connectionLost, .invalidReply: .serverError
             case .timeout: .timeout
             case .bodyUnreadable: .sourceChanged

@@ -21,6 +21,7 @@ let readBody: lfs_transfer_function = { buffer, size, count, context in
 let writeBody: lfs_transfer_function = { bytes, size, count, context in
     guard let handle = handle(context), let transfer = handle.transfer else { return 0 }
     let piece = UnsafeRawBufferPointer(start: bytes, count: size * count)
+    guard transfer.requireHead(before: piece) else { return piece.isEmpty ? 1 : 0 }
     guard handle.loop.grantReceive(piece.count, to: transfer) else { return Int(CURL_WRITEFUNC_PAUSE) }
     switch transfer.takeBody(piece) {
     case true?: return piece.count

@@ -54,6 +54,10 @@ extension EasyHandle {
         let words = errorMessage.isEmpty ? String(cString: curl_easy_strerror(code)) : errorMessage
         let message = "\(origin.host): \(words)"
         return switch code {
+        case CURLE_SSL_CONNECT_ERROR where Self.isDisagreement(words):
+            HTTPError(
+                .wrongProtocol,
+                "\(message). Does the port speak https, and TLS 1.2 or newer? It was asked at \(origin).")
         case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY, CURLE_COULDNT_CONNECT, CURLE_SSL_CONNECT_ERROR:
             HTTPError(.unreachable, message)
         case CURLE_OPERATION_TIMEDOUT:
@@ -70,6 +74,17 @@ extension EasyHandle {
         default:
             HTTPError(.connectionLost, message)
         }
+    }
+
+    /// Whether the two sides have no way to speak with each other, which another try would not change.
+    ///
+    /// A connection that broke in the handshake has the same code, so this goes by OpenSSL's words.
+    private static func isDisagreement(_ words: String) -> Bool {
+        [
+            "wrong version number", "packet length too long", "record layer failure", "http request",
+            "unknown protocol", "unsupported protocol", "no protocols available", "alert protocol version", "alert handshake failure",
+            "alert insufficient security", "no shared cipher",
+        ].contains { words.contains($0) }
     }
 
     private var isConnected: Bool {

@@ -197,14 +197,19 @@ final class EasyHandle {
         try set(CURLOPT_FOLLOWLOCATION, 0)
         try set(CURLOPT_UNRESTRICTED_AUTH, 0)
         try set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
-        try set(CURLOPT_HTTP09_ALLOWED, 0)
+        // Such a reply is refused by the engine, which sees from its first bytes whether it is TLS.
+        try set(CURLOPT_HTTP09_ALLOWED, 1)
         try set(CURLOPT_DISALLOW_USERNAME_IN_URL, 1)
         // The path was signed as it is.
         try set(CURLOPT_PATH_AS_IS, 1)
         try set(CURLOPT_SSL_VERIFYPEER, 1)
         try set(CURLOPT_SSL_VERIFYHOST, 2)
         try set(CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2)
-        if let path = options.certificateAuthorities { try set(CURLOPT_CAINFO, path) }
+        if let path = options.certificateAuthorities {
+            try set(CURLOPT_CAINFO, path)
+            // The folder of the system's authorities would be trusted besides.
+            try check(lfs_easy_set_pointer(raw, CURLOPT_CAPATH, nil))
+        }
         if let client = options.clientCertificate {
             try set(CURLOPT_SSLCERT, client.certificate)
             try set(CURLOPT_SSLKEY, client.key)

@@ -167,6 +167,19 @@ final class Transfer: @unchecked Sendable {
         }
     }
 
+    /// Refuses bytes that come without a head (HTTP/0.9): nothing says what they are.
+    func requireHead(before bytes: UnsafeRawBufferPointer) -> Bool {
+        if head != nil { return true }
+        let host = request.origin.host
+        // An alert of TLS (RFC 8446, 5.1): type 21, and a version that begins with 3.
+        let isAlert = !request.origin.isSecure && bytes.count >= 2 && bytes[0] == 0x15 && bytes[1] == 0x03
+        failure =
+            isAlert
+            ? HTTPError(.wrongProtocol, "\(host) speaks TLS at \(request.origin): write https.")
+            : HTTPError(.invalidReply, "\(host) sent something that is no reply of HTTP/1 or newer.")
+        return false
+    }
+
     /// Takes bytes of the reply's body; nil asks for a pause, false ends the transfer.
     func takeBody(_ bytes: UnsafeRawBufferPointer) -> Bool? {
         if let relay {
