@@ -144,7 +144,7 @@ struct ServerConnectionTests {
         for operation in FakeS3.basicOperations {
             let error = try await storageError { try await storage.perform(operation) }
             #expect((error?.cause as? HTTPError)?.code == .untrusted, "\(String(describing: error))")
-            #expect(error?.code == .invalidRequest)
+            #expect(error?.code == .misconfigured)
             #expect(error?.isRetryable == false)
         }
         await storage.shutdown()
