@@ -65,12 +65,12 @@ package final class ScriptedServer: Sendable {
 
     /// Ends all connections and takes no more.
     package func close() {
-        let connections = state.withLock { state in
+        state.withLock { state in
             state.isClosed = true
-            return state.connections
+            // Under the lock: one that is closed meanwhile may be another server's connection by then.
+            for connection in state.connections { shutdown(connection, Int32(SHUT_RDWR)) }
         }
         shutdown(listener, Int32(SHUT_RDWR))
-        for connection in connections { shutdown(connection, Int32(SHUT_RDWR)) }
     }
 
     private func accept() {
