@@ -67,6 +67,8 @@ public struct LFSError: Error, Sendable, CustomStringConvertible {
         public static let notUploaded = Code(rawValue: "notUploaded")
         /// The file is pinned, so its local bytes have to stay.
         public static let pinned = Code(rawValue: "pinned")
+        /// A row has a value that no row of LFS can have; another program has written it.
+        public static let invalidRow = Code(rawValue: "invalidRow")
         /// Another process has the database open.
         public static let openElsewhere = Code(rawValue: "openElsewhere")
         /// Nothing of what the rows say is on the remote storage: it is another one, or empty.
@@ -107,6 +109,8 @@ extension LFSError {
         case let error as SystemError: wrapping(FileError.wrapping(error), fileID: fileID)
         case let error as StorageError:
             LFSError(.storage, error.message, fileID: fileID, cause: error)
+        case let error as RowDecodingError:
+            LFSError(.invalidRow, "A row of LFS cannot be read: \(error)", fileID: fileID, cause: error)
         case is CancellationError:
             LFSError(.cancelled, "The task was cancelled.", fileID: fileID, cause: error)
         default: error

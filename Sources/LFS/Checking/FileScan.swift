@@ -9,6 +9,8 @@ import LFSSystem
 struct FileScan: Sendable {
     struct Page: Sendable {
         var doubtful: [FileData.ID] = []
+        /// Why rows cannot be read, one error for each.
+        var unreadable: [LFSError] = []
         var files = 0
         var localFiles = 0
         var bytesRead: Int64 = 0
@@ -26,20 +28,20 @@ struct FileScan: Sendable {
     private static let parallel = 4
 
     func run(_ onPage: (Page) async throws -> Void) async throws {
-        var last = ""
+        var last = "".databaseValue
         while true {
             let after = last
             let rows = try await runner.read { db in
-                try ScannedRow.fetchAll(
+                try RowResult<ScannedRow>.fetchAll(
                     db.cachedStatement(sql: ScannedRow.all), arguments: [after, Self.pageSize])
             }
-            guard let next = rows.last?.id else { return }
+            guard let next = rows.last?.place else { return }
             last = next
             try await onPage(try await scan(rows))
         }
     }
 
-    private func scan(_ rows: [ScannedRow]) async throws -> Page {
+    private func scan(_ rows: [RowResult<ScannedRow>]) async throws -> Page {
         // A disk is asked for several files at once only where their bytes are read.
         let width = checksContent ? (rows.count + Self.parallel - 1) / Self.parallel : rows.count
         return try await withThrowingTaskGroup(of: Page.self) { group in
@@ -48,7 +50,7 @@ struct FileScan: Sendable {
                 group.addTask {
                     try await BlockingPool.shared.run { flag in
                         var page = Page()
-                        for row in part { try scan(row, into: &page, flag) }
+                        for row in part { try scan(row.record, into: &page, flag) }
                         return page
                     }
                 }
@@ -56,6 +58,7 @@ struct FileScan: Sendable {
             var page = Page()
             for try await part in group {
                 page.doubtful += part.doubtful
+                page.unreadable += part.unreadable
                 page.files += part.files
                 page.localFiles += part.localFiles
                 page.bytesRead += part.bytesRead
@@ -66,18 +69,23 @@ struct FileScan: Sendable {
     }
 
     /// Blocks the thread.
-    private func scan(_ row: ScannedRow, into page: inout Page, _ flag: CancellationFlag) throws {
+    private func scan(_ record: Result<ScannedRow, LFSError>, into page: inout Page, _ flag: CancellationFlag) throws {
         try flag.check()
         page.files += 1
-        guard let id = FileID(row.id) else { return }
-        let status = try store.status(of: id)
-        if try isDoubtful(row, id, status, &page, flag) { page.doubtful.append(row.id) }
+        switch record {
+        case .failure(let problem): page.unreadable.append(problem)
+        case .success(let row):
+            guard let id = FileID(row.id) else { return }
+            let status = try store.status(of: id)
+            if try isDoubtful(row, id, status, &page, flag) { page.doubtful.append(row.id) }
+        }
     }
 
     private func isDoubtful(
         _ row: ScannedRow, _ id: FileID, _ status: FileStatus?, _ page: inout Page, _ flag: CancellationFlag
     ) throws -> Bool {
         let isOurs = row.key.hasPrefix(namespace + "/")
+        if row.isOdd { return true }
         if row.job == .failed { return true }
         if !row.isRemote, isOurs, row.job == nil || row.notBefore > furthest { return true }
         guard let status else { return !row.isRemote && isOurs }

@@ -15,7 +15,11 @@ struct Ground: Sendable {
     func prefixes() async throws -> [String] {
         let found = try await runner.read { db in
             try String.fetchAll(
-                db, sql: "SELECT DISTINCT substr(key, 1, instr(key, '/')) FROM lfs_file WHERE instr(key, '/') > 0")
+                db,
+                sql: """
+                    SELECT DISTINCT substr(key, 1, instr(key, '/')) FROM lfs_file
+                    WHERE typeof(key) = 'text' AND instr(key, '/') > 0
+                    """)
         }
         return Set(found).union([namespace + "/"]).sorted()
     }
@@ -53,7 +57,8 @@ struct Ground: Sendable {
                 try String.fetchAll(
                     db,
                     sql: """
-                        SELECT f.id FROM lfs_file f JOIN lfs_state s WHERE f.id > ? AND f.status = 'local'
+                        SELECT f.id FROM lfs_file f JOIN lfs_state s
+                        WHERE f.id > ? AND typeof(f.id) = 'text' AND f.status = 'local'
                         AND substr(f.key, 1, length(s.namespace) + 1) = s.namespace || '/' ORDER BY f.id LIMIT 1000
                         """,
                     arguments: [after])
@@ -83,7 +88,7 @@ struct Ground: Sendable {
                 db, sql: "SELECT id, key FROM lfs_file WHERE status = 'remote' AND id IN (\(marks))",
                 arguments: StatementArguments(ids))
             while let row = try rows.next() {
-                let (id, key): (String, String) = (row[0], row[1])
+                guard let id = String.fromDatabaseValue(row[0]), let key = String.fromDatabaseValue(row[1]) else { continue }
                 if keys[id] == key { return true }
             }
             return false

@@ -83,6 +83,7 @@ private struct RowPages {
     private let runner: BackgroundRunner
     private let prefix: String
     private var page: [ScannedRow] = []
+    private var last = "".databaseValue
     private var index = 0
     private var isAtEnd = false
 
@@ -94,7 +95,7 @@ private struct RowPages {
     /// The first row that is not dropped yet.
     var first: ScannedRow? {
         mutating get async throws {
-            if index == page.count, !isAtEnd { try await turn() }
+            while index == page.count, !isAtEnd { try await turn() }
             return index < page.count ? page[index] : nil
         }
     }
@@ -102,12 +103,15 @@ private struct RowPages {
     mutating func drop() { index += 1 }
 
     private mutating func turn() async throws {
-        let (last, prefix) = (page.last?.id ?? "", prefix)
-        page = try await runner.read { db in
-            try ScannedRow.fetchAll(
-                db.cachedStatement(sql: ScannedRow.below), arguments: [last, prefix, ObjectScan.pageSize])
+        let (after, prefix) = (last, prefix)
+        let rows = try await runner.read { db in
+            try RowResult<ScannedRow>.fetchAll(
+                db.cachedStatement(sql: ScannedRow.below), arguments: [after, prefix, ObjectScan.pageSize])
         }
+        last = rows.last?.place ?? last
+        // The look at the local files tells those that cannot be read.
+        page = rows.compactMap { row in if case .success(let scanned) = row.record { scanned } else { nil } }
         index = 0
-        isAtEnd = page.isEmpty
+        isAtEnd = rows.isEmpty
     }
 }

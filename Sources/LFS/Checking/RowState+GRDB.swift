@@ -4,11 +4,12 @@ import LFSStorage
 extension RowState: FetchableRecord {
     init(row: Row) throws {
         file = try FileData(row: row)
-        job = (row["jobState"] as String?).flatMap(Job.init(rawValue:))
-        notBefore = row["notBefore"] ?? 0
-        errorCode = row["errorCode"]
-        errorMessage = row["errorMessage"]
-        isSuspect = row["replacesObject"] ?? false
+        let checked = CheckedRow(row: row, table: "lfs_job")
+        job = (try checked.value("jobState") as String?).flatMap(Job.init(rawValue:))
+        notBefore = try checked.value("notBefore") ?? 0
+        errorCode = try checked.value("errorCode")
+        errorMessage = try checked.value("errorMessage")
+        isSuspect = try checked.value("replacesObject") ?? false
     }
 
     private static let columns = """
@@ -30,19 +31,26 @@ struct ScannedRow: FetchableRecord, Sendable {
     let sha256: String
     let job: RowState.Job?
     let notBefore: Int64
+    /// Whether a column that a scan does not need looks odd.
+    let isOdd: Bool
 
-    init(row: Row) {
-        id = row[0]
-        key = row[1]
-        isRemote = row[2] == FileData.Status.remote.rawValue
-        byteCount = row[3]
-        sha256 = row[4]
-        job = (row[5] as String?).flatMap(RowState.Job.init(rawValue:))
-        notBefore = row[6] ?? 0
+    init(row: Row) throws {
+        let checked = CheckedRow(row: row, table: FileData.databaseTableName)
+        id = try checked.value("id")
+        key = try checked.value("key")
+        isRemote = try checked.value("status") == FileData.Status.remote
+        byteCount = try checked.number("byteCount", in: 0...FileData.largestByteCount)
+        sha256 = try checked.value("sha256")
+        job = (try checked.value("jobState") as String?).flatMap(RowState.Job.init(rawValue:))
+        notBefore = try checked.value("notBefore") ?? 0
+        isOdd = try checked.value("isOdd")
     }
 
     private static let columns = """
-        SELECT f.id, f.key, f.status, f.byteCount, f.sha256, j.state, j.notBefore
+        SELECT f.id, f.key, f.status, f.byteCount, f.sha256, j.state AS jobState, j.notBefore,
+            NOT (\(Schema.isDate("f.createdAt"))) OR f.url IS '' OR typeof(f.updateID) <> 'text'
+                OR 'blob' IN (typeof(f.url), typeof(f.name), typeof(f.contentType),
+                    typeof(j.errorCode), typeof(j.errorMessage)) AS isOdd
         FROM lfs_file f LEFT JOIN lfs_job j ON j.fileID = f.id
         """
 

@@ -121,15 +121,19 @@ extension Verifier {
 
     mutating func checkDeletions() async throws {
         let late = now + longestBackoff.milliseconds
-        var last = ""
+        var last = "".databaseValue
         while true {
             let after = last
-            let stuck = try await runner.read { db in
-                try StuckDeletion.fetchAll(db, sql: StuckDeletion.all, arguments: [after, late, 500])
+            let rows = try await runner.read { db in
+                try RowResult<StuckDeletion>.fetchAll(db, sql: StuckDeletion.all, arguments: [after, late, 500])
             }
-            guard let next = stuck.last?.fileID else { return }
+            guard let next = rows.last?.place else { return }
             last = next
-            for deletion in stuck {
+            for row in rows {
+                guard case .success(let deletion) = row.record else {
+                    if case .failure(let problem) = row.record { try await tell(unreadable: problem) }
+                    continue
+                }
                 var finding = VerifyFinding(
                     kind: .deletionStuck, fileID: deletion.fileID, key: deletion.key,
                     message: "It cannot be deleted: \(deletion.reason ?? "for an unknown reason")")
@@ -146,17 +150,20 @@ private struct StuckDeletion: FetchableRecord, Sendable {
     let key: String
     let reason: String?
 
-    init(row: Row) {
-        fileID = row[0]
-        key = row[1]
-        reason = row[2]
+    init(row: Row) throws {
+        let checked = CheckedRow(row: row, table: "lfs_tombstone", name: "fileID")
+        fileID = try checked.value("fileID")
+        key = try checked.value("key")
+        reason = try checked.value("errorMessage")
     }
 
     /// Those that failed ten times, and those that wait longer than any backoff: another try is not expected to help.
     /// Arguments: id, a time further away than a backoff, limit.
     static let all = """
         SELECT fileID, key, errorMessage FROM lfs_tombstone
-        WHERE fileID > ? AND (attempts >= 10 OR (attempts > 0 AND notBefore > ?)) ORDER BY fileID LIMIT ?
+        WHERE fileID > ? AND (attempts >= 10 OR (attempts > 0 AND notBefore > ?) OR typeof(key) <> 'text'
+            OR typeof(attempts) <> 'integer' OR typeof(fileID) <> 'text')
+        ORDER BY fileID LIMIT ?
         """
 }
 

@@ -78,6 +78,7 @@ struct Verifier {
             progress.report.files += page.files
             progress.report.localFiles += page.localFiles
             progress.report.bytesRead += page.bytesRead
+            for problem in page.unreadable { try await tell(unreadable: problem) }
             try await examine(page.doubtful, .here)
             onProgress(progress)
         }
@@ -102,8 +103,8 @@ struct Verifier {
                 try String.fetchAll(
                     db,
                     sql: """
-                        SELECT id FROM lfs_file WHERE id > ? AND instr(key, '/') = 0 AND status = 'remote'
-                        ORDER BY id LIMIT 1000
+                        SELECT id FROM lfs_file WHERE id > ? AND typeof(id) = 'text' AND instr(key, '/') = 0
+                            AND status = 'remote' ORDER BY id LIMIT 1000
                         """,
                     arguments: [after])
             }
@@ -121,10 +122,14 @@ struct Verifier {
             let uses = chunk.compactMap(FileID.init).map(places.inUse.begin)
             defer { withExtendedLifetime(uses) {} }
             for id in try await suspects(chunk, side) {
-                guard let look = try await examiner.look(at: id),
-                    let finding = Judgement(look: look, furthest: furthest).finding(side)
-                else { continue }
-                try await tell(finding) { try await $0.repairer.repair($1, look) }
+                do {
+                    guard let look = try await examiner.look(at: id),
+                        let finding = Judgement(look: look, furthest: furthest).finding(side)
+                    else { continue }
+                    try await tell(finding) { try await $0.repairer.repair($1, look) }
+                } catch let error as LFSError where error.code == .invalidRow {
+                    if side == .here { try await tell(unreadable: error) }
+                }
             }
         }
     }
@@ -134,8 +139,12 @@ struct Verifier {
         return try await withThrowingTaskGroup(of: FileData.ID?.self) { group in
             for id in ids {
                 group.addTask {
-                    guard let look = try await examiner.look(at: id) else { return nil }
-                    return Judgement(look: look, furthest: furthest).finding(side).map(\.fileID)
+                    do {
+                        guard let look = try await examiner.look(at: id) else { return nil }
+                        return Judgement(look: look, furthest: furthest).finding(side).map(\.fileID)
+                    } catch let error as LFSError where error.code == .invalidRow {
+                        return id
+                    }
                 }
             }
             var found: [FileData.ID] = []
@@ -155,6 +164,13 @@ struct Verifier {
         if options.repairs { finding.settle(try await repair(self, finding)) }
         progress.report.count(finding)
         try await onFinding(finding)
+    }
+
+    /// A row that another program has written is one finding, not the end of all.
+    mutating func tell(unreadable problem: LFSError) async throws {
+        let finding = VerifyFinding(
+            kind: .unreadableRow, fileID: problem.fileID ?? "", key: "", message: problem.message)
+        try await tell(finding) { _, _ in .found }
     }
 
     func requireStore() async throws {

@@ -32,6 +32,8 @@ public struct VerifyFinding: Hashable, Sendable {
         public static let deletionStuck = Kind(rawValue: "deletionStuck")
         /// A row has a key that no storage takes, so nothing can be said of its object; another program has written it.
         public static let unusableKey = Kind(rawValue: "unusableKey")
+        /// A row, or what LFS notes of it, has a value that cannot be right; another program has written it.
+        public static let unreadableRow = Kind(rawValue: "unreadableRow")
         /// Damaged bytes, or a folder that stood in a file's place, that an earlier repair has put into the folder `quarantine`.
         public static let quarantined = Kind(rawValue: "quarantined")
     }

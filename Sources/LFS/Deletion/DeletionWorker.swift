@@ -85,10 +85,13 @@ struct DeletionWorker: Sendable {
         let busy = uploading()
         let query = choice == .pendingOnly ? Tombstone.pending : Tombstone.due
         let far = now + policy.maxRetryAfter.milliseconds
-        let due = try await runner.read { db in
-            try Tombstone.fetchAll(
+        let rows = try await runner.read { db in
+            try RowResult<Tombstone>.fetchAll(
                 db, sql: query, arguments: [now, far, Self.batch + busy.count])
-        }.filter { !busy.contains($0.fileID) }
+        }
+        try await putOff(rows, until: far)
+        let due = rows.compactMap { row in if case .success(let tombstone) = row.record { tombstone } else { nil } }
+            .filter { !busy.contains($0.fileID) }
         if due.isEmpty {
             let next = try await runner.read { db in
                 try Int64.fetchOne(
@@ -116,6 +119,22 @@ struct DeletionWorker: Sendable {
         // here on reads the row again, and finds it gone.
         let nowBusy = withdraw(Set(claimed.map(\.fileID)))
         return (claimed.filter { !nowBusy.contains($0.fileID) }, nil)
+    }
+
+    /// Tombstones that another program has written and that cannot be read do not stand in the others' way. A verification
+    /// tells them.
+    private func putOff(_ rows: [RowResult<Tombstone>], until time: Int64) async throws {
+        let unreadable = rows.compactMap { row in
+            if case .failure(let error) = row.record { (place: row.place, reason: error.message) } else { nil }
+        }
+        if unreadable.isEmpty { return }
+        try await runner.write { db in
+            for (place, reason) in unreadable {
+                try db.execute(
+                    sql: "UPDATE lfs_tombstone SET notBefore = ?, errorMessage = ? WHERE fileID = ?",
+                    arguments: [time, reason, place])
+            }
+        }
     }
 
     private struct Removal: Sendable {
@@ -209,11 +228,12 @@ struct Tombstone: FetchableRecord, Sendable {
     let attempts: Int
     let checkpoint: Data?
 
-    init(row: Row) {
-        fileID = row["fileID"]
-        key = row["key"]
-        attempts = row["attempts"]
-        checkpoint = row["checkpoint"]
+    init(row: Row) throws {
+        let checked = CheckedRow(row: row, table: "lfs_tombstone", name: "fileID")
+        fileID = try checked.value("fileID")
+        key = try checked.value("key")
+        attempts = min(max(try checked.value("attempts"), 0), Self.mostAttempts)
+        checkpoint = try checked.value("checkpoint")
     }
 
     /// As ``due``, and none that was begun already.
@@ -221,6 +241,9 @@ struct Tombstone: FetchableRecord, Sendable {
         SELECT * FROM lfs_tombstone WHERE state = 'pending' AND (notBefore <= ? OR notBefore > ?)
         ORDER BY notBefore, fileID LIMIT ?
         """
+
+    /// What is counted beyond it changes no delay.
+    private static let mostAttempts = 1_000_000
 
     /// Those whose time has come, or is further away than any wait can be. Arguments: now, the furthest time, limit.
     static let due = """

@@ -68,7 +68,10 @@ private struct Note: Sendable {
             db.cachedStatement(
                 sql: "SELECT id, fileID FROM main.lfs_disowned WHERE notBefore <= ? OR notBefore > ? LIMIT ?"),
             arguments: [now, far, limit]
-        ).map { Note(id: $0["id"], fileID: $0["fileID"]) }
+        ).map { row in
+            let checked = CheckedRow(row: row, table: "lfs_disowned")
+            return Note(id: try checked.value("id"), fileID: try checked.value("fileID"))
+        }
     }
 }
 

@@ -85,12 +85,13 @@ struct FileOwner: Sendable {
     /// What the database remembers of owners, whatever has become of their tables.
     private static func stored(_ db: Database) throws -> [FileOwner] {
         try Row.fetchAll(db, sql: "SELECT id, tableName, columnName FROM main.lfs_owner").map { row in
-            let (id, column): (Int64, String) = (row["id"], row["columnName"])
+            let checked = CheckedRow(row: row, table: "lfs_owner")
+            let (id, column): (Int64, String) = (try checked.value("id"), try checked.value("columnName"))
             // SQLite keeps a trigger with its table when that is renamed, and drops both together.
             let current = try String.fetchOne(
                 db, sql: "SELECT tbl_name FROM main.sqlite_master WHERE type = 'trigger' AND name = ?",
                 arguments: ["lfs_owner_\(id)_deleted"])
-            let table = current ?? row["tableName"]
+            let table = try current ?? checked.value("tableName")
             let isComplete = try current != nil && hasColumn(table, column, db)
             return FileOwner(id: id, table: table, column: column, isComplete: isComplete)
         }

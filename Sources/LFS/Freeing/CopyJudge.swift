@@ -23,10 +23,12 @@ struct CopyJudge: Sendable {
         var verdicts = uses.mapValues { CopyVerdict(lastUse: $0, reason: .unclaimed) }
         let rows = try Row.fetchCursor(db, sql: Self.sql(ids.count), arguments: StatementArguments(ids))
         while let row = try rows.next() {
-            let text: String = row["id"]
-            guard let id = FileID(text), let use = uses[id] else { continue }
-            let made: Date = row["createdAt"]
-            let written: Int64? = row["lastUsed"]
+            guard let text = String.fromDatabaseValue(row["id"]), let id = FileID(text), let use = uses[id] else {
+                continue
+            }
+            // What another program has written into them is no reason to free or to keep a copy.
+            let made = Date.fromDatabaseValue(row["createdAt"]) ?? .distantPast
+            let written = Int64.fromDatabaseValue(row["lastUsed"])
             // Times in the future come from a clock that was set back since.
             let lastUse = min(max(use, written ?? 0, made.millisecondsSince1970), now)
             verdicts[id] = CopyVerdict(
@@ -37,10 +39,11 @@ struct CopyJudge: Sendable {
 
     private func reason(_ row: Row, isNamed: Bool, lastUse: Int64) -> StayReason? {
         // A job on a row that is `remote` says that its object is missing or wrong.
-        guard row["status"] == FileData.Status.remote, row["isQueued"] == false else { return .notUploaded }
-        if row["isPinned"] == true { return .pinned }
+        let isRemote = FileData.Status.fromDatabaseValue(row["status"]) == .remote
+        guard isRemote, row["isQueued"] == false else { return .notUploaded }
+        if Bool.fromDatabaseValue(row["isPinned"]) != false { return .pinned }
         if isNamed { return .named }
-        if policy.keeps(contentType: row["contentType"]) { return .contentType }
+        if policy.keeps(contentType: String.fromDatabaseValue(row["contentType"])) { return .contentType }
         if let time = policy.keepsUsedWithin, lastUse > now - time.milliseconds { return .recentlyUsed }
         if policy.unproven != .free, row["proof"] != FileData.Proof.checksum { return .unproven }
         return nil

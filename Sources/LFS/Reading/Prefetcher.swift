@@ -26,10 +26,19 @@ struct Prefetcher: Sendable {
 
     /// Those files of a page that are not on this device, in the order of the page.
     private func absent(_ rows: [Int64], _ summary: inout PrefetchSummary) async throws -> [FileData] {
-        let files = try await runner.read { db in
-            try FileData.filter(rows.contains(Column.rowID)).offloaded()
-                .annotated(with: Column.rowID.forKey("position")).asRequest(of: PlacedFile.self).fetchAll(db)
+        let (files, failures) = try await runner.read { db in
+            let found = try FileData.filter(rows.contains(Column.rowID)).offloaded()
+                .annotated(with: Column.rowID.forKey("position")).asRequest(of: RowResult<PlacedFile>.self).fetchAll(db)
+            var (files, failures): ([PlacedFile], [LFSError]) = ([], [])
+            for row in found {
+                switch row.record {
+                case .success(let file): files.append(file)
+                case .failure(let error): failures.append(error)
+                }
+            }
+            return (files, failures)
         }
+        for failure in failures { summary.add(failure) }
         let byRow = Dictionary(files.map { ($0.position, $0.file) }) { first, _ in first }
         let inOrder = rows.compactMap { byRow[$0] }
         let places = places
@@ -74,13 +83,13 @@ struct Prefetcher: Sendable {
         }
     }
 
-    private struct PlacedFile: FetchableRecord {
+    private struct PlacedFile: FetchableRecord, Sendable {
         let file: FileData
         let position: Int64
 
         init(row: Row) throws {
             file = try FileData(row: row)
-            position = row["position"]
+            position = try CheckedRow(row: row, table: FileData.databaseTableName).value("position")
         }
     }
 }
@@ -104,6 +113,10 @@ public struct PrefetchSummary: Sendable {
             fetchedBytes += file.byteCount
             return
         }
+        add(failure)
+    }
+
+    mutating func add(_ failure: LFSError) {
         failed += 1
         if failures.count < 1_000 { failures.append(failure) }
     }

@@ -32,18 +32,22 @@ extension FileData: FetchableRecord, PersistableRecord {
     }
 
     /// Reads a row of `lfs_file`.
+    ///
+    /// - Throws: ``LFSError/Code/invalidRow`` for one that another program has written and that cannot be right. A cursor
+    ///   goes on with the next row after it; `fetchAll` ends with it.
     public init(row: Row) throws {
-        id = row[Columns.id]
-        status = row[Columns.status]
-        url = row[Columns.url]
-        proof = row[Columns.proof]
-        name = row[Columns.name]
-        contentType = row[Columns.contentType]
-        byteCount = row[Columns.byteCount]
-        sha256 = row[Columns.sha256]
-        key = row[Columns.key]
-        createdAt = row[Columns.createdAt]
-        updateID = row[Columns.updateID]
+        let checked = CheckedRow(row: row, table: Self.databaseTableName)
+        id = try checked.value("id")
+        status = try checked.value("status")
+        url = try checked.value("url")
+        proof = try checked.value("proof")
+        name = try checked.value("name")
+        contentType = try checked.value("contentType")
+        byteCount = try checked.number("byteCount", in: 0...Self.largestByteCount)
+        sha256 = try checked.value("sha256")
+        key = try checked.value("key")
+        createdAt = try checked.number("createdAt", in: Self.earliestDate...Self.latestDate)
+        updateID = try checked.value("updateID")
     }
 
     /// Writes every column but `updateID`, which the database gives, and `proof`, which only the storage can give.

@@ -103,7 +103,11 @@ struct Claims: Sendable {
 }
 
 extension Date {
-    var nanosecondsSince1970: Int64 { Int64(timeIntervalSince1970 * 1_000_000) * 1_000 }
+    var nanosecondsSince1970: Int64 {
+        let microseconds = Int64(exactly: (timeIntervalSince1970 * 1_000_000).rounded(.towardZero))
+        // Three centuries are about what fits.
+        return min(max(microseconds ?? 0, -9_000_000_000_000_000), 9_000_000_000_000_000) * 1_000
+    }
 }
 
 extension Duration {

@@ -85,7 +85,8 @@ struct DatabaseIdentity: Sendable {
                 "The database has no LFS tables. Call registerLFSMigrations() on its DatabaseMigrator and migrate before opening LFS."
             )
         }
-        let version: Int = row["schemaVersion"]
+        let checked = CheckedRow(row: row, table: "lfs_state")
+        let version: Int = try checked.value("schemaVersion")
         guard version <= Schema.version, try !Self.hasUnknownMigration(db) else {
             throw LFSError(
                 .newerSchema,
@@ -98,7 +99,7 @@ struct DatabaseIdentity: Sendable {
                 "The database has the LFS tables of an older version (schema \(version); this one needs \(Schema.version)). Call registerLFSMigrations() on its DatabaseMigrator and migrate before opening LFS."
             )
         }
-        databaseID = row["databaseID"]
+        databaseID = try checked.value("databaseID")
         // It stands in markers, and is the name of a folder.
         guard FileID(databaseID) != nil else {
             throw LFSError(
@@ -106,10 +107,14 @@ struct DatabaseIdentity: Sendable {
                 "The id of the database in lfs_state is none that LFS makes: another program has written it. Put the database back from a backup."
             )
         }
-        namespace = row["namespace"]
-        generation = row["generation"]
+        namespace = try checked.value("namespace")
+        generation = try checked.number("generation", in: 0...Self.mostOpenings)
+        guard namespace == Schema.namespace(of: databaseID) else { throw checked.invalid("namespace") }
         path = try String.fetchOne(db, sql: "SELECT file FROM pragma_database_list WHERE name = 'main'") ?? ""
     }
+
+    /// Far from where counting on would end.
+    private static let mostOpenings: Int64 = 1 << 50
 
     private static func hasUnknownMigration(_ db: Database) throws -> Bool {
         guard try db.tableExists("grdb_migrations") else { return false }

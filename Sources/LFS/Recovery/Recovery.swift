@@ -40,8 +40,10 @@ struct Recovery: Sendable {
     /// staging area is no sign, since nobody may ever have inserted it.
     private func hasUnknownFile() async throws -> Bool {
         let (last, from) = try await runner.read { db in
-            let row = try Row.fetchOne(db, sql: "SELECT updateMillisecond, sweepsFrom FROM lfs_state")
-            return (row?[0] as Int64? ?? 0, row?[1] as Int64? ?? 0)
+            guard let row = try Row.fetchOne(db, sql: "SELECT * FROM lfs_state") else { return (Int64(0), Int64(0)) }
+            let checked = CheckedRow(row: row, table: "lfs_state")
+            let times = Int64.min / 2...Int64.max / 2
+            return (try checked.number("updateMillisecond", in: times), try checked.number("sweepsFrom", in: times))
         }
         // It was made before its row was committed; how long before is the host's business.
         let earliest = max(from, last - gracePeriod.milliseconds + 1)

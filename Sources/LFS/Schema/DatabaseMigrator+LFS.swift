@@ -35,62 +35,74 @@ enum Schema {
             arguments: [databaseID, namespace(of: databaseID), 1])
     }
 
+    /// Whether a column has a date: a text, or seconds since 1970 up to the end of the year 9999.
+    static func isDate(_ column: String) -> String {
+        """
+        CASE typeof(\(column)) WHEN 'text' THEN julianday(\(column)) IS NOT NULL WHEN 'blob' THEN 0
+            ELSE \(column) BETWEEN -62167219200 AND 253402300799 END
+        """
+    }
+
     /// The first part of this database's object keys: half of a SHA-256, so that keys spread over a bucket.
     static func namespace(of databaseID: String) -> String {
         String(ContentHash.hex(ofText: databaseID).prefix(32))
     }
 
+    /// Rows come from other programs as well, so each column says what it takes. What reads them trusts none of it.
     private static let tables = """
         CREATE TABLE lfs_state (
             id INTEGER PRIMARY KEY CHECK (id = 1),
-            databaseID TEXT NOT NULL,
-            namespace TEXT NOT NULL,
-            schemaVersion INTEGER NOT NULL,
-            updateMillisecond INTEGER NOT NULL DEFAULT 0,
-            updateSequence INTEGER NOT NULL DEFAULT 0,
+            databaseID TEXT NOT NULL CHECK (typeof(databaseID) = 'text'),
+            namespace TEXT NOT NULL CHECK (typeof(namespace) = 'text'),
+            schemaVersion INTEGER NOT NULL CHECK (typeof(schemaVersion) = 'integer'),
+            updateMillisecond INTEGER NOT NULL DEFAULT 0 CHECK (typeof(updateMillisecond) = 'integer'),
+            updateSequence INTEGER NOT NULL DEFAULT 0 CHECK (typeof(updateSequence) = 'integer'),
             barrier INTEGER NOT NULL DEFAULT 0,
             -- How often the database was opened; lfs.json beside it has the same number, or an older one.
-            generation INTEGER NOT NULL DEFAULT 0,
+            generation INTEGER NOT NULL DEFAULT 0 CHECK (typeof(generation) = 'integer' AND generation >= 0),
             -- Files made before this millisecond are not swept: an older copy of the database does not know them.
-            sweepsFrom INTEGER NOT NULL DEFAULT 0,
+            sweepsFrom INTEGER NOT NULL DEFAULT 0 CHECK (typeof(sweepsFrom) = 'integer'),
             -- While the storage as a whole is away or refuses us: a code of StorageError, its message, and since when in
             -- milliseconds since 1970.
-            outageCode TEXT,
-            outageMessage TEXT,
-            outageSince INTEGER
+            outageCode TEXT CHECK (typeof(outageCode) IN ('text', 'null')),
+            outageMessage TEXT CHECK (typeof(outageMessage) IN ('text', 'null')),
+            outageSince INTEGER CHECK (typeof(outageSince) IN ('integer', 'null'))
         );
 
         CREATE TABLE lfs_file (
-            id TEXT PRIMARY KEY NOT NULL CHECK (length(id) = 36 AND id NOT GLOB '*[^0-9a-f-]*'),
+            id TEXT PRIMARY KEY NOT NULL
+                CHECK (typeof(id) = 'text' AND length(id) = 36 AND id NOT GLOB '*[^0-9a-f-]*'),
             status TEXT NOT NULL CHECK (status IN ('local', 'remote')),
-            url TEXT,
+            url TEXT CHECK (url IS NULL OR typeof(url) = 'text' AND url <> ''),
             -- What the storage vouches for: the bytes, or their number alone. NULL where nobody here has asked it.
             proof TEXT CHECK (proof IN ('checksum', 'byteCount')),
-            name TEXT,
-            contentType TEXT,
-            byteCount INTEGER NOT NULL CHECK (byteCount >= 0),
-            sha256 TEXT NOT NULL CHECK (length(sha256) = 64 AND sha256 NOT GLOB '*[^0-9a-f]*'),
-            key TEXT NOT NULL,
-            createdAt DATETIME NOT NULL,
-            updateID TEXT NOT NULL DEFAULT '',
+            name TEXT CHECK (typeof(name) IN ('text', 'null')),
+            contentType TEXT CHECK (typeof(contentType) IN ('text', 'null')),
+            byteCount INTEGER NOT NULL
+                CHECK (typeof(byteCount) = 'integer' AND byteCount BETWEEN 0 AND \(FileData.largestByteCount)),
+            sha256 TEXT NOT NULL
+                CHECK (typeof(sha256) = 'text' AND length(sha256) = 64 AND sha256 NOT GLOB '*[^0-9a-f]*'),
+            key TEXT NOT NULL CHECK (typeof(key) = 'text'),
+            createdAt DATETIME NOT NULL CHECK (\(isDate("createdAt"))),
+            updateID TEXT NOT NULL DEFAULT '' CHECK (typeof(updateID) = 'text'),
             CHECK (status = 'local' OR url IS NOT NULL)
         );
         CREATE INDEX lfs_file_updateID ON lfs_file(updateID);
 
         -- What concerns this device only: the queue of uploads.
         CREATE TABLE lfs_job (
-            fileID TEXT PRIMARY KEY NOT NULL,
+            fileID TEXT PRIMARY KEY NOT NULL CHECK (typeof(fileID) = 'text'),
             state TEXT NOT NULL DEFAULT 'queued' CHECK (state IN ('queued', 'failed', 'cancelled')),
-            lane INTEGER NOT NULL,
-            byteCount INTEGER NOT NULL,
-            attempts INTEGER NOT NULL DEFAULT 0,
-            notBefore INTEGER NOT NULL,
-            errorCode TEXT,
-            errorMessage TEXT,
-            checkpoint BLOB,
+            lane INTEGER NOT NULL CHECK (lane IN (0, 1)),
+            byteCount INTEGER NOT NULL CHECK (typeof(byteCount) = 'integer'),
+            attempts INTEGER NOT NULL DEFAULT 0 CHECK (typeof(attempts) = 'integer' AND attempts >= 0),
+            notBefore INTEGER NOT NULL CHECK (typeof(notBefore) = 'integer'),
+            errorCode TEXT CHECK (typeof(errorCode) IN ('text', 'null')),
+            errorMessage TEXT CHECK (typeof(errorMessage) IN ('text', 'null')),
+            checkpoint BLOB CHECK (typeof(checkpoint) IN ('blob', 'null')),
             -- What failed tries have sent in a day that began at this millisecond since 1970.
-            sentBytes INTEGER NOT NULL DEFAULT 0,
-            sentSince INTEGER NOT NULL DEFAULT 0,
+            sentBytes INTEGER NOT NULL DEFAULT 0 CHECK (typeof(sentBytes) = 'integer' AND sentBytes >= 0),
+            sentSince INTEGER NOT NULL DEFAULT 0 CHECK (typeof(sentSince) = 'integer'),
             -- Whether the object that is there is known or suspected to be damaged.
             replacesObject INTEGER NOT NULL DEFAULT 0 CHECK (replacesObject IN (0, 1))
         );
@@ -98,19 +110,19 @@ enum Schema {
 
         -- Files that were deleted and whose bytes still have to go.
         CREATE TABLE lfs_tombstone (
-            fileID TEXT PRIMARY KEY NOT NULL,
-            key TEXT NOT NULL,
+            fileID TEXT PRIMARY KEY NOT NULL CHECK (typeof(fileID) = 'text'),
+            key TEXT NOT NULL CHECK (typeof(key) = 'text'),
             state TEXT NOT NULL DEFAULT 'pending' CHECK (state IN ('pending', 'removing')),
-            attempts INTEGER NOT NULL DEFAULT 0,
-            notBefore INTEGER NOT NULL DEFAULT 0,
-            errorMessage TEXT,
-            checkpoint BLOB
+            attempts INTEGER NOT NULL DEFAULT 0 CHECK (typeof(attempts) = 'integer' AND attempts >= 0),
+            notBefore INTEGER NOT NULL DEFAULT 0 CHECK (typeof(notBefore) = 'integer'),
+            errorMessage TEXT CHECK (typeof(errorMessage) IN ('text', 'null')),
+            checkpoint BLOB CHECK (typeof(checkpoint) IN ('blob', 'null'))
         );
         CREATE INDEX lfs_tombstone_due ON lfs_tombstone(notBefore, fileID);
 
         -- Every persistence location in use, so that a later start without the option still finds the bytes.
         CREATE TABLE lfs_location (
-            path TEXT PRIMARY KEY NOT NULL
+            path TEXT PRIMARY KEY NOT NULL CHECK (typeof(path) = 'text')
         );
         """
 }

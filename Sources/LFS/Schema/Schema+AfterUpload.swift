@@ -14,9 +14,9 @@ extension Schema {
     /// A row only for what was used or pinned here; the local store itself says which bytes are here.
     private static let copies = """
         CREATE TABLE lfs_copy (
-            fileID TEXT PRIMARY KEY NOT NULL,
+            fileID TEXT PRIMARY KEY NOT NULL CHECK (typeof(fileID) = 'text'),
             -- Milliseconds since 1970; 0 for never.
-            lastUsed INTEGER NOT NULL DEFAULT 0,
+            lastUsed INTEGER NOT NULL DEFAULT 0 CHECK (typeof(lastUsed) = 'integer'),
             isPinned INTEGER NOT NULL DEFAULT 0 CHECK (isPinned IN (0, 1))
         );
         CREATE INDEX lfs_copy_pinned ON lfs_copy(isPinned) WHERE isPinned = 1;
@@ -26,17 +26,17 @@ extension Schema {
         -- Columns of the host's tables that own files, as they were named then. The id is in the names of their triggers.
         CREATE TABLE lfs_owner (
             id INTEGER PRIMARY KEY AUTOINCREMENT,
-            tableName TEXT NOT NULL,
-            columnName TEXT NOT NULL
+            tableName TEXT NOT NULL CHECK (typeof(tableName) = 'text'),
+            columnName TEXT NOT NULL CHECK (typeof(columnName) = 'text')
         );
 
         -- Files that an owner has let go of, or may have: to be deleted after the commit unless something refers to them.
         CREATE TABLE lfs_disowned (
             id INTEGER PRIMARY KEY,
-            fileID TEXT UNIQUE NOT NULL,
-            attempts INTEGER NOT NULL DEFAULT 0,
-            notBefore INTEGER NOT NULL DEFAULT 0,
-            errorMessage TEXT
+            fileID TEXT UNIQUE NOT NULL CHECK (typeof(fileID) = 'text'),
+            attempts INTEGER NOT NULL DEFAULT 0 CHECK (typeof(attempts) = 'integer' AND attempts >= 0),
+            notBefore INTEGER NOT NULL DEFAULT 0 CHECK (typeof(notBefore) = 'integer'),
+            errorMessage TEXT CHECK (typeof(errorMessage) IN ('text', 'null'))
         );
 
         -- Between the two triggers of an INSERT OR REPLACE: where the file that is replaced is. What an ignored insert

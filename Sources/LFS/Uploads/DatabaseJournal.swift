@@ -59,16 +59,25 @@ final class DatabaseJournal: TransferJournal {
         let (rows, next) = try await runner.read { db in
             // Held jobs come first in the order, so this many rows hold a whole page of others if there is one.
             let due = try db.cachedStatement(sql: JobRow.due)
-            var rows = try JobRow.fetchAll(due, arguments: [lane.rawValue, now, limit + held.count])
+            var rows = try RowResult<JobRow>.fetchAll(due, arguments: [lane.rawValue, now, limit + held.count])
             if rows.count < limit {
                 let outOfReach = try db.cachedStatement(sql: JobRow.outOfReach)
-                rows += try JobRow.fetchAll(outOfReach, arguments: [lane.rawValue, far, limit])
+                rows += try RowResult<JobRow>.fetchAll(outOfReach, arguments: [lane.rawValue, far, limit])
             }
             let nextDue = try db.cachedStatement(sql: JobRow.nextDue)
             let next = try Int64.fetchOne(nextDue, arguments: [lane.rawValue, now, far])
             return (rows, next)
         }
-        let unusable = rows.filter { ObjectKey.usable($0.key) == nil }
+        var usable: [JobRow] = []
+        var unusable: [(place: DatabaseValue, StorageError)] = []
+        for row in rows {
+            switch row.record {
+            case .success(let job):
+                if let error = job.unusableKey { unusable.append((row.place, error)) } else { usable.append(job) }
+            case .failure(let error):
+                unusable.append((row.place, StorageError(.invalidRequest, error.message, cause: error)))
+            }
+        }
         guard unusable.isEmpty else {
             try await fail(unusable)
             return try await page(lane, limit: limit, excluding: held)
@@ -76,7 +85,7 @@ final class DatabaseJournal: TransferJournal {
         // Those of jobs that were dropped before they ran have nobody to use them.
         descriptions.withLock { known in known = known.filter { held.contains($0.key) } }
         var jobs: [TransferJob] = []
-        for row in rows where jobs.count < limit && !held.contains(row.id) {
+        for row in usable where jobs.count < limit && !held.contains(row.id) {
             jobs.append(try row.job(now: now))
             let description = Description(
                 sha256: row.sha256, contentType: row.contentType, name: row.name, epoch: epoch, time: now)
@@ -148,17 +157,16 @@ final class DatabaseJournal: TransferJournal {
 
     // MARK: Writing
 
-    /// Gives up rows that another program has written with a key that no storage takes, so that others go on.
-    private func fail(_ rows: [JobRow]) async throws {
+    /// Gives up rows that another program has written so that they cannot be uploaded, and others go on.
+    private func fail(_ rows: [(place: DatabaseValue, StorageError)]) async throws {
         try await runner.write { db in
-            for row in rows {
-                let reason = "No storage takes its key '\(row.key)': another program has written the row."
+            for (place, error) in rows {
                 try db.execute(
                     sql: """
                         UPDATE lfs_job SET state = 'failed', errorCode = ?, errorMessage = ?
                         WHERE fileID = ? AND state = 'queued'
                         """,
-                    arguments: [StorageError.Code.invalidKey.rawValue, reason, row.id])
+                    arguments: [error.code.rawValue, error.message, place])
             }
         }
     }

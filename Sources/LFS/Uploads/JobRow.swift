@@ -18,31 +18,45 @@ struct JobRow: FetchableRecord, Sendable {
     let sentSince: Int64
     let replacesObject: Bool
 
-    init(row: Row) {
-        id = row[0]
-        key = row[1]
-        byteCount = row[2]
-        sha256 = row[3]
-        contentType = row[4]
-        name = row[5]
-        attempts = row[6]
-        checkpoint = row[7]
-        lastErrorCode = row[8]
-        sentBytes = row[9]
-        sentSince = row[10]
-        replacesObject = row[11]
+    init(row: Row) throws {
+        let checked = CheckedRow(row: row, table: FileData.databaseTableName, name: "fileID")
+        id = try checked.value("fileID")
+        key = try checked.value("key")
+        byteCount = try checked.number("byteCount", in: 0...FileData.largestByteCount)
+        sha256 = try checked.value("sha256")
+        contentType = try checked.value("contentType")
+        name = try checked.value("name")
+        attempts = try checked.number("attempts", in: 0...Self.mostAttempts)
+        checkpoint = try checked.value("checkpoint")
+        lastErrorCode = try checked.value("errorCode")
+        sentBytes = try checked.number("sentBytes", in: 0...Self.mostSentBytes)
+        sentSince = try checked.value("sentSince")
+        replacesObject = try checked.value("replacesObject")
     }
 
     /// - Parameter now: in milliseconds since 1970.
     func job(now: Int64) throws -> TransferJob {
         // A clock that was set back makes the day begin anew.
-        let age = (0...now).contains(sentSince) ? Duration.milliseconds(now - sentSince) : .zero
+        let age = sentSince >= 0 && sentSince <= now ? Duration.milliseconds(now - sentSince) : .zero
         return TransferJob(
             id: id, key: try ObjectKey(key), byteCount: byteCount, attempts: attempts,
             lastError: lastErrorCode.map(StorageError.Code.init(rawValue:)),
             sending: SendBudget(byteCount: sentBytes, age: age),
             checkpoint: checkpoint.map(UploadCheckpoint.init(rawValue:)), replacesObject: replacesObject)
     }
+
+    /// Why no storage takes it; nil for a key as LFS makes them.
+    var unusableKey: StorageError? {
+        guard ObjectKey.usable(key) == nil else { return nil }
+        return StorageError(
+            .invalidKey,
+            "No storage takes its key \(String(reflecting: String(key.prefix(80)))): another program has written the row.")
+    }
+
+    /// More than a network carries in a day.
+    private static let mostSentBytes: Int64 = 1 << 60
+    /// More tries than any file has had.
+    private static let mostAttempts = 1_000_000_000
 
     /// The code of a job whose bytes a verification has found nowhere, or damaged everywhere.
     static let lostCode = "lost"
@@ -76,7 +90,11 @@ struct JobRow: FetchableRecord, Sendable {
 }
 
 extension Date {
-    var millisecondsSince1970: Int64 { Int64((timeIntervalSince1970 * 1_000).rounded()) }
+    /// A time that does not fit, as a row may have it, is the nearest that does.
+    var millisecondsSince1970: Int64 {
+        let milliseconds = (timeIntervalSince1970 * 1_000).rounded()
+        return Int64(exactly: milliseconds) ?? (milliseconds < 0 ? .min : .max)
+    }
 }
 
 extension Duration {

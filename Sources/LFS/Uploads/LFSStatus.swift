@@ -29,7 +29,8 @@ public struct LFSStatus: Hashable, Codable, Sendable {
                     (SELECT count(*) FROM lfs_file WHERE status = 'remote') AS remote,
                     (SELECT count(*) FROM lfs_job WHERE state = 'failed') AS failed,
                     (SELECT count(*) FROM lfs_job WHERE state = 'cancelled') AS cancelled,
-                    (SELECT coalesce(sum(byteCount), 0) FROM lfs_job WHERE state = 'queued') AS pendingBytes
+                    -- A total does not end with an error where a sum is too large, as that of odd rows.
+                    (SELECT CAST(total(byteCount) AS INTEGER) FROM lfs_job WHERE state = 'queued') AS pendingBytes
                 """)
         files = row?["files"] ?? 0
         remote = row?["remote"] ?? 0
@@ -76,9 +77,10 @@ extension UploadFailure {
             db,
             sql: "SELECT fileID, errorCode, errorMessage FROM lfs_job WHERE state = 'failed' ORDER BY fileID LIMIT 1000"
         ).map { row in
-            UploadFailure(
-                fileID: row["fileID"], code: .init(rawValue: row["errorCode"] ?? "unknown"),
-                reason: row["errorMessage"] ?? "")
+            let checked = CheckedRow(row: row, table: "lfs_job", name: "fileID")
+            return UploadFailure(
+                fileID: try checked.value("fileID"), code: .init(rawValue: try checked.value("errorCode") ?? "unknown"),
+                reason: try checked.value("errorMessage") ?? "")
         }
     }
 }

@@ -81,18 +81,20 @@ enum Connection: CaseIterable { case pool, queue }
 /// A host in a folder that is gone afterwards.
 ///
 /// - Parameter parent: where that folder is made.
-func withHost(
+@discardableResult
+func withHost<Result>(
     _ connection: Connection = .pool, storage: (any RemoteStorage)? = nil,
-    in parent: URL = FileManager.default.temporaryDirectory, _ body: (TestHost) async throws -> Void
-) async throws {
+    in parent: URL = FileManager.default.temporaryDirectory, _ body: (TestHost) async throws -> Result
+) async throws -> Result {
     let folder = parent.appendingPathComponent("lfs-test-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: folder) } }
     let path = folder.appendingPathComponent("recipes.sqlite").path
     let database: any DatabaseWriter = connection == .pool ? try TestHost.open(path) : try DatabaseQueue(path: path)
     try TestHost.migrator.migrate(database)
-    try await body(TestHost(folder: folder, database: database, storage: storage ?? InMemoryStorage()))
+    let result = try await body(TestHost(folder: folder, database: database, storage: storage ?? InMemoryStorage()))
     try database.close()
+    return result
 }
 
 /// A host with a manager that runs. Afterwards it is stopped, and nothing may be left over.

@@ -1,0 +1,100 @@
+import Foundation
+import GRDB
+import LFSStorage
+import LFSTesting
+import TestSupport
+import Testing
+
+@testable import LFS
+
+@Suite("Rows that another program has written", .timeLimit(.minutes(1)))
+struct OddRowTests {
+    /// A value that the schema refuses, and one of the two rows that has it all the same.
+    static let refused: [(column: String, value: DatabaseValue)] = [
+        ("url", "".databaseValue), ("createdAt", "soon".databaseValue), ("createdAt", Double.infinity.databaseValue),
+        ("createdAt", Data([0xFF]).databaseValue), ("byteCount", Int64.max.databaseValue),
+        ("byteCount", "many".databaseValue), ("byteCount", (-1).databaseValue), ("name", Data([0xFF]).databaseValue),
+        ("key", Data([0xFF]).databaseValue), ("sha256", Data([0xFF]).databaseValue), ("status", "lost".databaseValue),
+        ("updateID", Data([0xFF]).databaseValue),
+    ]
+
+    @Test("are refused by the schema where they cannot be right", arguments: refused)
+    func checks(_ column: String, _ value: DatabaseValue) async throws {
+        try await withHost { host in
+            try await withManager(host) { lfs in
+                let file = try await keptFiles(1, host, lfs)[0]
+                await #expect(throws: DatabaseError.self) {
+                    try await write(column, value, file.id, host.database, checked: true)
+                }
+            }
+        }
+    }
+
+    @Test("are named by an error and by a verification, and the others go on", arguments: refused)
+    func unreadable(_ column: String, _ value: DatabaseValue) async throws {
+        try await withCheckedHost { checked in
+            let files = try await checked.uploaded(2)
+            try await write(column, value, files[0].id, checked.host.database, checked: false)
+            let error = await #expect(throws: LFSError.self) {
+                _ = try await checked.host.database.read { try FileData.fetchOne($0, key: files[0].id) }
+            }
+            #expect(error?.code == .invalidRow && error?.fileID == files[0].id)
+            #expect(error?.message.contains(column) == true)
+            try await withManager(checked.host, checked.options) { lfs in
+                let (report, findings) = try await checked.verify(lfs, repairs: true)
+                #expect(findings.map(\.kind) == [.unreadableRow])
+                #expect(findings.map(\.fileID) == [files[0].id] && report.left == 1)
+                try await #expect(read(files[1], lfs) != nil)
+                try await lfs.removeLocalCopy(of: files[1].id)
+                let summary = try await lfs.prefetch(FileData.all())
+                #expect(summary.fetched == 1)
+                _ = try await lfs.status()
+            }
+            #expect(FileManager.default.fileExists(atPath: checked.object(files[0]).path))
+            try #expect(checked.host.filesInStore() == Set(files.map(\.id)))
+        }
+    }
+
+    @Test("do not stand in the way of other uploads and deletions")
+    func jobs() async throws {
+        let storage = InMemoryStorage()
+        try await withHost(storage: storage) { host in
+            try await withManager(host, starts: false) { lfs in
+                var files: [FileData] = []
+                for _ in 0..<4 { files.append(try await lfs.makeFile(from: .bytes(someBytes()))) }
+                let made = files
+                try await host.database.write { db in
+                    for file in made { try file.insert(db) }
+                    try db.execute(
+                        sql: """
+                            PRAGMA ignore_check_constraints = ON;
+                            UPDATE lfs_job SET attempts = 'often' WHERE fileID = '\(made[0].id)';
+                            UPDATE lfs_job SET attempts = 9223372036854775807 WHERE fileID = '\(made[1].id)';
+                            INSERT INTO lfs_tombstone (fileID, key, attempts) VALUES ('a', x'FF', 0);
+                            INSERT INTO lfs_tombstone (fileID, key, attempts) VALUES ('b', 'b', 9223372036854775807);
+                            PRAGMA ignore_check_constraints = OFF;
+                            DELETE FROM lfs_file WHERE id = '\(made[2].id)';
+                            """)
+                }
+                try lfs.start()
+                let summary = try await lfs.waitForUploads()
+                #expect(Set(summary.failures.map(\.fileID)) == Set(made.prefix(2).map(\.id)))
+                #expect(summary.failures.allSatisfy { $0.code == .invalidRequest && $0.reason.contains("attempts") })
+                #expect(storage.keys.map(\.rawValue) == [made[3].key])
+                try await yield(while: host.count("lfs_tombstone WHERE typeof(key) = 'text'") > 0)
+            }
+        }
+    }
+
+    private func write(
+        _ column: String, _ value: DatabaseValue, _ id: String, _ database: any DatabaseWriter, checked: Bool
+    ) async throws {
+        try await database.write { db in
+            // What keeps the content of a file would refuse it as well.
+            try db.execute(sql: "DROP TRIGGER lfs_file_keep_content")
+            if !checked { try db.execute(sql: "PRAGMA ignore_check_constraints = ON") }
+            try db.execute(sql: "UPDATE lfs_file SET \(column) = ? WHERE id = ?", arguments: [value, id])
+            try db.execute(sql: "PRAGMA ignore_check_constraints = OFF")
+        }
+    }
+}
