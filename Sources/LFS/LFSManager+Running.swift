@@ -3,6 +3,7 @@ import LFSStorage
 import LFSSystem
 import LFSTransfer
 import Logging
+import Synchronization
 
 extension LFSManager {
     /// Starts the background work and returns; it goes on until ``stop()``.
@@ -94,7 +95,7 @@ extension LFSManager {
     /// commits of other processes are not heard.
     private func watchCommits() async {
         let promoter = Promoter(runner: runner, places: places)
-        var missed = false
+        var missed = promotionIsDue.withLock { $0 }
         while !lifecycle.isStopRequested {
             await lifecycle.stop.wait(orFor: commits, atMost: options.pollInterval, clock: options.clock)
             let changes = observer.takeChanges()

@@ -32,6 +32,8 @@ public final class LFSManager: Sendable {
     let lifecycle = Lifecycle()
     let commits: Signal
     let tombstones: Signal
+    /// Whether the opening has left files that wait for room in the store.
+    let promotionIsDue = Mutex(false)
     private let database: any DatabaseWriter
 
     /// Opens LFS on a database whose migrations have run, and repairs what a crash may have left.
@@ -116,7 +118,8 @@ public final class LFSManager: Sendable {
         }
         do {
             try await runner.withWriter { db in db.add(transactionObserver: observer, extent: .observerLifetime) }
-            try await opening.repair()
+            let isDue = try await opening.repair()
+            promotionIsDue.withLock { $0 = isDue }
         } catch {
             try await detach()
             throw error

@@ -59,7 +59,9 @@ struct RecoveryTests {
             let file = try await lfs.makeFile(from: .bytes(bytes))
             try await host.database.write { try file.insert($0) }
             try await lfs.waitForUploads()
-            #expect(try host.filesInStore() == [file.id])
+            #expect(try await read(file, lfs) == bytes)
+            // The upload did not wait for the copy into the store.
+            try await yield(while: host.filesInStore() != [file.id])
             #expect(try await read(file, lfs) == bytes)
             let left = try FileManager.default.subpathsOfDirectory(atPath: shm.path).filter { $0.hasSuffix(file.id) }
             #expect(left.isEmpty)

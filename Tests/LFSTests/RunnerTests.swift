@@ -79,7 +79,7 @@ struct RunnerTests {
             try await #expect(runner.writeDurably(pragma) == 2)
             try await #expect(host.database.writeWithoutTransaction(pragma) == 1)
             await #expect(throws: DatabaseError.self) {
-                try await runner.writeDurably { _ in throw DatabaseError(resultCode: .SQLITE_FULL) }
+                try await runner.writeDurably { _ in throw DatabaseError(resultCode: .SQLITE_IOERR) }
             }
             try await #expect(host.database.writeWithoutTransaction(pragma) == 1)
         }

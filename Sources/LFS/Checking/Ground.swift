@@ -88,7 +88,8 @@ struct Ground: Sendable {
                 db, sql: "SELECT id, key FROM lfs_file WHERE status = 'remote' AND id IN (\(marks))",
                 arguments: StatementArguments(ids))
             while let row = try rows.next() {
-                guard let id = String.fromDatabaseValue(row[0]), let key = String.fromDatabaseValue(row[1]) else { continue }
+                guard let id = String.fromDatabaseValue(row[0]), let key = String.fromDatabaseValue(row[1])
+                else { continue }
                 if keys[id] == key { return true }
             }
             return false

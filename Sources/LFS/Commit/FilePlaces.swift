@@ -123,6 +123,19 @@ final class FilePlaces: Sendable {
         return false
     }
 
+    /// Brings a file into the store if that takes no more than a rename, or if nobody else would. Where there is no room it
+    /// stays where it is: the promoter tries again, and tells of it. Blocks the thread.
+    func promoteAtOnce(_ id: FileID) throws(SystemError) {
+        do throws(SystemError) {
+            for area in areas where area.isOnDisk(of: store) {
+                if try store.promote(id, from: area) == .promoted { return try noteAdded(id) }
+            }
+            for folder in earlier where try store.promote(id, from: folder) == .promoted { return try noteAdded(id) }
+        } catch {
+            if !error.isNoSpace { throw error }
+        }
+    }
+
     /// Opens the bytes of a file wherever they are; nil when they are nowhere.
     func open(_ id: FileID) throws(SystemError) -> Descriptor? {
         if let file = try store.open(id) { return file }

@@ -17,7 +17,7 @@ struct Promoter: Sendable {
             let ids = try await runner.read { db in
                 let marks = databaseQuestionMarks(count: batch.count)
                 return try String.fetchAll(
-                    db, sql: "SELECT id FROM lfs_file WHERE status = 'local' AND rowid IN (\(marks))",
+                    db, sql: "SELECT id FROM lfs_file WHERE rowid IN (\(marks))",
                     arguments: StatementArguments(batch))
             }
             try await move(ids.compactMap(FileID.init))

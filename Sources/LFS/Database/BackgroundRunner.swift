@@ -7,6 +7,8 @@ import Synchronization
 /// transaction. Between two transactions the writer's queue is free for the host. No call here waits for the network,
 /// and a write that has begun is not cancelled with the task that asked for it, because others may share it.
 ///
+/// A full disk is ``LFSError/Code/noSpace``; other errors of the database pass unchanged.
+///
 /// Owner of its state: the mutex; transactions run on the writer's own queue.
 final class BackgroundRunner: Sendable {
     private struct Operation {
@@ -33,7 +35,7 @@ final class BackgroundRunner: Sendable {
     var pendingCount: Int { state.withLock { $0.pending.count } }
 
     func read<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
-        try await writer.read(body)
+        do { return try await writer.read(body) } catch { throw NoSpace.wording(error) }
     }
 
     /// As ``read(_:)``, for work that has to be done in a cancelled task too.
@@ -55,7 +57,7 @@ final class BackgroundRunner: Sendable {
                     result.value.withLock { $0 = value }
                 },
                 finish: { error in
-                    if let error { return continuation.resume(throwing: error) }
+                    if let error { return continuation.resume(throwing: NoSpace.wording(error)) }
                     continuation.resume(with: Result { try result.get() })
                 })
             let isFirst = state.withLock { state in
@@ -81,7 +83,9 @@ final class BackgroundRunner: Sendable {
     /// Runs the body on the writer outside of any transaction, for what belongs to the connection and not to the data.
     func withWriter<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
-            writer.asyncWriteWithoutTransaction { db in continuation.resume(with: Result { try body(db) }) }
+            writer.asyncWriteWithoutTransaction { db in
+                continuation.resume(with: Result { try body(db) }.mapError(NoSpace.wording))
+            }
         }
     }
 

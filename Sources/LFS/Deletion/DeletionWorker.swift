@@ -107,13 +107,16 @@ struct DeletionWorker: Sendable {
             return ([], next.map { .milliseconds(max($0 - now, 1)) })
         }
         let ids = due.prefix(choice == .one ? 1 : Self.batch).map(\.fileID)
-        let claimed = try await runner.writeDurably { db in
-            let marks = databaseQuestionMarks(count: ids.count)
-            try db.execute(
-                sql: "UPDATE lfs_tombstone SET state = 'removing' WHERE fileID IN (\(marks))",
-                arguments: StatementArguments(ids))
-            return try Tombstone.fetchAll(
-                db, sql: "SELECT * FROM lfs_tombstone WHERE fileID IN (\(marks))", arguments: StatementArguments(ids))
+        let claimed = try await NoSpace.withSpareRoom(of: places.store) {
+            try await runner.writeDurably { db in
+                let marks = databaseQuestionMarks(count: ids.count)
+                try db.execute(
+                    sql: "UPDATE lfs_tombstone SET state = 'removing' WHERE fileID IN (\(marks))",
+                    arguments: StatementArguments(ids))
+                return try Tombstone.fetchAll(
+                    db, sql: "SELECT * FROM lfs_tombstone WHERE fileID IN (\(marks))",
+                    arguments: StatementArguments(ids))
+            }
         }
         // An upload may have begun between the two looks; its tombstone waits for the next round. One that begins from
         // here on reads the row again, and finds it gone.

@@ -45,7 +45,7 @@ struct CopyJudge: Sendable {
         if isNamed { return .named }
         if policy.keeps(contentType: String.fromDatabaseValue(row["contentType"])) { return .contentType }
         if let time = policy.keepsUsedWithin, lastUse > now - time.milliseconds { return .recentlyUsed }
-        if policy.unproven != .free, row["proof"] != FileData.Proof.checksum { return .unproven }
+        if policy.unproven != .free, FileData.Proof.fromDatabaseValue(row["proof"]) != .checksum { return .unproven }
         return nil
     }
 

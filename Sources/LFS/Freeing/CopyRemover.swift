@@ -25,7 +25,9 @@ struct CopyRemover: Sendable {
     ) async throws -> [FileID: StayReason?] {
         let judge = CopyJudge(policy: policy, now: wallClock().millisecondsSince1970)
         try await prove(copies, judge)
-        let first = try await runner.writeDurably { db in try judge.verdicts(on: copies, db) }
+        let first = try await NoSpace.withSpareRoom(of: places.store) {
+            try await runner.writeDurably { db in try judge.verdicts(on: copies, db) }
+        }
         let allowed = copies.filter { first[$0.key]?.reason == nil }
         if allowed.isEmpty { return first.mapValues(\.reason) }
         let (places, taken) = (places, TakenNames())
@@ -55,9 +57,11 @@ struct CopyRemover: Sendable {
         if judge.policy.unproven != .readBack { return }
         let files = try await runner.read { db in
             let doubtful = try judge.verdicts(on: copies, db).filter { $0.value.reason == .unproven }.map(\.key.text)
-            return try FileData.filter(doubtful.contains(FileData.Columns.id)).fetchAll(db)
+            return try FileData.filter(doubtful.contains(FileData.Columns.id)).asRequest(of: RowResult<FileData>.self)
+                .fetchAll(db)
         }
-        for file in files {
+        // One that cannot be read stays unproven.
+        for case .success(let file) in files.map(\.record) {
             if case .unread = try await readBack.run(file).outcome { return }
         }
     }

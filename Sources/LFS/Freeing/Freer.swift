@@ -15,7 +15,7 @@ struct Freer: Sendable {
     private static let page = 200
 
     func run() async throws -> FreeingReport {
-        try await uses.flush()
+        try await flushUses()
         var report = FreeingReport()
         var candidates: [LocalCopy] = []
         let judge = CopyJudge(policy: policy, now: remover.wallClock().millisecondsSince1970)
@@ -35,7 +35,13 @@ struct Freer: Sendable {
         }
         for copy in rest { report.addStaying(.fits, copy.byteCount) }
         report.shortfall = max(0, excess - report.freed.byteCount)
+        if !isPreview { try await BlockingPool.shared.run { _ in try store.makeSpareRoom() } }
         return report
+    }
+
+    /// On a full disk the order is less exact, and that is no reason to free nothing.
+    private func flushUses() async throws {
+        do { try await uses.flush() } catch where NoSpace.isCause(of: error) { return }
     }
 
     /// As many of the first copies as it takes, up to a page.
@@ -53,7 +59,7 @@ struct Freer: Sendable {
         var reasons: [FileID: StayReason?] = [:]
         if !isPreview {
             // What was used since the scan must not look unused.
-            try await uses.flush()
+            try await flushUses()
             let copies = Dictionary(page.map { ($0.id, $0.lastUse) }) { first, _ in first }
             reasons = try await remover.remove(copies, policy, passesUsed: true)
         }

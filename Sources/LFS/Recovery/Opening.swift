@@ -11,6 +11,8 @@ struct Opening: Sendable {
     let places: FilePlaces
     private let options: LFSOptions
     private let ownsStore: Bool
+    /// Whether this opening is counted. On a full disk it is not, and then it sweeps nothing.
+    private var isCounted = false
 
     init(_ database: any DatabaseWriter, _ options: LFSOptions) async throws {
         self.options = options
@@ -29,8 +31,8 @@ struct Opening: Sendable {
             try await runner.read { db in try Reset.isUnderWay(db) }
         }
         places = try await FilePlaces.open(store, location: options.persistenceLocation, runner)
-        try await GenerationCount(runner: runner, store: store, wallClock: options.wallClock).advance(
-            isAlone: ownsStore)
+        let count = GenerationCount(runner: runner, store: store, wallClock: options.wallClock)
+        isCounted = try await isCounted(count)
         for folder in places.earlier {
             options.logger.notice(
                 "a folder of this database with another local store is left alone",
@@ -43,15 +45,40 @@ struct Opening: Sendable {
         }
     }
 
+    /// Reading and freeing need an open manager, and freeing is the way out of a full disk.
+    private func isCounted(_ count: GenerationCount) async throws -> Bool {
+        do {
+            try await count.advance(isAlone: ownsStore)
+            return true
+        } catch where NoSpace.isCause(of: error) {
+            options.logger.warning("opened on a full disk", metadata: ["error.message": "\(error)"])
+            return false
+        }
+    }
+
     /// Promotes, sweeps, and lets others open the store as well.
-    func repair() async throws {
+    ///
+    /// - Returns: whether files are left that wait for room in the store; their bytes are read where they are.
+    func repair() async throws -> Bool {
         let recovery = Recovery(
             runner: runner, places: places, gracePeriod: options.temporaryFileGracePeriod,
             downloadGracePeriod: options.unfinishedDownloadGracePeriod, wallClock: options.wallClock)
         if ownsStore { try await Reset(runner: runner, places: places, wallClock: options.wallClock).finish() }
-        try await recovery.repair(sweeps: ownsStore)
-        let lease = places.store.lease
-        if ownsStore { try await BlockingPool.shared.run { _ in try lease.lock(.shared) } }
+        let isComplete = try await repair(recovery)
+        let store = places.store
+        if ownsStore { try await BlockingPool.shared.run { _ in try store.lease.lock(.shared) } }
+        try await BlockingPool.shared.run { _ in try store.makeSpareRoom() }
+        return !isComplete
+    }
+
+    private func repair(_ recovery: Recovery) async throws -> Bool {
+        do {
+            try await recovery.repair(sweeps: ownsStore && isCounted)
+            return true
+        } catch where NoSpace.isCause(of: error) {
+            options.logger.warning("no room for committed files", metadata: ["error.message": "\(error)"])
+            return false
+        }
     }
 
     private static func storePath(_ options: LFSOptions, _ identity: DatabaseIdentity) throws -> String {

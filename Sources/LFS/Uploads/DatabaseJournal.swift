@@ -102,9 +102,11 @@ final class DatabaseJournal: TransferJournal {
         let places = places
         let file: Descriptor?
         do {
-            file = try await BlockingPool.uploads.run { _ in
-                if let file = try places.store.open(id) { return Optional(file) }
-                return try places.promote(id) ? try places.store.open(id) : nil
+            file = try await BlockingPool.uploads.run { _ -> Descriptor? in
+                if let file = try places.store.open(id) { return file }
+                // A copy from another disk is not waited for, nor room for it: the bytes are read where they are.
+                try places.promoteAtOnce(id)
+                return try places.open(id)
             }
         } catch let error as SystemError {
             throw UploadSource.failure("opened", error)

@@ -42,6 +42,9 @@ package final class StagingArea: Sendable {
     package func isIn(_ location: String) -> Bool { lock != nil && StagingPlace.split(path)?.parent == location }
 
     /// Whether both are the same folder, perhaps by different paths.
+    /// Whether a file gets from here into a store by a rename.
+    package func isOnDisk(of store: LocalStore) -> Bool { device == store.device }
+
     package func isSame(as other: StagingArea) -> Bool { identity == other.identity }
 
     // MARK: Sweeping

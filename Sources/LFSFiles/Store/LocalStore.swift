@@ -18,6 +18,8 @@ package final class LocalStore: Sendable {
 
     package let directory: Directory
     package let incoming: Directory
+    /// Of its file system.
+    let device: UInt64
     /// Held shared as long as the store is in use; exclusive for a sweep.
     package let lease: FileLock
     /// Held by the one process that uploads.
@@ -34,7 +36,9 @@ package final class LocalStore: Sendable {
         let reserve: String?
         do {
             directory = try Directory.openOrMake(path)
-            try OwnFolder.require(directory.status(), path)
+            let status = try directory.status()
+            try OwnFolder.require(status, path)
+            device = status.device
             incoming = try OwnFolder.open(Self.incomingName, in: directory)
             lockFile = try OwnFolder.openLockFile("attached.lock", in: directory)
             lease = FileLock(lockFile)

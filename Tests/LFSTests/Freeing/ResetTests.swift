@@ -17,7 +17,7 @@ struct ResetTests {
     /// Everything that the host's folder holds but the database and the empty rooms of the store.
     private func leftovers(_ host: TestHost) throws -> Set<String> {
         let all = try #require(FileManager.default.enumerator(atPath: host.store.path)?.allObjects as? [String])
-        let fixed = ["lfs.json", "attached.lock", "uploader.lock", "temporary", "incoming", "quarantine"]
+        let fixed = ["lfs.json", "attached.lock", "uploader.lock", "temporary", "incoming", "quarantine", "spare"]
         return Set(all).subtracting(fixed)
     }
 

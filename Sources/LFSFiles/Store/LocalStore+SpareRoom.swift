@@ -1,0 +1,38 @@
+package import LFSSystem
+
+/// Some bytes that are kept so that there is a way out of a full disk: freeing space takes a transaction, and that takes
+/// a few pages first.
+extension LocalStore {
+    package static let spareName = "spare"
+    /// Room for some hundred pages of the database.
+    static let spareByteCount: Int64 = 512 * 1_024
+
+    /// Sets the spare room aside, unless it is there or the disk has not much more. Blocks the thread.
+    package func makeSpareRoom() throws(SystemError) {
+        if try directory.status(of: Self.spareName) != nil { return }
+        guard try directory.availableByteCount() > 8 * Self.spareByteCount else { return }
+        let name = "\(Self.spareName).\(FileID.make().text)"
+        let file = try incoming.create(name)
+        do throws(SystemError) {
+            // Written and not only allocated: a file system may give a hole, or compress zeros.
+            var generator = SystemRandomNumberGenerator()
+            let words = (0..<8_192).map { _ in generator.next() }
+            for offset in stride(from: 0, to: Self.spareByteCount, by: 65_536) {
+                var failure: SystemError?
+                words.withUnsafeBytes { bytes in
+                    do throws(SystemError) { try file.write(bytes, at: offset) } catch { failure = error }
+                }
+                if let failure { throw failure }
+            }
+            try incoming.rename(name, to: directory, as: Self.spareName)
+        } catch {
+            try incoming.remove(name)
+            // Others need the room now.
+            if error.isNoSpace { return }
+            throw error
+        }
+    }
+
+    /// Gives the spare room up. Returns whether there was one.
+    package func giveUpSpareRoom() throws(SystemError) -> Bool { try directory.remove(Self.spareName) }
+}
