@@ -59,22 +59,24 @@ struct RangeTests {
         arguments: [SpoilingStorage.Fault.shorter, .longer, .whole, .empty])
     func wrongCount(_ fault: SpoilingStorage.Fault) async throws {
         let storage = SpoilingStorage(InMemoryStorage(), fault, times: 0)
-        try await withLFS(storage: storage) { host, lfs in
+        try await withLFS(storage: storage, expectsLeftovers: true) { host, lfs in
             let file = try await remoteFile(bytes, host, lfs)
             storage.spoil(1)
             #expect(await errorCode { _ = try await lfs.bytes(of: file, range: 100..<200) } == .sourceChanged)
             try await #expect(lfs.bytes(of: file, range: 100..<200) == Data(bytes[100..<200]))
+            try #expect(host.count("lfs_job WHERE errorCode = 'damaged'") == 1, "a part proves nothing of the whole")
         }
     }
 
     @Test("of an object of another size is an error")
     func wrongSize() async throws {
         let memory = InMemoryStorage()
-        try await withLFS(storage: memory) { host, lfs in
+        try await withLFS(storage: memory, expectsLeftovers: true) { host, lfs in
             let file = try await remoteFile(bytes, host, lfs)
             let other = try UploadSource.temporary(bytes + [1])
             _ = try await memory.upload(other, to: ObjectKey(file.key), session: UploadSession())
             #expect(await errorCode { _ = try await lfs.bytes(of: file, range: 100..<200) } == .sourceChanged)
+            try #expect(host.count("lfs_job WHERE errorCode = 'damaged'") == 1)
         }
     }
 
