@@ -107,7 +107,7 @@ struct UploadRun: Sendable {
         try await lfs.stop()
         await telling.value
         // Here, and not when the last reference goes: what SQLite keeps beside the database is gone with the process.
-        try database.close()
+        try DocumentDatabase.close(database)
         if let summary = try result.get() { report.settle(summary) }
     }
 

@@ -106,7 +106,7 @@ struct VerifyTests {
                 ).wait()
             }
             let left = try verify("--repair", "--json")
-            #expect(left.status == 5)
+            #expect(left.status == 5, "\(left.messages)")
             #expect(Set(findings(left).keys) == ["orphanedThere"])
             #expect(findings(left)["orphanedThere"]?["repair"] == nil)
             #expect(try verify().output.contains("with --remove-unknown it deletes it for good."))

@@ -43,6 +43,14 @@ enum DocumentDatabase {
         }
     }
 
+    /// Closes it so that a single file is left: SQLite takes the WAL in with the last connection that goes, if that one
+    /// may write.
+    static func close(_ database: any DatabaseWriter) throws {
+        // A pool closes its writer before its readers.
+        (database as? DatabasePool)?.releaseMemory()
+        try database.close()
+    }
+
     static func connection(toRead path: String) throws -> DatabaseQueue {
         var configuration = Configuration()
         configuration.readonly = true

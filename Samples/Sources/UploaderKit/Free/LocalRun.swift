@@ -21,7 +21,7 @@ enum LocalRun {
                 throw error
             }
             try await lfs.stop()
-            try database.close()
+            try DocumentDatabase.close(database)
         } catch let status as ExitCode {
             throw status
         } catch {

@@ -66,7 +66,7 @@ struct VerifyRun: Sendable {
             async let _: Void = report.showProgress()
             let isClean = try await verify(lfs, database, table)
             try await lfs.stop()
-            try database.close()
+            try DocumentDatabase.close(database)
             return isClean
         } catch {
             try await lfs.stop()
