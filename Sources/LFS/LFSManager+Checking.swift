@@ -24,14 +24,6 @@ extension LFSManager {
         onFinding: @escaping @Sendable (VerifyFinding) async throws -> Void = { _ in },
         onProgress: @escaping @Sendable (VerifyProgress) -> Void = { _ in }
     ) async throws -> VerifyReport {
-        let (pool, tombstones) = (pool, tombstones)
-        let repairer = Repairer(
-            runner: runner, places: places, claims: Claims(runner: runner), namespace: namespace,
-            reader: reader, wallClock: options.wallClock,
-            wake: {
-                pool.wake()
-                tombstones.notify()
-            })
         let verifier = Verifier(
             options: verifyOptions, runner: runner, places: places, namespace: namespace, storage: reader.storage,
             repairer: repairer, readBack: reader.readBack, wallClock: options.wallClock,

@@ -34,7 +34,7 @@ extension LFSManager {
         }
     }
 
-    private func ingest(
+    func ingest(
         _ source: IngestSource, as id: FileID, _ onProgress: @escaping @Sendable (Int64) -> Void
     ) async throws -> IngestedFile {
         let staging = places.staging

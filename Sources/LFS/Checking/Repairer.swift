@@ -89,7 +89,7 @@ struct Repairer: Sendable {
 
     /// Queues an upload for a row in either state, unless the row has gone. Of a `remote` row every byte is sent, whatever
     /// the storage says of the object that is there.
-    private func upload(_ file: FileData) async throws {
+    func upload(_ file: FileData) async throws {
         let now = wallClock().millisecondsSince1970
         try await runner.write { db in
             try db.execute(

@@ -136,6 +136,12 @@ final class FilePlaces: Sendable {
         }
     }
 
+    /// Puts staged bytes, which are the recorded ones, in the place of a file. Blocks the thread.
+    func replace(_ id: FileID, with staged: FileID) throws {
+        try store.replace(id, with: staged, from: staging)
+        try noteAdded(id)
+    }
+
     /// Opens the bytes of a file wherever they are; nil when they are nowhere.
     func open(_ id: FileID) throws(SystemError) -> Descriptor? {
         if let file = try store.open(id) { return file }

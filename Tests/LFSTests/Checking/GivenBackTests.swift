@@ -1,0 +1,54 @@
+import Foundation
+import GRDB
+import LFS
+import LFSStorage
+import Testing
+
+@Suite("Right bytes that are given back to a file", .timeLimit(.minutes(1)))
+struct GivenBackTests {
+    private func damaged(_ checked: CheckedHost) throws -> Set<String> {
+        try checked.host.database.read { db in try UploadFailure.damagedFiles(db) }
+    }
+
+    @Test("mend a loss on both sides: the object is made again and the note ends", arguments: [true, false])
+    func bothSides(isDamagedHere: Bool) async throws {
+        try await withCheckedHost { checked in
+            let file = try await checked.uploaded(2)[0]
+            let bytes = try [UInt8](Data(contentsOf: checked.object(file)))
+            try checked.plant(nil, at: checked.object(file))
+            try checked.plant(isDamagedHere ? someBytes() : nil, at: checked.local(file.id))
+            try await withManager(checked.host, checked.options) { lfs in
+                try await #expect(checked.verify(lfs, repairs: true).report.lostBytes == 1_000)
+                try #expect(damaged(checked) == [file.id])
+                try await lfs.restore(file.id, from: .bytes(bytes))
+                try await lfs.waitForUploads()
+                try #expect(damaged(checked).isEmpty)
+                try #expect([UInt8](Data(contentsOf: checked.object(file))) == bytes)
+                try #expect([UInt8](Data(contentsOf: checked.local(file.id))) == bytes)
+                try #expect(checked.host.filesInTemporary().isEmpty)
+                try await #expect(checked.verify(lfs).report.isClean)
+            }
+        }
+    }
+
+    @Test("are refused when they are others, also from a file that should have been moved, and nothing changes")
+    func otherBytes() async throws {
+        try await withCheckedHost { checked in
+            let file = try await checked.uploaded(2)[0]
+            for url in [checked.object(file), checked.local(file.id)] { try checked.plant(nil, at: url) }
+            let source = checked.host.folder.appendingPathComponent("source")
+            try Data(someBytes()).write(to: source)
+            try await withManager(checked.host, checked.options) { lfs in
+                _ = try await checked.verify(lfs, repairs: true)
+                for wrong in [FileSource.bytes(someBytes()), .movingFile(source), .bytes([])] {
+                    await #expect(errorCode { try await lfs.restore(file.id, from: wrong) } == .sourceChanged)
+                }
+                await #expect(errorCode { try await lfs.restore("x", from: .bytes([])) } == .unknownFile)
+                try #expect(damaged(checked) == [file.id])
+                #expect(FileManager.default.fileExists(atPath: source.path))
+                try #expect(checked.host.filesInTemporary().isEmpty)
+                try #expect(!checked.host.filesInStore().contains(file.id))
+            }
+        }
+    }
+}
