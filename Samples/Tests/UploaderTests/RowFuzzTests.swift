@@ -1,0 +1,253 @@
+import Foundation
+import GRDB
+import Testing
+
+/// Rows are input: other programs and other devices write them. `LFS_FUZZ_ROUNDS` and `LFS_FUZZ_ROWS` set how much is
+/// tried, `LFS_FUZZ_SEED` which.
+@Suite("Rows with any values", .serialized, .timeLimit(.minutes(90)))
+struct RowFuzzTests {
+    private static func setting(_ name: String, _ usual: Int) -> Int {
+        ProcessInfo.processInfo.environment[name].flatMap { Int($0) } ?? usual
+    }
+
+    private static let commands: [[String]] = {
+        let storage = ["--to", "dir:remote"]
+        let run = storage + ["--give-up-after", "0.5s", "--max-executors", "50"]
+        return [
+            ["status"], ["status", "--json"], ["list"], ["list", "--json"], ["free", "--dry-run", "--json"],
+            ["verify", "--local-only"] + storage, ["verify", "--json", "--content"] + storage,
+            ["pull", "--all", "--output", "out"] + run, ["push", "--dry-run", "files"] + storage,
+            ["push", "-v", "files"] + run, ["resume", "--json"] + run,
+            ["verify", "--repair", "--orphan-age", "0"] + run, ["free"],
+        ]
+    }()
+
+    @Test(
+        "No command crashes on any value that the tables take, and nothing outside of the database's folders changes",
+        .enabled(if: setting("LFS_FUZZ_ROUNDS", 0) > 0, "LFS_FUZZ_ROUNDS says how often"))
+    func anyValue() throws {
+        let (rounds, rows) = (Self.setting("LFS_FUZZ_ROUNDS", 0), Self.setting("LFS_FUZZ_ROWS", 300))
+        let seed = Self.setting("LFS_FUZZ_SEED", 20_261_121)
+        var (taken, ended) = (0, [Int32: Int]())
+        try withFolder(files: 60, byteCount: 300) { base in
+            let pushed = try UploaderProcess.run(
+                "push", "--database", "a.sqlite", "--to", "dir:remote", "files", in: base)
+            try #require(pushed.status == 0, "\(pushed.messages)")
+            for round in 0..<rounds {
+                var values = RandomValues(seed: UInt64(bitPattern: Int64(seed + round)))
+                try withFolder { folder in
+                    for name in ["a.sqlite", "a.sqlite.lfs", "remote", "files"] {
+                        let target = folder.appendingPathComponent(name)
+                        if name == "files" { try FileManager.default.removeItem(at: target) }
+                        try FileManager.default.copyItem(at: base.appendingPathComponent(name), to: target)
+                    }
+                    let canary = try Canary(in: folder)
+                    values.paths = canary.paths
+                    // What is in this row keeps every command from opening the database, so it is left alone mostly.
+                    taken += try Scribbler(folder.appendingPathComponent("a.sqlite"), sparesState: round % 5 != 4)
+                        .scribble(rows, &values)
+                    for command in Self.commands + [["remove", "--to", "dir:remote"] + (try ids(folder))] {
+                        let run = try UploaderProcess(
+                            [command[0], "--database", "a.sqlite"] + command.dropFirst(), in: folder
+                        ).wait()
+                        ended[run.status, default: 0] += 1
+                        #expect(
+                            [0, 1, 3, 5, 64].contains(run.status),
+                            "seed \(seed + round): \(command): \(run.status) \(Self.cause(run.messages))")
+                    }
+                    #expect(try canary.isUnchanged(), "seed \(seed + round)")
+                }
+            }
+        }
+        print("rows with other values: \(taken), exit statuses: \(ended.sorted { $0.key < $1.key })")
+        #expect(taken > rounds * rows / 2)
+    }
+
+    /// The lines of a crash that say where it was.
+    private static func cause(_ messages: String) -> String {
+        let lines = messages.split(separator: "\n").filter { $0.contains("Fatal error") || $0.contains(" at /") }
+        return lines.prefix(12).joined(separator: "\n")
+    }
+
+    /// Some ids as they are after that, which may be no ids.
+    private func ids(_ folder: URL) throws -> [String] {
+        let queue = try DatabaseQueue(path: folder.appendingPathComponent("a.sqlite").path)
+        let rows = try queue.read { try Row.fetchAll($0, sql: "SELECT id FROM lfs_file LIMIT 3") }
+        try queue.close()
+        return ["--"] + rows.compactMap { String.fromDatabaseValue($0[0]) }.filter { !$0.contains("\0") } + ["x"]
+    }
+}
+
+/// Writes values into a database's tables, past the triggers and the foreign keys, but not past the checks.
+struct Scribbler {
+    private let file: URL
+    private let sparesState: Bool
+
+    init(_ file: URL, sparesState: Bool) { (self.file, self.sparesState) = (file, sparesState) }
+
+    /// - Returns: how many rows took a value.
+    func scribble(_ count: Int, _ values: inout RandomValues) throws -> Int {
+        var configuration = Configuration()
+        configuration.foreignKeysEnabled = false
+        let queue = try DatabaseQueue(path: file.path, configuration: configuration)
+        var generator = values
+        let taken = try queue.write { db in
+            let triggers = try Row.fetchAll(db, sql: "SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")
+            for row in triggers { try db.execute(sql: "DROP TRIGGER \(row["name"] as String)") }
+            let tables = try tables(db)
+            var taken = 0
+            // Some columns take nearly nothing, so there are more tries than rows.
+            for _ in 0..<count * 20 where taken < count {
+                let (table, columns) = tables[generator.index(tables.count)]
+                do {
+                    taken += try change(table, columns, db, &generator) ? 1 : 0
+                } catch is DatabaseError {
+                    continue  // a check refused it
+                }
+            }
+            for row in triggers { try db.execute(sql: row["sql"]) }
+            return taken
+        }
+        values = generator
+        try queue.close()
+        return taken
+    }
+
+    private func tables(_ db: Database) throws -> [(String, [String])] {
+        let names = try String.fetchAll(
+            db,
+            sql: "SELECT name FROM sqlite_master WHERE type = 'table' AND name GLOB '*_*' AND name NOT LIKE 'sqlite_%'")
+        return try names.filter {
+            ($0.hasPrefix("lfs_") || $0.hasPrefix("uploader_")) && !(sparesState && $0 == "lfs_state")
+        }.map { ($0, try db.columns(in: $0).map(\.name)) }
+    }
+
+    private func change(
+        _ table: String, _ columns: [String], _ db: Database, _ values: inout RandomValues
+    ) throws -> Bool {
+        if values.index(3) == 0, table != "lfs_state" {
+            let marks = databaseQuestionMarks(count: columns.count)
+            let row = columns.map { values.value(for: $0) }
+            try db.execute(sql: "INSERT INTO \(table) VALUES (\(marks))", arguments: StatementArguments(row))
+            return true
+        }
+        let column = columns[values.index(columns.count)]
+        // A value of another row fits more often than one that is made.
+        let value =
+            values.index(4) == 0
+            ? try Row.fetchOne(db, sql: "SELECT \(column) FROM \(table) ORDER BY random() LIMIT 1").map { $0[0] }
+                ?? .null
+            : values.value(for: column)
+        try db.execute(
+            sql: "UPDATE \(table) SET \(column) = ? WHERE rowid = (SELECT rowid FROM \(table) LIMIT 1 OFFSET ?)",
+            arguments: [value, values.index(60)])
+        return db.changesCount > 0
+    }
+}
+
+/// Values that nobody expects, the same for the same seed (SplitMix64).
+struct RandomValues: RandomNumberGenerator {
+    /// Places that no row may lead to.
+    var paths: [String] = []
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+
+    mutating func index(_ count: Int) -> Int { Int.random(in: 0..<max(count, 1), using: &self) }
+
+    mutating func value(for column: String) -> DatabaseValue {
+        // Half of them in the form that the column's check asks for.
+        if index(2) == 0 {
+            switch column {
+            case "id", "fileID", "fileId", "databaseID", "documentId":
+                return digits(36, "0123456789abcdef-").databaseValue
+            case "sha256": return digits(64, "0123456789abcdef").databaseValue
+            case "status", "state", "jobState":
+                let all = ["local", "remote", "queued", "failed", "cancelled", "pending", "removing"]
+                return all[index(all.count)].databaseValue
+            case "byteCount", "notBefore", "attempts", "lane", "generation", "sweepsFrom", "lastUsed":
+                return integer().databaseValue
+            default: break
+            }
+        }
+        switch index(6) {
+        case 0: return .null
+        case 1, 2: return integer().databaseValue
+        case 3: return [-1.5, 0.1, 1e18, 9.3e18, 1e308, .infinity, -.infinity, 5e-324][index(8)].databaseValue
+        case 4: return Data((0..<index(64)).map { _ in UInt8.random(in: .min ... .max, using: &self) }).databaseValue
+        default: return text().databaseValue
+        }
+    }
+
+    private mutating func integer() -> Int64 {
+        let known: [Int64] = [0, 1, -1, 2, .max, .min, .max - 1, 1 << 31, 1 << 53, 1 << 62, 1_700_000_000_000]
+        return index(3) == 0 ? Int64(bitPattern: next()) : known[index(known.count)]
+    }
+
+    private mutating func text() -> String {
+        let known =
+            [
+                "", " ", "soon", "-1", "9999999999999999999", "NaN", "1970-01-01 00:00:00.000", "-4713-11-24", "12:61",
+                "9999-12-31 23:59:60", "../../canary/file", "/", ".", "..", "a/../../b", "\0", "a\0b",
+                "\u{1B}[2J\u{9B}",
+                "\u{202E}", "http://", "http://[", "file:///etc/passwd", "s3://", "{\"partSize\":9223372036854775807}",
+                "%zz", String(repeating: "x", count: 5_000), String(repeating: "é/", count: 300), "lost", "noSpace",
+                "sourceChanged", "uploader_document", "id",
+            ] + paths
+        return known[index(known.count)]
+    }
+
+    private mutating func digits(_ count: Int, _ alphabet: String) -> String {
+        let all = Array(alphabet)
+        return String((0..<count).map { _ in all[index(all.count)] })
+    }
+}
+
+/// Files beside those of the uploader, in places that rows are made to lead to.
+struct Canary {
+    private let root: URL
+    private let before: [String: String]
+    let paths: [String]
+
+    init(in folder: URL) throws {
+        root = folder.appendingPathComponent("canary")
+        let inner = root.appendingPathComponent("other.sqlite.lfs/temporary")
+        try FileManager.default.createDirectory(at: inner, withIntermediateDirectories: true)
+        let ids = (0..<4).map { _ in UUID().uuidString.lowercased() }
+        for id in ids {
+            for place in [root, inner, inner.deletingLastPathComponent()] {
+                try randomData(50).write(to: place.appendingPathComponent(id))
+            }
+        }
+        try randomData(50).write(to: root.appendingPathComponent("file"))
+        try FileManager.default.createSymbolicLink(
+            at: root.appendingPathComponent("link"), withDestinationURL: root.appendingPathComponent("file"))
+        paths = [
+            root.path, inner.path, inner.deletingLastPathComponent().path, root.path + "/file", root.path + "/link",
+        ]
+        before = try Self.look(root)
+    }
+
+    func isUnchanged() throws -> Bool { try Self.look(root) == before }
+
+    /// The content, mode and kind of everything below.
+    private static func look(_ root: URL) throws -> [String: String] {
+        var seen: [String: String] = [:]
+        for name in try FileManager.default.subpathsOfDirectory(atPath: root.path) {
+            let path = root.appendingPathComponent(name).path
+            let values = try FileManager.default.attributesOfItem(atPath: path)
+            let isFile = values[.type] as? FileAttributeType == .typeRegular
+            let content = isFile ? try Data(contentsOf: URL(fileURLWithPath: path)).base64EncodedString() : ""
+            seen[name] = "\(values[.type] ?? "") \(values[.posixPermissions] ?? "") \(content)"
+        }
+        return seen
+    }
+}
