@@ -16,6 +16,7 @@ struct UploadRun: Sendable {
     /// Files whose local bytes are lost or not the recorded ones, as an earlier upload found.
     let damaged: Set<FileData.ID>
     private let purpose: Purpose
+    private let patience: Patience
 
     /// Runs the command's own work, then waits until everything is offloaded.
     ///
@@ -43,6 +44,9 @@ struct UploadRun: Sendable {
         }
         do {
             try result.get()
+        } catch is GaveUp {
+            report.summary()
+            throw ExitCode(3)
         } catch {
             report.error(error)
             report.summary(tellsNothing: false)
@@ -83,7 +87,7 @@ struct UploadRun: Sendable {
             try String.fetchOne(db, sql: "SELECT file FROM pragma_database_list WHERE name = 'main'")
                 ?? databaseOptions.database
         }
-        let failures = try await database.read { db in try UploadFailure.fetchAll(db) }
+        let damaged = try await database.read { db in try UploadFailure.damagedFiles(db) }
         let lfs = try await LFSManager.open(database, options: options)
         let table = DocumentTable(isOurs: access != .any || file.isOurs)
         if table.isOurs, access != .any || transfer.changeStorage {
@@ -91,7 +95,8 @@ struct UploadRun: Sendable {
         }
         return UploadRun(
             database: database, table: table, lfs: lfs, report: report, ownPaths: transfer.ownPaths(database: path),
-            damaged: Set(failures.filter { $0.code == .sourceChanged }.map(\.fileID)), purpose: purpose)
+            damaged: damaged, purpose: purpose,
+            patience: Patience(transfer.giveUpAfter.duration))
     }
 
     /// Does the work with progress shown, and stops the manager whatever happens.
@@ -103,6 +108,10 @@ struct UploadRun: Sendable {
         // Ends with this scope.
         async let _: Void = report.showProgress()
         let result = await Result { try await offload(work, uploads) }
+        if case .failure(let error as GaveUp) = result {
+            let status = try await lfs.status()
+            report.gaveUp(error, waiting: status.local - status.failed - status.cancelled)
+        }
         // Ends the events, so that every one of them is told before the rows are asked for what no event told.
         try await lfs.stop()
         await telling.value
@@ -123,8 +132,19 @@ struct UploadRun: Sendable {
         _ work: @escaping @Sendable (UploadRun) async throws -> Void, _ uploads: AsyncStream<Void>
     ) async throws -> UploadSummary? {
         guard table.isOurs else {
-            try await work(self)
-            return nil
+            // No background work: the uploads of another app are not for us to begin.
+            return try await withThrowingTaskGroup(of: UploadSummary?.self) { tasks in
+                tasks.addTask {
+                    try await patience.watch(lfs, report.advance)
+                    return nil
+                }
+                tasks.addTask {
+                    try await work(self)
+                    return nil
+                }
+                defer { tasks.cancelAll() }
+                return try await tasks.next() ?? nil
+            }
         }
         // What a run has left that was killed between the two.
         try await ReplacedFiles.removeSettled(in: database)
@@ -140,12 +160,17 @@ struct UploadRun: Sendable {
                 return nil
             }
             tasks.addTask {
+                try await patience.watch(lfs, report.advance)
+                return nil
+            }
+            tasks.addTask {
                 try await work(self)
                 // The rows tell what became of the files, also when another process has uploaded them.
-                let summary = try await lfs.waitForUploads()
+                try await lfs.waitForUploads()
                 try await ReplacedFiles.removeSettled(in: database)
                 if purpose == .uploading { try await reportDeletions() }
-                return summary
+                // Asked again, because what was replaced has no failures any more.
+                return try await lfs.waitForUploads()
             }
             defer { tasks.cancelAll() }
             while let ended = try await tasks.next() { if let ended { return ended } }

@@ -1,10 +1,9 @@
-import ArgumentParser
 import UploaderKit
 
 @main
 enum Entry {
     static func main() async {
         // The command itself is in a library, so that tests reach its parts.
-        await Uploader.main(nil)
+        await Uploader.start()
     }
 }

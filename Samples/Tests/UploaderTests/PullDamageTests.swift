@@ -70,4 +70,46 @@ struct PullDamageTests {
             #expect(!FileManager.default.fileExists(atPath: "\(database.path).lfs/\(ids[1])"))
         }
     }
+
+    @Test("What a pull has left that was killed in its last step goes with the next, and nothing else does")
+    func leftPart() throws {
+        try withFolder(files: 3) { folder in
+            #expect(try uploader("push", "--progress", "none", "files", in: folder).status == 0)
+            #expect(try uploader("pull", "--all", "--output", "out", in: folder).status == 0)
+            let entries = try TestDatabase.entries(in: folder.appendingPathComponent("a.sqlite"))
+            let out = folder.appendingPathComponent("out/files")
+            // Between link and unlink the file has both names.
+            let (part, foreign) = (
+                out.appendingPathComponent(".\(entries[0].id).part"), out.appendingPathComponent(".x.part")
+            )
+            try FileManager.default.linkItem(
+                at: out.appendingPathComponent((entries[0].path as NSString).lastPathComponent), to: part)
+            try randomData(5).write(to: foreign)
+            #expect(try uploader("pull", "--all", "--output", "out", in: folder).status == 0)
+            #expect(!FileManager.default.fileExists(atPath: part.path))
+            #expect(FileManager.default.fileExists(atPath: foreign.path))
+            #expect(try FileManager.default.contentsOfDirectory(atPath: out.path).count == 4)
+        }
+    }
+
+    @Test("A file as output folder and a full disk are told in words", .enabled(if: isRoot, "needs root to mount"))
+    func impossibleOutput() throws {
+        try withFolder(files: 3, byteCount: 200_000) { folder in
+            #expect(try uploader("push", "--progress", "none", "files", in: folder).status == 0)
+            try Data().write(to: folder.appendingPathComponent("taken"))
+            for output in ["taken", "taken/below"] {
+                let run = try uploader("pull", "--all", "--output", output, in: folder)
+                #expect(run.status == 1)
+                #expect(run.messages.contains("--output has to be a folder"), "\(run.messages)")
+            }
+            try withMount(folder, "size=256k") { mount in
+                let run = try uploader("pull", "--all", "--output", mount.path + "/out", in: folder)
+                #expect(run.status == 3)
+                #expect(run.messages.contains("the disk is full"), "\(run.messages)")
+                #expect(!run.messages.contains("NSCocoa") && !run.messages.contains("Error Domain"))
+                let left = try FileManager.default.contentsOfDirectory(atPath: mount.path + "/out/files")
+                #expect(left.allSatisfy { !$0.hasSuffix(".part") })
+            }
+        }
+    }
 }

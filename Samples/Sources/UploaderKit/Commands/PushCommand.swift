@@ -33,6 +33,9 @@ struct PushCommand: AsyncParsableCommand {
     func validate() throws {
         // An unset variable of a shell must not mean the folder that one happens to be in.
         if paths.contains("") { throw ValidationError("A path is empty. Write . for the current folder.") }
+        if let storage = paths.first(where: { $0.hasPrefix("s3://") }) {
+            throw ValidationError("'\(storage)' is a storage. Give it with --to.")
+        }
     }
 
     func run() async throws {
@@ -77,7 +80,7 @@ struct DryRun {
             switch item {
             case .file(let candidate) where known[candidate.path] != candidate.stamp.text:
                 count += 1
-                bytes += candidate.stamp.byteCount
+                bytes = bytes.addingSaturated(candidate.stamp.byteCount)
                 var event = JSONEvent("would-attach")
                 (event.path, event.bytes) = (candidate.path.description, candidate.stamp.byteCount)
                 report.tell(event, verbose: nil)

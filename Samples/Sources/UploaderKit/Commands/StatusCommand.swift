@@ -47,7 +47,7 @@ func reportingErrors(_ body: () throws -> Void) throws {
     } catch let status as ExitCode {
         throw status
     } catch {
-        Console.message("uploader: \(error)")
+        Console.message("uploader: \(Words.of(error))")
         throw ExitCode(1)
     }
 }

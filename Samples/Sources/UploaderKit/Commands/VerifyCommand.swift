@@ -31,6 +31,8 @@ struct VerifyCommand: AsyncParsableCommand {
               0    nothing was found, or all of it was repaired, or is known
               1    the command could not do its job, as when the storage is another one,
                    or is empty
+              3    what was mended waits for its upload or deletion, and the time of
+                   --give-up-after is over
               5    something was found and is left
               64   the command line is wrong
               130  interrupted by Ctrl-C, 143 by SIGTERM

@@ -11,17 +11,7 @@ package struct FilePath: Hashable, Sendable, CustomStringConvertible {
 
     /// For people: bytes that are no text show as U+FFFD, control characters as escapes, so that a name cannot break
     /// a line or a terminal.
-    package var description: String {
-        var text = ""
-        for scalar in String(decoding: bytes, as: UTF8.self).unicodeScalars {
-            if scalar.value < 0x20 || scalar.value == 0x7F {
-                text += scalar.escaped(asASCII: true)
-            } else {
-                text.unicodeScalars.append(scalar)
-            }
-        }
-        return text
-    }
+    package var description: String { Printable.text(String(decoding: bytes, as: UTF8.self)) }
 
     /// The exact text, nil when the bytes are none.
     package var text: String? { String(validating: bytes, as: UTF8.self) }

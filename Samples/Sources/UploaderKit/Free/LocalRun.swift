@@ -25,7 +25,7 @@ enum LocalRun {
         } catch let status as ExitCode {
             throw status
         } catch {
-            Console.message("uploader: \(error)")
+            Console.message("uploader: \(Words.of(error))")
             throw ExitCode(1)
         }
     }

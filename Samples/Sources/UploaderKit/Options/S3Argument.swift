@@ -1,13 +1,13 @@
 import ArgumentParser
-import Foundation
+package import Foundation
 import LFSS3
 import LFSStorage
 
 /// A bucket as it is written on the command line: `s3://bucket/prefix?endpoint=…&region=…`.
-struct S3Argument: Sendable {
-    var bucket: String
-    var prefix = ""
-    var endpoint: URL?
+package struct S3Argument: Sendable {
+    package var bucket: String
+    package var prefix = ""
+    package var endpoint: URL?
     var region: String?
     var addressing = S3Addressing.automatic
     var provider: S3Provider?
@@ -17,26 +17,48 @@ struct S3Argument: Sendable {
     static let form = "s3://bucket/prefix?endpoint=URL&region=NAME"
 
     /// - Throws: `ValidationError`, which ends the command with the status for a wrong command line.
-    init(parsing text: String) throws {
+    package init(parsing text: String) throws {
         let parts = text.dropFirst("s3://".count).split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         let path = parts[0].split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         guard let bucket = path.first, !bucket.isEmpty else {
             throw ValidationError("'\(text)' names no bucket. Write \(Self.form).")
         }
-        guard !bucket.contains("@"), !bucket.contains(":") else {
-            throw ValidationError(
-                "Keep keys out of the command line, where everybody sees them: use AWS_ACCESS_KEY_ID or a profile.")
-        }
+        // A secret may have slashes, so that the part before the first one need not show the sign.
+        guard !parts[0].contains("@"), !bucket.contains(":") else { throw Self.keys }
         self.bucket = bucket
-        prefix = path.dropFirst().first.flatMap(\.removingPercentEncoding) ?? ""
+        prefix = try Self.prefix(path.dropFirst().first ?? "")
         guard parts.count == 2 else { return }
         for item in parts[1].split(separator: "&") {
-            let pair = item.split(separator: "=", maxSplits: 1).map { String($0).removingPercentEncoding ?? String($0) }
+            let pair = try item.split(separator: "=", maxSplits: 1).map { try Self.decoded(String($0)) }
             guard pair.count == 2, !pair[1].isEmpty else {
                 throw ValidationError("'\(item)' in '\(text)' is not a setting: write name=value.")
             }
             try set(pair[0], pair[1])
         }
+    }
+
+    private static let keys = ValidationError(
+        "Keep keys out of the command line, where everybody sees them: use AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment, or a profile. Whatever of them was written here is known by now: make new ones."
+    )
+
+    private static func decoded(_ text: String) throws -> String {
+        guard let decoded = text.removingPercentEncoding else {
+            throw ValidationError(
+                "'\(text)' has a % that no two hexadecimal digits follow, or that is no text. Write %25 for %.")
+        }
+        return decoded
+    }
+
+    /// The prefix of the keys, which is a path below the bucket and nothing else.
+    private static func prefix(_ text: String) throws -> String {
+        let prefix = try decoded(text)
+        guard !prefix.split(separator: "/").contains(where: { $0 == "." || $0 == ".." }), !prefix.contains("//"),
+            !prefix.hasPrefix("/")
+        else {
+            throw ValidationError(
+                "The prefix '\(prefix)' has '.', '..' or an empty name in it. Write it as a plain path.")
+        }
+        return prefix
     }
 
     private mutating func set(_ name: String, _ value: String) throws {
@@ -72,6 +94,16 @@ struct S3Argument: Sendable {
     private static func endpoint(_ text: String) throws -> URL {
         guard let url = URL(string: text), let scheme = url.scheme, ["http", "https"].contains(scheme), url.host != nil
         else { throw ValidationError("'\(text)' is not the URL of a server: write endpoint=https://host.") }
+        guard url.user == nil, url.password == nil, !text.contains("@") else { throw keys }
+        guard url.query == nil, url.fragment == nil, !text.contains("?"), !text.contains("#") else {
+            throw ValidationError(
+                "The endpoint '\(text)' has a query or a fragment, which no bucket has: leave it out.")
+        }
+        let path = url.path(percentEncoded: true)
+        guard !path.contains("%"), !path.split(separator: "/").contains(where: { $0 == "." || $0 == ".." }) else {
+            throw ValidationError(
+                "The path of the endpoint '\(text)' has '%', '.' or '..' in it. Write it as a plain path.")
+        }
         return url
     }
 

@@ -7,12 +7,20 @@ import Darwin
 #endif
 
 /// The two streams of the process, written whole lines at a time. A reader that has gone ends the process quietly.
+///
+/// Nothing of the uploader is printed elsewhere, and nothing here without ``Printable``.
 enum Console {
-    static func result(_ line: String) { write(line + "\n", to: STDOUT_FILENO) }
-    static func message(_ line: String) { write(line + "\n", to: STDERR_FILENO) }
+    static func result(_ line: String) { write(Printable.text(line) + "\n", to: STDOUT_FILENO) }
+    static func message(_ line: String) { write(Printable.text(line) + "\n", to: STDERR_FILENO) }
+
+    /// The uploader's own texts, of several lines.
+    static func help(_ text: String) {
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        write(lines.map(Printable.text).joined(separator: "\n") + "\n", to: STDOUT_FILENO)
+    }
 
     /// Redraws the last line of the terminal.
-    static func redraw(_ line: String) { write("\r\(line)\u{1B}[K", to: STDERR_FILENO) }
+    static func redraw(_ line: String) { write("\r\(Printable.text(line))\u{1B}[K", to: STDERR_FILENO) }
     static func eraseLine() { write("\r\u{1B}[K", to: STDERR_FILENO) }
 
     /// Whether the standard error is a terminal that can redraw a line.

@@ -40,7 +40,7 @@ package enum Format {
 
     /// `1m24s`: the two largest units.
     package static func time(_ seconds: Double) -> String {
-        let whole = Int(seconds.rounded(.up))
+        let whole = Int(saturating: seconds.rounded(.up))
         switch whole {
         case ..<60: return "\(whole)s"
         case ..<3_600: return "\(whole / 60)m\(whole % 60)s"
@@ -55,8 +55,8 @@ package enum Format {
     private static let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"]
 
     private static func number(_ value: Double, isWhole: Bool) -> String {
-        if isWhole || value >= 99.95 { return String(Int(value.rounded())) }
-        let tenths = Int((value * 10).rounded())
+        if isWhole || value >= 99.95 { return String(Int(saturating: value)) }
+        let tenths = Int(saturating: value * 10)
         return "\(tenths / 10).\(tenths % 10)"
     }
 }

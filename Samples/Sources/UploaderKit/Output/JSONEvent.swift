@@ -25,6 +25,7 @@ struct JSONEvent: Encodable {
 struct JSONSummary: Encodable {
     var event = "summary"
     var attached: Int
+    var restored: Int
     var uploaded: Int
     var failed: Int
     var skipped: Int
@@ -37,6 +38,6 @@ extension Encodable {
     func jsonLine() throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return String(decoding: try encoder.encode(self), as: UTF8.self)
+        return Printable.json(String(decoding: try encoder.encode(self), as: UTF8.self))
     }
 }

@@ -4,7 +4,7 @@ package enum ProgressLine {
     package static func reading(_ tally: Tally, rate: Double, columns: Int = 80) -> String {
         var parts = [
             "reading \(Format.bytes(tally.readBytes, of: max(tally.foundBytes, tally.readBytes)))",
-            "\(Format.bytes(Int64(rate)))/s",
+            "\(Format.bytes(Int64(saturating: rate)))/s",
             "\(Format.count(tally.attached)) attached",
             "\(Format.count(tally.doneFiles)) uploaded",
         ]
@@ -24,7 +24,7 @@ package enum ProgressLine {
             "\(Format.count(tally.doneFiles))/\(Format.count(tally.totalFiles)) files",
             Format.bytes(tally.doneBytes, of: max(tally.totalBytes, tally.doneBytes)),
             "\(tally.percent) %",
-            "\(Format.bytes(Int64(rate)))/s",
+            "\(Format.bytes(Int64(saturating: rate)))/s",
             "ETA \(timeLeft.map(Format.time) ?? "--")",
         ]
         parts += troubles(tally)

@@ -22,7 +22,7 @@ package struct RateMeter {
         let elapsed = time - last.time
         guard elapsed > 0 else { return }
         let decay = exp(-elapsed / Self.memory)
-        weightedBytes = weightedBytes * decay + Double(max(bytes - last.bytes, 0))
+        weightedBytes = weightedBytes * decay + max(Double(bytes) - Double(last.bytes), 0)
         weightedSeconds = weightedSeconds * decay + elapsed
     }
 
@@ -34,6 +34,6 @@ package struct RateMeter {
         guard let start, time - start >= Self.trustedSeconds, total > 0, rate > 0,
             Double(done) / Double(total) >= Self.trustedFraction
         else { return nil }
-        return Double(max(total - done, 0)) / rate
+        return max(Double(total) - Double(done), 0) / rate
     }
 }

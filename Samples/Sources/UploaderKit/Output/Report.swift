@@ -10,8 +10,13 @@ final class Report: Sendable {
         var meter = RateMeter()
         var readMeter = RateMeter()
         var hasLine = false
+        /// Why files wait that were tried, and why the storage as a whole cannot be used.
+        var reasons: [FileData.ID: UploadFailure] = [:]
+        var outage: String?
     }
 
+    /// What a run has done so far, for who waits for it.
+    let advance = Advance()
     private let options: OutputStyle
     private let state = Mutex(State())
     private let start = ContinuousClock.now
@@ -41,14 +46,22 @@ final class Report: Sendable {
     }
 
     /// A file that is new or has changed was found, and will be read.
-    func found(_ bytes: Int64) { state.withLock { $0.tally.foundBytes += bytes } }
-    func read(_ bytes: Int64) { state.withLock { $0.tally.readBytes += bytes } }
+    func found(_ bytes: Int64) { state.withLock { $0.tally.foundBytes = $0.tally.foundBytes.addingSaturated(bytes) } }
+    /// Work on this device, such as the reading of a large file, goes on.
+    func worked() { advance.note() }
+    func read(_ bytes: Int64) {
+        if bytes > 0 { advance.note() }
+        addRead(bytes)
+    }
+    private func addRead(_ bytes: Int64) {
+        state.withLock { $0.tally.readBytes = $0.tally.readBytes.addingSaturated(bytes) }
+    }
 
     /// What waited before this run.
     func pending(files: Int, bytes: Int64) {
         state.withLock { state in
             state.tally.totalFiles += files
-            state.tally.totalBytes += bytes
+            state.tally.totalBytes = state.tally.totalBytes.addingSaturated(bytes)
         }
     }
 
@@ -56,7 +69,7 @@ final class Report: Sendable {
         state.withLock { state in
             state.tally.attached += 1
             state.tally.totalFiles += 1
-            state.tally.totalBytes += file.byteCount
+            state.tally.totalBytes = state.tally.totalBytes.addingSaturated(file.byteCount)
         }
         var event = JSONEvent("attached")
         (event.id, event.path, event.bytes) = (file.id, path.description, file.byteCount)
@@ -64,8 +77,21 @@ final class Report: Sendable {
     }
 
     func unchanged(_ path: FilePath) {
+        worked()
         state.withLock { $0.tally.skipped += 1 }
         skipped(path, "unchanged", isProblem: false)
+    }
+
+    /// A file whose bytes were lost or damaged got them back from the original, and is sent again.
+    func restored(_ file: FileData, _ path: FilePath) {
+        state.withLock { state in
+            state.tally.restored += 1
+            state.tally.totalFiles += 1
+            state.tally.totalBytes = state.tally.totalBytes.addingSaturated(file.byteCount)
+        }
+        var event = JSONEvent("restored")
+        (event.id, event.path, event.bytes) = (file.id, path.description, file.byteCount)
+        tell(event, verbose: "restored \(file.id) \(path)")
     }
 
     func passedOver(_ path: FilePath, _ reason: String) {
@@ -99,6 +125,7 @@ final class Report: Sendable {
     // MARK: Uploading
 
     func handle(_ event: LFSEvent) {
+        advance.handle(event)
         switch event {
         case .queued, .cancelled, .removed: break
         // What became of it is told once it is written out, or why it was not.
@@ -108,6 +135,7 @@ final class Report: Sendable {
         case .uploaded(let id, let url, let byteCount): uploaded(id, url, byteCount)
         case .failed(let id, let failure, let nextAttempt): uploadFailed(id, failure, nextAttempt)
         case .outage(let outage):
+            state.withLock { $0.outage = outage?.reason }
             message(outage.map { "\($0.reason) Trying again…" } ?? "The storage is there again.")
         case .databaseFailed(let error): message("\(error.message) Trying again…")
         }
@@ -123,10 +151,11 @@ final class Report: Sendable {
     private func uploaded(_ id: FileData.ID, _ url: URL, _ byteCount: Int64) {
         state.withLock { state in
             state.tally.partial[id] = nil
+            state.reasons[id] = nil
             state.tally.retrying.remove(id)
             state.tally.givenUp.remove(id)
             state.tally.uploaded += 1
-            state.tally.bytes += byteCount
+            state.tally.bytes = state.tally.bytes.addingSaturated(byteCount)
         }
         var event = JSONEvent("uploaded")
         (event.id, event.url, event.bytes) = (id, url.absoluteString, byteCount)
@@ -136,6 +165,7 @@ final class Report: Sendable {
     private func uploadFailed(_ id: FileData.ID, _ failure: UploadFailure, _ nextAttempt: Duration?) {
         state.withLock { state in
             state.tally.partial[id] = nil
+            state.reasons[id] = nextAttempt == nil ? nil : failure
             if nextAttempt == nil {
                 state.tally.retrying.remove(id)
                 state.tally.givenUp.insert(id)
@@ -169,15 +199,33 @@ final class Report: Sendable {
         }
     }
 
+    /// Says why a run ends before its work: the reasons of the first thousand files, and how many wait.
+    func gaveUp(_ error: GaveUp, waiting: Int) {
+        let (reasons, outage) = state.withLock { ($0.reasons, $0.outage) }
+        for (id, failure) in reasons.sorted(by: { $0.key < $1.key }).prefix(1_000) {
+            var event = JSONEvent("failed")
+            (event.id, event.reason, event.code) = (id, failure.reason, failure.code.rawValue)
+            tell(event, verbose: nil)
+            message("failed \(id): \(failure.reason)")
+        }
+        state.withLock { $0.tally.refused += max(waiting, 1) }
+        let words = error.words + (outage.map { ". \($0)" } ?? "")
+        message("\(words). \(Format.count(waiting, "file")) not uploaded; 'resume' goes on with what is left.")
+        var event = JSONEvent("gaveUp")
+        event.reason = words
+        tell(event, verbose: nil)
+    }
+
     // MARK: Reading and removing
 
     func pulled(_ file: FileData, _ path: FilePath) {
         var event = JSONEvent("pulled")
+        worked()
         (event.id, event.path, event.bytes) = (file.id, path.description, file.byteCount)
         tell(event, verbose: "pulled \(file.id) \(path)")
         state.withLock { state in
             state.tally.pulled += 1
-            state.tally.bytes += file.byteCount
+            state.tally.bytes = state.tally.bytes.addingSaturated(file.byteCount)
         }
     }
 
@@ -200,7 +248,7 @@ final class Report: Sendable {
     /// One event on the standard output: as JSON, or as a line when more is wanted.
     func tell(_ event: JSONEvent, verbose: String?) {
         if options.isJSON {
-            do { Console.result(try event.jsonLine()) } catch { message("\(error)") }
+            do { Console.result(try event.jsonLine()) } catch { message(Words.of(error)) }
         } else if options.isVerbose, let verbose {
             line { Console.result(verbose) }
         }
@@ -208,9 +256,9 @@ final class Report: Sendable {
 
     /// Why the command cannot do its job.
     func error(_ error: any Error) {
-        message("\(error)")
+        message(Words.of(error))
         var event = JSONEvent("error")
-        event.reason = "\(error)"
+        event.reason = Words.of(error)
         tell(event, verbose: nil)
     }
 
@@ -228,9 +276,10 @@ final class Report: Sendable {
         let seconds = (ContinuousClock.now - start) / .seconds(1)
         if options.isJSON {
             let summary = JSONSummary(
-                attached: tally.attached, uploaded: tally.uploaded, failed: tally.failed, skipped: tally.skipped,
+                attached: tally.attached, restored: tally.restored, uploaded: tally.uploaded, failed: tally.failed,
+                skipped: tally.skipped,
                 bytes: tally.bytes, seconds: (seconds * 1_000).rounded() / 1_000)
-            do { Console.result(try summary.jsonLine()) } catch { message("\(error)") }
+            do { Console.result(try summary.jsonLine()) } catch { message(Words.of(error)) }
         } else if !options.isQuiet, tellsNothing || tally != Tally() {
             Console.result(
                 tally.words(about: purpose).joined(separator: ", ")
@@ -283,24 +332,5 @@ final class Report: Sendable {
     private func line(_ write: () -> Void) {
         endProgress()
         write()
-    }
-}
-
-/// The output options, with `auto` decided.
-struct OutputStyle: Sendable {
-    let isJSON: Bool
-    let isQuiet: Bool
-    let isVerbose: Bool
-    let progress: ProgressStyle
-    let redraws: Bool
-    let interval: Double
-
-    init(_ options: OutputOptions) {
-        isJSON = options.json
-        isQuiet = options.quiet
-        isVerbose = options.verbose
-        progress = options.quiet ? .none : options.progress
-        redraws = progress == .auto && Console.canRedraw
-        interval = options.progressInterval
     }
 }

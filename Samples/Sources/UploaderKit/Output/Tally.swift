@@ -6,6 +6,8 @@ package struct Tally: Equatable {
     package init() {}
 
     package var attached = 0
+    /// Files that got lost or damaged bytes back from their originals.
+    package var restored = 0
     package var uploaded = 0
     /// Files that could not be attached, pulled or removed, without those that could not be read.
     package var refused = 0
@@ -32,7 +34,7 @@ package struct Tally: Equatable {
     package var partial: [String: Int64] = [:]
     package var retrying: Set<String> = []
 
-    package var doneBytes: Int64 { bytes + partial.values.reduce(0, +) }
+    package var doneBytes: Int64 { partial.values.reduce(bytes) { $0.addingSaturated($1) } }
     package var failed: Int { refused + givenUp.count }
     package var hasFailures: Bool { failed > 0 || unreadable > 0 }
 
@@ -42,7 +44,8 @@ package struct Tally: Equatable {
     /// The figures for people: those that the run is about, and the others where there are any.
     package func words(about purpose: Purpose) -> [String] {
         let all: [(Int, String, Bool)] = [
-            (attached, "attached", purpose == .uploading), (pulled, "pulled", purpose == .pulling),
+            (attached, "attached", purpose == .uploading), (restored, "restored", false),
+            (pulled, "pulled", purpose == .pulling),
             (removed, "removed", purpose == .removing), (uploaded, "uploaded", purpose == .uploading),
             (failed, "failed", true), (skipped, "skipped", purpose != .removing),
         ]
@@ -55,5 +58,7 @@ package struct Tally: Equatable {
         return min(share, 99)
     }
 
-    private var share: Int { totalBytes > 0 ? Int(Double(doneBytes) / Double(totalBytes) * 100) : 0 }
+    private var share: Int {
+        totalBytes > 0 ? Int(saturating: (Double(doneBytes) / Double(totalBytes) * 100).rounded(.down)) : 0
+    }
 }

@@ -41,11 +41,14 @@ struct RestoreTarget: Sendable {
     /// Whether the file is there with the recorded content.
     ///
     /// - Throws: ``UploaderError`` when something else is there.
-    func isThere(_ file: FileData) throws -> Bool {
+    func isThere(_ file: FileData, onBytes: (Int) -> Void) throws -> Bool {
         guard let existing = try openExisting() else { return false }
         var hash = SHA256()
-        while let chunk = try existing.read(upToCount: 1 << 18), !chunk.isEmpty { hash.update(data: chunk) }
-        guard try existing.offset() == UInt64(file.byteCount), Self.hex(hash) == file.sha256 else {
+        while let chunk = try existing.read(upToCount: 1 << 18), !chunk.isEmpty {
+            hash.update(data: chunk)
+            onBytes(chunk.count)
+        }
+        guard try existing.offset() == UInt64(clamping: file.byteCount), Self.hex(hash) == file.sha256 else {
             throw UploaderError("\(path) is there with other content and is not overwritten")
         }
         return true
@@ -54,24 +57,96 @@ struct RestoreTarget: Sendable {
     /// Writes the file, which gets its name when its bytes are found to be the recorded ones.
     ///
     /// - Throws: ``UploaderError`` when they are not, or when the name is taken.
-    func write(_ contents: FileContents, of recorded: FileData) async throws {
+    func write(_ contents: FileContents, of recorded: FileData, onBytes: (Int) -> Void) async throws {
         try makeFolders()
-        _ = part.withCString { unlink($0) }
-        let file = try open(part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW)
+        let file = try beginPart()
         do {
             var hash = SHA256()
             for try await chunk in contents {
                 hash.update(data: chunk)
-                try file.write(contentsOf: chunk)
+                try write(chunk, to: file)
+                onBytes(chunk.count)
             }
-            guard try file.offset() == UInt64(recorded.byteCount), Self.hex(hash) == recorded.sha256 else {
+            guard try file.offset() == UInt64(clamping: recorded.byteCount), Self.hex(hash) == recorded.sha256 else {
                 throw UploaderError("its copy on this device is damaged; 'verify --content --repair' mends it")
             }
-            try file.synchronize()
+            guard fsync(file.fileDescriptor) == 0 else { throw failure() }
             try takeName()
         } catch {
             _ = part.withCString { unlink($0) }
             throw error
+        }
+    }
+
+    /// The file that the bytes go into until they are known to be right, locked, so that no other pull takes it for one
+    /// that was left behind.
+    private func beginPart() throws -> FileHandle {
+        try clearPart()
+        let file = try open(part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW)
+        guard flock(file.fileDescriptor, LOCK_EX | LOCK_NB) == 0 else { throw Self.isUnderWay(path) }
+        // Until the lock was there, another pull may have taken the file for one that was left behind.
+        var (named, opened) = (stat(), stat())
+        guard fstat(file.fileDescriptor, &opened) == 0, part.withCString({ lstat($0, &named) }) == 0,
+            named.st_ino == opened.st_ino
+        else { throw Self.isUnderWay(path) }
+        return file
+    }
+
+    /// Removes what a pull has left that was killed, also right before its last step, when the file has its name already.
+    ///
+    /// - Throws: ``UploaderError`` while another pull writes it.
+    func clearPart() throws {
+        let number = part.withCString { openat(AT_FDCWD, $0, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) }
+        // Whatever else stands there is not ours, and making the file will say so.
+        guard number >= 0 else { return }
+        defer { close(number) }
+        var status = stat()
+        guard fstat(number, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid() else {
+            return
+        }
+        guard flock(number, LOCK_EX | LOCK_NB) == 0 else { throw Self.isUnderWay(path) }
+        _ = part.withCString { unlink($0) }
+    }
+
+    private static func isUnderWay(_ path: FilePath) -> UploaderError {
+        UploaderError("\(path) is being written by another pull")
+    }
+
+    private func write(_ chunk: Data, to file: FileHandle) throws {
+        var rest = chunk[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { systemWrite(file.fileDescriptor, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { throw failure() }
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    private func systemWrite(_ descriptor: Int32, _ start: UnsafeRawPointer?, _ count: Int) -> Int {
+        #if canImport(Glibc)
+        Glibc.write(descriptor, start, count)
+        #elseif canImport(Musl)
+        Musl.write(descriptor, start, count)
+        #else
+        Darwin.write(descriptor, start, count)
+        #endif
+    }
+
+    /// Makes the folder that everything is written into, with those above it.
+    static func makeFolder(_ path: String) throws {
+        let path = FilePath(path).absolute(from: FileManager.default.currentDirectoryPath)
+        var current = FilePath("/")
+        for name in path.components {
+            current = current.appending(name)
+            if current.withCString({ mkdir($0, 0o777) }) == 0 { continue }
+            let reason = errno
+            var status = stat()
+            // What is there already may be a link to a folder, or one that may not be changed.
+            if current.withCString({ stat($0, &status) }) == 0 {
+                if status.st_mode & S_IFMT == S_IFDIR { continue }
+                throw UploaderError("--output has to be a folder, and \(current) is none.")
+            }
+            throw UploaderError("The folder \(current) for the output cannot be made: \(words(reason))")
         }
     }
 
@@ -130,5 +205,13 @@ struct RestoreTarget: Sendable {
         return FileHandle(fileDescriptor: number, closeOnDealloc: true)
     }
 
-    private func failure() -> UploaderError { UploaderError("\(path): \(String(cString: strerror(errno)))") }
+    private func failure() -> UploaderError { UploaderError("\(path): \(Self.words(errno))") }
+
+    private static func words(_ number: Int32) -> String {
+        switch number {
+        case ENOSPC, EDQUOT: "the disk is full; free some space and pull again"
+        case EFBIG: "the file is too large for this file system"
+        default: String(cString: strerror(number))
+        }
+    }
 }

@@ -19,7 +19,7 @@ struct Restorer: Sendable {
 
     /// - Parameter ids: the files; nil for all.
     func run(_ ids: [FileData.ID]?) async throws {
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        try RestoreTarget.makeFolder(folder)
         let ambiguous = try await database.read { db in try table.ambiguousTitles(db) }
         var last = ""
         var found: Set<FileData.ID> = []
@@ -55,18 +55,21 @@ struct Restorer: Sendable {
         let path = attached.document.path
         do {
             let target = try RestoreTarget(attached, in: folder, isAmbiguous: isAmbiguous)
-            if try target.isThere(attached.file) { return report.unchanged(target.path) }
+            if try target.isThere(attached.file, onBytes: { _ in report.worked() }) {
+                try target.clearPart()
+                return report.unchanged(target.path)
+            }
             let wasHere = try await lfs.hasLocalCopy(of: attached.file.id)
             guard let contents = try await lfs.contents(of: attached.file) else {
                 return report.failed(path, "the device that made it has not uploaded it yet")
             }
-            try await target.write(contents, of: attached.file)
+            try await target.write(contents, of: attached.file) { _ in report.worked() }
             report.pulled(attached.file, target.path)
             if !wasHere { await free(attached) }
         } catch {
             // A run that was interrupted is not a file that failed.
             try Task.checkCancellation()
-            report.failed(path, "\(error)")
+            report.failed(path, Words.of(error))
         }
     }
 
@@ -77,7 +80,7 @@ struct Restorer: Sendable {
         } catch let error as LFSError where error.code == .notUploaded || error.code == .pinned {
             // It is wanted here: pinned, or about to be uploaded once more.
         } catch {
-            report.message("\(attached.document.path) was pulled, and its local copy stays: \(error)")
+            report.message("\(attached.document.path) was pulled, and its local copy stays: \(Words.of(error))")
         }
     }
 }

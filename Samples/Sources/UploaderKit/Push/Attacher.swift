@@ -52,7 +52,7 @@ struct Attacher: Sendable {
     private func attach(_ batch: [FileWalk.Candidate]) async throws {
         let paths = batch.map(\.path)
         let known = try await database.read { db in try table.documents(at: paths, db) }
-        var waiting: [FileWalk.Candidate] = []
+        var waiting: [Waiting] = []
         var unsound: Set<FileData.ID> = []
         for candidate in batch {
             var attached: AttachedDocument?
@@ -64,13 +64,13 @@ struct Attacher: Sendable {
                 continue
             }
             if let file = attached?.file, try await !isSound(file) { unsound.insert(file.id) }
-            if let attached, attached.document.stamp == candidate.stamp.text,
-                !unsound.contains(attached.file.id)
-            {
+            let isUnchanged = attached?.document.stamp == candidate.stamp.text
+            if let attached, isUnchanged, !unsound.contains(attached.file.id) {
                 report.unchanged(candidate.path)
             } else {
                 report.found(candidate.stamp.byteCount)
-                waiting.append(candidate)
+                // An original that has not changed has the bytes that were lost.
+                waiting.append(Waiting(candidate: candidate, wanted: isUnchanged ? attached?.file : nil))
             }
         }
         try await commit(try await makeFiles(waiting), replacing: unsound)
@@ -78,9 +78,15 @@ struct Attacher: Sendable {
 
     /// Whether the bytes of a file are where they have to be. If not, pushing it again mends it.
     private func isSound(_ file: FileData) async throws -> Bool {
-        if file.status == .remote { return true }
         if damaged.contains(file.id) { return false }
+        if file.status == .remote { return true }
         return try await lfs.hasLocalCopy(of: file.id)
+    }
+
+    private struct Waiting: Sendable {
+        var candidate: FileWalk.Candidate
+        /// The file that wants these bytes back.
+        var wanted: FileData?
     }
 
     private struct Made: Sendable {
@@ -90,14 +96,15 @@ struct Attacher: Sendable {
     }
 
     /// Makes the bytes of a batch durable. When one fails for good, the others are given up as well.
-    private func makeFiles(_ candidates: [FileWalk.Candidate]) async throws -> [Made] {
+    private func makeFiles(_ waiting: [Waiting]) async throws -> [Made] {
         let made = Collected<Made>()
         do {
             try await withThrowingTaskGroup(of: Void.self) { group in
-                for (index, candidate) in candidates.enumerated() {
+                for (index, waiting) in waiting.enumerated() {
                     if index >= Self.parallel { try await group.next() }
                     group.addTask {
-                        if let file = try await makeFile(candidate) { made.append(file) }
+                        if let file = waiting.wanted, try await restore(file, waiting.candidate) { return }
+                        if let file = try await makeFile(waiting.candidate) { made.append(file) }
                     }
                 }
                 try await group.waitForAll()
@@ -107,6 +114,23 @@ struct Attacher: Sendable {
             throw error
         }
         return made.all
+    }
+
+    /// Gives a file its bytes back. False when the original has others, so that it is a new version after all.
+    private func restore(_ file: FileData, _ candidate: FileWalk.Candidate) async throws -> Bool {
+        guard case .success(let source) = SourceHandle.open(candidate.path, followsLink: candidate.followsLink) else {
+            return false  // making a file of it says why
+        }
+        do {
+            let meter = ReadMeter(report)
+            try await lfs.restore(file.id, from: .handle(source.handle), onProgress: meter.add)
+            report.restored(file, candidate.path)
+            return true
+        } catch let error as LFSError
+            where [.sourceChanged, .sourceFailed, .unknownFile].contains(error.code)
+        {
+            return false
+        }
     }
 
     /// Nil when the file itself is at fault; that is reported.
@@ -193,7 +217,7 @@ struct Attacher: Sendable {
             do {
                 try await lfs.discard(file.file)
             } catch {
-                report.message("\(file.candidate.path): its copy stays until the next run: \(error)")
+                report.message("\(file.candidate.path): its copy stays until the next run: \(Words.of(error))")
             }
         }
     }

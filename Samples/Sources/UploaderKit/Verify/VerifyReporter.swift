@@ -48,7 +48,8 @@ final class VerifyReporter: Sendable {
 
     /// Whether no record knows it.
     private static func isUnknown(_ finding: VerifyFinding) -> Bool {
-        [.orphanedHere, .orphanedThere].contains(finding.kind) || finding.kind == .quarantined && finding.recorded == nil
+        [.orphanedHere, .orphanedThere].contains(finding.kind)
+            || finding.kind == .quarantined && finding.recorded == nil
     }
 
     private static func advice(_ repair: VerifyFinding.Repair?) -> String {
@@ -82,7 +83,7 @@ final class VerifyReporter: Sendable {
 
     func error(_ error: any Error) {
         // The library names what a programmer can set.
-        let reason = "\(error)".replacing("VerifyOptions.acceptsEmpty", with: "--accept-empty")
+        let reason = Words.of(error).replacing("VerifyOptions.acceptsEmpty", with: "--accept-empty")
         message(reason)
         guard style.isJSON else { return }
         var event = JSONEvent("error")
@@ -135,6 +136,6 @@ final class VerifyReporter: Sendable {
     /// Writes a line so that it does not mix with the one that is redrawn.
     private func line(_ write: () throws -> Void) {
         endProgress()
-        do { try write() } catch { Console.message("uploader: \(error)") }
+        do { try write() } catch { Console.message("uploader: \(Words.of(error))") }
     }
 }

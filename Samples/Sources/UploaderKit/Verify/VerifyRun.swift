@@ -38,6 +38,9 @@ struct VerifyRun: Sendable {
             if try !result.get() { throw ExitCode(5) }
         } catch let status as ExitCode {
             throw status
+        } catch let error as GaveUp {
+            report.message("\(error.words). 'resume' goes on with what is left.")
+            throw ExitCode(3)
         } catch {
             report.error(error)
             throw ExitCode(1)
@@ -87,10 +90,32 @@ struct VerifyRun: Sendable {
             report.advance(progress)
         }
         if options.repairs {
-            try lfs.start()
-            uploads = try await lfs.waitForUploads()
-            deletions = try await lfs.waitForDeletions()
+            (uploads, deletions) = try await repaired(lfs)
         }
         return report.summary(result, uploads, deletions: deletions)
+    }
+
+    /// Waits for what the repairs have queued, as long as something of it gets done.
+    private func repaired(_ lfs: LFSManager) async throws -> (UploadSummary?, Int) {
+        let (advance, patience) = (Advance(), Patience(transfer.giveUpAfter.duration))
+        let events = lfs.events(bufferingPolicy: .unbounded)
+        try lfs.start()
+        return try await withThrowingTaskGroup(of: (UploadSummary?, Int)?.self) { tasks in
+            tasks.addTask {
+                for await event in events { advance.handle(event) }
+                return nil
+            }
+            tasks.addTask {
+                try await patience.watch(lfs, advance)
+                return nil
+            }
+            tasks.addTask {
+                let uploads = try await lfs.waitForUploads()
+                return (uploads, try await lfs.waitForDeletions())
+            }
+            defer { tasks.cancelAll() }
+            while let ended = try await tasks.next() { if let ended { return ended } }
+            return (nil, 0)
+        }
     }
 }

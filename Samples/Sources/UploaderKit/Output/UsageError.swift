@@ -1,0 +1,37 @@
+import ArgumentParser
+import Foundation
+
+extension Uploader {
+    /// Runs the command that the command line names, and ends the process with its status.
+    public static func start() async -> Never {
+        do {
+            var command = try await asyncParseAsRoot()
+            if var asynchronous = command as? any AsyncParsableCommand {
+                try await asynchronous.run()
+            } else {
+                try command.run()
+            }
+            Foundation.exit(0)
+        } catch {
+            end(error)
+        }
+    }
+
+    /// What the parser says of a wrong command line repeats parts of it, and those may be anything.
+    private static func end(_ error: any Error) -> Never {
+        let (status, text) = (exitCode(for: error), fullMessage(for: error))
+        if status == .success {
+            Console.help(text)
+        } else {
+            for line in redacted(text).split(separator: "\n", omittingEmptySubsequences: false) where !text.isEmpty {
+                Console.message(String(line))
+            }
+        }
+        Foundation.exit(status.rawValue)
+    }
+
+    /// The text without the keys of a storage that was written with them: they would stay in logs and on screens.
+    package static func redacted(_ text: String) -> String {
+        text.replacing(/:\/\/[^\s'"]*@/) { _ in "://…@" }
+    }
+}

@@ -1,0 +1,54 @@
+import Foundation
+import Testing
+
+@Suite("Pushing what was lost", .timeLimit(.minutes(2)))
+struct HealTests {
+    private func uploader(_ command: String, _ rest: String..., in folder: URL) throws -> UploaderProcess.Result {
+        try UploaderProcess([command, "--database", "a.sqlite", "--to", "dir:remote"] + rest, in: folder).wait()
+    }
+
+    /// Pushes files, frees their local copies, damages their objects, and lets a verification note it.
+    private func lose(_ folder: URL) throws -> [TestDatabase.Entry] {
+        #expect(try uploader("push", "files", in: folder).status == 0)
+        #expect(try UploaderProcess.run("free", "--database", "a.sqlite", in: folder).status == 0)
+        let entries = try TestDatabase.entries(in: folder.appendingPathComponent("a.sqlite"))
+        try FileManager.default.removeItem(at: folder.appendingPathComponent("remote/\(entries[0].key)"))
+        try randomData(3).write(to: folder.appendingPathComponent("remote/\(entries[1].key)"))
+        #expect(try uploader("verify", "--repair", in: folder).status == 5)
+        return entries
+    }
+
+    @Test("Originals that have not changed mend files of which no right bytes were left, and the loss is over")
+    func healed() throws {
+        try withFolder(files: 4) { folder in
+            let entries = try lose(folder)
+            let pushed = try uploader("push", "--json", "files", in: folder)
+            #expect(pushed.status == 0, "\(pushed.messages)")
+            #expect(pushed.summary?["restored"] as? Int == 2)
+            #expect(pushed.summary?["attached"] as? Int == 0)
+            #expect(pushed.summary?["skipped"] as? Int == 2)
+            for entry in entries {
+                #expect(
+                    try Data(contentsOf: folder.appendingPathComponent("remote/\(entry.key)"))
+                        == Data(contentsOf: URL(fileURLWithPath: entry.path)))
+            }
+            let verified = try uploader("verify", "--json", in: folder)
+            #expect(verified.status == 0)
+            #expect(verified.summary?["findings"] as? Int == 0)
+        }
+    }
+
+    @Test("An original with other bytes is a new version, and what is lost is gone")
+    func otherBytes() throws {
+        try withFolder(files: 2) { folder in
+            let entries = try lose(folder)
+            for entry in entries { try randomData(77).write(to: URL(fileURLWithPath: entry.path)) }
+            let pushed = try uploader("push", "--json", "files", in: folder)
+            #expect(pushed.status == 0, "\(pushed.messages)")
+            #expect(pushed.summary?["attached"] as? Int == 2)
+            #expect(pushed.summary?["restored"] as? Int == 0)
+            #expect(try TestDatabase.count("lfs_file", in: folder.appendingPathComponent("a.sqlite")) == 2)
+            #expect(try uploader("verify", in: folder).status == 0)
+        }
+    }
+}

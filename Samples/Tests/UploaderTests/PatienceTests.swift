@@ -1,0 +1,54 @@
+import Foundation
+import Testing
+import UploaderKit
+
+@Suite("A run that gets nowhere", .timeLimit(.minutes(2)))
+struct PatienceTests {
+    @Test("ends when nothing was done for longer than the limit, and anything that was done begins the time anew")
+    func limit() {
+        func answers(_ limit: Duration?, _ looks: [(Int64, Int)]) -> [Bool] {
+            var patience = Patience(limit)
+            return looks.map { patience.isOver([$0.0], at: .seconds($0.1)) }
+        }
+        #expect(
+            answers(.seconds(30), [(1, 0), (1, 29), (2, 31), (2, 60), (2, 61)]) == [false, false, false, false, true])
+        #expect(answers(nil, [(1, 0), (1, 1_000_000)]) == [false, false])
+    }
+
+    @Test("Times are written as people write them")
+    func times() {
+        #expect(TimeSpan(argument: "90s")?.duration == .seconds(90))
+        #expect(TimeSpan(argument: "1.5h")?.duration == .seconds(5_400))
+        #expect(TimeSpan(argument: "2d")?.duration == .seconds(172_800))
+        #expect(TimeSpan(argument: "never").map { $0.duration == nil } == true)
+        for wrong in ["", "30", "m", "-1s", "0s", "1e9d", "nan", "inf", "1w"] {
+            #expect(TimeSpan(argument: wrong) == nil, "\(wrong)")
+        }
+    }
+
+    @Test(
+        "A storage that stays full ends it with status 3 and the reasons, and resume goes on",
+        .enabled(if: isRoot, "needs root to mount"))
+    func fullStorage() throws {
+        try withFolder(files: 40) { folder in
+            try withMount(folder, "size=256k") { mount in
+                let storage = ["--database", "a.sqlite", "--to", "dir:\(mount.path)/remote"]
+                for command in [["push", "files"], ["resume"]] {
+                    let run = try UploaderProcess(
+                        [command[0]] + storage + ["--give-up-after", "1s", "--json"] + command.dropFirst(), in: folder
+                    ).wait()
+                    #expect(run.status == 3, "\(run.messages)")
+                    #expect(run.messages.contains("full"), "\(run.messages)")
+                    #expect(run.messages.contains("'resume' goes on"))
+                    #expect(run.events.contains { $0["event"] as? String == "gaveUp" })
+                    #expect((run.summary?["failed"] as? Int ?? 0) > 0)
+                }
+                #expect(try system("mount", "-o", "remount,size=16m", mount.path))
+                let resumed = try UploaderProcess(["resume"] + storage, in: folder).wait()
+                #expect(resumed.status == 0, "\(resumed.messages)")
+                let database = folder.appendingPathComponent("a.sqlite")
+                #expect(try TestDatabase.count("lfs_file WHERE status = 'remote'", in: database) == 40)
+            }
+        }
+    }
+}
