@@ -1,4 +1,4 @@
-package import LFSSystem
+import LFSSystem
 
 extension LocalStore {
     /// Puts staged bytes, which were found to be the recorded ones, in the place of a file. Other bytes that stand there
