@@ -21,6 +21,7 @@ extension LFSManager {
         onProgress: @escaping @Sendable (Int64) -> Void = { _ in }
     ) async throws -> FileData {
         let now = options.wallClock()
+        if let refusal = source.refusal { throw refusal }
         do {
             let file = try await ingest(source.ingest, as: FileID.make(at: now), onProgress)
             let name = name ?? source.suggestedName

@@ -1,5 +1,7 @@
 import GRDB
+import LFSFiles
 import LFSStorage
+import LFSSystem
 import LFSTransfer
 
 extension LFSManager {
@@ -12,27 +14,44 @@ extension LFSManager {
         hub.listen(bufferingPolicy)
     }
 
-    /// How far the upload of one file is, from now until it is through, given up or cancelled. Nothing comes for a file
-    /// that is so already.
+    /// How far the upload of one file is, from now until it is through, given up or cancelled; at once for a file that is
+    /// so already.
+    ///
+    /// The last value of one that is through is complete. One that ends before was given up or cancelled, or its file was
+    /// deleted, or the manager has stopped: ``events(bufferingPolicy:)`` tells which.
+    /// - Throws: ``LFSError/Code/unknownFile`` when no row has the file and ``makeFile(from:name:contentType:onProgress:)``
+    ///   has not made it here either.
     public func progress(of id: FileData.ID) async throws -> AsyncStream<TransferProgress> {
         let (stream, end) = hub.listen(to: id)
-        let isUnderWay = try await runner.read { db in
-            // A file that is not inserted yet will be.
-            try Bool.fetchOne(
-                db,
-                sql: """
-                    SELECT EXISTS (SELECT 1 FROM lfs_job WHERE fileID = ?1 AND state = 'queued')
-                        OR NOT EXISTS (SELECT 1 FROM lfs_file WHERE id = ?1)
-                    """,
-                arguments: [id]) ?? false
+        do {
+            let upload = try await runner.read { db in try UploadState(of: id, db) }
+            if upload == nil, try await !isMade(id) {
+                throw LFSError(
+                    .unknownFile, "There is no such file in the database, and none was made here to be inserted.",
+                    fileID: id)
+            }
+            if let upload, !upload.isUnderWay { end(upload.isRemote ? upload.complete : nil) }
+            return stream
+        } catch {
+            end(nil)
+            throw LFSError.wrapping(error, fileID: id)
         }
-        if !isUnderWay { end() }
-        return stream
+    }
+
+    /// Whether the bytes of a file that has no row are on this device.
+    private func isMade(_ text: FileData.ID) async throws -> Bool {
+        guard let id = FileID(text) else { return false }
+        let places = places
+        return try await BlockingPool.shared.run { _ in try places.contains(id) }
     }
 
     /// The numbers of all files of the database.
     public func status() async throws -> LFSStatus {
-        try await runner.read { db in try LFSStatus(db) }
+        do {
+            return try await runner.read { db in try LFSStatus(db) }
+        } catch {
+            throw LFSError.wrapping(error)
+        }
     }
 
     /// Returns when nothing is queued, running or waiting for a retry on this device, and says what failed.
@@ -46,7 +65,7 @@ extension LFSManager {
         try await wait(timeout) { db in
             try Bool.fetchOne(db, sql: "SELECT NOT EXISTS (SELECT 1 FROM lfs_job WHERE state = 'queued')") ?? false
         }
-        return try await runner.read { db in try UploadSummary(db) }
+        return try await answer { db in try UploadSummary(db) }
     }
 
     /// Takes no further upload until ``resume()``. Those under way go on.
@@ -117,7 +136,7 @@ extension LFSManager {
                         AND NOT EXISTS (SELECT 1 FROM lfs_disowned WHERE attempts = 0)
                     """) ?? false
         }
-        return try await runner.read { db in
+        return try await answer { db in
             try Int.fetchOne(
                 db, sql: "SELECT (SELECT count(*) FROM lfs_tombstone) + (SELECT count(*) FROM lfs_disowned)") ?? 0
         }
@@ -146,14 +165,46 @@ extension LFSManager {
         let deadline = timeout.map { ContinuousClock.now + $0 }
         let waiter = hub.addWaiter()
         defer { hub.removeWaiter(waiter.id) }
-        while try await !runner.read(isDone) {
+        while try await !answer(isDone) {
             if let deadline, deadline <= .now { return }
             guard lifecycle.isRunning, !lifecycle.isStopRequested else {
                 throw LFSError(.notRunning, "Nothing runs: the LFSManager was stopped, or start() was not called yet.")
             }
             let left = deadline.map { max($0 - .now, .zero) } ?? options.pollInterval
             await waiter.signal.wait(for: min(left, options.pollInterval), clock: options.clock)
-            try Task.checkCancellation()
+            if Task.isCancelled { throw LFSError.wrapping(CancellationError()) }
         }
+    }
+
+    /// What the database says, with a cancellation in this module's words.
+    private func answer<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
+        do {
+            return try await runner.read(body)
+        } catch {
+            throw LFSError.wrapping(error)
+        }
+    }
+}
+
+/// How the upload of a file stands in its rows.
+private struct UploadState: Sendable {
+    var isRemote: Bool
+    var isUnderWay: Bool
+    var complete: TransferProgress
+
+    /// Nil for a file without a row.
+    init?(of id: FileData.ID, _ db: Database) throws {
+        let row = try Row.fetchOne(
+            db,
+            sql: """
+                SELECT f.status = 'remote', f.byteCount, j.fileID IS NOT NULL
+                FROM lfs_file f LEFT JOIN lfs_job j ON j.fileID = f.id AND j.state = 'queued' WHERE f.id = ?
+                """,
+            arguments: [id])
+        guard let row else { return nil }
+        let byteCount = Int64.fromDatabaseValue(row[1]) ?? 0
+        isRemote = Bool.fromDatabaseValue(row[0]) ?? false
+        isUnderWay = Bool.fromDatabaseValue(row[2]) ?? false
+        complete = TransferProgress(bytesTransferred: byteCount, totalBytes: byteCount)
     }
 }

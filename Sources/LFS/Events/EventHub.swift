@@ -42,15 +42,22 @@ final class EventHub: Sendable {
         return stream
     }
 
-    /// The progress of one file until it is through, given up or cancelled, and a way to end it before.
-    func listen(to id: FileData.ID) -> (AsyncStream<TransferProgress>, end: @Sendable () -> Void) {
+    /// The progress of one file until it is through, given up or cancelled, and a way to end it before, with what it has
+    /// come to if that is known.
+    func listen(
+        to id: FileData.ID
+    ) -> (AsyncStream<TransferProgress>, end: @Sendable (_ last: TransferProgress?) -> Void) {
         let (stream, continuation) = AsyncStream.makeStream(
             of: TransferProgress.self, bufferingPolicy: .bufferingNewest(1))
         let listener = add(
             Listener { event in
                 switch event {
                 case .progress(id, let progress): continuation.yield(progress)
-                case .uploaded(id, _, _), .failed(id, _, nextAttempt: nil), .cancelled(id), .removed(id):
+                case .uploaded(id, _, let byteCount):
+                    continuation.yield(TransferProgress(bytesTransferred: byteCount, totalBytes: byteCount))
+                    continuation.finish()
+                    return false
+                case .failed(id, _, nextAttempt: nil), .cancelled(id), .removed(id):
                     continuation.finish()
                     return false
                 default: break
@@ -60,7 +67,11 @@ final class EventHub: Sendable {
                 continuation.finish()
             })
         continuation.onTermination = { [weak self] _ in self?.remove(listener) }
-        return (stream, { continuation.finish() })
+        let end: @Sendable (TransferProgress?) -> Void = { last in
+            if let last { continuation.yield(last) }
+            continuation.finish()
+        }
+        return (stream, end)
     }
 
     /// The progress of one file's download until ``endDownload(_:)``.

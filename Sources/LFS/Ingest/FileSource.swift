@@ -9,6 +9,8 @@ public struct FileSource: Sendable {
     let ingest: IngestSource
     /// The name that the source itself suggests.
     let suggestedName: String?
+    /// Why it can be no source at all.
+    private(set) var refusal: LFSError?
 
     /// Bytes in memory.
     public static func bytes(_ bytes: some ContiguousBytes & Sendable) -> FileSource {
@@ -17,12 +19,12 @@ public struct FileSource: Sendable {
 
     /// A file that stays where it is. It must not change while it is read.
     public static func file(_ url: URL) -> FileSource {
-        FileSource(ingest: .copying(path: url.path), suggestedName: url.lastPathComponent)
+        FileSource(ingest: .copying(path: url.path), suggestedName: url.lastPathComponent, refusal: refusal(url))
     }
 
     /// A file that is given up: it is gone from its place when `makeFile` returns. Within one file system it is not copied.
     public static func movingFile(_ url: URL) -> FileSource {
-        FileSource(ingest: .moving(path: url.path), suggestedName: url.lastPathComponent)
+        FileSource(ingest: .moving(path: url.path), suggestedName: url.lastPathComponent, refusal: refusal(url))
     }
 
     /// Chunks as they come, a network body for example.
@@ -41,5 +43,15 @@ public struct FileSource: Sendable {
     /// An input stream, opened if it is not open yet.
     public static func stream(_ stream: sending InputStream) -> FileSource {
         FileSource(ingest: .stream(IngestSource.StreamBox(stream)), suggestedName: nil)
+    }
+
+    private static func refusal(_ url: URL) -> LFSError? {
+        if url.isFileURL { return nil }
+        // Not the whole URL: it may have a password or a token in it.
+        let scheme = url.scheme.map { "of the scheme '\($0)'" } ?? "without a scheme"
+        return LFSError(
+            .notAFile,
+            "The URL is one \(scheme), not of a file on this device. Fetch it first and pass its bytes as .chunks or .bytes, or make the URL with URL(fileURLWithPath:)."
+        )
     }
 }

@@ -1,0 +1,119 @@
+import Foundation
+import GRDB
+import LFS
+import LFSStorage
+import LFSTransfer
+import TestSupport
+import Testing
+
+@Suite("What calls tell", .timeLimit(.minutes(1)))
+struct ErrorsTests {
+    @Test("A wait for uploads whose task is cancelled ends with LFSError.cancelled")
+    func cancelledWait() async throws {
+        try await withLFS { host, lfs in
+            lfs.pause()
+            let file = try await lfs.makeFile(from: .bytes(someBytes()))
+            try await host.database.write { try file.insert($0) }
+            let uploads = Task { await errorCode { try await lfs.waitForUploads() } }
+            let begun = Task { await errorCode { try await lfs.waitForUploads() } }
+            uploads.cancel()
+            #expect(await uploads.value == .cancelled)
+            begun.cancel()
+            #expect(await begun.value == .cancelled)
+            lfs.resume()
+        }
+    }
+
+    @Test("A URL that is not of a file is refused with what to do, and without its secrets")
+    func remoteURL() async throws {
+        try await withLFS { _, lfs in
+            let url = try #require(URL(string: "https://user:secret@example.com/photo.jpg?token=secret"))
+            for source in [FileSource.file(url), .movingFile(url)] {
+                do {
+                    _ = try await lfs.makeFile(from: source)
+                    Issue.record("It is taken.")
+                } catch let error as LFSError {
+                    #expect(error.code == .notAFile)
+                    #expect(error.message.contains("Fetch it first") && !error.message.contains("secret"))
+                }
+            }
+        }
+    }
+
+    @Test("The progress of an upload ends complete if and only if it is through")
+    func progress() async throws {
+        let gate = Gate()
+        let storage = ScriptedStorage(beforeUpload: { _, call in
+            if call == 1 { try await gate.pass() }
+            if call == 2 { throw StorageError(.tooLarge, "Too large.") }
+        })
+        try await withLFS(storage: storage, configure: { $0.maxExecutors = 1 }, expectsLeftovers: true) { host, lfs in
+            let file = try await lfs.makeFile(from: .bytes(someBytes()))
+            let during = try await lfs.progress(of: file.id)
+            try await host.database.write { try file.insert($0) }
+            await gate.reached.wait()
+            gate.opened.open()
+            #expect(await Self.last(during) == 1)
+            try await lfs.waitForUploads()
+            #expect(await Self.last(try await lfs.progress(of: file.id)) == 1)
+
+            let bad = try await lfs.makeFile(from: .bytes(someBytes()))
+            let failing = try await lfs.progress(of: bad.id)
+            try await host.database.write { try bad.insert($0) }
+            #expect(await Self.last(failing) == nil)
+            try await lfs.waitForUploads()
+            #expect(await Self.last(try await lfs.progress(of: bad.id)) == nil)
+        }
+    }
+
+    @Test("The progress of a file that nobody has made is an error and no stream without an end")
+    func unknownProgress() async throws {
+        try await withLFS { _, lfs in
+            for id in ["0198c1f2-0000-7000-8000-000000000000", "nonsense"] {
+                #expect(await errorCode { _ = try await lfs.progress(of: id) } == .unknownFile)
+            }
+        }
+    }
+
+    private static func last(_ progress: AsyncStream<TransferProgress>) async -> Double? {
+        var last: Double?
+        for await step in progress { last = step.fractionCompleted }
+        return last
+    }
+}
+
+@Suite("Writing and fetching a row in one", .timeLimit(.minutes(1)))
+struct FetchedRowTests {
+    @Test("gives the updateID that the row has then")
+    func updateID() async throws {
+        try await withLFS { host, lfs in
+            let made = try await lfs.makeFile(from: .bytes(someBytes()))
+            try await host.database.write { db in
+                var ids: [String] = []
+                func check(_ file: FileData?) throws {
+                    let row = try FileData.fetchOne(db, key: made.id)
+                    #expect(file == row)
+                    ids.append(row?.updateID ?? "")
+                }
+                try check(made.insertAndFetch(db))
+                var file = made
+                file.name = "a"
+                try check(file.updateAndFetch(db))
+                try check(file.updateChangesAndFetch(db) { $0.name = "b" })
+                #expect(try file.updateChangesAndFetch(db) { $0.name = "b" } == nil)
+                try check(file.saveAndFetch(db))
+                file.name = "c"
+                try check(file.upsertAndFetch(db))
+                #expect(Set(ids).count == 5 && ids == ids.sorted() && !ids.contains(""))
+                #expect(throws: RecordError.self) { try made.insertAndFetch(db, onConflict: .ignore) }
+                try FileData.deleteAll(db)
+                try check(made.saveAndFetch(db))
+                #expect(throws: RecordError.self) {
+                    try FileData.deleteAll(db)
+                    _ = try made.updateAndFetch(db)
+                }
+                try made.insert(db)
+            }
+        }
+    }
+}
