@@ -26,6 +26,28 @@ package final class Permits: Sendable {
         return try await body()
     }
 
+    /// As ``withPermit(_:)``, but a cancelled task waits too. For what has to be done at a stop as well.
+    package func withPermitThroughCancellation<Result>(_ body: () async throws -> Result) async rethrows -> Result {
+        await acquireThroughCancellation()
+        defer { release() }
+        return try await body()
+    }
+
+    private func acquireThroughCancellation() async {
+        _ = await withCheckedContinuation { continuation in
+            let isFree = state.withLock { state in
+                if state.free > 0 {
+                    state.free -= 1
+                    return true
+                }
+                state.nextTicket += 1
+                state.waiting.append((state.nextTicket, continuation))
+                return false
+            }
+            if isFree { continuation.resume(returning: true) }
+        }
+    }
+
     /// Waits for a turn, which ``release()`` gives back.
     ///
     /// - Throws: `CancellationError` when the task was cancelled first; there is nothing to give back then.

@@ -50,4 +50,19 @@ struct SignalTests {
         for task in waiting { await task.value }
         await latch.wait()
     }
+
+    @Test("a wait of a cancelled task leaves a signal that came before it to the next one")
+    func keptThroughCancellation() async throws {
+        let signal = Signal()
+        signal.notify()
+        let isCancelled = Latch()
+        let task = Task {
+            await isCancelled.waitThroughCancellation()
+            await signal.wait()
+        }
+        task.cancel()
+        isCancelled.open()
+        await task.value
+        await signal.wait()
+    }
 }

@@ -37,11 +37,12 @@ final class UseLog: Sendable {
         if isFirst { hasNotes.notify() }
     }
 
-    /// Returns when every use that was noted before the call is in `lfs_copy`. Files without a row are passed over.
+    /// Returns when every use that was noted before the call is in `lfs_copy`. Files without a row are passed over. Works in
+    /// a cancelled task too, as that of a `run()` is.
     ///
     /// - Throws: the database's error; what was not written is kept for the next time.
     func flush() async throws {
-        try await turns.withPermit {
+        try await turns.withPermitThroughCancellation {
             let notes = unwritten.withLock { notes in
                 defer { notes = [:] }
                 return notes

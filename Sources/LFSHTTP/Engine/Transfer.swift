@@ -8,7 +8,7 @@ import Synchronization
 /// Unchecked because its plain properties belong to the engine's thread alone, from ``Inbox/submit(_:)`` on. The task
 /// that made it touches only the two mutexes.
 final class Transfer: @unchecked Sendable {
-    private enum Phase { case new, submitted, cancelled }
+    private enum Phase { case new, submitting, submitted, cancelled }
 
     let request: HTTPRequest
     private let phase = Mutex(Phase.new)
@@ -51,10 +51,17 @@ final class Transfer: @unchecked Sendable {
                 outcome.withLock { $0.continuation = continuation }
                 let isNew = phase.withLock { phase in
                     guard phase == .new else { return false }
-                    phase = .submitted
+                    phase = .submitting
                     return true
                 }
-                if isNew { submit(self) } else { end(.failure(Self.cancellation)) }
+                guard isNew else { return end(.failure(Self.cancellation)) }
+                submit(self)
+                // One that came meanwhile would have met an engine that does not know the transfer yet.
+                let isCancelled = phase.withLock { phase in
+                    if phase == .submitting { phase = .submitted }
+                    return phase == .cancelled
+                }
+                if isCancelled { cancel(self) }
             }
         } onCancel: {
             let wasSubmitted = phase.withLock { phase in

@@ -27,7 +27,9 @@ package final class Signal: Sendable {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let isReady = state.withLock { state in
-                    if state.isSet || Task.isCancelled {
+                    // A cancelled task does not act on the signal: it is kept for the next one that waits.
+                    if Task.isCancelled { return true }
+                    if state.isSet {
                         state.isSet = false
                         return true
                     }

@@ -108,4 +108,30 @@ struct UseLogTests {
             #expect(try lastUsed(file.id, host) == 7_000)
         }
     }
+
+    @Test("is written too when run() ends by a cancellation")
+    func cancelledRun() async throws {
+        try await withHost { host in
+            let file = try await withRunning(host) { lfs in
+                let file = try await remoteFiles([someBytes()], host, lfs)[0]
+                _ = try await lfs.contents(of: file)
+                #expect(try host.count("lfs_copy") == 0)
+                return file
+            }
+            #expect(try lastUsed(file.id, host) != nil)
+        }
+    }
+
+    /// A manager in `run()`, whose task is cancelled afterwards.
+    private func withRunning(
+        _ host: TestHost, _ body: (LFSManager) async throws -> FileData
+    ) async throws -> FileData {
+        let lfs = try await LFSManager.open(host.database, options: host.options)
+        let running = Task { try await lfs.run() }
+        try await yield(while: !lfs.lifecycle.isRunning)
+        let file = try await body(lfs)
+        running.cancel()
+        try await running.value
+        return file
+    }
 }
