@@ -20,8 +20,9 @@ package final class BlockingPool: TaskExecutor {
     package static let uploads = BlockingPool(width: 16)
 
     private struct State {
-        var waiting: [@Sendable () -> Void] = []
-        /// The first of those that wait; what stands before it is done.
+        /// Nil where the work was taken.
+        var waiting: [(@Sendable () -> Void)?] = []
+        /// The first of those that wait.
         var first = 0
         var threads = 0
         /// Threads that wait for work and that nobody has called yet.
@@ -29,12 +30,22 @@ package final class BlockingPool: TaskExecutor {
 
         mutating func next() -> (@Sendable () -> Void)? {
             guard first < waiting.count else { return nil }
-            defer {
-                first += 1
-                if first == waiting.count { (waiting, first) = ([], 0) }
+            // What it holds goes with the work, also while the queue is never empty.
+            let work = waiting[first]
+            waiting[first] = nil
+            first += 1
+            // Half of it at least is done, so that moving the rest costs each work one move or less.
+            if first == waiting.count {
+                waiting.removeAll(keepingCapacity: first <= Self.keptCapacity)
+                first = 0
+            } else if first >= Self.keptCapacity, 2 * first >= waiting.count {
+                waiting.removeFirst(first)
+                first = 0
             }
-            return waiting[first]
+            return work
         }
+
+        private static let keptCapacity = 256
     }
 
     /// How long a thread without work stays for the next.

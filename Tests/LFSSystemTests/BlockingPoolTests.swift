@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
 
@@ -131,4 +132,63 @@ struct BlockingPoolTests {
 
     private static func threadNumber() -> ObjectIdentifier { ObjectIdentifier(Thread.current) }
     private static func threadName() -> String? { Thread.current.name }
+
+    @Test("gives up what a call held as soon as it is done, also while its queue is never empty")
+    func steadyLoad() async throws {
+        let pool = BlockingPool(width: 1)
+        let load = SteadyLoad(pool, calls: 20_000)
+        load.begin()
+        await load.ended.wait { !$0.isEmpty }
+        // The one that runs, and those that wait.
+        #expect(load.mostAlive <= SteadyLoad.waiting + 2)
+    }
+}
+
+/// Calls each of which adds another one, so that the queue is never empty before the end. Owner of the counts: the mutex.
+private final class SteadyLoad: Sendable {
+    /// What a call holds.
+    private final class Content: Sendable {
+        let load: SteadyLoad
+        init(_ load: SteadyLoad) {
+            self.load = load
+            load.count(1)
+        }
+        deinit { load.count(-1) }
+    }
+
+    static let waiting = 8
+    let ended = EventLog<Bool>()
+    private let pool: BlockingPool
+    private let state: Mutex<(left: Int, alive: Int, most: Int)>
+
+    init(_ pool: BlockingPool, calls: Int) {
+        self.pool = pool
+        state = Mutex((calls, 0, 0))
+    }
+
+    var mostAlive: Int { state.withLock { $0.most } }
+
+    func begin() {
+        for _ in 0..<Self.waiting { add() }
+    }
+
+    private func add() {
+        let content = Content(self)
+        pool.start { content.load.go() }
+    }
+
+    private func go() {
+        let left = state.withLock { state in
+            state.left -= 1
+            return state.left
+        }
+        if left > 0 { add() } else if left == 0 { ended.add(true) }
+    }
+
+    private func count(_ change: Int) {
+        state.withLock { state in
+            state.alive += change
+            state.most = max(state.most, state.alive)
+        }
+    }
 }
