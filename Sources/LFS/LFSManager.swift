@@ -113,8 +113,7 @@ public final class LFSManager: Sendable {
     private func attach(_ opening: Opening) async throws {
         let (places, observer) = (places, observer)
         try await runner.withWriter { db in
-            // A place that cannot be examined now is no proof that the bytes are gone: the upload finds out.
-            try InsertGuard.install(db) { id in (try? places.contains(id)) ?? true }
+            try InsertGuard.install(db, for: places)
         }
         do {
             try await runner.withWriter { db in db.add(transactionObserver: observer, extent: .observerLifetime) }

@@ -84,6 +84,27 @@ struct OpeningTests {
         }
     }
 
+    @Test("A manager that is let go of without a stop does not block its connection")
+    func lostManager() async throws {
+        try await withHost { host in
+            weak var lost: LFSManager?
+            do {
+                let lfs = try await LFSManager.open(host.database, options: host.options)
+                lost = lfs
+                _ = try await lfs.makeFile(from: .bytes(someBytes()))
+            }
+            #expect(lost == nil)
+            try await withManager(host) { lfs in
+                let file = try await lfs.makeFile(from: .bytes(someBytes()))
+                try await host.database.write { try file.insert($0) }
+                try await lfs.waitForUploads()
+                let gone = try await lfs.makeFile(from: .bytes(someBytes()))
+                try await lfs.discard(gone)
+                #expect(await errorCode { try await host.database.write { try gone.insert($0) } } == .bytesMissing)
+            }
+        }
+    }
+
     @Test("A folder that belongs to another database is refused and left as it is")
     func wrongStore() async throws {
         try await withHost { host in

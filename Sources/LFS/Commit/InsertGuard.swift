@@ -9,15 +9,28 @@ import LFSFiles
 enum InsertGuard {
     private static let trigger = "lfs_insert_guard"
 
-    /// - Throws: ``LFSError/Code/alreadyOpen`` when the connection has a guard.
-    static func install(_ db: Database, bytesExist: @escaping @Sendable (FileID) -> Bool) throws {
+    /// Installs the guard of a manager. That of one which is gone without a stop is replaced; until then it lets all pass.
+    ///
+    /// - Parameter places: kept by the manager alone, so they are gone with it.
+    /// - Throws: ``LFSError/Code/alreadyOpen`` when the connection has the guard of another manager.
+    static func install(_ db: Database, for places: FilePlaces) throws {
         let isThere = try Bool.fetchOne(
             db, sql: "SELECT EXISTS (SELECT 1 FROM sqlite_temp_master WHERE name = ?)", arguments: [trigger])
-        guard isThere == false else {
-            throw LFSError(
-                .alreadyOpen, "This database connection has an LFSManager already. Use that one, or stop it first.")
+        if isThere == true {
+            guard try Bool.fetchOne(db, sql: "SELECT lfs_guard_is_held()") == false else {
+                throw LFSError(
+                    .alreadyOpen,
+                    "This database connection has an LFSManager already. Use that one, or stop it first. One that was started runs until its stop(), also when nobody refers to it any more."
+                )
+            }
+            try remove(db)
         }
-        db.add(function: function(bytesExist))
+        db.add(function: function { [weak places] id in
+            // A place that cannot be examined now is no proof that the bytes are gone: the upload finds out.
+            guard let places else { return true }
+            return (try? places.contains(id)) ?? true
+        })
+        db.add(function: holder { [weak places] in places != nil })
         try db.execute(
             sql: """
                 CREATE TEMP TRIGGER \(trigger) BEFORE INSERT ON main.lfs_file
@@ -32,6 +45,11 @@ enum InsertGuard {
     static func remove(_ db: Database) throws {
         try db.execute(sql: "DROP TRIGGER IF EXISTS temp.\(trigger)")
         db.remove(function: function { _ in true })
+        db.remove(function: holder { false })
+    }
+
+    private static func holder(_ isHeld: @escaping @Sendable () -> Bool) -> DatabaseFunction {
+        DatabaseFunction("lfs_guard_is_held", argumentCount: 0) { _ in isHeld() }
     }
 
     private static func function(_ bytesExist: @escaping @Sendable (FileID) -> Bool) -> DatabaseFunction {
