@@ -56,12 +56,16 @@ extension Verifier {
 
     mutating func checkStore() async throws {
         let age = try await claims.age(options.localGracePeriod, now: wallClock())
-        try await checkFolder(try store.files(), age, isStore: true)
+        let store = store
+        try await checkFolder(age, isStore: true) { try store.files() }
         let stagedAge = try await claims.age(max(options.localGracePeriod, stagingGracePeriod), now: wallClock())
-        for area in places.areas { try await checkFolder(try area.files(), stagedAge, isStore: false) }
+        for area in places.areas { try await checkFolder(stagedAge, isStore: false) { try area.files() } }
     }
 
-    private mutating func checkFolder(_ cursor: FileCursor, _ age: Claims.Age, isStore: Bool) async throws {
+    private mutating func checkFolder(
+        _ age: Claims.Age, isStore: Bool, _ files: @escaping @Sendable () throws -> FileCursor
+    ) async throws {
+        let cursor = try await BlockingPool.shared.run { _ in try files() }
         while let page = try await BlockingPool.shared.run({ _ in try cursor.next() }) {
             let unclaimed = Set(try await claims.unclaimed(page.filter(age.isPast).map(\.id.text)))
             for entry in page where unclaimed.contains(entry.id.text) {

@@ -29,7 +29,7 @@ struct Promoter: Sendable {
     /// Promotes every staged file that a row claims, wherever it is staged, and calls the closure with the others.
     func promoteAll(_ onUnclaimed: @escaping @Sendable (StagingArea, FileCursor.Entry) throws -> Void) async throws {
         for area in places.areas {
-            let cursor = try area.files()
+            let cursor = try await BlockingPool.shared.run { _ in try area.files() }
             while let page = try await BlockingPool.shared.run({ _ in try cursor.next() }) {
                 let claimed = try await claimed(page.map(\.id.text))
                 try await move(page.map(\.id).filter { claimed.contains($0.text) })

@@ -47,7 +47,8 @@ struct Recovery: Sendable {
         }
         // It was made before its row was committed; how long before is the host's business.
         let earliest = max(from, last - gracePeriod.milliseconds + 1)
-        let cursor = try places.store.files()
+        let store = places.store
+        let cursor = try await BlockingPool.shared.run { _ in try store.files() }
         var recent: [FileID] = []
         while let page = try await BlockingPool.shared.run({ _ in try cursor.nextIDs() }) {
             recent += page.filter { $0.tellsTime && $0.milliseconds >= earliest }
