@@ -95,21 +95,23 @@ extension LFSManager {
     /// commits of other processes are not heard.
     private func watchCommits() async {
         let promoter = Promoter(runner: runner, places: places)
-        var missed = promotionIsDue.withLock { $0 }
+        var retry = PromotionRetry(
+            pollInterval: options.pollInterval, hasMissed: promotionIsDue.withLock { $0 })
         while !lifecycle.isStopRequested {
             await lifecycle.stop.wait(orFor: commits, atMost: options.pollInterval, clock: options.clock)
             let changes = observer.takeChanges()
             pool.wake()
             tombstones.notify()
             do {
-                if changes.isOverflown || missed {
-                    missed = false
-                    try await promoter.promoteAll { _, _ in }
-                } else {
-                    for id in try await promoter.promote(rows: changes.insertedRows) { hub.send(.queued(id)) }
+                switch retry.next(changes, at: options.wallClock()) {
+                case .nothing: break
+                case .all: try await promoter.promoteAll { _, _ in }
+                case .rows(let rows):
+                    for id in try await promoter.promote(rows: rows) { hub.send(.queued(id)) }
                 }
+                retry.succeeded()
             } catch {
-                missed = true
+                retry.failed(at: options.wallClock())
                 // Nothing is lost: whoever needs the bytes finds them where they are, and the next open promotes them.
                 options.logger.debug("promotion failed, will retry", metadata: ["error.message": "\(error)"])
             }
