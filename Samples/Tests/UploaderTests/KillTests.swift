@@ -52,7 +52,7 @@ struct KillTests {
     private func names(_ folder: URL, _ path: String) throws -> Set<String> {
         let root = folder.appendingPathComponent(path)
         guard FileManager.default.fileExists(atPath: root.path) else { return [] }
-        let ours: Set = ["lfs.json", "attached.lock", "uploader.lock", "staging.json", "staging.lock"]
+        let ours: Set = ["lfs.json", "attached.lock", "uploader.lock", "staging.json", "staging.lock", "spare"]
         let files = try FileManager.default.subpathsOfDirectory(atPath: root.path).filter { sub in
             var isFolder: ObjCBool = false
             return FileManager.default.fileExists(atPath: root.appendingPathComponent(sub).path, isDirectory: &isFolder)
