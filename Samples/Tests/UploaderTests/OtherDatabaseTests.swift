@@ -110,6 +110,25 @@ struct OtherDatabaseTests {
         }
     }
 
+    @Test("A transaction that a kill has left half done is taken back by whatever command comes first")
+    func halfDone() throws {
+        for command in ["status", "list", "push", "resume"] {
+            try withFolder(files: 2) { folder in
+                let push = ["push", "--database", "a.sqlite", "--to", "dir:remote", "files"]
+                #expect(try UploaderProcess(push, in: folder).wait().status == 0)
+                let copy = folder.appendingPathComponent("b.sqlite")
+                try TestDatabase.copyHalfDone(folder.appendingPathComponent("a.sqlite"), to: copy)
+                try FileManager.default.moveItem(
+                    at: folder.appendingPathComponent("a.sqlite.lfs"), to: folder.appendingPathComponent("b.sqlite.lfs"))
+                let storage = ["status", "list"].contains(command) ? [] : ["--to", "dir:remote"]
+                let arguments = [command, "--database", "b.sqlite"] + storage + (command == "push" ? ["files"] : [])
+                let result = try UploaderProcess(arguments, in: folder).wait()
+                #expect(result.status == 0, "\(command): \(result.messages)")
+                #expect(try !TestDatabase.hasTable("half", in: copy))
+            }
+        }
+    }
+
     @Test("The uploader's own database and what SQLite keeps beside it are for their owner alone, also an older one")
     func mode() throws {
         try withFolder(files: 200) { folder in

@@ -51,11 +51,21 @@ enum DocumentDatabase {
         try database.close()
     }
 
+    /// A connection that changes nothing. A transaction that a kill has left half done is taken back, as every reader of
+    /// SQLite does it; one that may not write cannot.
     static func connection(toRead path: String) throws -> DatabaseQueue {
         var configuration = Configuration()
         configuration.readonly = true
         configuration.busyMode = .timeout(10)
-        return try DatabaseQueue(path: path, configuration: configuration)
+        do {
+            let database = try DatabaseQueue(path: path, configuration: configuration)
+            _ = try database.read { db in try Row.fetchOne(db, sql: "SELECT 1 FROM sqlite_master LIMIT 1") }
+            return database
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_READONLY {
+            configuration.readonly = false
+            configuration.prepareDatabase { db in try db.execute(sql: "PRAGMA query_only = ON") }
+            return try DatabaseQueue(path: path, configuration: configuration)
+        }
     }
 
     private static var writing: Configuration {
