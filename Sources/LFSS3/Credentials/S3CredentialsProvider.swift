@@ -1,4 +1,5 @@
 import LFSStorage
+import LFSSystem
 
 /// Where credentials come from. It is asked again when they end, so it may hand out temporary ones.
 public struct S3CredentialsProvider: Sendable {
@@ -47,15 +48,15 @@ public struct S3CredentialsProvider: Sendable {
     }
 
     package static func profile(_ name: String?, in environment: AWSEnvironment) -> S3CredentialsProvider {
-        S3CredentialsProvider { try fromProfile(name, environment) }
+        S3CredentialsProvider { try await BlockingPool.shared.run { _ in try fromProfile(name, environment) } }
     }
 
     package static func automatic(_ environment: AWSEnvironment) -> S3CredentialsProvider {
         S3CredentialsProvider {
             if let credentials = try fromVariables(environment) { return credentials }
-            do throws(StorageError) {
-                return try fromProfile(nil, environment)
-            } catch {
+            do {
+                return try await BlockingPool.shared.run { _ in try fromProfile(nil, environment) }
+            } catch let error as StorageError {
                 throw StorageError(
                     error.code,
                     "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not set in the environment. \(error.message)",
