@@ -51,6 +51,30 @@ struct VerifyTests {
         }
     }
 
+    @Test("What went bad on the storage is found by --read-data, keeps its local copy, and is mended from it")
+    func readData() throws {
+        try withFolder(files: 2) { folder in
+            #expect(try uploader("push", ["files"], in: folder).status == 0)
+            let entry = try #require(TestDatabase.entries(in: folder.appendingPathComponent("a.sqlite")).first)
+            let object = folder.appendingPathComponent("remote/\(entry.key)")
+            let right = try Data(contentsOf: object)
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: object.path)
+            try randomData(right.count).write(to: object)
+            #expect(try uploader("verify", ["--content"], in: folder).status == 0)
+            let found = try uploader("verify", ["--read-data"], in: folder)
+            #expect(found.status == 5)
+            #expect(Set(findings(found).keys) == ["corruptedThere"])
+            let free = ["free", "--database", "a.sqlite", "--keep-bytes", "0"]
+            _ = try UploaderProcess(free, in: folder).wait()
+            let local = folder.appendingPathComponent("a.sqlite.lfs/\(entry.id)")
+            #expect(FileManager.default.fileExists(atPath: local.path))
+            #expect(try uploader("verify", ["--repair"], in: folder).status == 0)
+            #expect(try Data(contentsOf: object) == right)
+            #expect(try uploader("verify", ["--read-data"], in: folder).status == 0)
+            #expect(try uploader("verify", ["--read-data", "--local-only"], in: folder).status == 64)
+        }
+    }
+
     @Test("A loss exits with 5 when it is noted, and with 0 and its name afterwards")
     func loss() throws {
         try withFolder(files: 2) { folder in

@@ -8,7 +8,9 @@ struct VerifyCommand: AsyncParsableCommand {
         discussion: """
             Without --repair nothing is changed: each finding is named, with what could be
             done about it. The number of bytes of every local file is checked, and with
-            --content its SHA-256 as well, for which all of them are read.
+            --content its SHA-256 as well, for which all of them are read. --read-data fetches
+            every object and compares its SHA-256: only that finds what went bad on the
+            storage since. What it finds is noted, with --repair or without.
 
             With --repair, files whose bytes are right here are uploaded again, files that
             are right on the storage are fetched again, damaged bytes that may be the only
@@ -48,6 +50,9 @@ struct VerifyCommand: AsyncParsableCommand {
     @Flag(name: .long, help: "Read all local bytes and compare their SHA-256.")
     var content = false
 
+    @Flag(name: .long, help: "Fetch all objects and compare their SHA-256.")
+    var readData = false
+
     @Flag(name: .long, help: "Compare records and local files only.")
     var localOnly = false
 
@@ -66,6 +71,7 @@ struct VerifyCommand: AsyncParsableCommand {
 
     func validate() throws {
         if removeUnknown, !repair { throw ValidationError("--remove-unknown needs --repair.") }
+        if readData, localOnly { throw ValidationError("--read-data asks the storage, and --local-only does not.") }
         guard (0...36_500).contains(orphanAge) else { throw ValidationError("--orphan-age has to be from 0 to 36500.") }
     }
 
@@ -73,6 +79,7 @@ struct VerifyCommand: AsyncParsableCommand {
         var options = VerifyOptions()
         options.repairs = repair
         options.checksContent = content
+        options.readsRemote = readData
         options.checksRemote = !localOnly
         options.acceptsEmpty = acceptEmpty
         options.removesUnknown = removeUnknown
