@@ -27,7 +27,7 @@ extension LFSManager {
         let verifier = Verifier(
             options: verifyOptions, runner: runner, places: places, namespace: namespace, storage: reader.storage,
             repairer: repairer, readBack: reader.readBack, wallClock: options.wallClock,
-            longestWait: max(options.maxRetryAfter, options.backoff.cap), longestBackoff: options.backoff.cap,
+            longestWait: options.longestWait, longestBackoff: options.backoff.cap,
             stagingGracePeriod: options.temporaryFileGracePeriod, onProgress: onProgress, onFinding: onFinding)
         do {
             return try await lifecycle.calls.run("verify") {

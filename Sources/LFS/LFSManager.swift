@@ -73,7 +73,7 @@ public final class LFSManager: Sendable {
             backoff: options.backoff, maxRetryAfter: options.maxRetryAfter, random: options.random)
         journal = DatabaseJournal(
             runner: runner, places: places, observer: observer, wallClock: options.wallClock,
-            longestWait: max(options.maxRetryAfter, options.backoff.cap))
+            longestWait: options.longestWait)
         pool = ExecutorPool(
             storage: options.storage, journal: journal, maxExecutors: options.maxExecutors, policy: policy,
             grouping: .milliseconds(25), clock: options.clock, threads: BlockingPool.uploads,

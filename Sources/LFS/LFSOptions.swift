@@ -1,5 +1,6 @@
 public import Foundation
 public import LFSStorage
+import LFSTransfer
 public import Logging
 
 /// How an ``LFSManager`` works. Only ``storage`` has to be given.
@@ -51,6 +52,9 @@ public struct LFSOptions: Sendable {
         self.maxExecutors = maxExecutors
         self.logger = logger
     }
+
+    /// The longest that an upload can be put off: what is put off further was by a clock that was set back since.
+    var longestWait: Duration { max(maxRetryAfter, backoff.cap, SendBudget.day) }
 
     /// Time and chance, which tests replace.
     package var clock: any Clock<Duration> = ContinuousClock()

@@ -88,6 +88,18 @@ struct LocalStoreTests {
         }
     }
 
+    @Test("keeps what it has when other bytes wait under the same name", arguments: [false, true])
+    func keepsWhatItHas(_ isOnOtherFileSystem: Bool) async throws {
+        try await withStore(areaIn: isOnOtherFileSystem ? otherFileSystem : nil) { store, area in
+            let id = try await ingest(into: area)
+            let restored = Data("restored meanwhile".utf8)
+            try restored.write(to: URL(fileURLWithPath: store.path(of: id)))
+            #expect(try store.promote(id, from: area) == .alreadyThere)
+            #expect(try Data(contentsOf: URL(fileURLWithPath: store.path(of: id))) == restored)
+            #expect(try area.contains(id))
+        }
+    }
+
     @Test("takes a file over once when several try at once")
     func promoteTogether() async throws {
         try await withStore { store, area in

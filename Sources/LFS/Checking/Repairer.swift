@@ -118,8 +118,16 @@ struct Repairer: Sendable {
         }
         let store = places.store
         if let id = FileID(look.file.id) {
-            // The right bytes are durable in the store, so the damaged ones are of no use.
-            try await BlockingPool.shared.run { _ in try store.removeQuarantined(id) }
+            let isRight = try await BlockingPool.shared.run { flag in
+                guard let file = try store.open(id) else { return false }
+                let hash = try ContentHash(of: file, byteCount: look.file.byteCount, flag)
+                guard hash.byteCount == look.file.byteCount, hash.hex == look.file.sha256 else { return false }
+                // The right bytes are durable in the store, so the damaged ones are of no use.
+                try store.removeQuarantined(id)
+                return true
+            }
+            // Another folder of this database may have the file as well, and nothing was fetched then.
+            guard isRight else { return .failed("Its bytes are in another folder as well, and were not fetched.") }
         }
         guard look.file.status == .local else {
             try await clear(look.file)

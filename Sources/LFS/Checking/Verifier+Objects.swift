@@ -12,17 +12,20 @@ extension Verifier {
     ///   verification that has passed over it would look like one that has read it.
     mutating func readObjects() async throws {
         progress.stage = .objects
-        var last = ""
+        var last = "".databaseValue
         while true {
             let after = last
-            let files = try await runner.read { db in
+            let rows = try await runner.read { db in
                 // What is being uploaded again is not what the row describes yet.
                 let isQueued = "EXISTS (SELECT 1 FROM lfs_job WHERE fileID = lfs_file.id AND state = 'queued')"
                 return try FileData.all().offloaded().filter(FileData.Columns.id > after)
-                    .filter(sql: "NOT \(isQueued)").order(FileData.Columns.id).limit(100).fetchAll(db)
+                    .filter(sql: "NOT \(isQueued)").order(FileData.Columns.id).limit(100)
+                    .asRequest(of: RowResult<FileData>.self).fetchAll(db)
             }
-            guard let next = files.last?.id else { break }
+            guard let next = rows.last?.place else { break }
             last = next
+            // The scan of the rows tells those that cannot be read.
+            let files = rows.compactMap { row in if case .success(let file) = row.record { file } else { nil } }
             progress.report.objectBytesRead += try await read(files.filter { ObjectKey.usable($0.key) != nil })
             onProgress(progress)
         }

@@ -139,6 +139,8 @@ final class FilePlaces: Sendable {
     /// Puts staged bytes, which are the recorded ones, in the place of a file. Blocks the thread.
     func replace(_ id: FileID, with staged: FileID) throws {
         try store.replace(id, with: staged, from: staging)
+        // Other bytes that wait under its name are of no use any more.
+        for area in areas { try area.clear(id) }
         try noteAdded(id)
     }
 

@@ -51,9 +51,14 @@ struct Promoter: Sendable {
 
     private func move(_ ids: [FileID]) async throws {
         let places = places
-        // Bytes that are nowhere are the upload's business: it says so in the row.
+        // Bytes that are nowhere are the upload's business: it says so in the row. One file that cannot be read holds up
+        // no other.
         try await BlockingPool.shared.run { _ in
-            for id in ids { _ = try places.promote(id) }
+            var failure: SystemError?
+            for id in ids {
+                do throws(SystemError) { _ = try places.promote(id) } catch { failure = failure ?? error }
+            }
+            if let failure { throw failure }
         }
     }
 }

@@ -65,7 +65,9 @@ struct ReadBack: Sendable {
             error.code == .serverError
             ? try await runner.readThroughCancellation { db in
                 try FileData.all().offloaded().filter(FileData.Columns.id != file.id && FileData.Columns.byteCount > 0)
-                    .filter(sql: "NOT EXISTS (SELECT 1 FROM lfs_job WHERE fileID = lfs_file.id)").fetchOne(db)
+                    .filter(sql: "NOT EXISTS (SELECT 1 FROM lfs_job WHERE fileID = lfs_file.id)")
+                    .limit(20).asRequest(of: RowResult<FileData>.self).fetchAll(db)
+                    .lazy.compactMap { row in if case .success(let other) = row.record { other } else { nil } }.first
             } : nil
         do {
             let key = try ObjectKey(file.key)

@@ -75,8 +75,9 @@ struct Opening: Sendable {
         do {
             try await recovery.repair(sweeps: ownsStore && isCounted)
             return true
-        } catch where NoSpace.isCause(of: error) {
-            options.logger.warning("no room for committed files", metadata: ["error.message": "\(error)"])
+        } catch where NoSpace.isCause(of: error) || error is SystemError {
+            // Their uploads say what is wrong with them, and the promoter tries again.
+            options.logger.warning("committed files stay where they wait", metadata: ["error.message": "\(error)"])
             return false
         }
     }

@@ -31,10 +31,14 @@ extension StagingArea {
         }
         // By the first name an area is found again that was made and not noted: nothing can be in it.
         var id = FileID(owner.databaseID) ?? FileID.make()
-        while true {
+        for _ in 0..<8 {
             if let area = try take(id, in: folder, owner) { return area }
             id = FileID.make()
         }
+        throw FileError(
+            .permissionDenied,
+            "Folders that are made in \(location) get another owner, so no file is safe there. Choose another persistence location.",
+            path: location)
     }
 
     /// Opens a folder if it says that it is the owner's, or makes it.

@@ -1,5 +1,13 @@
 package import LFSSystem
 
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
 extension LocalStore {
     package enum Promotion: Sendable {
         case promoted, alreadyThere, missing
@@ -13,6 +21,14 @@ extension LocalStore {
     /// A link or a folder in the place of the file is left as it is, and so is what a link leads to.
     package func promote(_ id: FileID, from area: StagingArea) throws(SystemError) -> Promotion {
         guard let file = try area.open(id) else { return try contains(id) ? .alreadyThere : .missing }
+        // What the store has is never replaced: it may be right bytes that were restored meanwhile.
+        if let there = try open(id), try there.status().isRegularFile {
+            guard try Self.isSame(file, there) else { return .alreadyThere }
+            // A crash came between the copy and the end of the original.
+            try there.setMode(0o400)
+            try area.remove(id)
+            return .promoted
+        }
         // Whoever has another name of it could write to it, and its mode is theirs too.
         guard try file.status().isSolelyOurs else { return try promoteByCopy(id, from: area) }
         do {
@@ -23,6 +39,20 @@ extension LocalStore {
             return try contains(id) ? .alreadyThere : .missing
         } catch  where error.isOtherFileSystem {
             return try promoteByCopy(id, from: area)
+        }
+    }
+
+    private static func isSame(_ file: Descriptor, _ other: Descriptor) throws(SystemError) -> Bool {
+        let (size, otherSize) = (try file.status().byteCount, try other.status().byteCount)
+        guard size == otherSize else { return false }
+        do {
+            let flag = CancellationFlag()
+            return try ContentHash(of: file, byteCount: size, flag).hex
+                == ContentHash(of: other, byteCount: size, flag).hex
+        } catch let error as SystemError {
+            throw error
+        } catch {
+            return false
         }
     }
 
@@ -41,6 +71,15 @@ extension LocalStore {
         let promotion = try copyIn(id) { () throws(SystemError) in try area.open(id) }
         if promotion == .promoted { try area.remove(id) }
         return promotion
+    }
+
+    /// Copies a staged file into the store under another id, in the place of what stands there. Blocks the thread.
+    func copyIn(_ staged: FileID, as id: FileID, from area: StagingArea) throws(SystemError) {
+        let promotion = try copyIn(id) { () throws(SystemError) in try area.open(staged) }
+        guard promotion == .promoted else {
+            throw SystemError(call: "open", path: area.directory.child(staged.text), errno: ENOENT)
+        }
+        try area.remove(staged)
     }
 
     private func copyIn(

@@ -10,11 +10,7 @@ extension LocalStore {
             try file.setMode(0o400)
             try area.directory.rename(staged.text, to: directory, as: id.text)
         } catch  where error.isOtherFileSystem {
-            // Durable under the file's own name in the staging area, where everybody looks for it too.
-            try area.directory.rename(staged.text, to: area.directory, as: id.text)
-            try area.directory.synchronize()
-            try clear(id)
-            _ = try promote(id, from: area)
+            try copyIn(staged, as: id, from: area)
         }
         try directory.synchronize()
     }

@@ -14,6 +14,8 @@ extension S3Provider {
     public static let cloudflareR2 = S3Provider(name: "cloudflare-r2", evidence: .reported) {
         $0.checksumHeader = .sha256
         $0.entityTagIsMD5 = true
+        // They are reported to be random.
+        $0.multipartTagIsMD5 = false
         $0.conditionalWrites = true
         $0.keepsChecksums = true
     }

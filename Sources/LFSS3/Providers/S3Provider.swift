@@ -26,6 +26,9 @@ public struct S3Provider: Hashable, Sendable {
     public var checksumHeader: ChecksumHeader
     /// Whether the entity tag of a single upload is the MD5 of its bytes. If not, it is only a name for the version.
     public var entityTagIsMD5: Bool
+    /// Whether, where that is so, the tag of an upload in parts is the MD5 over the MD5s of its parts. If not, a tag that
+    /// differs says nothing.
+    public var multipartTagIsMD5: Bool
     /// Whether `If-None-Match: *` keeps an upload from replacing an object.
     public var conditionalWrites: Bool
     /// The smallest part but the last, in bytes.
@@ -55,6 +58,7 @@ public struct S3Provider: Hashable, Sendable {
         self.name = name
         checksumHeader = .contentMD5
         entityTagIsMD5 = false
+        multipartTagIsMD5 = true
         conditionalWrites = false
         minimumPartSize = 5 << 20
         maximumPartCount = 10_000

@@ -42,7 +42,8 @@ struct MultipartUpload: Sendable {
 
     private func proof(_ layout: ObjectProof.Layout) -> ObjectProof {
         ObjectProof(
-            source: source, tagsAreMD5: provider.entityTagIsMD5 && options.encryption == nil, layout: layout)
+            source: source, tagsAreMD5: provider.entityTagIsMD5 && options.encryption == nil,
+            partTagsAreMD5: provider.multipartTagIsMD5, layout: layout)
     }
 
     // MARK: The beginning

@@ -33,6 +33,8 @@ struct ObjectProof: Sendable {
     let source: UploadSource
     /// Whether an entity tag that looks like an MD5 has to be one.
     let tagsAreMD5: Bool
+    /// Whether those of uploads in parts are the MD5 over the parts' MD5s.
+    var partTagsAreMD5 = true
     let layout: Layout
     /// The MD5 of the local bytes in hex, where somebody knows it already.
     var md5: String?
@@ -56,7 +58,10 @@ struct ObjectProof: Sendable {
             let object = try await client.stored(key)
             guard case .same = try await verdict(on: object) else { return nil }
             return proven(object.remoteObject(key, at: client.place))
-        } catch let failure as S3Failure where failure.storageError.isMissing {
+        } catch let failure as S3Failure
+            where failure.storageError.isMissing || failure.storageError.code == .forbidden
+        {
+            // Without the right to list a bucket a key that is not there is forbidden. It is only a short cut.
             return nil
         }
     }
@@ -100,7 +105,7 @@ struct ObjectProof: Sendable {
         case .md5(let hex): return verdict(hex == local.parts.first?.md5, isSure: tagsAreMD5)
         case .md5OfParts(let hex, let count):
             let isSame = count == local.parts.count && hex == Self.md5(overParts: local.parts.map(\.md5))
-            return verdict(isSame, isSure: isKnown && tagsAreMD5)
+            return verdict(isSame, isSure: isKnown && tagsAreMD5 && partTagsAreMD5)
         case .sha256OfParts(let hex, let count):
             let isSame = (count ?? local.parts.count) == local.parts.count
                 && hex == Self.sha256(overParts: local.parts.map(\.sha256))

@@ -11,7 +11,8 @@ package struct SendBudget: Hashable, Sendable {
         self.age = min(max(age, .zero), Self.day)
     }
 
-    private static let day = Duration.seconds(24 * 3_600)
+    /// No wait is longer.
+    package static let day = Duration.seconds(24 * 3_600)
     private static let timesADay: Int64 = 4
     /// How long to wait at least when the file was sent again once, twice and three times.
     private static let waits: [Duration] = [.zero, .seconds(60), .seconds(30 * 60), .seconds(6 * 3_600)]

@@ -8,9 +8,9 @@ struct VerifyCommand: AsyncParsableCommand {
         discussion: """
             Without --repair nothing is changed: each finding is named, with what could be
             done about it. The number of bytes of every local file is checked, and with
-            --content its SHA-256 as well, for which all of them are read. --read-data fetches
-            every object and compares its SHA-256: only that finds what went bad on the
-            storage since. What it finds is noted, with --repair or without.
+            --content its SHA-256 as well, for which all of them are read. --read-data
+            fetches every object and compares its SHA-256: only that finds what went bad on
+            the storage since. What it finds is noted, with --repair or without.
 
             With --repair, files whose bytes are right here are uploaded again, files that
             are right on the storage are fetched again, damaged bytes that may be the only
