@@ -110,7 +110,7 @@ private struct RowPages {
         }
         last = rows.last?.place ?? last
         // The look at the local files tells those that cannot be read.
-        page = rows.compactMap { row in if case .success(let scanned) = row.record { scanned } else { nil } }
+        page = rows.compactMap(\.readable)
         index = 0
         isAtEnd = rows.isEmpty
     }

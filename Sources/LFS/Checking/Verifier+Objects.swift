@@ -25,7 +25,7 @@ extension Verifier {
             guard let next = rows.last?.place else { break }
             last = next
             // The scan of the rows tells those that cannot be read.
-            let files = rows.compactMap { row in if case .success(let file) = row.record { file } else { nil } }
+            let files = rows.compactMap(\.readable)
             progress.report.objectBytesRead += try await read(files.filter { ObjectKey.usable($0.key) != nil })
             onProgress(progress)
         }

@@ -134,10 +134,8 @@ extension Verifier {
             guard let next = rows.last?.place else { return }
             last = next
             for row in rows {
-                guard case .success(let deletion) = row.record else {
-                    if case .failure(let problem) = row.record { try await tell(unreadable: problem) }
-                    continue
-                }
+                if let problem = row.problem { try await tell(unreadable: problem) }
+                guard let deletion = row.readable else { continue }
                 var finding = VerifyFinding(
                     kind: .deletionStuck, fileID: deletion.fileID, key: deletion.key,
                     message: "It cannot be deleted: \(deletion.reason ?? "for an unknown reason")")

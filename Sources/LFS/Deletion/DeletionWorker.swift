@@ -90,8 +90,7 @@ struct DeletionWorker: Sendable {
                 db, sql: query, arguments: [now, far, Self.batch + busy.count])
         }
         try await putOff(rows, until: far)
-        let due = rows.compactMap { row in if case .success(let tombstone) = row.record { tombstone } else { nil } }
-            .filter { !busy.contains($0.fileID) }
+        let due = rows.compactMap(\.readable).filter { !busy.contains($0.fileID) }
         if due.isEmpty {
             let next = try await runner.read { db in
                 try Int64.fetchOne(
@@ -127,9 +126,7 @@ struct DeletionWorker: Sendable {
     /// Tombstones that another program has written and that cannot be read do not stand in the others' way. A verification
     /// tells them.
     private func putOff(_ rows: [RowResult<Tombstone>], until time: Int64) async throws {
-        let unreadable = rows.compactMap { row in
-            if case .failure(let error) = row.record { (place: row.place, reason: error.message) } else { nil }
-        }
+        let unreadable = rows.compactMap { row in row.problem.map { (place: row.place, reason: $0.message) } }
         if unreadable.isEmpty { return }
         try await runner.write { db in
             for (place, reason) in unreadable {

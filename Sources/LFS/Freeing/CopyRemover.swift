@@ -61,7 +61,7 @@ struct CopyRemover: Sendable {
                 .fetchAll(db)
         }
         // One that cannot be read stays unproven.
-        for case .success(let file) in files.map(\.record) {
+        for file in files.compactMap(\.readable) {
             if case .unread = try await readBack.run(file).outcome { return }
         }
     }

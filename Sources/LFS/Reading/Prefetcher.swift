@@ -29,14 +29,7 @@ struct Prefetcher: Sendable {
         let (files, failures) = try await runner.read { db in
             let found = try FileData.filter(rows.contains(Column.rowID)).offloaded()
                 .annotated(with: Column.rowID.forKey("position")).asRequest(of: RowResult<PlacedFile>.self).fetchAll(db)
-            var (files, failures): ([PlacedFile], [LFSError]) = ([], [])
-            for row in found {
-                switch row.record {
-                case .success(let file): files.append(file)
-                case .failure(let error): failures.append(error)
-                }
-            }
-            return (files, failures)
+            return (found.compactMap(\.readable), found.compactMap(\.problem))
         }
         for failure in failures { summary.add(failure) }
         let byRow = Dictionary(files.map { ($0.position, $0.file) }) { first, _ in first }

@@ -67,7 +67,7 @@ struct ReadBack: Sendable {
                 try FileData.all().offloaded().filter(FileData.Columns.id != file.id && FileData.Columns.byteCount > 0)
                     .filter(sql: "NOT EXISTS (SELECT 1 FROM lfs_job WHERE fileID = lfs_file.id)")
                     .limit(20).asRequest(of: RowResult<FileData>.self).fetchAll(db)
-                    .lazy.compactMap { row in if case .success(let other) = row.record { other } else { nil } }.first
+                    .lazy.compactMap(\.readable).first
             } : nil
         do {
             let key = try ObjectKey(file.key)

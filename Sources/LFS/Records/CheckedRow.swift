@@ -58,6 +58,22 @@ struct RowResult<Record: FetchableRecord>: FetchableRecord {
     let place: DatabaseValue
     let record: Result<Record, LFSError>
 
+    /// The row; nil when it cannot be read.
+    var readable: Record? {
+        switch record {
+        case .success(let record): record
+        case .failure: nil
+        }
+    }
+
+    /// Why it cannot be read; nil when it can.
+    var problem: LFSError? {
+        switch record {
+        case .success: nil
+        case .failure(let error): error
+        }
+    }
+
     init(row: Row) throws {
         place = row[0]
         do {
