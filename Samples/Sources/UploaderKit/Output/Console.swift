@@ -41,7 +41,7 @@ enum Console {
         text.withUTF8 { bytes in
             var rest = UnsafeRawBufferPointer(bytes)
             while !rest.isEmpty {
-                let count = systemWrite(descriptor, rest.baseAddress, rest.count)
+                let count = systemWrite(descriptor, rest)
                 if count < 0 {
                     if errno == EINTR { continue }
                     if errno == EAGAIN {
@@ -59,15 +59,5 @@ enum Console {
                 rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
             }
         }
-    }
-
-    private static func systemWrite(_ descriptor: Int32, _ start: UnsafeRawPointer?, _ count: Int) -> Int {
-        #if canImport(Glibc)
-        Glibc.write(descriptor, start, count)
-        #elseif canImport(Musl)
-        Musl.write(descriptor, start, count)
-        #else
-        Darwin.write(descriptor, start, count)
-        #endif
     }
 }

@@ -65,16 +65,7 @@ final class Report: Sendable {
         }
     }
 
-    func attached(_ file: FileData, _ path: FilePath) {
-        state.withLock { state in
-            state.tally.attached += 1
-            state.tally.totalFiles += 1
-            state.tally.totalBytes = state.tally.totalBytes.addingSaturated(file.byteCount)
-        }
-        var event = JSONEvent("attached")
-        (event.id, event.path, event.bytes) = (file.id, path.description, file.byteCount)
-        tell(event, verbose: "attached \(file.id) \(path)")
-    }
+    func attached(_ file: FileData, _ path: FilePath) { willUpload(file, path, "attached", \.attached) }
 
     func unchanged(_ path: FilePath) {
         worked()
@@ -83,15 +74,19 @@ final class Report: Sendable {
     }
 
     /// A file whose bytes were lost or damaged got them back from the original, and is sent again.
-    func restored(_ file: FileData, _ path: FilePath) {
+    func restored(_ file: FileData, _ path: FilePath) { willUpload(file, path, "restored", \.restored) }
+
+    private func willUpload(
+        _ file: FileData, _ path: FilePath, _ name: String, _ count: WritableKeyPath<Tally, Int>
+    ) {
         state.withLock { state in
-            state.tally.restored += 1
+            state.tally[keyPath: count] += 1
             state.tally.totalFiles += 1
             state.tally.totalBytes = state.tally.totalBytes.addingSaturated(file.byteCount)
         }
-        var event = JSONEvent("restored")
+        var event = JSONEvent(name)
         (event.id, event.path, event.bytes) = (file.id, path.description, file.byteCount)
-        tell(event, verbose: "restored \(file.id) \(path)")
+        tell(event, verbose: "\(name) \(file.id) \(path)")
     }
 
     func passedOver(_ path: FilePath, _ reason: String) {

@@ -115,21 +115,11 @@ struct RestoreTarget: Sendable {
     private func write(_ chunk: Data, to file: FileHandle) throws {
         var rest = chunk[...]
         while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { systemWrite(file.fileDescriptor, $0.baseAddress, $0.count) }
+            let count = rest.withUnsafeBytes { systemWrite(file.fileDescriptor, $0) }
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { throw failure() }
             rest = rest.dropFirst(count)
         }
-    }
-
-    private func systemWrite(_ descriptor: Int32, _ start: UnsafeRawPointer?, _ count: Int) -> Int {
-        #if canImport(Glibc)
-        Glibc.write(descriptor, start, count)
-        #elseif canImport(Musl)
-        Musl.write(descriptor, start, count)
-        #else
-        Darwin.write(descriptor, start, count)
-        #endif
     }
 
     /// Makes the folder that everything is written into, with those above it.
