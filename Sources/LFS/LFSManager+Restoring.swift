@@ -32,7 +32,7 @@ extension LFSManager {
                 try await BlockingPool.shared.run { _ in _ = try staging.remove(staged.id) }
                 throw error
             }
-            try await requireRow(fileID)
+            try await reader.requireRow(fileID, "restored")
             try await repairer.upload(file)
         } catch {
             throw LFSError.wrapping(error, fileID: id)
@@ -53,13 +53,5 @@ extension LFSManager {
     /// Bytes that turn out to be others must not have been taken from where they were.
     private static func copying(_ source: FileSource) -> IngestSource {
         if case .moving(let path) = source.ingest { .copying(path: path) } else { source.ingest }
-    }
-
-    /// The deletion of a file removes its local bytes once, and that may have been before they came.
-    private func requireRow(_ id: FileID) async throws {
-        if try await runner.readThroughCancellation({ db in try FileData.exists(db, key: id.text) }) { return }
-        let places = places
-        try await BlockingPool.shared.run { _ in try places.remove(id) }
-        throw LFSError(.unknownFile, "The file was deleted while it was restored.", fileID: id.text)
     }
 }

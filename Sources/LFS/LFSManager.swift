@@ -85,14 +85,13 @@ public final class LFSManager: Sendable {
             if areThere { pool.beginYielding() } else { pool.endYielding() }
         }
         uses = UseLog(runner: runner, wallClock: options.wallClock)
-        let readBack = ReadBack(
-            runner: runner, storage: Self.retrying(options.storage, options), wallClock: options.wallClock)
+        let retrying = Self.retrying(options.storage, options)
+        let readBack = ReadBack(runner: runner, storage: retrying, wallClock: options.wallClock)
         room = RoomKeeper(
             options.freeing, runner: runner, places: places, readBack: readBack, wallClock: options.wallClock,
             logger: options.logger)
         reader = FileReader(
-            namespace: namespace, runner: runner, places: places,
-            storage: Self.retrying(options.storage, options),
+            namespace: namespace, runner: runner, places: places, storage: retrying,
             downloader: Downloader(
                 store: places.store, storage: options.storage, backoff: options.backoff, clock: options.clock,
                 random: options.random),

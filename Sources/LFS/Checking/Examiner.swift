@@ -44,10 +44,9 @@ struct Examiner: Sendable {
     private func lookHere(_ id: FileID, _ file: FileData) async throws -> (Look.Here, closedPlaces: [String]) {
         let here = try await read(id)
         guard case .absent = here, file.status == .local else { return (here, []) }
-        let paths = try await runner.read { db in try String.fetchAll(db, sql: "SELECT path FROM lfs_location") }
+        try await Whereabouts(runner: runner, places: places).lookAround()
         let (places, ignoresAbsentFolders) = (places, ignoresAbsentFolders)
         let (isFound, closed) = try await BlockingPool.shared.run { _ in
-            places.add(paths)
             // Between commit and promotion: whoever needs the bytes moves them.
             return (try places.promote(id), ignoresAbsentFolders ? [] : places.closed.map(\.path))
         }

@@ -106,7 +106,9 @@ final class FilePlaces: Sendable {
     /// Brings a file into the store if it is not there yet. Returns false when its bytes are nowhere.
     ///
     /// Blocks the thread.
-    func promote(_ id: FileID) throws(SystemError) -> Bool {
+    func promote(_ id: FileID) throws(SystemError) -> Bool { try promote(id, from: areas) }
+
+    private func promote(_ id: FileID, from areas: [StagingArea]) throws(SystemError) -> Bool {
         for area in areas {
             switch try store.promote(id, from: area) {
             case .promoted:
@@ -127,10 +129,7 @@ final class FilePlaces: Sendable {
     /// stays where it is: the promoter tries again, and tells of it. Blocks the thread.
     func promoteAtOnce(_ id: FileID) throws(SystemError) {
         do throws(SystemError) {
-            for area in areas where area.isOnDisk(of: store) {
-                if try store.promote(id, from: area) == .promoted { return try noteAdded(id) }
-            }
-            for folder in earlier where try store.promote(id, from: folder) == .promoted { return try noteAdded(id) }
+            _ = try promote(id, from: areas.filter { $0.isOnDisk(of: store) })
         } catch {
             if !error.isNoSpace { throw error }
         }
@@ -183,7 +182,12 @@ final class FilePlaces: Sendable {
     /// Takes for a sweep what nobody else uses. Only for the holder of the store's exclusive lease. Blocks the thread.
     func beginSweep() throws(SystemError) -> [StagingArea] {
         var taken: [StagingArea] = []
-        for area in areas where try area.beginSweep() { taken.append(area) }
+        do throws(SystemError) {
+            for area in areas where try area.beginSweep() { taken.append(area) }
+        } catch {
+            try endSweep(taken)
+            throw error
+        }
         return taken
     }
 

@@ -43,7 +43,9 @@ final class BackgroundRunner: Sendable {
         _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
-            writer.asyncRead { db in continuation.resume(with: Result { try body(try db.get()) }) }
+            writer.asyncRead { db in
+                continuation.resume(with: Result { try body(try db.get()) }.mapError(NoSpace.wording))
+            }
         }
     }
 

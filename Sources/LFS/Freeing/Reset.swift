@@ -81,23 +81,27 @@ struct Reset: Sendable {
     /// Only for the holder of the exclusive lease, before anything is made or swept. What was made after the reset stays:
     /// the database may be a backup from its middle that was put back beside a newer folder.
     func finish() async throws {
-        guard try await runner.read({ db in try Self.isUnderWay(db) }) else { return }
+        let resetBefore = try await runner.read { db in
+            try Self.isUnderWay(db) ? Int64.fetchOne(db, sql: "SELECT resetBefore FROM lfs_state") : nil
+        }
+        guard let resetBefore else { return }
         let places = places
-        let before = try await runner.read { db in try Int64.fetchOne(db, sql: "SELECT resetBefore FROM lfs_state") }
-        let isOfReset: @Sendable (FileID) -> Bool = { !$0.tellsTime || $0.milliseconds < before ?? .max }
+        let isOfReset: @Sendable (FileID) -> Bool = { !$0.tellsTime || $0.milliseconds < resetBefore }
         try await BlockingPool.shared.run { _ in
             try places.store.requireUnchanged()
             let swept = try places.beginSweep()
-            for area in swept {
-                let cursor = try area.files()
-                while let page = try cursor.next() {
-                    for file in page where isOfReset(file.id) { try area.remove(file.id) }
-                }
-            }
+            let result = Result { for area in swept { try Self.empty(area, where: isOfReset) } }
+            // Whatever came of it: others wait for these locks.
             try places.endSweep(swept)
+            try result.get()
             try places.store.removeEverything(where: isOfReset)
             try places.store.directory.synchronize()
         }
         try await runner.write { db in try db.execute(sql: "UPDATE lfs_state SET isResetting = 0") }
+    }
+
+    private static func empty(_ area: StagingArea, where mayGo: (FileID) -> Bool) throws {
+        let cursor = try area.files()
+        while let page = try cursor.next() { for file in page where mayGo(file.id) { try area.remove(file.id) } }
     }
 }

@@ -76,13 +76,13 @@ struct FileReader: Sendable {
         _ = try await readBack.noteDamage(of: file, error)
     }
 
-    /// The deletion of a file removes its local copy once, and that may have been before the download ended.
-    private func requireRow(_ id: FileID) async throws {
+    /// The deletion of a file removes its local copy once, and that may have been before its bytes came.
+    func requireRow(_ id: FileID, _ participle: String = "fetched") async throws {
         let isThere = try await runner.readThroughCancellation { db in try FileData.exists(db, key: id.text) }
         if isThere { return }
         let places = places
         try await BlockingPool.shared.run { _ in try places.remove(id) }
-        throw LFSError(.unknownFile, "The file was deleted while it was fetched.", fileID: id.text)
+        throw LFSError(.unknownFile, "The file was deleted while it was \(participle).", fileID: id.text)
     }
 
     // MARK: Ranges
