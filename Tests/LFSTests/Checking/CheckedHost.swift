@@ -96,14 +96,10 @@ struct CheckedHost: Sendable {
     func verify(
         _ lfs: LFSManager, repairs: Bool = false, configure: (inout VerifyOptions) -> Void = { _ in }
     ) async throws -> (report: VerifyReport, findings: [VerifyFinding]) {
-        var options = VerifyOptions()
-        options.checksContent = true
-        options.repairs = repairs
-        options.localGracePeriod = .zero
-        configure(&options)
-        let log = EventLog<VerifyFinding>()
-        let report = try await lfs.verify(options) { log.add($0) }
-        return (report, log.events)
+        try await lfs.verified { options in
+            (options.checksContent, options.repairs, options.localGracePeriod) = (true, repairs, .zero)
+            configure(&options)
+        }
     }
 }
 

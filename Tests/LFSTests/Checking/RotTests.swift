@@ -12,13 +12,7 @@ struct RotTests {
     private func verify(
         _ lfs: LFSManager, repairs: Bool = false, reads: Bool = false
     ) async throws -> (report: VerifyReport, findings: [VerifyFinding]) {
-        var options = VerifyOptions()
-        options.checksContent = true
-        options.repairs = repairs
-        options.readsRemote = reads
-        let log = EventLog<VerifyFinding>()
-        let report = try await lfs.verify(options) { log.add($0) }
-        return (report, log.events)
+        try await lfs.verified { ($0.checksContent, $0.repairs, $0.readsRemote) = (true, repairs, reads) }
     }
 
     private func put(_ bytes: [UInt8], into host: TestHost, _ file: FileData) throws {

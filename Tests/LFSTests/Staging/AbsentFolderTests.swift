@@ -31,6 +31,16 @@ struct AbsentFolderTests {
         try await yield(while: host.count("lfs_job WHERE errorCode IS NULL") > 0)
     }
 
+    /// Moves the store away. Returns what puts it back, in the place of one that was made anew.
+    private func moveStoreAway(_ host: TestHost) throws -> @Sendable () throws -> Void {
+        let (store, aside, anew) = (host.store, host.folder.child("aside"), host.folder.child("anew"))
+        try FileManager.default.moveItem(at: store, to: aside)
+        return {
+            try FileManager.default.moveItem(at: store, to: anew)
+            try FileManager.default.moveItem(at: aside, to: store)
+        }
+    }
+
     private func message(_ body: () async throws -> Void) async -> String {
         do {
             try await body()
@@ -63,8 +73,7 @@ struct AbsentFolderTests {
     func store() async throws {
         try await withHost { host in
             let file = try await leave(host, host.options)
-            let (aside, anew) = (host.folder.child("aside"), host.folder.child("anew"))
-            try FileManager.default.moveItem(at: host.store, to: aside)
+            let putBack = try moveStoreAway(host)
             try await withManager(host) { lfs in
                 try await waitForTry(host)
                 try #expect(host.count("lfs_job WHERE state = 'queued' AND errorCode = 'sourceAbsent'") == 1)
@@ -74,8 +83,7 @@ struct AbsentFolderTests {
                 try await host.database.write { try other.insert($0) }
                 try await yield(while: host.file(other.id)?.status == .local)
             }
-            try FileManager.default.moveItem(at: host.store, to: anew)
-            try FileManager.default.moveItem(at: aside, to: host.store)
+            try putBack()
             try await withManager(host) { lfs in
                 try await lfs.waitForUploads()
                 try #expect(host.file(file.id)?.status == .remote)
@@ -87,12 +95,10 @@ struct AbsentFolderTests {
     func storeComesBack() async throws {
         try await withHost { host in
             let file = try await leave(host, host.options)
-            let (aside, anew) = (host.folder.child("aside"), host.folder.child("anew"))
-            try FileManager.default.moveItem(at: host.store, to: aside)
+            let putBack = try moveStoreAway(host)
             try await withManager(host) { lfs in
                 try await waitForTry(host)
-                try FileManager.default.moveItem(at: host.store, to: anew)
-                try FileManager.default.moveItem(at: aside, to: host.store)
+                try putBack()
                 try await lfs.waitForUploads()
                 try #expect(host.file(file.id)?.status == .remote)
             }
@@ -103,11 +109,9 @@ struct AbsentFolderTests {
     func storeBetween() async throws {
         try await withHost { host in
             try await withManager(host) { _ in }
-            let (aside, anew) = (host.folder.child("aside"), host.folder.child("anew"))
-            try FileManager.default.moveItem(at: host.store, to: aside)
+            let putBack = try moveStoreAway(host)
             let file = try await leave(host, host.options)
-            try FileManager.default.moveItem(at: host.store, to: anew)
-            try FileManager.default.moveItem(at: aside, to: host.store)
+            try putBack()
             for _ in 0..<2 {
                 try await withManager(host) { lfs in
                     #expect(await errorCode { _ = try await lfs.contents(of: file) } == Self.absent)
