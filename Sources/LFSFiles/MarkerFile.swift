@@ -105,11 +105,7 @@ struct MarkerFile<Marker: Codable & Sendable>: Sendable {
     }
 
     private static func contents(of file: Descriptor) throws(SystemError) -> Data {
-        var bytes = [UInt8](repeating: 0, count: longest)
-        let count = bytes.withUnsafeMutableBytes { buffer in
-            Result { () throws(SystemError) in try file.readFully(into: buffer) }
-        }
-        return Data(bytes.prefix(try count.get()))
+        Data(try file.prefix(longest))
     }
 
     private static func decode(_ text: Data) -> Marker? {

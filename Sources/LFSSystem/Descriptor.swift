@@ -44,16 +44,22 @@ package final class Descriptor: Sendable {
         try checked("pread", path) { pread(raw, buffer.baseAddress, buffer.count, off_t(offset)) }
     }
 
-    /// Reads from the first byte on until the buffer is full or the file ends. Returns how many bytes it read.
-    package func readFully(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int {
-        var count = 0
-        while count < buffer.count {
-            let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[count...])
-            let next = try read(into: rest, at: Int64(count))
-            if next == 0 { break }
-            count += next
+    /// The first bytes of the file: so many, or all that it has.
+    package func prefix(_ maxCount: Int) throws(SystemError) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: maxCount)
+        let result = bytes.withUnsafeMutableBytes { buffer in
+            Result { () throws(SystemError) in
+                var count = 0
+                while count < buffer.count {
+                    let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[count...])
+                    let next = try read(into: rest, at: Int64(count))
+                    if next == 0 { break }
+                    count += next
+                }
+                return count
+            }
         }
-        return count
+        return Array(bytes.prefix(try result.get()))
     }
 
     /// Puts the position, where the next ``write(_:)`` begins, at an offset.

@@ -28,47 +28,18 @@ package final class Permits: Sendable {
 
     /// As ``withPermit(_:)``, but a cancelled task waits too. For what has to be done at a stop as well.
     package func withPermitThroughCancellation<Result>(_ body: () async throws -> Result) async rethrows -> Result {
-        await acquireThroughCancellation()
+        _ = await turn(nextTicket(), endsWithTask: false)
         defer { release() }
         return try await body()
-    }
-
-    private func acquireThroughCancellation() async {
-        _ = await withCheckedContinuation { continuation in
-            let isFree = state.withLock { state in
-                if state.free > 0 {
-                    state.free -= 1
-                    return true
-                }
-                state.nextTicket += 1
-                state.waiting.append((state.nextTicket, continuation))
-                return false
-            }
-            if isFree { continuation.resume(returning: true) }
-        }
     }
 
     /// Waits for a turn, which ``release()`` gives back.
     ///
     /// - Throws: `CancellationError` when the task was cancelled first; there is nothing to give back then.
     package func acquire() async throws {
-        let ticket = state.withLock { state in
-            state.nextTicket += 1
-            return state.nextTicket
-        }
+        let ticket = nextTicket()
         let isGranted = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let answer: Bool? = state.withLock { state in
-                    if Task.isCancelled { return false }
-                    if state.free > 0 {
-                        state.free -= 1
-                        return true
-                    }
-                    state.waiting.append((ticket, continuation))
-                    return nil
-                }
-                if let answer { continuation.resume(returning: answer) }
-            }
+            await turn(ticket, endsWithTask: true)
         } onCancel: {
             let waiter = state.withLock { state in
                 state.waiting.firstIndex { $0.ticket == ticket }.map { state.waiting.remove(at: $0) }
@@ -76,6 +47,31 @@ package final class Permits: Sendable {
             waiter?.continuation.resume(returning: false)
         }
         if !isGranted { throw CancellationError() }
+    }
+
+    private func nextTicket() -> Int {
+        state.withLock { state in
+            state.nextTicket += 1
+            return state.nextTicket
+        }
+    }
+
+    /// Returns false when the wait was ended.
+    ///
+    /// - Parameter endsWithTask: whether a task that is cancelled already gets none.
+    private func turn(_ ticket: Int, endsWithTask: Bool) async -> Bool {
+        await withCheckedContinuation { continuation in
+            let answer: Bool? = state.withLock { state in
+                if endsWithTask, Task.isCancelled { return false }
+                if state.free > 0 {
+                    state.free -= 1
+                    return true
+                }
+                state.waiting.append((ticket, continuation))
+                return nil
+            }
+            if let answer { continuation.resume(returning: answer) }
+        }
     }
 
     /// Ends a turn; the next one begins.

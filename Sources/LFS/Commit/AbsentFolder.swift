@@ -16,7 +16,9 @@ extension LFSManager {
     /// on by themselves when the folder is back; an earlier local store is found again by the next opening.
     public func absentFolders() async throws -> [AbsentFolder] {
         do {
-            return try await Whereabouts(runner: runner, places: places).absent().map {
+            let whereabouts = Whereabouts(runner: runner, places: places)
+            try await whereabouts.lookAround()
+            return try await whereabouts.absent().map {
                 AbsentFolder(url: URL(fileURLWithPath: $0.path, isDirectory: true), reason: $0.reason)
             }
         } catch {

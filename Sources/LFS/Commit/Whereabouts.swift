@@ -42,9 +42,8 @@ struct Whereabouts: Sendable {
         try await BlockingPool.shared.run { _ in places.add(paths) }
     }
 
-    /// The places that are not there now, with a sentence for each.
+    /// The places that were not there at the last look, with a sentence for each.
     func absent() async throws -> [ClosedPlace] {
-        try await lookAround()
         let (places, store) = (places, places.store)
         return try await BlockingPool.shared.run { _ in
             guard try store.followsAnother() else { return places.closed }

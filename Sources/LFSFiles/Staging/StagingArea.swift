@@ -41,10 +41,10 @@ package final class StagingArea: Sendable {
     /// Whether it is a folder of a persistence location.
     package func isIn(_ location: String) -> Bool { lock != nil && StagingPlace.split(path)?.parent == location }
 
-    /// Whether both are the same folder, perhaps by different paths.
     /// Whether a file gets from here into a store by a rename.
     package func isOnDisk(of store: LocalStore) -> Bool { device == store.device }
 
+    /// Whether both are the same folder, perhaps by different paths.
     package func isSame(as other: StagingArea) -> Bool { identity == other.identity }
 
     // MARK: Sweeping

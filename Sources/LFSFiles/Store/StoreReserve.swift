@@ -5,11 +5,7 @@ import LFSSystem
 enum StoreReserve {
     /// Nil when it says nothing, or nothing that is an id.
     static func databaseID(in file: Descriptor) throws(SystemError) -> String? {
-        var bytes = [UInt8](repeating: 0, count: longest + 1)
-        let count = bytes.withUnsafeMutableBytes { buffer in
-            Result { () throws(SystemError) in try file.readFully(into: buffer) }
-        }
-        let text = bytes.prefix(try count.get())
+        let text = try file.prefix(longest + 1)
         guard (1...longest).contains(text.count), !text.contains(0) else { return nil }
         return String(validating: text, as: UTF8.self)
     }

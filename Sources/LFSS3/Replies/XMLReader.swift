@@ -34,7 +34,9 @@ enum XMLReader {
         guard isWellFormed, !builder.isBroken, let root = builder.root else {
             throw unexpected(body, expected, "broken or cut XML")
         }
-        guard names.isEmpty || names.contains(root.name) else { throw unexpected(body, expected, "<\(ServerText.excerpt(root.name))>") }
+        guard names.isEmpty || names.contains(root.name) else {
+            throw unexpected(body, expected, "<\(ServerText.excerpt(root.name))>")
+        }
         return root
     }
 

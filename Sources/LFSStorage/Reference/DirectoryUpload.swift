@@ -88,7 +88,7 @@ struct DirectoryUpload: Sendable {
     private static func create(_ part: String, in folder: Directory) throws(SystemError) -> Descriptor? {
         do {
             return try folder.create(part)
-        } catch where error.errno == EEXIST {
+        } catch where error.isExisting {
             return nil
         }
     }
