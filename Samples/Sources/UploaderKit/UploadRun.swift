@@ -1,9 +1,7 @@
 import ArgumentParser
-import Foundation
 import GRDB
 import LFS
 import LFSStorage
-import Logging
 
 /// One run that uploads: opens everything, does the command's work, waits, stops, sums up.
 struct UploadRun: Sendable {
@@ -75,11 +73,8 @@ struct UploadRun: Sendable {
         if access == .any { try file.requireFiles() } else { try file.requireOurs() }
         let (storage, location) = try await transfer.openStorage(for: file, makes: access == .making)
         let database = access == .any ? try DocumentDatabase.openAny(file) : try DocumentDatabase.open(file)
-        var options = LFSOptions(storage: storage, maxExecutors: transfer.maxExecutors)
+        var options = transfer.managerOptions(storage)
         options.maxDownloads = Restorer.parallel
-        options.persistenceLocation = transfer.persistenceLocation.map { URL(fileURLWithPath: $0, isDirectory: true) }
-        // What happens to files is told by the report; the library's log would say it twice.
-        options.logger.logLevel = .critical
         // A file without a record is of no use after this process: nobody else knows its id.
         options.temporaryFileGracePeriod = .zero
         // SQLite resolves links, and what belongs to the database lies beside the file that it found.
@@ -133,18 +128,8 @@ struct UploadRun: Sendable {
     ) async throws -> UploadSummary? {
         guard table.isOurs else {
             // No background work: the uploads of another app are not for us to begin.
-            return try await withThrowingTaskGroup(of: UploadSummary?.self) { tasks in
-                tasks.addTask {
-                    try await patience.watch(lfs, report.advance)
-                    return nil
-                }
-                tasks.addTask {
-                    try await work(self)
-                    return nil
-                }
-                defer { tasks.cancelAll() }
-                return try await tasks.next() ?? nil
-            }
+            try await patience.run(lfs, report.advance) { try await work(self) }
+            return nil
         }
         // What a run has left that was killed between the two.
         try await ReplacedFiles.removeSettled(in: database)
@@ -153,28 +138,17 @@ struct UploadRun: Sendable {
         let status = try await lfs.status()
         report.pending(files: status.local, bytes: status.pendingBytes)
         try lfs.start()
-        return try await withThrowingTaskGroup(of: UploadSummary?.self) { tasks in
-            tasks.addTask {
-                // While others wait: the old versions may be what a full storage has no room for.
-                for await _ in uploads { try await ReplacedFiles.removeSettled(in: database) }
-                return nil
-            }
-            tasks.addTask {
-                try await patience.watch(lfs, report.advance)
-                return nil
-            }
-            tasks.addTask {
-                try await work(self)
-                // The rows tell what became of the files, also when another process has uploaded them.
-                try await lfs.waitForUploads()
-                try await ReplacedFiles.removeSettled(in: database)
-                if purpose == .uploading { try await reportDeletions() }
-                // Asked again, because what was replaced has no failures any more.
-                return try await lfs.waitForUploads()
-            }
-            defer { tasks.cancelAll() }
-            while let ended = try await tasks.next() { if let ended { return ended } }
-            return nil
+        return try await patience.run(lfs, report.advance) {
+            try await work(self)
+            // The rows tell what became of the files, also when another process has uploaded them.
+            try await lfs.waitForUploads()
+            try await ReplacedFiles.removeSettled(in: database)
+            if purpose == .uploading { try await reportDeletions() }
+            // Asked again, because what was replaced has no failures any more.
+            return try await lfs.waitForUploads()
+        } beside: {
+            // While others wait: the old versions may be what a full storage has no room for.
+            for await _ in uploads { try await ReplacedFiles.removeSettled(in: database) }
         }
     }
 }

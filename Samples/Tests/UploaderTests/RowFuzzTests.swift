@@ -181,7 +181,9 @@ struct RandomValues: RandomNumberGenerator {
         switch index(6) {
         case 0: return .null
         case 1, 2: return integer().databaseValue
-        case 3: return [-1.5, 0.1, 1e18, 9.3e18, 1e308, .infinity, -.infinity, 5e-324][index(8)].databaseValue
+        case 3:
+            let numbers = [-1.5, 0.1, 1e18, 9.3e18, 1e308, .infinity, -.infinity, Double.leastNonzeroMagnitude]
+            return numbers[index(8)].databaseValue
         case 4: return Data((0..<index(64)).map { _ in UInt8.random(in: .min ... .max, using: &self) }).databaseValue
         default: return text().databaseValue
         }

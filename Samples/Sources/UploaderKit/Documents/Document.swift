@@ -3,7 +3,7 @@ import GRDB
 import LFS
 
 /// The uploader's own record: one for each file that was pushed. Its bytes are the `FileData` that it refers to.
-struct Document: FetchableRecord, PersistableRecord, Sendable {
+struct Document: FetchableRecord, PersistableRecord, Identifiable, Sendable {
     static let databaseTableName = "uploader_document"
 
     /// UUID version 7: see ``DocumentID``.

@@ -35,5 +35,3 @@ enum ReplacedFiles {
         JOIN lfs_file f ON f.id = d.fileId WHERE f.status = 'remote' AND f.id <> r.fileId
         """
 }
-
-extension Document: Identifiable {}

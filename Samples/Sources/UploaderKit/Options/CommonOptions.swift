@@ -1,5 +1,8 @@
 import ArgumentParser
+import Foundation
+import LFS
 import LFSStorage
+import Logging
 
 /// What every command needs.
 struct DatabaseOptions: ParsableArguments {
@@ -62,6 +65,15 @@ struct TransferOptions: ParsableArguments {
         let location = try to.location()
         try StorageMemory.require(location, file, changes: changeStorage, makes: makes)
         return (try await to.open(self), location)
+    }
+
+    /// How a manager works with these options.
+    func managerOptions(_ storage: any RemoteStorage) -> LFSOptions {
+        var options = LFSOptions(storage: storage, maxExecutors: maxExecutors)
+        options.persistenceLocation = persistenceLocation.map { URL(fileURLWithPath: $0, isDirectory: true) }
+        // What happens to files is told by the report; the library's log would say it twice.
+        options.logger.logLevel = .critical
+        return options
     }
 
     func validate() throws {

@@ -29,11 +29,34 @@ package struct Patience: Sendable {
 }
 
 extension Patience {
+    /// Runs a body as long as something gets done.
+    ///
+    /// - Parameter other: what goes on beside it, and ends with it.
+    /// - Throws: ``GaveUp``, what the body or the other work throws, the database's error, and `CancellationError`.
+    func run<Value: Sendable>(
+        _ lfs: LFSManager, _ advance: Advance, _ body: @escaping @Sendable () async throws -> Value,
+        beside other: @escaping @Sendable () async throws -> Void = {}
+    ) async throws -> Value {
+        try await withThrowingTaskGroup(of: Value?.self) { tasks in
+            tasks.addTask {
+                try await other()
+                return nil
+            }
+            tasks.addTask {
+                try await watch(lfs, advance)
+                return nil
+            }
+            tasks.addTask { try await body() }
+            defer { tasks.cancelAll() }
+            while let ended = try await tasks.next() { if let ended { return ended } }
+            throw CancellationError()
+        }
+    }
+
     /// Returns never; it ends with the task, or with the patience.
     ///
     /// Work that another process does counts as well: the rows show it.
-    /// - Throws: ``GaveUp``, the database's error, and `CancellationError`.
-    func watch(_ lfs: LFSManager, _ advance: Advance) async throws {
+    private func watch(_ lfs: LFSManager, _ advance: Advance) async throws {
         // One that stands still while the machine sleeps.
         let (clock, start) = (SuspendingClock(), SuspendingClock.now)
         var patience = self

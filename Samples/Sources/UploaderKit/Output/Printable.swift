@@ -2,26 +2,23 @@
 package enum Printable {
     /// The text with everything escaped that moves a cursor, ends a line or turns the direction of writing.
     package static func text(_ text: some StringProtocol) -> String {
-        guard text.unicodeScalars.contains(where: isUnsafe) else { return String(text) }
-        var result = ""
-        for scalar in text.unicodeScalars {
-            if isUnsafe(scalar) {
-                result += scalar.escaped(asASCII: true)
-            } else {
-                result.unicodeScalars.append(scalar)
-            }
-        }
-        return result
+        escaping(text) { $0.escaped(asASCII: true) }
     }
 
     /// JSON with the same characters escaped as JSON does it (RFC 8259, section 7). They stand within strings only.
     package static func json(_ text: String) -> String {
-        guard text.unicodeScalars.contains(where: isUnsafe) else { return text }
+        escaping(text) { scalar in
+            let digits = String(scalar.value, radix: 16)
+            return "\\u" + String(repeating: "0", count: max(4 - digits.count, 0)) + digits
+        }
+    }
+
+    private static func escaping(_ text: some StringProtocol, _ escape: (Unicode.Scalar) -> String) -> String {
+        guard text.unicodeScalars.contains(where: isUnsafe) else { return String(text) }
         var result = ""
         for scalar in text.unicodeScalars {
             if isUnsafe(scalar) {
-                let digits = String(scalar.value, radix: 16)
-                result += "\\u" + String(repeating: "0", count: max(4 - digits.count, 0)) + digits
+                result += escape(scalar)
             } else {
                 result.unicodeScalars.append(scalar)
             }

@@ -50,10 +50,7 @@ final class Report: Sendable {
     /// Work on this device, such as the reading of a large file, goes on.
     func worked() { advance.note() }
     func read(_ bytes: Int64) {
-        if bytes > 0 { advance.note() }
-        addRead(bytes)
-    }
-    private func addRead(_ bytes: Int64) {
+        if bytes > 0 { worked() }
         state.withLock { $0.tally.readBytes = $0.tally.readBytes.addingSaturated(bytes) }
     }
 

@@ -1,9 +1,7 @@
 import ArgumentParser
-import Foundation
 import GRDB
 import LFS
 import LFSStorage
-import Logging
 
 /// One verification: opens everything, compares, waits for what a repair has queued, sums up.
 struct VerifyRun: Sendable {
@@ -55,12 +53,7 @@ struct VerifyRun: Sendable {
         let (storage, location) = try await transfer.openStorage(for: file, makes: false)
         let database = try DocumentDatabase.openAny(file)
         let table = DocumentTable(isOurs: file.isOurs)
-        var managerOptions = LFSOptions(storage: storage, maxExecutors: transfer.maxExecutors)
-        managerOptions.persistenceLocation = transfer.persistenceLocation.map {
-            URL(fileURLWithPath: $0, isDirectory: true)
-        }
-        managerOptions.logger.logLevel = .critical
-        let lfs = try await LFSManager.open(database, options: managerOptions)
+        let lfs = try await LFSManager.open(database, options: transfer.managerOptions(storage))
         do {
             if table.isOurs, transfer.changeStorage {
                 try await database.write { db in try StorageMemory.remember(location, db) }
@@ -100,22 +93,11 @@ struct VerifyRun: Sendable {
         let (advance, patience) = (Advance(), Patience(transfer.giveUpAfter.duration))
         let events = lfs.events(bufferingPolicy: .unbounded)
         try lfs.start()
-        return try await withThrowingTaskGroup(of: (UploadSummary?, Int)?.self) { tasks in
-            tasks.addTask {
-                for await event in events { advance.handle(event) }
-                return nil
-            }
-            tasks.addTask {
-                try await patience.watch(lfs, advance)
-                return nil
-            }
-            tasks.addTask {
-                let uploads = try await lfs.waitForUploads()
-                return (uploads, try await lfs.waitForDeletions())
-            }
-            defer { tasks.cancelAll() }
-            while let ended = try await tasks.next() { if let ended { return ended } }
-            return (nil, 0)
+        return try await patience.run(lfs, advance) {
+            let uploads = try await lfs.waitForUploads()
+            return (uploads, try await lfs.waitForDeletions())
+        } beside: {
+            for await event in events { advance.handle(event) }
         }
     }
 }
