@@ -24,6 +24,9 @@ final class Calls: Sendable {
     private let closing = Latch()
     private let ended = Latch()
 
+    /// How many tasks wait for the end of those under way.
+    var waiterCount: Int { ended.waiterCount }
+
     /// Runs the body until it ends or is cancelled by a stop.
     ///
     /// - Parameter purpose: what the call is for, as an infinitive.

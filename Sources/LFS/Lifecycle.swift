@@ -25,6 +25,12 @@ final class Lifecycle: Sendable {
     private let work = Latch()
     private let detaching = Latch()
 
+    /// How many tasks wait until the manager has come to its end, or to that of a reset.
+    var waiterCount: Int {
+        let latches = [work, detaching, state.withLock { $0.reset }]
+        return latches.reduce(calls.waiterCount) { $0 + ($1?.waiterCount ?? 0) }
+    }
+
     var isRunning: Bool { state.withLock { $0.phase == .running } }
     var isStopRequested: Bool { state.withLock { $0.isStopRequested } }
 

@@ -6,28 +6,19 @@ import Testing
 
 /// Cancellation and shutdown, and that nothing is left of them.
 @Suite(.timeLimit(.minutes(3))) struct EndingTests {
-    /// In a process of its own, where no other test's work stands between the cancellation and its effect.
-    @Test func aCancelledTaskEndsItsRequestWithinASecond() async {
-        await #expect(processExitsWith: .success) { try await Self.cancelInTime() }
-    }
-
-    private static func cancelInTime() async throws {
+    /// Nothing else would end it before the test's own limit: the server says nothing, and may do so for an hour.
+    @Test func aCancelledTaskEndsItsRequest() async throws {
         let arrived = AsyncStream<Void>.makeStream()
-        try await withEngine { _, connection in
+        try await withEngine(.plain { $0.stallTimeout = .seconds(3_600) }) { _, connection in
             arrived.continuation.yield()
             connection.hang()
         } _: { server, engine in
             let task = Task { try await engine.send(HTTPRequest(.get, server)) }
             for await _ in arrived.stream { break }
-            let start = ContinuousClock.now
             task.cancel()
-            let outcome = try await code { try await task.value }
-            let time = ContinuousClock.now - start
-            guard outcome == .cancelled, time < .seconds(1) else { throw TooLate(time: time) }
+            try await #expect(code { try await task.value } == .cancelled)
         }
     }
-
-    private struct TooLate: Error { let time: Duration }
 
     @Test func aTaskThatIsCancelledAlreadySendsNothing() async throws {
         try await withEngine { _, connection in

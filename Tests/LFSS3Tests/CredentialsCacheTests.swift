@@ -1,6 +1,7 @@
 import Foundation
 import LFSStorage
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import LFSS3
@@ -132,7 +133,7 @@ import Testing
         try await withThrowingTaskGroup(of: String.self) { group in
             for _ in 0..<50 { group.addTask { try await cache.credentials().accessKeyID } }
             await gate.waitForArrival()
-            for _ in 0..<100 { await Task.yield() }
+            try await yield(while: cache.waiterCount < 49)
             gate.open()
             for try await name in group { #expect(name == "A") }
         }
@@ -155,7 +156,7 @@ import Testing
         let first = Task { try await cache.credentials() }
         await gate.waitForArrival()
         let second = Task { try await cache.credentials() }
-        for _ in 0..<100 { await Task.yield() }
+        try await yield(while: cache.waiterCount < 1)
         first.cancel()
         gate.open()
         let error = await #expect(throws: StorageError.self) { try await first.value }
@@ -173,7 +174,7 @@ import Testing
         let first = Task { try await cache.credentials() }
         await gate.waitForArrival()
         let second = Task { try await cache.credentials() }
-        for _ in 0..<100 { await Task.yield() }
+        try await yield(while: cache.waiterCount < 1)
         second.cancel()
         let error = await #expect(throws: StorageError.self) { try await second.value }
         #expect(error?.code == .cancelled)

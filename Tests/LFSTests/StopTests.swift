@@ -97,7 +97,7 @@ struct StopTests {
                     }
                 }
                 try await yield(while: !lfs.lifecycle.isStopRequested)
-                for _ in 0..<200 { await Task.yield() }
+                try await yield(while: returned.values.isEmpty && lfs.lifecycle.waiterCount == 0)
                 // Noted before what it has to wait for can end, so a stop that does not wait comes first.
                 returned.add(0)
                 held.open()
@@ -186,7 +186,8 @@ struct StopTests {
                         returned.add(caller)
                     }
                 }
-                for _ in 0..<200 { await Task.yield() }
+                // One has the writer to wait for, two have it.
+                try await yield(while: returned.values.isEmpty && lfs.lifecycle.waiterCount < 2)
                 #expect(returned.values == [])
                 held.signal()
                 try await group.waitForAll()
@@ -214,7 +215,7 @@ struct StopTests {
                     try await lfs.stop()
                     stopped.add(1)
                 }
-                for _ in 0..<200 { await Task.yield() }
+                try await yield(while: stopped.values.isEmpty && lfs.lifecycle.waiterCount == 0)
                 #expect(stopped.values == [])
                 held.signal()
                 try await group.waitForAll()

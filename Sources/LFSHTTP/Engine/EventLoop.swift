@@ -268,5 +268,5 @@ final class EventLoop {
 
 extension Duration {
     /// For messages.
-    fileprivate var inSeconds: Int { Int(self / .seconds(1)) }
+    fileprivate var inSeconds: String { String(format: "%g", self / .seconds(1)) }
 }

@@ -44,6 +44,9 @@ final class CredentialsCache: Sendable {
         self.now = now
     }
 
+    /// How many callers wait for the answer to another one.
+    var waiterCount: Int { state.withLock { $0.waiting.count } }
+
     /// Credentials that have not ended.
     ///
     /// - Throws: ``StorageError``: what the provider threw, ``StorageError/Code/unauthorized`` when it gave some that

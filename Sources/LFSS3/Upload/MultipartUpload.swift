@@ -147,6 +147,8 @@ struct MultipartUpload: Sendable {
     ) async throws {
         // A server that keeps no checksum proves the whole by a tag over the parts' MD5s, if by anything.
         let digester = SourceDigester(source, withMD5: !(usesSHA256 && provider.keepsChecksums))
+        // Set before the permit goes back: the group learns of the error only after that.
+        let hasFailed = CancellationFlag()
         try await withThrowingDiscardingTaskGroup { group in
             for number in 1...plan.count {
                 let part = plan.part(number)
@@ -157,10 +159,15 @@ struct MultipartUpload: Sendable {
                 }
                 try await permits.acquire()
                 // A part has failed: its error ends the group, and no further part is of use.
-                if group.isCancelled { return permits.release() }
+                if group.isCancelled || hasFailed.isCancelled { return permits.release() }
                 group.addTask {
                     defer { permits.release() }
-                    try await send(part, digest, checkpoint, progress)
+                    do {
+                        try await send(part, digest, checkpoint, progress)
+                    } catch {
+                        hasFailed.cancel()
+                        throw error
+                    }
                 }
             }
             try digester.requireWhole()

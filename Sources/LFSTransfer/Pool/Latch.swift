@@ -14,6 +14,9 @@ package final class Latch: Sendable {
 
     package init() {}
 
+    /// How many tasks wait for it.
+    package var waiterCount: Int { state.withLock { $0.waiters.count } }
+
     package func open() {
         let waiters = state.withLock { state in
             state.isOpen = true

@@ -13,6 +13,9 @@ package final class Signal: Sendable {
 
     package init() {}
 
+    /// Whether a task waits for it. While one does, no signal is kept.
+    package var isAwaited: Bool { state.withLock { $0.waiter != nil } }
+
     package func notify() {
         let waiter = state.withLock { state in
             defer { state.waiter = nil }
