@@ -65,7 +65,7 @@ let package = Package(
         .testTarget(
             name: "LFSTests",
             dependencies: [
-                "LFS", "LFSStorage", "LFSTesting", "LFSFiles", "LFSTransfer", "LFSSystem", "TestSupport", grdb,
+                "LFS", "LFSStorage", "LFSTesting", "LFSFiles", "LFSTransfer", "LFSSystem", "TestSupport", grdb, logging,
             ]),
         .testTarget(name: "LFSHTTPTests", dependencies: ["LFSHTTP", "LFSStorage", "LFSSystem", "TestSupport"]),
         .testTarget(
