@@ -67,6 +67,28 @@ struct RaceTests {
         }
     }
 
+    @Test("A file whose upload is tried again and again meanwhile is looked at all the same")
+    func triedMeanwhile() async throws {
+        try await withCheckedHost { checked in
+            let files = try await checked.pending(1)
+            try checked.plant(nil, at: checked.local(files[0].id))
+            checked.storage.beforeHead { _ in
+                try await checked.host.database.write { db in
+                    try db.execute(
+                        sql: """
+                            UPDATE lfs_job SET attempts = attempts + 1, notBefore = notBefore + 1,
+                                errorCode = 'sourceUnreadable', errorMessage = 'try ' || attempts
+                            """)
+                }
+            }
+            try await withManager(checked.host, checked.options, starts: false) { lfs in
+                let (report, findings) = try await checked.verify(lfs, repairs: true)
+                #expect(findings.map(\.kind) == [.missingHere])
+                #expect(report.lostBytes == files[0].byteCount)
+            }
+        }
+    }
+
     @Test("An object that comes back between the listing and the second look is no finding")
     func uploadedAfterListing() async throws {
         try await withCheckedHost { checked in
