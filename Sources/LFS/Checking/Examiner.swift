@@ -31,9 +31,10 @@ struct Examiner: Sendable {
             let (here, closedPlaces) = try await lookHere(fileID, row.file)
             let there = try await lookThere(row.file)
             let isSame = try await isUnchanged(fileID, here)
-            guard try await runner.read({ db in try RowState.fetchOne(db, id: id) }) == row, isSame else { continue }
+            let rowNow = try await runner.read { db in try RowState.fetchOne(db, id: id) }
+            guard let rowNow, rowNow.withoutTries == row.withoutTries, isSame else { continue }
             return Look(
-                row: row, isOurs: row.file.key.hasPrefix(namespace + "/"), here: here, there: there,
+                row: rowNow, isOurs: row.file.key.hasPrefix(namespace + "/"), here: here, there: there,
                 closedPlaces: closedPlaces)
         }
         return nil

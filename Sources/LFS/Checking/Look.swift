@@ -79,6 +79,13 @@ struct RowState: Hashable, Sendable {
     /// until right bytes were read from it, or sent again.
     var isSuspect = false
 
+    /// Without what each try of a queued upload changes, which says nothing of where the bytes are.
+    var withoutTries: RowState {
+        var row = self
+        if job == .queued { (row.notBefore, row.errorCode, row.errorMessage) = (0, nil, nil) }
+        return row
+    }
+
     /// An earlier repair has noted that the bytes are lost.
     var isNotedAsLost: Bool { job == .failed && errorCode == JobRow.lostCode }
 }
