@@ -100,19 +100,21 @@ struct LocalStoreTests {
         }
     }
 
-    @Test("takes a file over once when several try at once")
-    func promoteTogether() async throws {
-        try await withStore { store, area in
-            let id = try await ingest(into: area)
-            let results = try await withThrowingTaskGroup(of: LocalStore.Promotion.self) { group in
-                for _ in 1...8 {
-                    group.addTask { try await BlockingPool.shared.run { _ in try store.promote(id, from: area) } }
+    @Test("takes a file over once when several try at once", arguments: [false, true])
+    func promoteTogether(_ isOnOtherFileSystem: Bool) async throws {
+        try await withStore(areaIn: isOnOtherFileSystem ? otherFileSystem : nil) { store, area in
+            for _ in 0..<100 {
+                let id = try await ingest(into: area)
+                let results = try await withThrowingTaskGroup(of: LocalStore.Promotion.self) { group in
+                    for _ in 1...8 {
+                        group.addTask { try await BlockingPool.shared.run { _ in try store.promote(id, from: area) } }
+                    }
+                    return try await group.reduce(into: []) { $0.append($1) }
                 }
-                return try await group.reduce(into: []) { $0.append($1) }
+                #expect(results.count { $0 == .promoted } == 1)
+                #expect(results.count { $0 == .alreadyThere } == 7)
+                try requirePromoted(id, store, area)
             }
-            #expect(results.count { $0 == .promoted } == 1)
-            #expect(results.count { $0 == .alreadyThere } == 7)
-            try requirePromoted(id, store, area)
         }
     }
 
