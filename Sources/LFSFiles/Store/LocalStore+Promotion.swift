@@ -24,10 +24,9 @@ extension LocalStore {
         // What the store has is never replaced: it may be right bytes that were restored meanwhile.
         if let there = try open(id), try there.status().isRegularFile {
             guard try Self.isSame(file, there) else { return .alreadyThere }
-            // A crash came between the copy and the end of the original.
+            // A crash came between the copy and the end of the original, or somebody else is as far as that.
             try there.setMode(0o400)
-            try area.remove(id)
-            return .promoted
+            return try take(id, from: area)
         }
         // Whoever has another name of it could write to it, and its mode is theirs too.
         guard try file.status().isSolelyOurs else { return try promoteByCopy(id, from: area) }
@@ -69,8 +68,12 @@ extension LocalStore {
     /// before the source is opened, so whichever of the three the deletion meets, nothing is left.
     private func promoteByCopy(_ id: FileID, from area: StagingArea) throws(SystemError) -> Promotion {
         let promotion = try copyIn(id) { () throws(SystemError) in try area.open(id) }
-        if promotion == .promoted { try area.remove(id) }
-        return promotion
+        return promotion == .promoted ? try take(id, from: area) : promotion
+    }
+
+    /// Ends the original of a file that the store has. Of several that try, one does it.
+    private func take(_ id: FileID, from area: StagingArea) throws(SystemError) -> Promotion {
+        try area.remove(id) ? .promoted : .alreadyThere
     }
 
     /// Copies a staged file into the store under another id, in the place of what stands there. Blocks the thread.
