@@ -28,9 +28,19 @@ struct MarkerFile<Marker: Codable & Sendable>: Sendable {
     }
 
     func read(in folder: Directory) throws(SystemError) -> Content {
+        try read(in: folder, fromDevice: false)
+    }
+
+    /// As ``read(in:)``, but what the system has kept in memory of a disk that is gone does not count.
+    func readFromDevice(in folder: Directory) throws(SystemError) -> Content {
+        try read(in: folder, fromDevice: true)
+    }
+
+    private func read(in folder: Directory, fromDevice: Bool) throws(SystemError) -> Content {
         let text: Data
         do {
             let file = try folder.openForReading(name)
+            if fromDevice { file.dropCache() }
             let status = try file.status()
             guard status.isRegularFile, status.owner == FileStatus.currentUser, status.byteCount <= Self.longest else {
                 return .unknown

@@ -34,6 +34,15 @@ package final class Descriptor: Sendable {
         return FileStatus(raw)
     }
 
+    /// Has what is read from here on come from the device, not from the system's memory, as far as the system can do that.
+    package func dropCache() {
+        #if canImport(Darwin)
+        _ = fcntl(raw, F_NOCACHE, 1)
+        #else
+        _ = posix_fadvise(raw, 0, 0, POSIX_FADV_DONTNEED)
+        #endif
+    }
+
     /// Reads at the current position. 0 at the end.
     package func read(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int {
         try BorrowedDescriptor.read(raw, into: buffer)

@@ -36,13 +36,13 @@ package struct PulledDisk: Sendable {
         try file.truncate(atOffset: 16 << 20)
         try file.close()
         guard try runTool("mkfs.ext4", ["-q", image.path]) else { return false }
-        return try mount()
+        return try mount(image)
         #else
         return false
         #endif
     }
 
-    private func mount() throws -> Bool { try runTool("mount", ["-o", "loop", image.path, folder.path]) }
+    private func mount(_ image: URL) throws -> Bool { try runTool("mount", ["-o", "loop", image.path, folder.path]) }
     private func unmount() throws { try runTool("umount", ["-l", folder.path]) }
 
     /// - Parameter isUnmounted: whether the system notices and takes the dead file system away, as desktops do.
@@ -55,6 +55,9 @@ package struct PulledDisk: Sendable {
 
     package func putBack(wasUnmounted: Bool) throws {
         if !wasUnmounted { try unmount() }
-        guard try mount() else { throw ToolFailure(what: "mount", reason: "could not mount \(image.path) again") }
+        // The system keeps the dead file system for as long as a file on it is open, and a disk that is back is another.
+        let again = image.appendingPathExtension("again")
+        try FileManager.default.copyItem(at: image, to: again)
+        guard try mount(again) else { throw ToolFailure(what: "mount", reason: "could not mount \(again.path)") }
     }
 }

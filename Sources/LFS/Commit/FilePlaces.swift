@@ -14,6 +14,8 @@ final class FilePlaces: Sendable {
         var earlier: [EarlierFolder] = []
         /// Where nothing can be looked for now.
         var closed: [ClosedPlace] = []
+        /// Whether the disk of the area to stage in has gone since it was opened.
+        var hasLostStaging = false
     }
 
     let store: LocalStore
@@ -53,19 +55,33 @@ final class FilePlaces: Sendable {
     /// The area of this database in a persistence location, if it is known.
     func staging(in location: String) -> StagingArea? { areas.first { $0.isIn(location) } }
 
-    /// The staging areas that are this database's own, this manager's first.
-    var areas: [StagingArea] { [staging] + others.withLock { $0.areas } }
+    /// The staging areas that are this database's own and are there, this manager's first.
+    var areas: [StagingArea] { others.withLock { ($0.hasLostStaging ? [] : [staging]) + $0.areas } }
     /// The folders of this database with another store, which are read and left alone.
     var earlier: [EarlierFolder] { others.withLock { $0.earlier } }
 
     /// Where bytes may be that cannot be looked for now: unmounted disks, and folders that do not say whose they are.
     var closed: [ClosedPlace] { others.withLock { $0.closed } }
 
-    /// Adds the areas of other starts, by the paths that the database knows them by. What cannot be used is looked at
-    /// again the next time. Blocks the thread.
-    func add(_ paths: [String]) {
+    /// Adds the areas of other starts, by the paths that the database knows them by, and drops those whose disk has gone.
+    /// What cannot be used is looked at again the next time. Blocks the thread.
+    ///
+    /// - Returns: whether one was dropped.
+    @discardableResult
+    func add(_ paths: [String]) -> Bool {
+        let lost = areas.filter { !$0.isThere() }
+        drop(lost)
         let known = Set((areas.map(\.path)) + earlier.map(\.path))
         take(paths.filter { !known.contains($0) }.map { StagingPlace.look(at: $0, owner) })
+        return !lost.isEmpty
+    }
+
+    private func drop(_ lost: [StagingArea]) {
+        let staging = staging
+        others.withLock { others in
+            if lost.contains(where: { $0 === staging }) { others.hasLostStaging = true }
+            others.areas.removeAll { area in lost.contains { $0 === area } }
+        }
     }
 
     private func take(_ found: [StagingPlace]) {
@@ -73,8 +89,9 @@ final class FilePlaces: Sendable {
         others.withLock { others in
             others.closed = []
             for place in found {
+                let known = (others.hasLostStaging ? [] : [staging]) + others.areas
                 switch place {
-                case .own(let area) where !([staging] + others.areas).contains { $0.isSame(as: area) }:
+                case .own(let area) where !known.contains { $0.isSame(as: area) }:
                     others.areas.append(area)
                 case .earlier(let folder) where !others.earlier.contains { $0.path == folder.path }:
                     others.earlier.append(folder)
@@ -98,9 +115,25 @@ final class FilePlaces: Sendable {
 
     func contains(_ id: FileID) throws(SystemError) -> Bool {
         if try store.contains(id) { return true }
-        for area in areas where try area.contains(id) { return true }
-        for folder in earlier where try folder.open(id) != nil { return true }
-        return false
+        let inAreas = try first(of: areas) { area throws(SystemError) in try area.contains(id) ? true : nil }
+        if inAreas == true { return true }
+        return try first(of: earlier) { folder throws(SystemError) in try folder.open(id) } != nil
+    }
+
+    /// What one of the places has. One that cannot be looked into does not hide what the next one has.
+    private func first<Place, Found>(
+        of places: [Place], _ look: (Place) throws(SystemError) -> Found?
+    ) throws(SystemError) -> Found? {
+        var failure: SystemError?
+        for place in places {
+            do throws(SystemError) {
+                if let found = try look(place) { return found }
+            } catch {
+                failure = failure ?? error
+            }
+        }
+        if let failure { throw failure }
+        return nil
     }
 
     /// Brings a file into the store if it is not there yet. Returns false when its bytes are nowhere.
@@ -109,20 +142,19 @@ final class FilePlaces: Sendable {
     func promote(_ id: FileID) throws(SystemError) -> Bool { try promote(id, from: areas) }
 
     private func promote(_ id: FileID, from areas: [StagingArea]) throws(SystemError) -> Bool {
-        for area in areas {
-            switch try store.promote(id, from: area) {
-            case .promoted:
-                try noteAdded(id)
-                return true
-            case .alreadyThere: return true
-            case .missing: continue
-            }
+        let inAreas = try first(of: areas) { area throws(SystemError) -> LocalStore.Promotion? in
+            let promotion = try store.promote(id, from: area)
+            return promotion == .missing ? nil : promotion
         }
-        for folder in earlier where try store.promote(id, from: folder) == .promoted {
-            try noteAdded(id)
+        if let inAreas {
+            if inAreas == .promoted { try noteAdded(id) }
             return true
         }
-        return false
+        let isCopied = try first(of: earlier) { folder throws(SystemError) in
+            try store.promote(id, from: folder) == .promoted ? true : nil
+        }
+        if isCopied == true { try noteAdded(id) }
+        return isCopied == true
     }
 
     /// Brings a file into the store if that takes no more than a rename, or if nobody else would. Where there is no room it
@@ -146,12 +178,8 @@ final class FilePlaces: Sendable {
     /// Opens the bytes of a file wherever they are; nil when they are nowhere.
     func open(_ id: FileID) throws(SystemError) -> Descriptor? {
         if let file = try store.open(id) { return file }
-        for area in areas {
-            if let file = try area.open(id) { return file }
-        }
-        for folder in earlier {
-            if let file = try folder.open(id) { return file }
-        }
+        if let file = try first(of: areas, { area throws(SystemError) in try area.open(id) }) { return file }
+        if let file = try first(of: earlier, { folder throws(SystemError) in try folder.open(id) }) { return file }
         // It may have moved from a staging area into the store between the two looks.
         return try store.open(id)
     }
@@ -198,6 +226,8 @@ final class FilePlaces: Sendable {
     /// Gives up what was held, so that another manager can open the database alone.
     func release() throws(SystemError) {
         for area in areas { try area.release() }
+        // Also of one whose disk has gone.
+        try staging.release()
         try store.lease.unlock()
     }
 }

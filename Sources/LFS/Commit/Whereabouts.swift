@@ -35,11 +35,12 @@ struct Whereabouts: Sendable {
         }
     }
 
-    /// Looks at every location that the database knows.
-    func lookAround() async throws {
+    /// Looks at every location that the database knows. Returns whether the disk of one that was used has gone.
+    @discardableResult
+    func lookAround() async throws -> Bool {
         let paths = try await runner.read { db in try String.fetchAll(db, sql: "SELECT path FROM lfs_location") }
         let places = places
-        try await BlockingPool.shared.run { _ in places.add(paths) }
+        return try await BlockingPool.shared.run { _ in places.add(paths) }
     }
 
     /// The places that were not there at the last look, with a sentence for each.

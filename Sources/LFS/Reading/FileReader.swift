@@ -137,16 +137,25 @@ struct FileReader: Sendable {
 
     /// Opens the local copy, and notes its use. One that has not the size of the file is not shown to anybody.
     private func local(_ id: FileID, _ byteCount: Int64) async throws -> Descriptor? {
-        let places = places
-        let copy = try await BlockingPool.shared.run { _ in
-            try places.open(id).map { (descriptor: $0, status: try $0.status()) }
-        }
-        guard let (descriptor, status) = copy else { return nil }
+        guard let (descriptor, status) = try await find(id) else { return nil }
         guard status.isRegularFile, status.byteCount == byteCount else { throw OpenCopy.isDamaged(id) }
         uses.noteUse(of: id.text)
         room.noteUse(of: id)
         hub.endDownload(id.text)
         return descriptor
+    }
+
+    private func find(_ id: FileID) async throws -> (descriptor: Descriptor, status: FileStatus)? {
+        let places = places
+        do {
+            return try await BlockingPool.shared.run { _ in
+                try places.open(id).map { (descriptor: $0, status: try $0.status()) }
+            }
+        } catch let error as SystemError {
+            // The disk that one of the places was on may have gone.
+            guard try await Whereabouts(runner: runner, places: places).lookAround() else { throw error }
+            return try await find(id)
+        }
     }
 
     /// The row of a file that is on the storage, or whose bytes were found here after all; nil when its device has not

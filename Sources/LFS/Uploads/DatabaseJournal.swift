@@ -99,6 +99,8 @@ final class DatabaseJournal: TransferJournal {
         guard let id = FileID(job.id) else {
             return .fail(StorageError(.invalidRequest, "'\(job.id)' is not a file id.", key: job.key))
         }
+        // Of a disk that is gone the system may have kept the names, and what it has read.
+        if job.lastError == .sourceUnreadable { _ = try await hasLostPlace() }
         let places = places
         let file: Descriptor?
         do {
@@ -109,6 +111,7 @@ final class DatabaseJournal: TransferJournal {
                 return try places.open(id)
             }
         } catch let error as SystemError {
+            if try await hasLostPlace() { return try await check(job) }
             throw UploadSource.failure("opened", error)
         }
         guard let file else { return try await absent(id, job) }
@@ -136,6 +139,11 @@ final class DatabaseJournal: TransferJournal {
         return file.map {
             Description(sha256: $0.sha256, contentType: $0.contentType, name: $0.name, epoch: epoch, time: now)
         }
+    }
+
+    /// Whether the disk of one of the places has gone since the last look.
+    private func hasLostPlace() async throws -> Bool {
+        try await Whereabouts(runner: runner, places: places).lookAround()
     }
 
     /// The bytes are nowhere: perhaps another start left them in a place that we have not looked at, or that is away.

@@ -38,6 +38,20 @@ package final class StagingArea: Sendable {
         }
     }
 
+    /// Whether the disk that it is on is there still: its marker is read from the device, and its path leads to it. True
+    /// for the default one, which goes with its store. Blocks the thread.
+    package func isThere() -> Bool {
+        guard lock != nil else { return true }
+        do {
+            let there = try Directory.open(path)
+            guard try FolderIdentity(there.status()) == identity else { return false }
+            guard case .found = try StagingMarker.file.readFromDevice(in: directory) else { return false }
+            return true
+        } catch {
+            return false
+        }
+    }
+
     /// Whether it is a folder of a persistence location.
     package func isIn(_ location: String) -> Bool { lock != nil && StagingPlace.split(path)?.parent == location }
 
