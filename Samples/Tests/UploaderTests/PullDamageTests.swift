@@ -40,6 +40,24 @@ struct PullDamageTests {
         }
     }
 
+    @Test("A document's id that is no text ends neither the pull nor keeps others from it", arguments: ["text", "none"])
+    func oddID(_ content: String) throws {
+        try withFolder(files: 3) { folder in
+            #expect(try uploader("push", "--progress", "none", "files", in: folder).status == 0)
+            let id = content == "text" ? "CAST(id AS BLOB)" : "X'FF'"
+            try TestDatabase.execute(
+                "UPDATE uploader_document SET id = \(id) WHERE rowid = 2", in: folder.appendingPathComponent("a.sqlite"))
+            let pulled = try UploaderProcess(
+                ["pull", "--database", "a.sqlite", "--to", "dir:remote", "--all", "--output", "out"], in: folder,
+                through: ["/usr/bin/timeout", "60"]
+            ).wait()
+            #expect(pulled.status == (content == "text" ? 0 : 3), "\(pulled.messages)")
+            let written = try FileManager.default.contentsOfDirectory(
+                atPath: folder.appendingPathComponent("out/files").path)
+            #expect(written.count == (content == "text" ? 3 : 2))
+        }
+    }
+
     @Test("What is there already is not fetched again")
     func thereAlready() throws {
         try withFolder(files: 3) { folder in

@@ -7,10 +7,11 @@ struct DocumentTable: Sendable {
     /// Whether the database is the uploader's.
     let isOurs: Bool
 
-    /// The page after an id, in the order of the ids. Rows that cannot be used are told with their reason.
+    /// The page after an id, in the order of the ids, which other programs may have written as anything. Rows that cannot
+    /// be used are told with their reason.
     ///
     /// - Parameter ids: the files; nil for all.
-    func page(after id: String, _ ids: [FileData.ID]?, limit: Int, _ db: Database) throws -> Page {
+    func page(after id: DatabaseValue, _ ids: [FileData.ID]?, limit: Int, _ db: Database) throws -> Page {
         var (condition, arguments) = ("\(key) > ?", StatementArguments([id]))
         if let ids {
             condition += " AND f.id IN (\(databaseQuestionMarks(count: ids.count)))"
@@ -24,7 +25,7 @@ struct DocumentTable: Sendable {
         var documents: [AttachedDocument] = []
         var unusable: [UnusableRow] = []
         /// The last id of it, nil at the end.
-        var end: String?
+        var end: DatabaseValue?
     }
 
     /// Those at some paths. Of several with one path the newest counts, which is the last.
@@ -96,7 +97,7 @@ struct DocumentTable: Sendable {
     private func fetch(_ condition: String, _ arguments: StatementArguments, _ db: Database) throws -> Page {
         var page = Page()
         try forEach(condition, arguments, db) { row, result in
-            page.end = String.fromDatabaseValue(row[0])
+            page.end = row[0]
             switch result {
             case .success(let document): page.documents.append(document)
             case .failure(let unusable): page.unusable.append(unusable)

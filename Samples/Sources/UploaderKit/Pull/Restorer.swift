@@ -21,7 +21,7 @@ struct Restorer: Sendable {
     func run(_ ids: [FileData.ID]?) async throws {
         try RestoreTarget.makeFolder(folder)
         let ambiguous = try await database.read { db in try table.ambiguousTitles(db) }
-        var last = ""
+        var last = "".databaseValue
         var found: Set<FileData.ID> = []
         while true {
             let page = try await page(after: last, ids)
@@ -37,7 +37,7 @@ struct Restorer: Sendable {
         for id in ids ?? [] where !found.contains(id) { report.failed(FilePath(id), "there is no file with this id") }
     }
 
-    private func page(after last: String, _ ids: [FileData.ID]?) async throws -> DocumentTable.Page {
+    private func page(after last: DatabaseValue, _ ids: [FileData.ID]?) async throws -> DocumentTable.Page {
         try await database.read { db in try table.page(after: last, ids, limit: Self.page, db) }
     }
 
