@@ -188,6 +188,24 @@ struct CompletionTests {
         }
     }
 
+    @Test("whose answer has the checksum of the whole is proven by it") func wholeChecksum() async throws {
+        try await withFakeS3 {
+            $0.multipartThreshold = 1
+        } _: { fake, storage in
+            fake.fail(.complete) { exchange in
+                _ = try exchange.act()
+                let checksum = Base64.text(hex: SampleBytes.sha256(bytes)) ?? ""
+                try exchange.send(
+                    .xml(
+                        "<CompleteMultipartUploadResult><ETag>\"x-1\"</ETag><ChecksumSHA256>\(checksum)"
+                            + "</ChecksumSHA256></CompleteMultipartUploadResult>"))
+            }
+            let object = try await storage.upload(.temporary(bytes), to: .sample(), session: .init())
+            #expect(object.sha256 == SampleBytes.sha256(bytes))
+            #expect(fake.operations == Self.start)
+        }
+    }
+
     @Test("whose answer has no tag or an empty one is proven by the object", arguments: ["", "<ETag></ETag>"])
     func withoutTag(_ tag: String) async throws {
         for provider in [S3Provider.strict, .plain] {
