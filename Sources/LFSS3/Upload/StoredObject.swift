@@ -92,10 +92,12 @@ extension HTTPResponseHead {
         return !hasFieldOfS3
     }
 
-    /// Whether it has a field that only S3 and servers like it write.
+    /// Whether it has a field that only S3 and servers like it write. A content delivery network before them puts fields of
+    /// its own, `x-amz-cf-…`, on every answer, also on those that it gives by itself.
     var hasFieldOfS3: Bool {
         headers.fields.contains { field in
-            ["x-amz-", "x-goog-"].contains { field.name.lowercased().hasPrefix($0) }
+            let name = field.name.lowercased()
+            return ["x-amz-", "x-goog-"].contains(where: name.hasPrefix) && !name.hasPrefix("x-amz-cf-")
         }
     }
 }
