@@ -2,6 +2,8 @@ import Foundation
 import GRDB
 import LFS
 import LFSStorage
+import LFSTransfer
+import TestSupport
 import Testing
 
 @Suite("Right bytes that are given back to a file", .timeLimit(.minutes(1)))
@@ -28,6 +30,30 @@ struct GivenBackTests {
                 try #expect(checked.host.filesInTemporary().isEmpty)
                 try await #expect(checked.verify(lfs).report.isClean)
             }
+        }
+    }
+
+    @Test("are uploaded, however an upload of the damaged ones ends that was under way")
+    func duringUpload() async throws {
+        let gate = Gate()
+        let storage = ScriptedStorage(beforeUpload: { _, call in if call == 1 { try await gate.pass() } })
+        try await withLFS(storage: storage) { host, lfs in
+            let bytes = someBytes()
+            lfs.pause()
+            let file = try await lfs.makeFile(from: .bytes(bytes))
+            try await host.database.write { try file.insert($0) }
+            try await yield(while: host.filesInStore().isEmpty)
+            let url = host.store.appendingPathComponent(file.id)
+            try FileManager.default.removeItem(at: url)
+            try Data(bytes.reversed()).write(to: url)
+            lfs.resume()
+            await gate.reached.wait()
+            try await lfs.restore(file.id, from: .bytes(bytes))
+            gate.opened.open()
+            let summary = try await lfs.waitForUploads()
+            #expect(summary.failures.isEmpty)
+            try #expect(host.file(file.id)?.status == .remote)
+            #expect(storage.uploads == 2)
         }
     }
 
