@@ -17,6 +17,7 @@ struct JobRow: FetchableRecord, Sendable {
     let sentBytes: Int64
     let sentSince: Int64
     let replacesObject: Bool
+    let notBefore: Int64
 
     init(row: Row) throws {
         let checked = CheckedRow(row: row, table: FileData.databaseTableName, name: "fileID")
@@ -32,6 +33,7 @@ struct JobRow: FetchableRecord, Sendable {
         sentBytes = try checked.number("sentBytes", in: 0...Self.mostSentBytes)
         sentSince = try checked.value("sentSince")
         replacesObject = try checked.value("replacesObject")
+        notBefore = try checked.value("notBefore")
     }
 
     /// - Parameter now: in milliseconds since 1970.
@@ -42,7 +44,8 @@ struct JobRow: FetchableRecord, Sendable {
             id: id, key: try ObjectKey(key), byteCount: byteCount, attempts: attempts,
             lastError: lastErrorCode.map(StorageError.Code.init(rawValue:)),
             sending: SendBudget(byteCount: sentBytes, age: age),
-            checkpoint: checkpoint.map(UploadCheckpoint.init(rawValue:)), replacesObject: replacesObject)
+            checkpoint: checkpoint.map(UploadCheckpoint.init(rawValue:)), replacesObject: replacesObject,
+            turn: notBefore)
     }
 
     /// Why no storage takes it; nil for a key as LFS makes them.
@@ -67,7 +70,7 @@ struct JobRow: FetchableRecord, Sendable {
 
     private static let columns = """
         SELECT j.fileID, f.key, f.byteCount, f.sha256, f.contentType, f.name, j.attempts, j.checkpoint,
-            j.errorCode, j.sentBytes, j.sentSince, j.replacesObject
+            j.errorCode, j.sentBytes, j.sentSince, j.replacesObject, j.notBefore
         FROM lfs_job j JOIN lfs_file f ON f.id = j.fileID
         """
 

@@ -23,11 +23,11 @@ struct OutcomeRecord {
                 """
                 UPDATE lfs_job SET attempts = ?, notBefore = ?, errorCode = ?, errorMessage = ?,
                     sentBytes = ?, sentSince = ?
-                WHERE fileID = ? AND state = 'queued'
+                WHERE fileID = ? AND state = 'queued' AND notBefore = ?
                 """,
                 [
                     tries.count, now + delay.milliseconds, error.code.rawValue, error.message,
-                    tries.sending.byteCount, since, outcome.job.id,
+                    tries.sending.byteCount, since, outcome.job.id, outcome.job.turn,
                 ])
         // It stays due, and its own last error stays: this one is the storage's, see `lfs_state`.
         case .waiting: break
@@ -36,9 +36,9 @@ struct OutcomeRecord {
                 db,
                 """
                 UPDATE lfs_job SET state = 'failed', attempts = attempts + 1, errorCode = ?, errorMessage = ?
-                WHERE fileID = ? AND state = 'queued'
+                WHERE fileID = ? AND state = 'queued' AND notBefore = ?
                 """,
-                [error.code.rawValue, error.message, outcome.job.id])
+                [error.code.rawValue, error.message, outcome.job.id, outcome.job.turn])
         case .skipped(.madeElsewhere): try dropJob(db)
         case .skipped(.notPending): try dropJobWithoutRow(db)
         case .givenBack: break

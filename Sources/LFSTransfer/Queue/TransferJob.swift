@@ -14,10 +14,12 @@ package struct TransferJob: Hashable, Sendable, Identifiable {
     package let checkpoint: UploadCheckpoint?
     /// As ``UploadSession/replacesObject``.
     package let replacesObject: Bool
+    /// Another one whenever the job was queued anew: a failure of an earlier turn says nothing of a later one.
+    package let turn: Int64
 
     package init(
         id: String, key: ObjectKey, byteCount: Int64, attempts: Int, lastError: StorageError.Code? = nil,
-        sending: SendBudget = SendBudget(), checkpoint: UploadCheckpoint?, replacesObject: Bool = false
+        sending: SendBudget = SendBudget(), checkpoint: UploadCheckpoint?, replacesObject: Bool = false, turn: Int64 = 0
     ) {
         self.id = id
         self.key = key
@@ -27,6 +29,7 @@ package struct TransferJob: Hashable, Sendable, Identifiable {
         self.sending = sending
         self.checkpoint = checkpoint
         self.replacesObject = replacesObject
+        self.turn = turn
     }
 
     package var lane: TransferLane { TransferLane(byteCount: byteCount) }
