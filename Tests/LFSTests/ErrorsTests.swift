@@ -1,23 +1,25 @@
 import Foundation
 import GRDB
-import LFS
 import LFSStorage
 import LFSTransfer
 import TestSupport
 import Testing
 
+@testable import LFS
+
 @Suite("What calls tell", .timeLimit(.minutes(1)))
 struct ErrorsTests {
     @Test("A wait for uploads whose task is cancelled ends with LFSError.cancelled")
     func cancelledWait() async throws {
-        try await withLFS { host, lfs in
+        try await withLFS(configure: { $0.pollInterval = .seconds(3_600) }) { host, lfs in
             lfs.pause()
             let file = try await lfs.makeFile(from: .bytes(someBytes()))
             try await host.database.write { try file.insert($0) }
-            let uploads = Task { await errorCode { try await lfs.waitForUploads() } }
+            let unbegun = Task { await errorCode { try await lfs.waitForUploads() } }
+            unbegun.cancel()
+            #expect(await unbegun.value == .cancelled)
             let begun = Task { await errorCode { try await lfs.waitForUploads() } }
-            uploads.cancel()
-            #expect(await uploads.value == .cancelled)
+            try await yield(while: !lfs.hub.hasSleepingWaiter)
             begun.cancel()
             #expect(await begun.value == .cancelled)
             lfs.resume()

@@ -143,6 +143,9 @@ final class EventHub: Sendable {
         state.withLock { _ = $0.lastProgress.removeValue(forKey: id) }
     }
 
+    /// Whether somebody waits to be rung.
+    var hasSleepingWaiter: Bool { state.withLock { $0.waiters.values.contains(where: \.isAwaited) } }
+
     /// A signal that rings whenever the queue may have drained. The caller gives it back.
     func addWaiter() -> (id: Int, signal: Signal) {
         state.withLock { state in
