@@ -55,6 +55,10 @@ struct ServerConformanceTests {
         let isKnown = server.knownDeviations.contains(check.name)
         if isKnown {
             await withKnownIssue("listed in the order of folders") { try await check.run(against: storage) }
+        } else if server.sometimesDeviatesIn.contains(check.name) {
+            await withKnownIssue("an object is looked up and then opened", isIntermittent: true) {
+                try await check.run(against: storage)
+            }
         } else {
             try await check.run(against: storage)
         }
