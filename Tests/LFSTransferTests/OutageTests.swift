@@ -48,6 +48,24 @@ struct OutageTests {
         }
     }
 
+    @Test("is tried once more when the pool is told to go on while a try is under way")
+    func resumeDuringProbe() throws {
+        var state = PoolState(maxExecutors: 2)
+        let away = StorageError(.unreachable, "Nobody answers.")
+        func admit() -> Admission? { state.admitDeletion() }
+        func end(_ admission: Admission?) throws { _ = state.endDeletion(try #require(admission), away) }
+        try end(admit())
+        #expect(admit() == nil)
+        _ = state.askForProbe()
+        let probe = admit()
+        _ = state.askForProbe()
+        #expect(admit() == nil)
+        // The network came back while it was on its way in vain.
+        try end(probe)
+        try end(admit())
+        #expect(admit() == nil)
+    }
+
     @Test("for a moment costs no job, whatever fails meanwhile", arguments: [1, 2, 3, 4] as [UInt64])
     func flaky(_ seed: UInt64) async throws {
         let storage = FlakyStorage(base: memory, seed: seed)

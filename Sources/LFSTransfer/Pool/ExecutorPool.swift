@@ -97,7 +97,7 @@ package final class ExecutorPool: Sendable {
         launch(
             shared.withLock { shared in
                 shared.pool.isPaused = false
-                return shared.pool.allowProbe() + shared.pool.executorsToStart()
+                return shared.pool.askForProbe() + shared.pool.executorsToStart()
             })
         wake()
     }

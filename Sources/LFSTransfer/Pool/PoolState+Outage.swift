@@ -7,6 +7,8 @@ struct Outage {
     var failures = 1
     /// Whether the wait is over and the next who asks may go as the probe.
     var mayProbe: Bool
+    /// Whether somebody has asked for a probe while one was under way, which began before there was news.
+    var isAskedAgain = false
     /// The job that is the probe now, or ``PoolState/deletionProbe``.
     var probe: String?
     /// Whether a single file was refused so far, and by an answer that may be about that file: another one is tried at
@@ -67,7 +69,10 @@ extension PoolState {
             if case .refused(let error) = answer { outage = Outage(error) }
             return
         }
-        if wasProbe { current.probe = nil }
+        if wasProbe {
+            current.probe = nil
+            if current.isAskedAgain { (current.mayProbe, current.isAskedAgain) = (true, false) }
+        }
         if current.isEnded(by: answer) {
             // Only a probe ends it: what was under way when it began may have been answered before.
             if !wasProbe, current.probe == nil { current.mayProbe = true }
@@ -110,6 +115,12 @@ extension PoolState {
         guard let current = outage, current.probe == nil else { return 0 }
         outage?.mayProbe = true
         return executorsToStart()
+    }
+
+    /// Somebody has reason to think that it is over. Returns how many executors have to be started.
+    mutating func askForProbe() -> Int {
+        if outage?.probe != nil { outage?.isAskedAgain = true }
+        return allowProbe()
     }
 
     // MARK: Deletions

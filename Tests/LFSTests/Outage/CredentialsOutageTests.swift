@@ -80,6 +80,8 @@ struct CredentialsOutageTests {
             // Four deletions run at once.
             #expect(credentials.refused <= 4)
             let refused = credentials.refused
+            // What the outage and its note have rung for is over; nothing else rings before the clock goes on.
+            try await yield(while: !(lfs.commits.isAwaited && lfs.tombstones.isAwaited))
             lfs.resume()
             try await yield(while: credentials.refused == refused)
             credentials.set(true)
