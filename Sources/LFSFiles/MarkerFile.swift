@@ -27,16 +27,8 @@ struct MarkerFile<Marker: Codable & Sendable>: Sendable {
         self.put = put
     }
 
-    func read(in folder: Directory) throws(SystemError) -> Content {
-        try read(in: folder, fromDevice: false)
-    }
-
-    /// As ``read(in:)``, but what the system has kept in memory of a disk that is gone does not count.
-    func readFromDevice(in folder: Directory) throws(SystemError) -> Content {
-        try read(in: folder, fromDevice: true)
-    }
-
-    private func read(in folder: Directory, fromDevice: Bool) throws(SystemError) -> Content {
+    /// - Parameter fromDevice: whether what the system has kept in memory of a disk that is gone does not count.
+    func read(in folder: Directory, fromDevice: Bool = false) throws(SystemError) -> Content {
         let text: Data
         do {
             let file = try folder.openForReading(name)

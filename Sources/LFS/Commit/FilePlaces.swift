@@ -7,15 +7,13 @@ import Synchronization
 ///
 /// Owner of the lists: the mutex, never held across a system call.
 final class FilePlaces: Sendable {
-    private struct Others {
-        /// Of this database and this store: files are taken out of them, and they are swept.
+    private struct Lists {
+        /// Of this database and this store, the one to stage in first: files are taken out of them, and they are swept.
         var areas: [StagingArea] = []
         /// Of this database with another store: files are copied out of them.
         var earlier: [EarlierFolder] = []
         /// Where nothing can be looked for now.
         var closed: [ClosedPlace] = []
-        /// Whether the disk of the area to stage in has gone since it was opened.
-        var hasLostStaging = false
     }
 
     let store: LocalStore
@@ -24,13 +22,14 @@ final class FilePlaces: Sendable {
     let inUse = CopiesInUse()
     let ledger = CopyLedger()
     private let owner: StagingOwner
-    private let others = Mutex(Others())
+    private let lists = Mutex(Lists())
 
     /// - Parameter known: what was found at the paths that the database knows.
     init(store: LocalStore, staging: StagingArea, owner: StagingOwner, known: [StagingPlace] = []) {
         self.store = store
         self.staging = staging
         self.owner = owner
+        lists.withLock { $0.areas = [staging] }
         take(known)
     }
 
@@ -43,12 +42,12 @@ final class FilePlaces: Sendable {
             staging = try StagingArea(in: location, wasUsed: wasUsed, places.owner)
         }
         (store, owner, self.staging) = (places.store, places.owner, staging)
-        let known = places.others.withLock { $0 }
-        others.withLock { others in
+        let known = places.lists.withLock { $0 }
+        lists.withLock { lists in
             // One folder is held once, or its holder would be in its own way.
-            others.areas = ([places.staging] + known.areas).filter { !$0.isSame(as: staging) }
-            others.earlier = known.earlier
-            others.closed = known.closed.filter { $0.path != staging.path }
+            lists.areas = [staging] + known.areas.filter { !$0.isSame(as: staging) }
+            lists.earlier = known.earlier
+            lists.closed = known.closed.filter { $0.path != staging.path }
         }
     }
 
@@ -56,12 +55,12 @@ final class FilePlaces: Sendable {
     func staging(in location: String) -> StagingArea? { areas.first { $0.isIn(location) } }
 
     /// The staging areas that are this database's own and are there, this manager's first.
-    var areas: [StagingArea] { others.withLock { ($0.hasLostStaging ? [] : [staging]) + $0.areas } }
+    var areas: [StagingArea] { lists.withLock { $0.areas } }
     /// The folders of this database with another store, which are read and left alone.
-    var earlier: [EarlierFolder] { others.withLock { $0.earlier } }
+    var earlier: [EarlierFolder] { lists.withLock { $0.earlier } }
 
     /// Where bytes may be that cannot be looked for now: unmounted disks, and folders that do not say whose they are.
-    var closed: [ClosedPlace] { others.withLock { $0.closed } }
+    var closed: [ClosedPlace] { lists.withLock { $0.closed } }
 
     /// Adds the areas of other starts, by the paths that the database knows them by, and drops those whose disk has gone.
     /// What cannot be used is looked at again the next time. Blocks the thread.
@@ -70,32 +69,22 @@ final class FilePlaces: Sendable {
     @discardableResult
     func add(_ paths: [String]) -> Bool {
         let lost = areas.filter { !$0.isThere() }
-        drop(lost)
+        lists.withLock { lists in lists.areas.removeAll { area in lost.contains { $0 === area } } }
         let known = Set((areas.map(\.path)) + earlier.map(\.path))
         take(paths.filter { !known.contains($0) }.map { StagingPlace.look(at: $0, owner) })
         return !lost.isEmpty
     }
 
-    private func drop(_ lost: [StagingArea]) {
-        let staging = staging
-        others.withLock { others in
-            if lost.contains(where: { $0 === staging }) { others.hasLostStaging = true }
-            others.areas.removeAll { area in lost.contains { $0 === area } }
-        }
-    }
-
     private func take(_ found: [StagingPlace]) {
-        let staging = staging
-        others.withLock { others in
-            others.closed = []
+        lists.withLock { lists in
+            lists.closed = []
             for place in found {
-                let known = (others.hasLostStaging ? [] : [staging]) + others.areas
                 switch place {
-                case .own(let area) where !known.contains { $0.isSame(as: area) }:
-                    others.areas.append(area)
-                case .earlier(let folder) where !others.earlier.contains { $0.path == folder.path }:
-                    others.earlier.append(folder)
-                case .closed(let place): others.closed.append(place)
+                case .own(let area) where !lists.areas.contains { $0.isSame(as: area) }:
+                    lists.areas.append(area)
+                case .earlier(let folder) where !lists.earlier.contains { $0.path == folder.path }:
+                    lists.earlier.append(folder)
+                case .closed(let place): lists.closed.append(place)
                 case .own, .earlier: break
                 }
             }
@@ -105,9 +94,9 @@ final class FilePlaces: Sendable {
     /// Adds the folder at the path of the store, when that is the one from before this one was made. Blocks the thread.
     func addStoreInPlace() throws {
         guard let folder = try store.folderInPlace() else { return }
-        others.withLock { others in
-            others.earlier.removeAll { $0.path == folder.path }
-            others.earlier.append(folder)
+        lists.withLock { lists in
+            lists.earlier.removeAll { $0.path == folder.path }
+            lists.earlier.append(folder)
         }
     }
 

@@ -45,7 +45,7 @@ package final class StagingArea: Sendable {
         do {
             let there = try Directory.open(path)
             guard try FolderIdentity(there.status()) == identity else { return false }
-            guard case .found = try StagingMarker.file.readFromDevice(in: directory) else { return false }
+            guard case .found = try StagingMarker.file.read(in: directory, fromDevice: true) else { return false }
             return true
         } catch {
             return false
