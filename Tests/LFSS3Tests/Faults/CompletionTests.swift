@@ -195,10 +195,7 @@ struct CompletionTests {
             fake.fail(.complete) { exchange in
                 _ = try exchange.act()
                 let checksum = Base64.text(hex: SampleBytes.sha256(bytes)) ?? ""
-                try exchange.send(
-                    .xml(
-                        "<CompleteMultipartUploadResult><ETag>\"x-1\"</ETag><ChecksumSHA256>\(checksum)"
-                            + "</ChecksumSHA256></CompleteMultipartUploadResult>"))
+                try exchange.send(.completed(sha256: checksum))
             }
             let object = try await storage.upload(.temporary(bytes), to: .sample(), session: .init())
             #expect(object.sha256 == SampleBytes.sha256(bytes))

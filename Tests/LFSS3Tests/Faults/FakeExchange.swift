@@ -139,6 +139,13 @@ struct FakeReply: Sendable {
         FakeReply(status, headers, Array("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\(text)".utf8))
     }
 
+    /// A completed upload, with the checksum as base64.
+    static func completed(sha256 checksum: String) -> FakeReply {
+        xml(
+            "<CompleteMultipartUploadResult><ETag>\"x-1\"</ETag><ChecksumSHA256>\(checksum)</ChecksumSHA256>"
+                + "</CompleteMultipartUploadResult>")
+    }
+
     /// A refusal, in which the server is so careless as to repeat the secrets.
     static func error(_ status: Int, _ code: String, _ headers: [String: String] = [:], more: String = "") -> FakeReply
     {

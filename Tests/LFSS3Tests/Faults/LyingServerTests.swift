@@ -92,10 +92,7 @@ struct LyingServerTests {
             fake.fail(.complete) { exchange in
                 _ = try exchange.act()
                 let checksum = Base64.text(hex: SampleBytes.sha256([1])) ?? ""
-                try exchange.send(
-                    .xml(
-                        "<CompleteMultipartUploadResult><ETag>\"x-1\"</ETag><ChecksumSHA256>\(checksum)-1"
-                            + "</ChecksumSHA256></CompleteMultipartUploadResult>"))
+                try exchange.send(.completed(sha256: "\(checksum)-1"))
             }
             let error = try await failure {
                 try await storage.upload(.temporary(bytes), to: .sample(), session: .init())
