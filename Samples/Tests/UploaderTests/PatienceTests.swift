@@ -51,4 +51,37 @@ struct PatienceTests {
             }
         }
     }
+
+    @Test("A storage that is away stands in the status, until it is there again")
+    func outageInStatus() throws {
+        try withFolder(files: 2) { folder in
+            let keys = ["AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b"]
+            // Nobody listens at port 1.
+            let away = "s3://photos?endpoint=http://127.0.0.1:1&addressing=path&region=x"
+            let push = try UploaderProcess(
+                ["push", "--database", "a.sqlite", "--to", away, "--give-up-after", "1s", "files"], in: folder,
+                environment: keys
+            ).wait()
+            #expect(push.status == 3, "\(push.messages)")
+            let status = try UploaderProcess.run("status", "--database", "a.sqlite", in: folder)
+            #expect(status.output.contains("2 files: 0 remote, 2 local"), "\(status.output)")
+            #expect(status.output.contains("the storage is away or refuses, for "), "\(status.output)")
+            let json = try UploaderProcess.run("status", "--database", "a.sqlite", "--json", in: folder)
+            let figures = try #require(json.events.first)
+            let outage = try #require(figures["outage"] as? [String: String])
+            #expect(outage["code"] == "unreachable")
+            #expect(outage["reason"]?.contains("127.0.0.1") == true, "\(outage)")
+            let since = try #require(outage["since"].flatMap { try? Date($0, strategy: .iso8601) })
+            #expect(since <= Date() && since > Date().addingTimeInterval(-600))
+
+            try FileManager.default.createDirectory(
+                at: folder.appendingPathComponent("remote"), withIntermediateDirectories: false)
+            let resume = try UploaderProcess(
+                ["resume", "--database", "a.sqlite", "--to", "dir:remote", "--change-storage"], in: folder
+            ).wait()
+            #expect(resume.status == 0, "\(resume.messages)")
+            let after = try UploaderProcess.run("status", "--database", "a.sqlite", in: folder)
+            #expect(after.output == "2 files: 2 remote, 0 local (0 failed), 0 B to upload\n")
+        }
+    }
 }

@@ -1,6 +1,8 @@
 import ArgumentParser
+import Foundation
 import GRDB
 import LFS
+import LFSStorage
 
 struct StatusCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -18,6 +20,19 @@ struct StatusCommand: ParsableCommand {
         var remote: Int
         var failed: Int
         var pendingBytes: Int64
+        var outage: Outage?
+
+        /// Why all uploads wait, and since when (ISO 8601).
+        struct Outage: Encodable {
+            var code: String
+            var reason: String
+            var since: String
+
+            init(_ outage: StorageOutage) {
+                (code, reason) = (outage.code.rawValue, outage.reason)
+                since = outage.since.formatted(.iso8601)
+            }
+        }
     }
 
     func run() throws {
@@ -28,13 +43,17 @@ struct StatusCommand: ParsableCommand {
             if json {
                 let figures = Figures(
                     files: status.files, local: status.local, remote: status.remote, failed: status.failed,
-                    pendingBytes: status.pendingBytes)
+                    pendingBytes: status.pendingBytes, outage: status.outage.map(Figures.Outage.init))
                 return Console.result(try figures.jsonLine())
             }
             Console.result(
                 "\(Format.count(status.files, "file")): \(Format.count(status.remote)) remote, "
                     + "\(Format.count(status.local)) local (\(Format.count(status.failed)) failed), "
                     + "\(Format.bytes(status.pendingBytes)) to upload")
+            if let outage = status.outage {
+                let seconds = max(0, Date().timeIntervalSince(outage.since))
+                Console.result("the storage is away or refuses, for \(Format.time(seconds)): \(outage.reason)")
+            }
             for failure in failures { Console.result("failed \(failure.fileID): \(failure.reason)") }
         }
     }
