@@ -58,7 +58,8 @@ let package = Package(
             name: "TestSupport", dependencies: ["LFSSystem", "LFSFiles", "LFSStorage", "LFSTransfer", "LFS", grdb],
             path: "Tests/TestSupport"),
         .testTarget(name: "LFSSystemTests", dependencies: ["LFSSystem", "TestSupport"]),
-        .testTarget(name: "LFSStorageTests", dependencies: ["LFSStorage", "LFSTesting", "TestSupport", logging]),
+        .testTarget(
+            name: "LFSStorageTests", dependencies: ["LFSStorage", "LFSSystem", "LFSTesting", "TestSupport", logging]),
         .testTarget(name: "LFSFilesTests", dependencies: ["LFSFiles", "LFSSystem", "TestSupport"]),
         .testTarget(
             name: "LFSTransferTests", dependencies: ["LFSTransfer", "LFSStorage", "LFSTesting", "TestSupport"]),

@@ -1,5 +1,6 @@
 import Foundation
 import LFSStorage
+import LFSSystem
 import LFSTesting
 import Synchronization
 
@@ -82,6 +83,22 @@ extension BrokenStorage {
         session.report(bytesTransferred: 0)
         return try await base.upload(source, to: key, session: UploadSession())
     })
+    /// Takes uploads in turns and says of some of them, by their number, that other bytes are there than were sent.
+    static func refuses(_ isRefused: @escaping @Sendable (Int) -> Bool) -> BrokenStorage {
+        let turn = Permits(1)
+        let count = Mutex(0)
+        return BrokenStorage(onUpload: { base, source, key, session in
+            try await turn.withPermit {
+                let object = try await base.upload(source, to: key, session: session)
+                let number = count.withLock { count in
+                    count += 1
+                    return count
+                }
+                if isRefused(number) { throw StorageError(.integrity, "The storage has other bytes.") }
+                return object
+            }
+        })
+    }
     static func takesOneAtATime() -> BrokenStorage {
         let isBusy = Flag()
         return BrokenStorage(onUpload: { base, source, key, session in

@@ -153,4 +153,16 @@ struct FailingConformanceTests {
         })
         await #expect(throws: ConformanceFailure.self) { try await check.run(against: storage) }
     }
+
+    /// Where the newest upload wins and the storage is asked afterwards, the others have nothing that could be proven.
+    @Test("is none that refuses an upload whose bytes another one has replaced")
+    func replacedUploads() async throws {
+        let name = "uploads to one key beside each other leave one of them whole"
+        let check = try #require(StorageConformance.checks.first { $0.name == name })
+        try await check.run(against: BrokenStorage.refuses { $0 < 6 })
+        let failure = await #expect(throws: ConformanceFailure.self) {
+            try await check.run(against: BrokenStorage.refuses { $0 == 6 })
+        }
+        #expect(failure?.rule == "the object has the bytes of an upload that succeeded")
+    }
 }
