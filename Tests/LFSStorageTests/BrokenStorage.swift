@@ -83,6 +83,48 @@ extension BrokenStorage {
         session.report(bytesTransferred: 0)
         return try await base.upload(source, to: key, session: UploadSession())
     })
+    /// Ends a cancelled upload only when somebody has asked for its object, as a server does that had all bytes by then.
+    static func finishesLate() -> BrokenStorage {
+        let unfinished = Mutex<(key: ObjectKey, content: [UInt8])?>(nil)
+        return BrokenStorage(
+            onUpload: { base, source, key, session in
+                do {
+                    return try await base.upload(source, to: key, session: session)
+                } catch {
+                    let content = try content(of: source)
+                    unfinished.withLock { $0 = (key, content) }
+                    throw error
+                }
+            },
+            onDownload: { base, request, sink in
+                let late = unfinished.withLock { unfinished in
+                    defer { unfinished = nil }
+                    return unfinished
+                }
+                guard let late else { return try await base.download(request, into: sink) }
+                _ = try await base.upload(.temporary(late.content), to: late.key, session: UploadSession())
+                throw StorageError(.missing, "It was not there when it was asked for.")
+            })
+    }
+    /// Lists what there is of a cancelled upload, and does not give it.
+    static func listsUnfinished() -> BrokenStorage {
+        let unfinished = Mutex<RemoteObject?>(nil)
+        return BrokenStorage(
+            onUpload: { base, source, key, session in
+                do {
+                    return try await base.upload(source, to: key, session: session)
+                } catch {
+                    let url = URL(filePath: "/unfinished")
+                    unfinished.withLock { $0 = RemoteObject(key: key, byteCount: source.byteCount, url: url) }
+                    throw error
+                }
+            },
+            onList: { base, request in
+                var page = try await base.list(request)
+                page.objects += unfinished.withLock { $0 }.map { [$0] } ?? []
+                return page
+            })
+    }
     /// Takes uploads in turns and says of some of them, by their number, that other bytes are there than were sent.
     static func refuses(_ isRefused: @escaping @Sendable (Int) -> Bool) -> BrokenStorage {
         let turn = Permits(1)

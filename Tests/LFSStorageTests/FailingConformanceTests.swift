@@ -65,6 +65,9 @@ struct FailingConformanceTests {
             "that keeps half of a cancelled upload", BrokenStorage.stopsHalfWay,
             "an upload that is cancelled on its way leaves the whole object or nothing"),
         Fault(
+            "that lists what is unfinished", BrokenStorage.listsUnfinished(),
+            "an upload that is cancelled on its way leaves the whole object or nothing"),
+        Fault(
             "that ignores cancellation", BrokenStorage.ignoresCancellation,
             "an upload by a cancelled task ends with an error and leaves nothing"),
         Fault(
@@ -164,5 +167,13 @@ struct FailingConformanceTests {
             try await check.run(against: BrokenStorage.refuses { $0 == 6 })
         }
         #expect(failure?.rule == "the object has the bytes of an upload that succeeded")
+    }
+
+    /// The bytes had all come, and the server was not done with them.
+    @Test("is none that finishes a cancelled upload late")
+    func lateUploads() async throws {
+        let name = "an upload that is cancelled on its way leaves the whole object or nothing"
+        let check = try #require(StorageConformance.checks.first { $0.name == name })
+        try await check.run(against: BrokenStorage.finishesLate())
     }
 }
