@@ -11,7 +11,7 @@ extension StorageConformance {
     private static func uploadsToOneKey(_ room: CheckRoom) async throws {
         let key = try room.key("content")
         let contents = (1...6).map { TestContent.make(2 * TestContent.chunk + Int($0), seed: $0) }
-        let stored: [[UInt8]] = try await room.succeeding("an upload fails only when other bytes have replaced its own") {
+        let stored: [[UInt8]] = try await room.succeeding("an upload fails only when others have replaced its bytes") {
             try await withThrowingTaskGroup(of: [UInt8]?.self) { group in
                 for content in contents { group.addTask { try await proven(content, key, room) } }
                 return try await group.reduce(into: []) { $0 += $1.map { [$0] } ?? [] }
