@@ -1,4 +1,6 @@
+import Dispatch
 import Foundation
+import Synchronization
 import Testing
 
 @Suite("Bad input gets a clear message and the right exit status", .timeLimit(.minutes(2)))
@@ -232,12 +234,12 @@ struct BadInputTests {
         try withFolder(files: 3) { folder in
             let growing = folder.appendingPathComponent("files/growing.log")
             try randomData(40_000_000).write(to: growing)
-            let handle = try FileHandle(forWritingTo: growing)
+            // It grows from before the first byte is read until after the last, on a thread of its own.
+            let writer = try Appender(to: growing)
             let run = try UploaderProcess(
                 ["push", "--database", "a.sqlite", "--to", "dir:remote", "--json", "files"], in: folder)
-            try handle.seekToEnd()
-            while run.process.isRunning { try handle.write(contentsOf: Data("more\n".utf8)) }
             let result = try run.wait()
+            try writer.stop()
             #expect(result.status == 3)
             #expect(result.messages.contains("changed while it was read"))
             #expect(result.summary?["uploaded"] as? Int == 3)
@@ -254,4 +256,32 @@ func withMount(_ folder: URL, _ options: String, _ body: (URL) throws -> Void) t
     let result = Result { try body(mount) }
     #expect(try system("umount", mount.path))
     try result.get()
+}
+
+/// Makes a file longer and longer. Owner of whether it goes on: the mutex.
+private final class Appender: Sendable {
+    private let isStopped = Mutex(false)
+    private let ended = DispatchSemaphore(value: 0)
+    private let failure = Mutex<(any Error)?>(nil)
+
+    /// Returns when the file has grown for the first time.
+    init(to file: URL) throws {
+        let handle = try FileHandle(forWritingTo: file)
+        try handle.seekToEnd()
+        try handle.write(contentsOf: Data("more\n".utf8))
+        Thread.detachNewThread { [self] in
+            do {
+                while !isStopped.withLock({ $0 }) { try handle.write(contentsOf: Data("more\n".utf8)) }
+            } catch {
+                failure.withLock { $0 = error }
+            }
+            ended.signal()
+        }
+    }
+
+    func stop() throws {
+        isStopped.withLock { $0 = true }
+        ended.wait()
+        if let failure = failure.withLock({ $0 }) { throw failure }
+    }
 }
