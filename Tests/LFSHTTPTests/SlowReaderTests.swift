@@ -7,11 +7,11 @@ import Testing
 /// A peer that takes little at a time. The stall limit here is far shorter than the time it needs for the buffer that
 /// libcurl fills at once, and than the time that the system's buffers take to run empty.
 @Suite(.timeLimit(.minutes(2))) struct SlowReaderTests {
-    private static let stallTimeout = Duration.milliseconds(1_500)
+    private static let stallTimeout = Duration.seconds(4)
 
     @Test(arguments: [6_000, 30_000, 100_000], [false, true])
     func aSlowReaderGetsEverythingAtOnce(_ bytesPerSecond: Int, _ isFile: Bool) async throws {
-        let bytes = SampleBytes.make(bytesPerSecond * 5)
+        let bytes = SampleBytes.make(bytesPerSecond * 12)
         let taken = Mutex<[Int]>([])
         let server = try ScriptedServer(receiveBuffer: 4_096) { request, connection in
             let count = try connection.readBody(of: request, bytesPerSecond: bytesPerSecond)

@@ -52,10 +52,11 @@ final class FakeS3: Sendable {
     private let state = Mutex(State())
     private let server = Mutex<ScriptedServer?>(nil)
 
-    init(tellsChecksums: Bool = true, tagsAreMD5: Bool = false) throws {
+    /// - Parameter receiveBuffer: as that of ``ScriptedServer``.
+    init(tellsChecksums: Bool = true, tagsAreMD5: Bool = false, receiveBuffer: Int32? = nil) throws {
         self.tellsChecksums = tellsChecksums
         self.tagsAreMD5 = tagsAreMD5
-        let server = try ScriptedServer { [weak self] request, connection in
+        let server = try ScriptedServer(receiveBuffer: receiveBuffer) { [weak self] request, connection in
             try self?.serve(request, connection)
         }
         self.server.withLock { $0 = server }

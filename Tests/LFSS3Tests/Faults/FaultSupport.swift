@@ -33,10 +33,12 @@ extension S3Provider {
 /// Runs a body with a fake server and a storage on it, and ends both.
 func withFakeS3(
     _ provider: S3Provider = .strict, credentials: S3CredentialsProvider = .static(Canary.credentials),
-    clock: SigningClock = SigningClock(), options change: (inout S3Options) -> Void = { _ in },
+    clock: SigningClock = SigningClock(), receiveBuffer: Int32? = nil,
+    options change: (inout S3Options) -> Void = { _ in },
     _ body: (FakeS3, S3Storage) async throws -> Void
 ) async throws {
-    let fake = try FakeS3(tellsChecksums: provider.keepsChecksums, tagsAreMD5: provider.entityTagIsMD5)
+    let fake = try FakeS3(
+        tellsChecksums: provider.keepsChecksums, tagsAreMD5: provider.entityTagIsMD5, receiveBuffer: receiveBuffer)
     defer { fake.close() }
     var options = S3Options()
     options.allowsPlainHTTP = true
