@@ -41,11 +41,27 @@ struct RefusedCredentialsTests {
         #expect(memory.keys.count == 300)
     }
 
-    @Test("are told from a key that it never takes: that file fails, and all others are uploaded")
-    func forbiddenKey() async throws {
-        let storage = ChoosyStorage(base: memory, forbidden: ["test/3", "test/40", "test/41"])
+    @Test(
+        "are told from a key that it never takes: that file fails, and all others are uploaded", arguments: [false, true])
+    func forbiddenKey(answersLast: Bool) async throws {
+        let answer = Latch()
+        if !answersLast { answer.open() }
+        let storage = ChoosyStorage(base: memory, forbidden: ["test/3", "test/40", "test/41"], answer: answer)
+        let refused = ["3", "40", "41"]
         try await withPool(storage, random: 0, jobs: numbers(0..<60)) { harness in
-            await harness.waitForEnd(of: 60)
+            await harness.events.wait { $0.count { $0.uploadedID != nil } == 57 }
+            answer.open()
+            // Only while others are taken is a file to blame, and all others may be through before it was refused often.
+            var more = 60
+            while !refused.allSatisfy({ harness.journal.endings[$0] != nil }) {
+                let id = "\(more)"
+                try harness.journal.add([id])
+                harness.pool.wake()
+                await harness.events.wait { $0.contains { $0.uploadedID == id } }
+                more += 1
+            }
+            // Nobody has shown the storage to be back, so a probe may still be called for when all has ended.
+            await harness.events.wait { [journal = harness.journal, more] _ in journal.endedCount >= more }
             let failed = harness.journal.endings.filter { $0.value != .uploaded }
             #expect(failed == ["3": .failed(.forbidden), "40": .failed(.forbidden), "41": .failed(.forbidden)])
         }
@@ -165,8 +181,11 @@ final class ExpiringStorage: StorageWrapper {
 struct ChoosyStorage: StorageWrapper {
     let base: any RemoteStorage
     let forbidden: Set<String>
+    /// Opens when it says so.
+    let answer: Latch
 
     func upload(_ source: UploadSource, to key: ObjectKey, session: UploadSession) async throws -> RemoteObject {
+        if forbidden.contains(key.rawValue) { await answer.wait() }
         if forbidden.contains(key.rawValue) { throw StorageError(.forbidden, "Not this one.", key: key) }
         return try await base.upload(source, to: key, session: session)
     }
