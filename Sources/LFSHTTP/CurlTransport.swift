@@ -8,18 +8,13 @@ import LFSSystem
 /// Everything that waits belongs to that thread; this object only hands requests over.
 package final class CurlTransport: HTTPTransport {
     private let options: HTTPOptions
-    private let inbox: Inbox
-    /// The engine's own thread, for tasks that do little but send requests.
-    package let executor: LoopExecutor
+    private let inbox = Inbox()
 
     /// libcurl asks for this once in a process, before anything else.
     private static let isReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
     package init(_ options: HTTPOptions = HTTPOptions()) {
-        let inbox = Inbox()
         self.options = options
-        self.inbox = inbox
-        executor = LoopExecutor(inbox) { Self.startThread(options, inbox, $0) }
     }
 
     deinit { inbox.close() }
@@ -30,7 +25,7 @@ package final class CurlTransport: HTTPTransport {
         return try await Transfer(request).result { transfer in
             switch inbox.submit(transfer) {
             case .running: break
-            case .start: Self.startThread(options, inbox, executor)
+            case .start: Self.startThread(options, inbox)
             case .closed: transfer.end(.failure(HTTPError.closed))
             }
         } cancel: { transfer in
@@ -43,12 +38,12 @@ package final class CurlTransport: HTTPTransport {
         await inbox.waitUntilClosed()
     }
 
-    private static func startThread(_ options: HTTPOptions, _ inbox: Inbox, _ executor: LoopExecutor) {
+    private static func startThread(_ options: HTTPOptions, _ inbox: Inbox) {
         let isReady = isReady
         Thread.detachNewThread {
             ThreadName.set("lfs-http")
             Self.blockBrokenPipeSignal()
-            guard isReady, let loop = EventLoop(options, inbox, executor) else {
+            guard isReady, let loop = EventLoop(options, inbox) else {
                 inbox.close()
                 inbox.end()
                 return

@@ -51,7 +51,7 @@ struct AuthorityTests {
                         inbox.end()
                         return transfer.end(.failure(error))
                     }
-                    EventLoop(options, inbox, LoopExecutor(inbox) { _ in })?.run()
+                    EventLoop(options, inbox)?.run()
                 }
             } cancel: { inbox.cancel($0) }
         }

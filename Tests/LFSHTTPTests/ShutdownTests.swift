@@ -63,9 +63,6 @@ import Testing
     private final class Canary: Sendable {}
 
     private static func startLoop(_ options: HTTPOptions, _ inbox: Inbox) {
-        Thread.detachNewThread {
-            let executor = LoopExecutor(inbox) { _ in }
-            EventLoop(options, inbox, executor)?.run()
-        }
+        Thread.detachNewThread { EventLoop(options, inbox)?.run() }
     }
 }

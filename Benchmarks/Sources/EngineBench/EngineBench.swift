@@ -59,7 +59,8 @@ struct EngineBench {
         let start = ContinuousClock.now
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<load.connections {
-                group.addTask(executorPreference: engine.executor) {
+                // As the pool of uploads runs its executors.
+                group.addTask(executorPreference: BlockingPool.uploads) {
                     while true {
                         let index = counter.next()
                         guard index < load.count else { return }

@@ -6,8 +6,6 @@ import LFSStorage
 final class EventLoop {
     private let options: HTTPOptions
     private let inbox: Inbox
-    /// Not held: it belongs to the transport, whose end ends this loop.
-    private weak var executor: LoopExecutor?
     private let multi: UnsafeMutableRawPointer
     /// All that were made; those with a transfer are at work.
     private var handles: [EasyHandle] = []
@@ -28,11 +26,10 @@ final class EventLoop {
     /// Handles that are kept for later requests; more than are used at once are not needed.
     private static let maxIdle = 64
 
-    init?(_ options: HTTPOptions, _ inbox: Inbox, _ executor: LoopExecutor) {
+    init?(_ options: HTTPOptions, _ inbox: Inbox) {
         guard let multi = curl_multi_init() else { return nil }
         self.options = options
         self.inbox = inbox
-        self.executor = executor
         self.multi = multi
         sendLimiter = options.sendLimit.map { RateLimiter(bytesPerSecond: $0, now: now) }
         receiveLimiter = options.receiveLimit.map { RateLimiter(bytesPerSecond: $0, now: now) }
@@ -62,12 +59,10 @@ final class EventLoop {
         while true {
             let mail = inbox.collect()
             if mail.isClosing {
-                LoopExecutor.runElsewhere(mail.jobs)
                 for transfer in mail.submitted { transfer.end(.failure(HTTPError.closed)) }
                 return false
             }
             if mail.isEmpty { return true }
-            for job in mail.jobs { executor?.run(job) }
             for transfer in mail.submitted { submit(transfer) }
             for transfer in mail.cancelled { cancel(transfer) }
             for transfer in mail.resumed { resume(transfer) }

@@ -13,11 +13,9 @@ final class Inbox: Sendable {
         var cancelled: [Transfer] = []
         /// Transfers whose sink has room again.
         var resumed: [Transfer] = []
-        /// Pieces of tasks that run on the thread.
-        var jobs: [UnownedJob] = []
         var isClosing = false
 
-        var isEmpty: Bool { jobs.isEmpty && submitted.isEmpty && cancelled.isEmpty && resumed.isEmpty && !isClosing }
+        var isEmpty: Bool { submitted.isEmpty && cancelled.isEmpty && resumed.isEmpty && !isClosing }
     }
 
     private struct State {
@@ -35,15 +33,10 @@ final class Inbox: Sendable {
     enum Submission { case closed, start, running }
 
     /// Hands a transfer over. Returns whether a thread has to be started for it.
-    func submit(_ transfer: Transfer) -> Submission { add { $0.submitted.append(transfer) } }
-
-    /// Hands a piece of a task over. Returns whether a thread has to be started for it.
-    func run(_ job: UnownedJob) -> Submission { add { $0.jobs.append(job) } }
-
-    private func add(_ change: (inout Mail) -> Void) -> Submission {
+    func submit(_ transfer: Transfer) -> Submission {
         state.withLock { state in
             guard !state.mail.isClosing, !state.isClosed else { return .closed }
-            change(&state.mail)
+            state.mail.submitted.append(transfer)
             guard state.isRunning else {
                 state.isRunning = true
                 return .start
@@ -100,16 +93,15 @@ final class Inbox: Sendable {
 
     /// The thread ends. From here on nobody touches the multi handle.
     func end() {
-        let (rest, jobs, waiting) = state.withLock { state in
+        let (rest, waiting) = state.withLock { state in
             (state.multi, state.isClosed, state.isRunning) = (nil, true, false)
             defer {
                 state.whenClosed = []
                 state.mail = Mail()
                 state.mail.isClosing = true
             }
-            return (state.mail.submitted, state.mail.jobs, state.whenClosed)
+            return (state.mail.submitted, state.whenClosed)
         }
-        LoopExecutor.runElsewhere(jobs)
         for transfer in rest { transfer.end(.failure(HTTPError.closed)) }
         for continuation in waiting { continuation.resume() }
     }
