@@ -39,16 +39,24 @@ let package = Package(
         .target(
             name: "LFS",
             dependencies: ["LFSSystem", "LFSFiles", "LFSTransfer", "LFSStorage", grdb, heap, logging]),
+        .target(name: "LFSHTTP", dependencies: ["LFSSystem"]),
         .systemLibrary(
             name: "CCurl", pkgConfig: "libcurl",
             providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]),
-        .target(name: "LFSHTTP", dependencies: ["CCurl", "LFSStorage", "LFSSystem"]),
-        .target(name: "LFSS3", dependencies: ["LFSHTTP", "LFSStorage", "LFSSystem", crypto]),
+        .target(name: "LFSCurl", dependencies: ["CCurl", "LFSHTTP", "LFSSystem"]),
+        .target(
+            name: "LFSHTTPStorage",
+            dependencies: [
+                "LFSHTTP", "LFSStorage", "LFSSystem", crypto,
+                .target(name: "LFSCurl", condition: .when(platforms: [.macOS, .linux])),
+            ]),
+        .target(name: "LFSS3", dependencies: ["LFSHTTPStorage", "LFSHTTP", "LFSStorage", "LFSSystem", crypto]),
         .target(name: "LFSTesting", dependencies: ["LFSStorage", "LFSSystem"]),
 
         // How fast the engine is, measured against a bare C program. No product needs them.
         .executableTarget(
-            name: "engine-bench", dependencies: ["LFSHTTP", "LFSStorage", "LFSSystem", "bare-curl", "discard-server"],
+            name: "engine-bench",
+            dependencies: ["LFSHTTPStorage", "LFSHTTP", "LFSSystem", "bare-curl", "discard-server"],
             path: "Benchmarks/Sources/EngineBench"),
         .executableTarget(
             name: "bare-curl", path: "Benchmarks/Sources/BareCurl", linkerSettings: [.linkedLibrary("curl")]),
@@ -68,11 +76,14 @@ let package = Package(
             dependencies: [
                 "LFS", "LFSStorage", "LFSTesting", "LFSFiles", "LFSTransfer", "LFSSystem", "TestSupport", grdb, logging,
             ]),
-        .testTarget(name: "LFSHTTPTests", dependencies: ["LFSHTTP", "LFSStorage", "LFSSystem", "TestSupport"]),
+        .testTarget(name: "LFSHTTPTests", dependencies: ["LFSHTTP"]),
+        .testTarget(name: "LFSCurlTests", dependencies: ["LFSCurl", "LFSHTTP", "LFSSystem", "TestSupport"]),
+        .testTarget(name: "LFSHTTPStorageTests", dependencies: ["LFSHTTPStorage", "LFSHTTP", "LFSStorage"]),
         .testTarget(
             name: "LFSS3Tests",
             dependencies: [
-                "LFSS3", "LFSHTTP", "LFSStorage", "LFSSystem", "LFSTesting", "LFS", "TestSupport", crypto, grdb,
+                "LFSS3", "LFSHTTPStorage", "LFSHTTP", "LFSStorage", "LFSSystem", "LFSTesting", "LFS", "TestSupport",
+                crypto, grdb,
             ]),
         .testTarget(
             name: "DocumentationTests", dependencies: ["LFS", "LFSS3", "LFSStorage", "LFSTesting", grdb]),

@@ -1,4 +1,4 @@
-/// How an engine connects. The defaults are the safe ones.
+/// How a transport connects. The defaults are the safe ones.
 package struct HTTPOptions: Sendable {
     /// Which proxy requests go through.
     package enum Proxy: Hashable, Sendable {
@@ -42,8 +42,10 @@ package struct HTTPOptions: Sendable {
 
     package init() {}
 
-    /// - Throws: ``HTTPError/Code/invalidRequest``, before anything goes out.
-    func check(_ request: HTTPRequest) throws(HTTPError) {
+    /// Looks at a request before anything goes out, for every transport.
+    ///
+    /// - Throws: ``HTTPError/Code/invalidRequest``.
+    package func check(_ request: HTTPRequest) throws(HTTPError) {
         guard request.origin.isSecure || allowsPlainHTTP else {
             throw HTTPError(
                 .invalidRequest, "\(request.origin) is not encrypted. Use https, or allow plain http explicitly.")

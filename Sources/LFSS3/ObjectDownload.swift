@@ -22,7 +22,7 @@ struct ObjectDownload: Sendable {
         if let tag = request.entityTag.flatMap(EntityTag.init) { try get.headers.set("if-match", tag.quoted) }
         try get.headers.set("x-amz-checksum-mode", "ENABLED")
         let window = ReplyWindow(request, sink)
-        get.reply = .sink(DownloadSink { try window.write($0) }) { head in window.open(head) }
+        get.reply = .sink({ try window.write($0) }, accept: { head in window.open(head) })
         let response: HTTPResponse
         do {
             response = try await client.send(get)

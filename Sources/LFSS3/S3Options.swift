@@ -1,3 +1,5 @@
+package import LFSHTTP
+
 /// How an ``S3Storage`` uploads and connects. The defaults suit most apps.
 public struct S3Options: Sendable {
     /// How the server keeps objects encrypted.
@@ -54,6 +56,10 @@ public struct S3Options: Sendable {
     public var uploadLimit: Int?
     /// Bytes per second of all downloads together; nil for no limit.
     public var downloadLimit: Int?
+
+    /// What sends the requests, and ends with the storage; nil for the engine that this platform has. One that is given
+    /// connects as it likes: the settings above do not reach it.
+    package var transport: (any HTTPTransport)?
 
     /// The defaults.
     public init() {}

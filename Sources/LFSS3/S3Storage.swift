@@ -1,5 +1,6 @@
 public import Foundation
 import LFSHTTP
+import LFSHTTPStorage
 public import LFSStorage
 import LFSSystem
 
@@ -33,16 +34,16 @@ public final class S3Storage: RemoteStorage {
     ) throws(StorageError) {
         let location = try S3Location(bucket: bucket, prefix: prefix, endpoint: endpoint, addressing: addressing)
         try self.init(
-            location, region: region, credentials: credentials, options: options,
-            transport: CurlTransport(HTTPOptions(options)), clock: SigningClock())
+            location, region: region, credentials: credentials, options: options, clock: SigningClock())
     }
 
     init(
         _ location: S3Location, region: String?, credentials: S3CredentialsProvider, options: S3Options,
-        transport: any HTTPTransport, clock: SigningClock
+        clock: SigningClock
     ) throws(StorageError) {
         try S3Options.check(region: region)
         try options.check()
+        let transport = options.transport ?? DefaultTransport.make(HTTPOptions(options))
         client = try S3Client(
             location, region: region ?? "us-east-1", transport: transport,
             credentials: CredentialsCache(credentials), clock: clock)

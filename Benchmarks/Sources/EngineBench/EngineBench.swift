@@ -1,6 +1,6 @@
 import Foundation
 import LFSHTTP
-import LFSStorage
+import LFSHTTPStorage
 import LFSSystem
 import Synchronization
 
@@ -52,7 +52,8 @@ struct EngineBench {
     private static func engineRun(_ load: Load, _ file: SourceFile, _ server: DiscardServer) async throws -> Run {
         var options = HTTPOptions()
         options.allowsPlainHTTP = true
-        let engine = CurlTransport(options)
+        // As every storage gets its own.
+        let engine = DefaultTransport.make(options)
         let origin = try HTTPOrigin(server.url)
         let counter = Counter()
         let cpu = processSeconds()

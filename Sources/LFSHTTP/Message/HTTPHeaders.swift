@@ -49,13 +49,13 @@ package struct HTTPHeaders: Hashable, Sendable, ExpressibleByDictionaryLiteral {
     }
 
     /// Adds a field of a reply. One that breaks the rules is left out: nobody may act on it.
-    mutating func append(received name: String, _ value: String) {
+    package mutating func append(received name: String, _ value: String) {
         guard Self.isName(name), Self.isValue(value) else { return }
         fields.append(Field(name: name, value: value))
     }
 
     /// Whether two names are the same, whatever their case.
-    static func isEqual(_ one: String, _ other: String) -> Bool {
+    package static func isEqual(_ one: String, _ other: String) -> Bool {
         guard one.utf8.count == other.utf8.count else { return false }
         var (one, other) = (one, other)
         return one.withUTF8 { one in

@@ -1,6 +1,3 @@
-package import LFSStorage
-package import LFSSystem
-
 /// One request.
 package struct HTTPRequest: Sendable {
     package enum Method: String, Sendable {
@@ -38,28 +35,4 @@ package struct HTTPRequest: Sendable {
         self.body = body
         self.reply = reply
     }
-}
-
-/// What a request carries.
-package enum RequestBody: Sendable {
-    case none
-    case bytes([UInt8])
-    /// A range of an open file, read while it is sent.
-    case file(Descriptor, Range<Int64>)
-
-    package var byteCount: Int64 {
-        switch self {
-        case .none: 0
-        case .bytes(let bytes): Int64(bytes.count)
-        case .file(_, let range): Int64(range.count)
-        }
-    }
-}
-
-/// Where the bytes of a reply go.
-package enum ResponseBody: Sendable {
-    /// Into ``HTTPResponse/body``. A longer reply is an error.
-    case bytes(limit: Int = 1 << 20)
-    /// To the sink, if `accept` says so when it sees the reply's head; otherwise into ``HTTPResponse/body``, up to 1 MiB.
-    case sink(DownloadSink, accept: @Sendable (HTTPResponseHead) -> Bool)
 }

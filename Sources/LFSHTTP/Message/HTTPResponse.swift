@@ -13,7 +13,8 @@ package struct HTTPResponseHead: Sendable {
         contentLengthField.flatMap { Int64($0) }
     }
 
-    var contentLengthField: String? { headers["content-length"] }
+    /// The text of that field as it came.
+    package var contentLengthField: String? { headers["content-length"] }
 
     package var isSuccess: Bool { (200..<300).contains(status) }
 }

@@ -62,9 +62,10 @@ struct EarlyReplyTests {
         options.provider = .strict
         let location = try S3Location(bucket: "bucket", prefix: "", endpoint: nil, addressing: .path)
         for (count, isWhole) in [(3, true), (2, false), (0, false)] as [(Int64, Bool)] {
+            options.transport = EarlyTransport(bytesSent: count, sha256: source.sha256)
             let storage = try S3Storage(
                 location, region: nil, credentials: .static(Canary.credentials), options: options,
-                transport: EarlyTransport(bytesSent: count, sha256: source.sha256), clock: SigningClock())
+                clock: SigningClock())
             let key = try ObjectKey.sample()
             if isWhole {
                 _ = try await storage.upload(source, to: key, session: .init())

@@ -49,8 +49,7 @@ func withFakeS3(
     change(&options)
     let location = try S3Location(bucket: "bucket", prefix: "", endpoint: fake.url, addressing: .path)
     let storage = try S3Storage(
-        location, region: "us-east-1", credentials: credentials, options: options,
-        transport: CurlTransport(HTTPOptions(options)), clock: clock)
+        location, region: "us-east-1", credentials: credentials, options: options, clock: clock)
     do {
         try await body(fake, storage)
     } catch {

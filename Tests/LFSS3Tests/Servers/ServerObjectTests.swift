@@ -1,5 +1,6 @@
 import Foundation
 import LFSHTTP
+import LFSHTTPStorage
 import LFSStorage
 import LFSTesting
 import Synchronization
@@ -110,7 +111,7 @@ struct ServerObjectTests {
     {
         var options = HTTPOptions()
         options.allowsPlainHTTP = true
-        let engine = CurlTransport(options)
+        let engine = DefaultTransport.make(options)
         let url = try #require(URL(string: text))
         let origin = try HTTPOrigin(url)
         let target = String(text.dropFirst(origin.description.count))

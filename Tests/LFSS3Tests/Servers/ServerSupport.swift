@@ -1,5 +1,6 @@
 import Foundation
 import LFSHTTP
+import LFSHTTPStorage
 import LFSStorage
 import LFSTesting
 import Synchronization
@@ -8,10 +9,10 @@ import Synchronization
 
 /// Sends requests on, and notes them. Owner of its state: the mutex.
 final class CountingTransport: HTTPTransport {
-    private let base: CurlTransport
+    private let base: any HTTPTransport
     private let sent = Mutex<[String]>([])
 
-    init(_ options: S3Options) { base = CurlTransport(HTTPOptions(options)) }
+    init(_ options: S3Options) { base = DefaultTransport.make(HTTPOptions(options)) }
 
     /// Method and target of each request, in order.
     var requests: [String] { sent.withLock { $0 } }
@@ -60,16 +61,17 @@ extension TestServer {
     /// A storage for large files, and what it sends.
     func counted(_ change: (inout S3Options) -> Void = { _ in }) async throws -> (S3Storage, CountingTransport) {
         try await TestBuckets.shared.require(self)
-        let options = options {
+        var options = options {
             $0.multipartThreshold = 1
             $0.partSize = 5 << 20
             $0.maxConcurrentParts = 1
             change(&$0)
         }
         let transport = CountingTransport(options)
+        options.transport = transport
         let location = try S3Location(bucket: Self.bucket, prefix: "", endpoint: endpoint, addressing: .path)
         let storage = try S3Storage(
-            location, region: region, credentials: .static(credentials), options: options, transport: transport,
+            location, region: region, credentials: .static(credentials), options: options,
             clock: SigningClock())
         return (storage, transport)
     }

@@ -1,4 +1,5 @@
 import CCurl
+import LFSHTTP
 
 extension EasyHandle {
     /// What a transfer that libcurl is done with has come to.
@@ -82,7 +83,8 @@ extension EasyHandle {
     private static func isDisagreement(_ words: String) -> Bool {
         [
             "wrong version number", "packet length too long", "record layer failure", "http request",
-            "unknown protocol", "unsupported protocol", "no protocols available", "alert protocol version", "alert handshake failure",
+            "unknown protocol", "unsupported protocol", "no protocols available", "alert protocol version",
+            "alert handshake failure",
             "alert insufficient security", "no shared cipher",
         ].contains { words.contains($0) }
     }

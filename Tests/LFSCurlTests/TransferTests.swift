@@ -1,8 +1,9 @@
 import Foundation
+import LFSHTTP
 import Synchronization
 import Testing
 
-@testable import LFSHTTP
+@testable import LFSCurl
 
 @Suite("A request between its task and the engine", .timeLimit(.minutes(1)))
 struct TransferTests {

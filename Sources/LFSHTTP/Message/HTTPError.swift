@@ -46,5 +46,5 @@ package struct HTTPError: Error, Sendable, CustomStringConvertible {
 
     package var description: String { message }
 
-    static let closed = HTTPError(.closed, "The connection pool has been shut down.")
+    package static let closed = HTTPError(.closed, "The connection pool has been shut down.")
 }

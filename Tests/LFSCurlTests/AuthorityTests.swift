@@ -1,9 +1,10 @@
 import Foundation
+import LFSHTTP
 import Synchronization
 import TestSupport
 import Testing
 
-@testable import LFSHTTP
+@testable import LFSCurl
 
 #if os(Linux)
 import Glibc
@@ -53,7 +54,9 @@ struct AuthorityTests {
                     }
                     EventLoop(options, inbox)?.run()
                 }
-            } cancel: { inbox.cancel($0) }
+            } cancel: {
+                inbox.cancel($0)
+            }
         }
         inbox.close()
         await inbox.waitUntilClosed()

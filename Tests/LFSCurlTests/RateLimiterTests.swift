@@ -1,6 +1,6 @@
 import Testing
 
-@testable import LFSHTTP
+@testable import LFSCurl
 
 @Suite struct RateLimiterTests {
     let start = ContinuousClock.now

@@ -1,6 +1,6 @@
 import Foundation
+import LFSCurl
 import LFSHTTP
-import LFSStorage
 import Synchronization
 import TestSupport
 import Testing
@@ -95,9 +95,8 @@ import Testing
             for target in ["/found", "/missing"] {
                 let taken = Mutex<[UInt8]>([])
                 var request = try HTTPRequest(.get, server, target)
-                request.reply = .sink(DownloadSink { piece in taken.withLock { $0.append(contentsOf: piece) } }) {
-                    $0.status == 206
-                }
+                request.reply = .sink(
+                    { piece in taken.withLock { $0.append(contentsOf: piece) } }, accept: { $0.status == 206 })
                 let response = try await engine.send(request)
                 #expect(taken.withLock { $0 } == (target == "/found" ? bytes : []))
                 #expect(response.body == (target == "/found" ? [] : Array("gone".utf8)))
@@ -121,11 +120,10 @@ import Testing
             let taken = Mutex<[UInt8]>([])
             var large = try HTTPRequest(.get, server, "/large")
             large.reply = .sink(
-                DownloadSink { piece in
+                { piece in
                     if !isOpen.withLock({ $0 }) { gate.wait() }
                     taken.withLock { $0.append(contentsOf: piece) }
-                }
-            ) { _ in true }
+                }, accept: { _ in true })
             async let whole = engine.send(large)
             // While the sink stands still, other requests go on.
             for _ in 0..<20 { _ = try await engine.send(HTTPRequest(.get, server, "/small")) }
@@ -143,7 +141,7 @@ import Testing
             try connection.reply(200, [:], String(repeating: "x", count: 4 << 20))
         } _: { server, engine in
             var request = try HTTPRequest(.get, server)
-            request.reply = .sink(DownloadSink { _ in throw DiskIsFull() }) { _ in true }
+            request.reply = .sink({ _ in throw DiskIsFull() }, accept: { _ in true })
             await #expect(throws: DiskIsFull.self) { _ = try await engine.send(request) }
         }
     }

@@ -1,4 +1,5 @@
 import Foundation
+import LFSCurl
 import LFSHTTP
 import LFSSystem
 import TestSupport

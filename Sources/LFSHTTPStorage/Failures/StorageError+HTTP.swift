@@ -1,3 +1,4 @@
+package import LFSHTTP
 package import LFSStorage
 import LFSSystem
 

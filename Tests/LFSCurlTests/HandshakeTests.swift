@@ -1,6 +1,6 @@
 import Foundation
+import LFSCurl
 import LFSHTTP
-import LFSStorage
 import TestSupport
 import Testing
 
@@ -37,7 +37,6 @@ import Testing
         } catch let error as HTTPError {
             #expect(error.code == (answer.isForGood ? .wrongProtocol : .unreachable), "\(error)")
             #expect(error.isRetryable != answer.isForGood)
-            #expect(StorageError(error).code == (answer.isForGood ? .misconfigured : .unreachable))
             if answer.isForGood { #expect(error.message.contains("speak https"), "\(error)") }
         }
         #expect(server.connectionCount == 1)

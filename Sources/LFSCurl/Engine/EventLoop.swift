@@ -1,6 +1,6 @@
 import CCurl
 import Foundation
-import LFSStorage
+import LFSHTTP
 
 /// The engine's thread: all of libcurl happens here, and nothing here waits for anything but the network.
 final class EventLoop {

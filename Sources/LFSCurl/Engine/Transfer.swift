@@ -1,5 +1,5 @@
 import Foundation
-import LFSStorage
+import LFSHTTP
 import LFSSystem
 import Synchronization
 

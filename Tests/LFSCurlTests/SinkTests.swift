@@ -1,6 +1,6 @@
 import Foundation
+import LFSCurl
 import LFSHTTP
-import LFSStorage
 import LFSSystem
 import Synchronization
 import TestSupport
@@ -18,7 +18,7 @@ import Testing
         } _: { server, engine in
             let taken = Mutex(0)
             var request = try HTTPRequest(.get, server)
-            request.reply = .sink(DownloadSink { piece in taken.withLock { $0 += piece.count } }) { _ in true }
+            request.reply = .sink({ piece in taken.withLock { $0 += piece.count } }, accept: { _ in true })
             _ = try await engine.send(request)
             #expect(taken.withLock { $0 } == 7)
         }

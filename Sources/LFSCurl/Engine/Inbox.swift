@@ -1,5 +1,5 @@
 import CCurl
-import Foundation
+import LFSHTTP
 import Synchronization
 
 /// What tasks and other threads tell the engine's thread.

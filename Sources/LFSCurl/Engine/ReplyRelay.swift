@@ -1,4 +1,4 @@
-import LFSStorage
+import LFSHTTP
 import LFSSystem
 import Synchronization
 
@@ -22,12 +22,12 @@ final class ReplyRelay: Sendable {
     /// Enough to keep the disk busy while the network brings more.
     private static let capacity = 1 << 20
 
-    private let sink: DownloadSink
+    private let sink: ResponseBody.Sink
     private let whenRoom: @Sendable () -> Void
     private let state = Mutex(State())
 
     /// - Parameter whenRoom: called on another thread when ``take(_:)`` answered `full` or `failed` is known now.
-    init(_ sink: DownloadSink, whenRoom: @escaping @Sendable () -> Void) {
+    init(_ sink: @escaping ResponseBody.Sink, whenRoom: @escaping @Sendable () -> Void) {
         self.sink = sink
         self.whenRoom = whenRoom
     }
@@ -63,7 +63,7 @@ final class ReplyRelay: Sendable {
     private func drain() {
         while let bytes = next() {
             do {
-                try bytes.withUnsafeBytes { try sink.write($0) }
+                try bytes.withUnsafeBytes { try sink($0) }
             } catch {
                 state.withLock { $0.failure = error }
             }

@@ -1,6 +1,6 @@
 import Foundation
+import LFSCurl
 import LFSHTTP
-import LFSStorage
 import Synchronization
 import TestSupport
 import Testing

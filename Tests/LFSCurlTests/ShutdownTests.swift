@@ -1,8 +1,9 @@
 import Foundation
+import LFSHTTP
 import TestSupport
 import Testing
 
-@testable import LFSHTTP
+@testable import LFSCurl
 
 /// What the engine's end does to requests that have not begun.
 @Suite(.timeLimit(.minutes(1))) struct ShutdownTests {
@@ -16,7 +17,9 @@ import Testing
                 // Before the thread looks for the first time, so that it finds both at once.
                 inbox.close()
                 Self.startLoop(.plain(), inbox)
-            } cancel: { inbox.cancel($0) }
+            } cancel: {
+                inbox.cancel($0)
+            }
         }
         #expect(outcome == .closed)
         await inbox.waitUntilClosed()
@@ -43,7 +46,9 @@ import Testing
                         try await transfer.result { transfer in
                             _ = inbox.submit(transfer)
                             submitted.add(index)
-                        } cancel: { inbox.cancel($0) }
+                        } cancel: {
+                            inbox.cancel($0)
+                        }
                     }
                 }
             }

@@ -1,5 +1,5 @@
 import CCurl
-import LFSStorage
+import LFSHTTP
 
 /// One easy handle of libcurl, used for one request after the other. Owner: the engine's thread.
 ///

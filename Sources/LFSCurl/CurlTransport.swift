@@ -1,5 +1,6 @@
 import CCurl
 import Foundation
+package import LFSHTTP
 import LFSSystem
 
 /// Requests over libcurl's multi interface: one thread, kept connections, HTTP/2 where the server speaks it.

@@ -1,3 +1,5 @@
+import LFSHTTP
+
 /// Puts a reply's head together from its lines, past interim replies (1xx).
 struct HeadReader {
     private var current: HTTPResponseHead?
@@ -19,7 +21,9 @@ struct HeadReader {
             // After the head, trailers come the same way; nothing here uses them.
             let (name, value) = (Self.text(line[..<colon]), Self.text(Self.trimmed(line[(colon + 1)...])))
             // The last one would win, and with it whoever could add it.
-            if colon == 14, let length = current?.contentLengthField, HTTPHeaders.isEqual(name, "content-length"), length != value {
+            if colon == 14, let length = current?.contentLengthField, HTTPHeaders.isEqual(name, "content-length"),
+                length != value
+            {
                 throw HTTPError(.invalidReply, "The reply announces two lengths.")
             }
             current?.headers.append(received: name, value)
