@@ -1,5 +1,6 @@
 import Foundation
 import LFSHTTP
+import LFSHTTPStorage
 import LFSSystem
 import Testing
 

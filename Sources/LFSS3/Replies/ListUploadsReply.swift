@@ -1,4 +1,5 @@
 package import Foundation
+import LFSHTTPStorage
 package import LFSStorage
 
 /// The answer to "ListMultipartUploads" of the Amazon S3 API reference.

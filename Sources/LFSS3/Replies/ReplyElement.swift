@@ -1,3 +1,4 @@
+import LFSHTTPStorage
 import LFSStorage
 
 /// One element of a reply: its name, the text directly inside it, and the elements inside it. Attributes are left out.

@@ -1,5 +1,6 @@
 package import Foundation
 package import LFSHTTP
+import LFSHTTPStorage
 package import LFSStorage
 
 /// A request that S3 refused: what it said, and what that means to this package.

@@ -1,5 +1,6 @@
 import Foundation
 import LFSHTTP
+import LFSHTTPStorage
 import LFSStorage
 
 /// Where a bucket is, and how its objects' paths are written.

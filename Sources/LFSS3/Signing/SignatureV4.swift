@@ -1,6 +1,7 @@
 import Crypto
 package import Foundation
 package import LFSHTTP
+import LFSHTTPStorage
 import LFSSystem
 
 /// Signs requests with AWS Signature Version 4 by the rules of S3: the path is encoded once and never normalised, and

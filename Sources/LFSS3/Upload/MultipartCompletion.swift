@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import LFSHTTP
+import LFSHTTPStorage
 import LFSStorage
 
 /// Has the server put the parts together ("CompleteMultipartUpload" of the Amazon S3 API reference).

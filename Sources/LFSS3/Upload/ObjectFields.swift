@@ -1,5 +1,6 @@
 import Foundation
 import LFSHTTP
+import LFSHTTPStorage
 import LFSStorage
 
 /// The header fields that describe a new object.

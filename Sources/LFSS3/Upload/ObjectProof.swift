@@ -1,4 +1,5 @@
 import Crypto
+import LFSHTTPStorage
 import LFSStorage
 import LFSSystem
 
@@ -107,7 +108,8 @@ struct ObjectProof: Sendable {
             let isSame = count == local.parts.count && hex == Self.md5(overParts: local.parts.map(\.md5))
             return verdict(isSame, isSure: isKnown && tagsAreMD5 && partTagsAreMD5)
         case .sha256OfParts(let hex, let count):
-            let isSame = (count ?? local.parts.count) == local.parts.count
+            let isSame =
+                (count ?? local.parts.count) == local.parts.count
                 && hex == Self.sha256(overParts: local.parts.map(\.sha256))
             return verdict(isSame, isSure: isKnown)
         }

@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import LFSHTTPStorage
 import LFSStorage
 import LFSSystem
 import Synchronization

@@ -1,4 +1,5 @@
 import LFSHTTP
+import LFSHTTPStorage
 import LFSStorage
 import LFSSystem
 

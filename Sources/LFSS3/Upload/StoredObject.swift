@@ -1,5 +1,5 @@
-import Foundation
 import LFSHTTP
+import LFSHTTPStorage
 import LFSStorage
 import LFSSystem
 
@@ -99,21 +99,5 @@ extension HTTPResponseHead {
             let name = field.name.lowercased()
             return ["x-amz-", "x-goog-"].contains(where: name.hasPrefix) && !name.hasPrefix("x-amz-cf-")
         }
-    }
-}
-
-/// The two ways to write a digest: hex here, base64 in S3's fields.
-enum Base64 {
-    /// So many bytes as hex; nil for a checksum over checksums (`…-5`) and for anything else.
-    static func hex(_ base64: String, byteCount: Int) -> String? {
-        guard let bytes = Data(base64Encoded: base64), bytes.count == byteCount else { return nil }
-        return Hex.text(bytes)
-    }
-
-    /// The bytes of a SHA-256 as hex.
-    static func hex(_ base64: String) -> String? { hex(base64, byteCount: 32) }
-
-    static func text(hex: String) -> String? {
-        Hex.bytes(hex).map { Data($0).base64EncodedString() }
     }
 }

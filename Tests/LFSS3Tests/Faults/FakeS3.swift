@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import LFSHTTPStorage
 import LFSSystem
 import Synchronization
 import TestSupport

@@ -1,4 +1,5 @@
 import Foundation
+import LFSHTTPStorage
 import LFSStorage
 import LFSTesting
 import TestSupport

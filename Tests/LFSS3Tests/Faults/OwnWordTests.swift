@@ -1,4 +1,5 @@
 import Foundation
+import LFSHTTPStorage
 import LFSStorage
 import LFSTesting
 import TestSupport
@@ -121,7 +122,9 @@ struct OwnWordTests {
         private func base64(_ hex: String) -> String { Base64.text(hex: hex) ?? "" }
     }
 
-    @Test("is known by any word of the server on the whole of it, and sent again when the word is another", arguments: Word.allCases)
+    @Test(
+        "is known by any word of the server on the whole of it, and sent again when the word is another",
+        arguments: Word.allCases)
     func words(_ word: Word) async throws {
         for (right, isLarge) in [(true, false), (false, false), (true, true), (false, true)] {
             try await withFakeS3(Self.silent) {
@@ -141,7 +144,8 @@ struct OwnWordTests {
         }
     }
 
-    @Test("is known by a tag over its parts' MD5s, and by a checksum over their checksums", arguments: [tagging, .strict])
+    @Test(
+        "is known by a tag over its parts' MD5s, and by a checksum over their checksums", arguments: [tagging, .strict])
     func inParts(_ provider: S3Provider) async throws {
         let bytes = SampleBytes.make((2 << 20) + 5)
         try await withFakeS3(provider) {

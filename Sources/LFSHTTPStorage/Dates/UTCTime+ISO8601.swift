@@ -1,6 +1,6 @@
 extension UTCTime {
     /// The time that a reply writes as `2013-05-24T00:00:00.000Z` (RFC 3339, in UTC), to the second.
-    init?(iso8601 text: String) {
+    package init?(iso8601 text: String) {
         let bytes = Array(text.utf8)
         guard bytes.count >= 20, bytes.last == UInt8(ascii: "Z"),
             zip([4, 7, 10, 13, 16], "--T::".utf8).allSatisfy({ bytes[$0.0] == $0.1 }),

@@ -1,8 +1,6 @@
 import Foundation
-import LFSHTTP
+import LFSHTTPStorage
 import Testing
-
-@testable import LFSS3
 
 @Suite("Dates") struct HTTPDateTests {
     @Test("agree with Foundation's calendar on every day of 600 years, and on seconds between")
@@ -26,14 +24,6 @@ import Testing
             }
             seconds += 86_399
         }
-    }
-
-    @Test("are stamped with zeros in front")
-    func stamps() {
-        #expect(UTCTime(Date(timeIntervalSince1970: 1_369_353_600)).stamp == "20130524T000000Z")
-        #expect(UTCTime(Date(timeIntervalSince1970: 951_826_209.9)).stamp == "20000229T121009Z")
-        #expect(UTCTime(Date(timeIntervalSince1970: -0.5)).stamp == "19691231T235959Z")
-        #expect(UTCTime(Date(timeIntervalSince1970: 951_826_209)).dayStamp == "20000229")
     }
 
     @Test(
@@ -67,6 +57,18 @@ import Testing
         ])
     func refused(_ text: String) {
         #expect(HTTPDate.parse(text) == nil)
+    }
+
+    @Test(
+        "of replies come in one form",
+        arguments: [
+            ("2013-05-24T00:00:00.000Z", 1_369_353_600.0), ("2013-05-24T00:00:00Z", 1_369_353_600),
+            ("2013-05-24T00:00:01.123456789Z", 1_369_353_601), ("2013-05-24T00:00:00", nil),
+            ("2013-05-24T00:00:00+02:00", nil), ("2013-05-24T00:00:00.Z", nil), ("2013-13-24T00:00:00Z", nil),
+            ("2013-05-24 00:00:00Z", nil), ("-013-05-24T00:00:00Z", nil), ("", nil),
+        ])
+    func iso8601(_ text: String, _ seconds: Double?) {
+        #expect(UTCTime(iso8601: text)?.date?.timeIntervalSince1970 == seconds)
     }
 
     @Test("that sign follow the server, once it has refused one")

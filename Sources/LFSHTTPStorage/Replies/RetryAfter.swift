@@ -1,17 +1,17 @@
-import Foundation
-import LFSHTTP
+package import Foundation
+package import LFSHTTP
 
 /// How long a server asks to be left alone: the `Retry-After` field, in seconds or as a date (RFC 9110, 10.2.3).
-enum RetryAfter {
+package enum RetryAfter {
     /// What a server may ask for at the most. It could be mistaken, or hostile.
-    static let limit = Duration.seconds(3_600)
+    package static let limit = Duration.seconds(3_600)
 
     /// The time to wait, at most ``limit``; nil when there is no such field, or when it makes no sense.
-    static func parse(_ headers: HTTPHeaders, now: Date) -> Duration? {
+    package static func parse(_ headers: HTTPHeaders, now: Date) -> Duration? {
         headers["retry-after"].flatMap { parse($0, now: now) }
     }
 
-    static func parse(_ field: String, now: Date) -> Duration? {
+    package static func parse(_ field: String, now: Date) -> Duration? {
         var text = field[...]
         while text.utf8.first == UInt8(ascii: " ") { text.removeFirst() }
         while text.utf8.last == UInt8(ascii: " ") { text.removeLast() }

@@ -1,5 +1,4 @@
 package import Foundation
-import LFSHTTP
 import Synchronization
 
 /// The time that requests are signed with: this machine's, put right by what a server said.

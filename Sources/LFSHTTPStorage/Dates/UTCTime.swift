@@ -1,17 +1,17 @@
-import Foundation
+package import Foundation
 
 /// A moment in UTC in the proleptic Gregorian calendar, to the second.
 ///
 /// The arithmetic from days since 1970-01-01 is Howard Hinnant's "chrono-Compatible Low-Level Date Algorithms".
-struct UTCTime: Hashable, Sendable {
-    var year: Int
-    var month: Int
-    var day: Int
-    var hour: Int
-    var minute: Int
-    var second: Int
+package struct UTCTime: Hashable, Sendable {
+    package var year: Int
+    package var month: Int
+    package var day: Int
+    package var hour: Int
+    package var minute: Int
+    package var second: Int
 
-    init(year: Int, month: Int, day: Int, hour: Int, minute: Int, second: Int) {
+    package init(year: Int, month: Int, day: Int, hour: Int, minute: Int, second: Int) {
         self.year = year
         self.month = month
         self.day = day
@@ -21,7 +21,7 @@ struct UTCTime: Hashable, Sendable {
     }
 
     /// The second that a date is in.
-    init(_ date: Date) {
+    package init(_ date: Date) {
         let seconds = Int(date.timeIntervalSince1970.rounded(.down))
         let days = Self.floorDivision(seconds, 86_400)
         let secondOfDay = seconds - days * 86_400
@@ -41,7 +41,7 @@ struct UTCTime: Hashable, Sendable {
     }
 
     /// The date, nil for a day or a time that does not exist. A leap second counts as the first of the next minute.
-    var date: Date? {
+    package var date: Date? {
         guard (0...9_999).contains(year), (1...12).contains(month), (0...23).contains(hour), (0...59).contains(minute),
             (0...60).contains(second), day >= 1
         else { return nil }
@@ -59,39 +59,9 @@ struct UTCTime: Hashable, Sendable {
         return date.addingTimeInterval(Double(second))
     }
 
-    /// `20130524`, as a credential scope has it.
-    var dayStamp: String { String(decoding: dayBytes, as: UTF8.self) }
-
-    /// `20130524T000000Z`, as `x-amz-date` has it (ISO 8601, basic format).
-    var stamp: String {
-        var bytes = dayBytes
-        bytes.append(UInt8(ascii: "T"))
-        for part in [hour, minute, second] { Self.append(part, digits: 2, to: &bytes) }
-        bytes.append(UInt8(ascii: "Z"))
-        return String(decoding: bytes, as: UTF8.self)
-    }
-
     /// The weekday: 0 is Sunday.
-    var weekday: Int? {
+    package var weekday: Int? {
         date.map { (Self.floorDivision(Int($0.timeIntervalSince1970), 86_400) % 7 + 11) % 7 }
-    }
-
-    private var dayBytes: [UInt8] {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(16)
-        Self.append(year, digits: 4, to: &bytes)
-        Self.append(month, digits: 2, to: &bytes)
-        Self.append(day, digits: 2, to: &bytes)
-        return bytes
-    }
-
-    private static func append(_ number: Int, digits: Int, to bytes: inout [UInt8]) {
-        var divisor = 1
-        for _ in 1..<digits { divisor *= 10 }
-        while divisor > 0 {
-            bytes.append(UInt8(ascii: "0") + UInt8(number / divisor % 10))
-            divisor /= 10
-        }
     }
 
     private static func floorDivision(_ number: Int, _ divisor: Int) -> Int {

@@ -1,11 +1,11 @@
-import Foundation
+package import Foundation
 
 /// Dates in header fields: IMF-fixdate, and the two forms that a recipient has to understand (RFC 9110, 5.6.7).
-enum HTTPDate {
+package enum HTTPDate {
     /// The moment that a field's value names, nil when it is none of the three forms.
     ///
     /// - Parameter now: decides the century of a year with two digits: no more than 50 years ahead.
-    static func parse(_ text: String, now: Date = Date()) -> Date? {
+    package static func parse(_ text: String, now: Date = Date()) -> Date? {
         var scanner = Scanner(text)
         guard let weekday = scanner.word() else { return nil }
         let time: UTCTime?

@@ -1,0 +1,29 @@
+import LFSSystem
+
+/// Bytes as lowercase hex digits.
+package enum Hex {
+    package static func text(_ bytes: some Sequence<UInt8>) -> String { ContentHash.hex(of: bytes) }
+
+    /// nil for anything but pairs of hex digits.
+    package static func bytes(_ text: String) -> [UInt8]? {
+        let digits = text.utf8.map(value)
+        guard digits.count.isMultiple(of: 2) else { return nil }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(digits.count / 2)
+        for index in stride(from: 0, to: digits.count, by: 2) {
+            guard let high = digits[index], let low = digits[index + 1] else { return nil }
+            bytes.append(high << 4 | low)
+        }
+        return bytes
+    }
+
+    /// What a digit of either case stands for; nil for anything else.
+    package static func value(of digit: UInt8) -> UInt8? {
+        switch digit {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+}

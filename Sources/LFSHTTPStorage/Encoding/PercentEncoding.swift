@@ -1,0 +1,45 @@
+/// Percent-encoding (RFC 3986, 2.1): the UTF-8 bytes of a text, with all but the unreserved characters (2.3) as `%` and
+/// two uppercase hex digits.
+package enum PercentEncoding {
+    /// A path: its slashes stay, and nothing is normalised (`//` and `..` are parts of a key).
+    package static func path(_ text: String) -> String {
+        var bytes: [UInt8] = []
+        append(text, keepingSlashes: true, to: &bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// The name or the value of a query parameter: slashes are encoded too.
+    package static func query(_ text: String) -> String {
+        var bytes: [UInt8] = []
+        append(text, keepingSlashes: false, to: &bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Adds the encoded text to what is there.
+    package static func append(_ text: String, keepingSlashes: Bool, to bytes: inout [UInt8]) {
+        bytes.reserveCapacity(bytes.count + text.utf8.count)
+        for byte in text.utf8 {
+            if isUnreserved(byte) || (keepingSlashes && byte == UInt8(ascii: "/")) {
+                bytes.append(byte)
+            } else {
+                bytes.append(UInt8(ascii: "%"))
+                bytes.append(hexDigit(byte >> 4))
+                bytes.append(hexDigit(byte & 15))
+            }
+        }
+    }
+
+    private static func isUnreserved(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+            UInt8(ascii: "~"):
+            true
+        default: false
+        }
+    }
+
+    private static func hexDigit(_ value: UInt8) -> UInt8 {
+        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + value - 10
+    }
+}
