@@ -1,4 +1,5 @@
 import LFSHTTP
+import LFSHTTPStorage
 import LFSStorage
 import Synchronization
 
@@ -133,12 +134,6 @@ private final class ReplyWindow: Sendable {
             throw StorageError(.serverError, "The server sent \(state.position) of \(end) bytes.", key: key)
         }
         return total
-    }
-}
-
-extension StorageError {
-    fileprivate static func changed(_ key: ObjectKey) -> StorageError {
-        StorageError(.changed, "The object is another one by now.", key: key)
     }
 }
 

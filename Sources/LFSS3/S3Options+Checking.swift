@@ -1,3 +1,4 @@
+import LFSHTTPStorage
 import LFSStorage
 
 extension S3Options {

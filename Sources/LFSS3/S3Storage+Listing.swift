@@ -1,5 +1,6 @@
 import Foundation
 import LFSHTTP
+import LFSHTTPStorage
 public import LFSStorage
 
 extension S3Storage {

@@ -1,4 +1,5 @@
 import Foundation
+import LFSHTTPStorage
 import LFSStorage
 import Testing
 
@@ -158,15 +159,6 @@ import Testing
                 + "<ChecksumSHA256>c+/=</ChecksumSHA256></Part>"
                 + "<Part><PartNumber>10</PartNumber><ETag>&quot;b&quot;</ETag></Part></CompleteMultipartUpload>")
         #expect(try XMLReader.read(body.bytes, root: "CompleteMultipartUpload").all("Part").count == 2)
-    }
-
-    @Test(
-        "name versions with or without quotes",
-        arguments: [("\"a\"", "a"), ("a", "a"), ("W/\"a\"", "a"), (" \"a-2\" ", "a-2"), ("\"", "\""), ("W/a", "W/a")])
-    func entityTags(_ field: String, _ text: String) throws {
-        let tag = try #require(EntityTag(field))
-        #expect(tag.text == text)
-        #expect(tag.quoted == "\"\(text)\"")
     }
 
     @Test func onlyThirtyTwoHexDigitsLookLikeMD5() {

@@ -1,3 +1,5 @@
+package import LFSHTTPStorage
+
 /// The body of "CompleteMultipartUpload" of the Amazon S3 API reference.
 package struct CompleteMultipartBody: Sendable {
     /// One part, as its upload was answered.

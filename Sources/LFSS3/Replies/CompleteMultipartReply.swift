@@ -1,3 +1,4 @@
+package import LFSHTTPStorage
 package import LFSStorage
 
 /// The answer to "CompleteMultipartUpload" of the Amazon S3 API reference.

@@ -1,3 +1,4 @@
+import LFSHTTPStorage
 package import LFSStorage
 
 /// The answer to "CreateMultipartUpload" of the Amazon S3 API reference.

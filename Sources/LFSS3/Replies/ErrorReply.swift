@@ -1,3 +1,4 @@
+import LFSHTTPStorage
 package import LFSStorage
 
 /// What S3 says of a request that failed: "Error responses" in the Amazon S3 API reference.

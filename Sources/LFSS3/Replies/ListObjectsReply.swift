@@ -1,3 +1,4 @@
+package import LFSHTTPStorage
 package import LFSStorage
 
 /// The answer to "ListObjectsV2" of the Amazon S3 API reference.

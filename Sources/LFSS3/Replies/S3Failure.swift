@@ -52,7 +52,7 @@ package struct S3Failure: Error, Sendable, CustomStringConvertible {
         let meaning =
             reply.map { FailureMeaning($0, status: head.status, isAboutObject: key != nil) }
             ?? (isClockSkew
-                ? FailureMeaning.clockSkew : FailureMeaning(status: head.status, isAboutObject: key != nil))
+                ? FailureMeaning.clockSkew : FailureMeaning(s3Status: head.status, isAboutObject: key != nil))
         isAboutCredentials = meaning.code == .unauthorized && !isClockSkew
         let secrets = [credentials?.secretAccessKey, credentials?.sessionToken].compactMap(\.self)
         var message = "S3 answered \(head.status)"
@@ -90,7 +90,7 @@ package struct S3Failure: Error, Sendable, CustomStringConvertible {
     ) {
         status = response.status
         (code, region, serverDate) = (nil, nil, nil)
-        let meaning = FailureMeaning(foreign: response)
+        let meaning = FailureMeaning(notS3: response)
         (isClockSkew, isAboutCredentials) = (false, meaning.code == .unauthorized)
         let secrets = [credentials?.secretAccessKey, credentials?.sessionToken].compactMap(\.self)
         let parts = [

@@ -1,4 +1,5 @@
 import LFSHTTP
+import LFSHTTPStorage
 import LFSStorage
 
 /// The requests of an upload in parts, as the Amazon S3 API reference names them.

@@ -83,14 +83,3 @@ extension StorageError {
             key: key)
     }
 }
-
-extension HTTPResponse {
-    /// Whether S3 says that something is removed: 204, or 200 with a field of its own and without a page for people.
-    var confirmsRemoval: Bool {
-        switch status {
-        case 204: true
-        case 200: head.hasFieldOfS3 && body.isEmpty
-        default: false
-        }
-    }
-}

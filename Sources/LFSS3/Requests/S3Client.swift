@@ -68,7 +68,8 @@ final class S3Client: Sendable {
             let response = try await sendOnce(request, signing)
             if response.head.isSuccess {
                 guard !response.head.isForeignPage else { throw StorageError.notFromS3(request.key) }
-                try requireWholeBody(request, response)
+                try response.requireWhole(request.body, of: request.key)
+                if request.body.byteCount > 0 { state.withLock { $0.hasUploaded = true } }
                 return response
             }
             let failure = S3Failure(
@@ -124,19 +125,6 @@ final class S3Client: Sendable {
         } catch let error as HTTPError {
             throw StorageError(error, key: request.key)
         }
-    }
-
-    /// A success that came before the server had read everything is none: the server cannot know what it stored.
-    private func requireWholeBody(_ request: S3Request, _ response: HTTPResponse) throws(StorageError) {
-        let byteCount = request.body.byteCount
-        guard byteCount > 0 else { return }
-        guard response.statistics.bytesSent == byteCount else {
-            throw StorageError(
-                .serverError,
-                "The server answered \(response.status) after \(response.statistics.bytesSent) of \(byteCount) bytes.",
-                key: request.key)
-        }
-        state.withLock { $0.hasUploaded = true }
     }
 
     /// - Parameter region: nil for the one that is known now.

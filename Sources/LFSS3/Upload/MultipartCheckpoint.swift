@@ -1,4 +1,5 @@
 import Foundation
+import LFSHTTPStorage
 import LFSStorage
 
 /// What the next try needs to go on with an upload in parts. It holds no secret: without credentials an upload id opens

@@ -68,9 +68,3 @@ extension HTTPHeaders {
         }
     }
 }
-
-extension StorageError {
-    static func notProven(_ key: ObjectKey) -> StorageError {
-        StorageError(.integrity, "The server holds other bytes than were sent.", key: key)
-    }
-}

@@ -80,24 +80,3 @@ enum ServerWord: Hashable, Sendable {
         }
     }
 }
-
-extension HTTPResponseHead {
-    /// Whether S3 has answered, and not a proxy or the sign-in page of a network, which say 200 to everything and may
-    /// have an entity tag as well.
-    var isFromS3: Bool { !isForeignPage && (status == 204 || hasFieldOfS3 || headers["etag"] != nil) }
-
-    /// Whether it leads a page for people that S3 has not written; an object of S3 may be one.
-    var isForeignPage: Bool {
-        guard let type = headers["content-type"]?.lowercased(), type.hasPrefix("text/html") else { return false }
-        return !hasFieldOfS3
-    }
-
-    /// Whether it has a field that only S3 and servers like it write. A content delivery network before them puts fields of
-    /// its own, `x-amz-cf-…`, on every answer, also on those that it gives by itself.
-    var hasFieldOfS3: Bool {
-        headers.fields.contains { field in
-            let name = field.name.lowercased()
-            return ["x-amz-", "x-goog-"].contains(where: name.hasPrefix) && !name.hasPrefix("x-amz-cf-")
-        }
-    }
-}

@@ -1,3 +1,4 @@
+import LFSHTTPStorage
 import LFSStorage
 import LFSTesting
 import Synchronization

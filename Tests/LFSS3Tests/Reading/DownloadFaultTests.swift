@@ -1,5 +1,6 @@
 import Foundation
 import LFS
+import LFSHTTPStorage
 import LFSStorage
 import TestSupport
 import Testing

@@ -1,18 +1,11 @@
 import LFSHTTP
+import LFSHTTPStorage
 import LFSStorage
 
-/// What a refusal means to this package, and what can be done about it.
+/// What S3's refusals mean.
 ///
 /// Source: "Error responses", list of error codes, in the Amazon S3 API reference; the codes with `XMinio` are MinIO's.
-struct FailureMeaning {
-    let code: StorageError.Code
-    let advice: String?
-
-    init(_ code: StorageError.Code, _ advice: String? = nil) {
-        self.code = code
-        self.advice = advice
-    }
-
+extension FailureMeaning {
     static let clockSkew = FailureMeaning(.unauthorized, "Set this machine's clock.")
 
     /// What S3 itself says.
@@ -23,33 +16,32 @@ struct FailureMeaning {
             // A name that is not known may speak of anything: the bucket, the upload, the account.
             self.init(.serverError)
         } else {
-            self.init(status: status, isAboutObject: isAboutObject)
+            self.init(s3Status: status, isAboutObject: isAboutObject)
         }
     }
 
-    /// What something else says that stands where S3 should be: a proxy, a sign-in page, a server that is no S3.
-    ///
-    /// It is about the storage as a whole, unless the status can only be about this request.
-    init(foreign response: HTTPResponse) {
-        let advice = "Look what stands between here and the endpoint: a proxy, or the sign-in page of a network."
-        self =
-            switch response.status {
-            case 400 where Self.wantsTLS(response.body):
-                FailureMeaning(.misconfigured, "The port expects encryption: write https in the endpoint.")
-            case 300..<400, 403, 404, 405, 407, 451, 511: FailureMeaning(.unreachable, advice)
-            case 401, 408, 409, 412, 413, 425, 429, 500, 502..<505, 506...:
-                FailureMeaning(status: response.status, isAboutObject: false)
-            default: FailureMeaning(.serverError, advice)
-            }
+    /// What something else says that stands where S3 should be.
+    init(notS3 response: HTTPResponse) {
+        self = FailureMeaning(foreign: response).withAdvice
     }
 
-    /// Whether a server says that plain HTTP has come to a port for TLS: nginx, Apache and Go's have such a page.
-    private static func wantsTLS(_ body: [UInt8]) -> Bool {
-        let text = String(decoding: body.prefix(2_000), as: UTF8.self)
-        return [
-            "plain HTTP request was sent to HTTPS port", "speaking plain HTTP to an SSL-enabled server port",
-            "HTTP request to an HTTPS server",
-        ].contains { text.contains($0) }
+    /// What a status of S3 says.
+    ///
+    /// - Parameter isAboutObject: whether the request named a key, so that 404 speaks of the object.
+    init(s3Status status: Int, isAboutObject: Bool) {
+        self = FailureMeaning(status: status, isAboutObject: isAboutObject).withAdvice
+    }
+
+    /// The same with what a user of S3 can do about it, if nothing has been said yet.
+    private var withAdvice: FailureMeaning {
+        if advice != nil { return self }
+        return switch code {
+        case .unauthorized: FailureMeaning(code, "Check the access key and the secret access key.")
+        case .forbidden: FailureMeaning(code, "Check the credentials, their rights and this machine's clock.")
+        case .misconfigured: FailureMeaning(code, "Check the endpoint and the bucket's name.")
+        case .noSpace: FailureMeaning(code, "Make room in the bucket, or raise its quota.")
+        default: self
+        }
     }
 
     /// nil for a code that only the status can judge.
@@ -117,26 +109,5 @@ struct FailureMeaning {
             FailureMeaning(.invalidRequest)
         default: nil
         }
-    }
-
-    /// - Parameter isAboutObject: whether the request named a key, so that 404 speaks of the object.
-    init(status: Int, isAboutObject: Bool) {
-        self =
-            switch status {
-            case 401: FailureMeaning(.unauthorized, "Check the access key and the secret access key.")
-            case 403: FailureMeaning(.forbidden, "Check the credentials, their rights and this machine's clock.")
-            case 404 where isAboutObject: FailureMeaning(.missing)
-            case 404: FailureMeaning(.misconfigured, "Check the endpoint and the bucket's name.")
-            case 408, 504: FailureMeaning(.timeout)
-            case 409, 425: FailureMeaning(.serverError)
-            case 412: FailureMeaning(.changed)
-            case 413: FailureMeaning(.tooLarge)
-            case 429: FailureMeaning(.throttled)
-            case 507: FailureMeaning(.noSpace, "Make room in the bucket, or raise its quota.")
-            case 300..<400: FailureMeaning(.invalidRequest, "Use the endpoint that it redirects to, if you trust it.")
-            case 501, 505: FailureMeaning(.invalidRequest, "The server does not know this request.")
-            case 400..<500: FailureMeaning(.invalidRequest)
-            default: FailureMeaning(.serverError)
-            }
     }
 }

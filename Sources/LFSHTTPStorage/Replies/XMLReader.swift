@@ -1,5 +1,5 @@
 import Foundation
-import LFSStorage
+package import LFSStorage
 
 #if canImport(FoundationXML)
 import FoundationXML
@@ -9,7 +9,7 @@ import FoundationXML
 /// documents, empty ones and a wrong end for right.
 ///
 /// Only UTF-8 is read, and no document type: an entity is one of XML's own five or a character's number.
-enum XMLReader {
+package enum XMLReader {
     /// How many elements may be inside each other.
     static let maximumDepth = 16
 
@@ -17,7 +17,7 @@ enum XMLReader {
     ///
     /// - Parameter limit: how many bytes the body may have.
     /// - Throws: ``StorageError/Code/serverError``, with what came instead.
-    static func read(
+    package static func read(
         _ body: [UInt8], root names: String..., limit: Int = 1 << 20
     ) throws(StorageError) -> ReplyElement {
         let expected = names.map { "<\($0)>" }.joined(separator: " or ")
@@ -41,7 +41,7 @@ enum XMLReader {
     }
 
     /// Whether the body is a document that this reader takes, whatever its root element.
-    static func isWhole(_ body: [UInt8]) -> Bool {
+    package static func isWhole(_ body: [UInt8]) -> Bool {
         do {
             _ = try read(body, limit: 4 << 20)
             return true

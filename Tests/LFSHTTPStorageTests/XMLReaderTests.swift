@@ -1,7 +1,6 @@
+import LFSHTTPStorage
 import LFSStorage
 import Testing
-
-@testable import LFSS3
 
 @Suite("The XML reader", .timeLimit(.minutes(1))) struct XMLReaderTests {
     private func read(_ text: String, limit: Int = 1 << 20) throws -> ReplyElement {

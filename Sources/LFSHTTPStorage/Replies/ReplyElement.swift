@@ -1,22 +1,21 @@
-import LFSHTTPStorage
-import LFSStorage
+package import LFSStorage
 
 /// One element of a reply: its name, the text directly inside it, and the elements inside it. Attributes are left out.
-struct ReplyElement: Hashable, Sendable {
-    let name: String
-    var text = ""
-    var children: [ReplyElement] = []
+package struct ReplyElement: Hashable, Sendable {
+    package let name: String
+    package var text = ""
+    package var children: [ReplyElement] = []
 
     /// The elements of that name directly inside this one, in order.
-    func all(_ name: String) -> [ReplyElement] { children.filter { $0.name == name } }
+    package func all(_ name: String) -> [ReplyElement] { children.filter { $0.name == name } }
 
     /// The text of the first element of that name, nil when there is none or when it is empty.
-    func optional(_ name: String) -> String? {
+    package func optional(_ name: String) -> String? {
         children.first { $0.name == name }.flatMap { $0.text.isEmpty ? nil : $0.text }
     }
 
     /// - Throws: ``StorageError/Code/serverError`` when the field is missing or empty.
-    func required(_ name: String) throws(StorageError) -> String {
+    package func required(_ name: String) throws(StorageError) -> String {
         guard let text = optional(name) else {
             throw StorageError(.serverError, "The server's <\(self.name)> has no <\(name)>.")
         }
@@ -26,7 +25,7 @@ struct ReplyElement: Hashable, Sendable {
     /// A whole number.
     ///
     /// - Throws: ``StorageError/Code/serverError`` when the field is missing, or its text is no number of that range.
-    func required<Number: FixedWidthInteger>(
+    package func required<Number: FixedWidthInteger>(
         _ name: String, in range: ClosedRange<Number>
     ) throws(StorageError) -> Number {
         let text = try required(name)
@@ -40,7 +39,7 @@ struct ReplyElement: Hashable, Sendable {
     /// `true` or `false`.
     ///
     /// - Throws: ``StorageError/Code/serverError`` when the field is missing, or its text is something else.
-    func requiredFlag(_ name: String) throws(StorageError) -> Bool {
+    package func requiredFlag(_ name: String) throws(StorageError) -> Bool {
         switch try required(name) {
         case "true": true
         case "false": false
@@ -48,15 +47,8 @@ struct ReplyElement: Hashable, Sendable {
         }
     }
 
-    /// A key or a marker, decoded when the listing says that it is encoded (`EncodingType`).
-    func key(_ name: String, isEncoded: Bool) throws(StorageError) -> String? {
-        guard let text = optional(name) else { return nil }
-        guard isEncoded else { return text }
-        guard let decoded = PercentEncoding.decoded(text) else { throw unreadable(name, text) }
-        return decoded
-    }
-
-    private func unreadable(_ name: String, _ text: String) -> StorageError {
+    /// The error for a field whose text is not what it should be.
+    package func unreadable(_ name: String, _ text: String) -> StorageError {
         StorageError(
             .serverError,
             "The server's <\(self.name)> has a <\(name)> that makes no sense: '\(ServerText.excerpt(text))'.")

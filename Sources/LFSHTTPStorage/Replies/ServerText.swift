@@ -1,19 +1,19 @@
 /// Text from a server, made fit for a message: short, on one line, without the query of a URL and without a secret.
-enum ServerText {
+package enum ServerText {
     /// A server's explanation, at most 200 characters.
     ///
     /// - Parameter secrets: texts that must not show up.
-    static func explanation(_ text: String, hiding secrets: [String] = []) -> String {
+    package static func explanation(_ text: String, hiding secrets: [String] = []) -> String {
         cut(withoutQueries(hide(secrets, in: printable(text))), to: 200)
     }
 
     /// The beginning of something unexpected, at most 80 characters, without what may be a token.
-    static func excerpt(_ text: String) -> String {
+    package static func excerpt(_ text: String) -> String {
         cut(withoutTokens(withoutQueries(printable(text))), to: 80)
     }
 
     /// The beginning of a body that is not what it should be, at most 80 characters.
-    static func excerpt(_ body: [UInt8]) -> String {
+    package static func excerpt(_ body: [UInt8]) -> String {
         excerpt(String(decoding: body.prefix(400), as: UTF8.self))
     }
 
