@@ -78,7 +78,9 @@ let package = Package(
             ]),
         .testTarget(name: "LFSHTTPTests", dependencies: ["LFSHTTP"]),
         .testTarget(name: "LFSCurlTests", dependencies: ["LFSCurl", "LFSHTTP", "LFSSystem", "TestSupport"]),
-        .testTarget(name: "LFSHTTPStorageTests", dependencies: ["LFSHTTPStorage", "LFSHTTP", "LFSStorage"]),
+        .testTarget(
+            name: "LFSHTTPStorageTests",
+            dependencies: ["LFSHTTPStorage", "LFSHTTP", "LFSStorage", "TestSupport"]),
         .testTarget(
             name: "LFSS3Tests",
             dependencies: [

@@ -46,7 +46,7 @@ public final class S3Storage: RemoteStorage {
         let transport = options.transport ?? DefaultTransport.make(HTTPOptions(options))
         client = try S3Client(
             location, region: region ?? "us-east-1", transport: transport,
-            credentials: CredentialsCache(credentials), clock: clock)
+            credentials: CredentialsCache { try await credentials.credentials() }, clock: clock)
         let origin = client.place.origin
         guard origin.isSecure || options.allowsPlainHTTP else {
             throw StorageError(

@@ -1,4 +1,5 @@
 public import Foundation
+import LFSHTTPStorage
 
 /// The keys that sign requests. No description of it shows a secret.
 public struct S3Credentials: Sendable, Equatable {
@@ -34,3 +35,5 @@ extension S3Credentials: CustomStringConvertible, CustomDebugStringConvertible, 
         Mirror(self, children: ["accessKeyID": accessKeyID, "expiration": expiration as Any])
     }
 }
+
+extension S3Credentials: ExpiringCredentials {}

@@ -21,7 +21,7 @@ final class S3Client: Sendable {
 
     let location: S3Location
     private let transport: any HTTPTransport
-    private let credentials: CredentialsCache
+    private let credentials: CredentialsCache<S3Credentials>
     private let clock: SigningClock
     private let state: Mutex<State>
 
@@ -29,7 +29,8 @@ final class S3Client: Sendable {
     private static let consentByteCount = 1 << 20
 
     init(
-        _ location: S3Location, region: String, transport: any HTTPTransport, credentials: CredentialsCache,
+        _ location: S3Location, region: String, transport: any HTTPTransport,
+        credentials: CredentialsCache<S3Credentials>,
         clock: SigningClock
     ) throws(StorageError) {
         self.location = location
@@ -150,7 +151,7 @@ final class S3Client: Sendable {
     /// What one request was signed with. A refusal is compared with this and not with what is known by then: many may be
     /// refused at once, and the first of them puts right what the others were signed with too.
     private struct Signing {
-        let lease: CredentialsCache.Lease
+        let lease: CredentialsCache<S3Credentials>.Lease
         let date: Date
         let region: String
     }

@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 import LFSStorage
 import Synchronization
 
@@ -6,15 +6,15 @@ import Synchronization
 ///
 /// Owner of its state: the mutex. The provider is asked in the task of the first caller who needs it; the others wait
 /// for its answer, and one of them takes over when that task is cancelled.
-final class CredentialsCache: Sendable {
+package final class CredentialsCache<Credentials: ExpiringCredentials>: Sendable {
     /// How long before their end credentials are replaced.
-    static let margin: TimeInterval = 300
+    private static var margin: TimeInterval { 300 }
     /// How long credentials that are still good are kept after the provider failed or gave none that last longer.
-    static let pause: TimeInterval = 30
+    private static var pause: TimeInterval { 30 }
 
     /// Credentials, and which answer of the provider they were: a refusal speaks of that answer alone.
-    struct Lease: Sendable {
-        let credentials: S3Credentials
+    package struct Lease: Sendable {
+        package let credentials: Credentials
         fileprivate let number: Int
     }
 
@@ -35,26 +35,29 @@ final class CredentialsCache: Sendable {
         var waiting: [Int: CheckedContinuation<Answer, Never>] = [:]
     }
 
-    private let provider: S3CredentialsProvider
+    private let provide: @Sendable () async throws -> Credentials
     private let now: @Sendable () -> Date
     private let state = Mutex(State())
 
-    init(_ provider: S3CredentialsProvider, now: @escaping @Sendable () -> Date = { Date() }) {
-        self.provider = provider
+    /// - Parameter provide: the provider. It may throw any error; a ``StorageError`` comes out as it is.
+    package init(
+        _ provide: @escaping @Sendable () async throws -> Credentials, now: @escaping @Sendable () -> Date = { Date() }
+    ) {
+        self.provide = provide
         self.now = now
     }
 
     /// How many callers wait for the answer to another one.
-    var waiterCount: Int { state.withLock { $0.waiting.count } }
+    package var waiterCount: Int { state.withLock { $0.waiting.count } }
 
     /// Credentials that have not ended.
     ///
     /// - Throws: ``StorageError``: what the provider threw, ``StorageError/Code/unauthorized`` when it gave some that
     ///   have ended, ``StorageError/Code/cancelled``.
-    func credentials() async throws -> S3Credentials { try await lease().credentials }
+    package func credentials() async throws -> Credentials { try await lease().credentials }
 
     /// ``credentials()``, for who may have to give them back by ``invalidate(_:)``.
-    func lease() async throws -> Lease {
+    package func lease() async throws -> Lease {
         while true {
             guard !Task.isCancelled else { throw StorageError(wrapping: CancellationError()) }
             let answer: Answer
@@ -73,7 +76,7 @@ final class CredentialsCache: Sendable {
 
     /// Forgets credentials that the server refused, unless the provider has been asked again meanwhile: many requests may
     /// be refused at once, and it is asked once for all of them, even if it gives the same again.
-    func invalidate(_ used: Lease) {
+    package func invalidate(_ used: Lease) {
         state.withLock { state in
             if state.held?.number == used.number { state.held = nil }
         }
@@ -127,9 +130,9 @@ final class CredentialsCache: Sendable {
         return answer
     }
 
-    private func provided() async -> Result<S3Credentials, any Error> {
+    private func provided() async -> Result<Credentials, any Error> {
         do {
-            let new = try await provider.credentials()
+            let new = try await provide()
             if Self.rest(of: new, at: now()) > 0 { return .success(new) }
             return .failure(
                 StorageError(.unauthorized, "The provider gave \(new), which have ended: look why it has no new ones."))
@@ -158,7 +161,7 @@ final class CredentialsCache: Sendable {
         }
     }
 
-    private static func rest(of credentials: S3Credentials, at now: Date) -> TimeInterval {
+    private static func rest(of credentials: Credentials, at now: Date) -> TimeInterval {
         credentials.expiration?.timeIntervalSince(now) ?? .infinity
     }
 }

@@ -1,10 +1,9 @@
 import Foundation
+import LFSHTTPStorage
 import LFSStorage
 import Synchronization
 import TestSupport
 import Testing
-
-@testable import LFSS3
 
 @Suite("The cache of credentials", .timeLimit(.minutes(1))) struct CredentialsCacheTests {
     /// Gives numbered credentials that live for an hour, as often as it is asked, or fails.
@@ -19,17 +18,16 @@ import Testing
 
         var asked: Int { state.withLock { $0.asked } }
 
-        func cache() -> CredentialsCache {
-            CredentialsCache(.custom { try self.next() }, now: { self.state.withLock { $0.now } })
+        func cache() -> CredentialsCache<TestCredentials> {
+            CredentialsCache({ try self.next() }, now: { self.state.withLock { $0.now } })
         }
 
-        func next() throws -> S3Credentials {
+        func next() throws -> TestCredentials {
             try state.withLock { state in
                 state.asked += 1
                 if state.fails { throw StorageError(.unreachable, "The provider cannot be reached.") }
-                return S3Credentials(
-                    accessKeyID: "A\(state.asked)", secretAccessKey: "s",
-                    expiration: state.lifetime.map { state.now.addingTimeInterval($0) })
+                return TestCredentials(
+                    name: "A\(state.asked)", expiration: state.lifetime.map { state.now.addingTimeInterval($0) })
             }
         }
 
@@ -41,11 +39,11 @@ import Testing
 
     @Test func keepsCredentialsUntilFiveMinutesBeforeTheirEnd() async throws {
         let cache = source.cache()
-        #expect(try await cache.credentials().accessKeyID == "A1")
+        #expect(try await cache.credentials().name == "A1")
         source.advance(by: 3_299)
-        #expect(try await cache.credentials().accessKeyID == "A1")
+        #expect(try await cache.credentials().name == "A1")
         source.advance(by: 1)
-        #expect(try await cache.credentials().accessKeyID == "A2")
+        #expect(try await cache.credentials().name == "A2")
         #expect(source.asked == 2)
     }
 
@@ -54,7 +52,7 @@ import Testing
         let cache = source.cache()
         _ = try await cache.credentials()
         source.advance(by: 1e9)
-        #expect(try await cache.credentials().accessKeyID == "A1")
+        #expect(try await cache.credentials().name == "A1")
     }
 
     @Test func forgetsOnlyTheCredentialsThatWereUsed() async throws {
@@ -62,18 +60,17 @@ import Testing
         let first = try await cache.lease()
         cache.invalidate(first)
         let second = try await cache.credentials()
-        #expect(second.accessKeyID == "A2")
+        #expect(second.name == "A2")
         cache.invalidate(first)
         #expect(try await cache.credentials() == second)
     }
 
     @Test func asksOnceForManyWhoWereRefusedAlsoWhenTheSameCredentialsComeBack() async throws {
         let asked = Mutex(0)
-        let cache = CredentialsCache(
-            .custom {
-                asked.withLock { $0 += 1 }
-                return S3Credentials(accessKeyID: "A", secretAccessKey: "s")
-            })
+        let cache = CredentialsCache {
+            asked.withLock { $0 += 1 }
+            return TestCredentials(name: "A")
+        }
         let refused = try await cache.lease()
         for _ in 0..<10 {
             cache.invalidate(refused)
@@ -87,12 +84,12 @@ import Testing
         _ = try await cache.credentials()
         source.fail()
         source.advance(by: 3_400)
-        #expect(try await cache.credentials().accessKeyID == "A1")
-        #expect(try await cache.credentials().accessKeyID == "A1")
+        #expect(try await cache.credentials().name == "A1")
+        #expect(try await cache.credentials().name == "A1")
         #expect(source.asked == 2)
         source.fail(false)
         source.advance(by: 30)
-        #expect(try await cache.credentials().accessKeyID == "A3")
+        #expect(try await cache.credentials().name == "A3")
     }
 
     @Test func failsWhenTheOldOnesHaveEnded() async throws {
@@ -103,7 +100,7 @@ import Testing
         let error = await #expect(throws: StorageError.self) { try await cache.credentials() }
         #expect(error?.code == .unreachable)
         source.fail(false)
-        #expect(try await cache.credentials().accessKeyID == "A3")
+        #expect(try await cache.credentials().name == "A3")
     }
 
     @Test func refusesCredentialsThatHaveEndedAlready() async throws {
@@ -118,20 +115,19 @@ import Testing
         for _ in 0..<5 { _ = try await cache.credentials() }
         #expect(source.asked == 1)
         source.advance(by: 30)
-        #expect(try await cache.credentials().accessKeyID == "A2")
+        #expect(try await cache.credentials().name == "A2")
     }
 
     @Test func asksOnceForManyWhoNeedThemAtOnce() async throws {
         let gate = Gate()
         let asked = Mutex(0)
-        let cache = CredentialsCache(
-            .custom {
-                asked.withLock { $0 += 1 }
-                await gate.pass()
-                return S3Credentials(accessKeyID: "A", secretAccessKey: "s")
-            })
+        let cache = CredentialsCache {
+            asked.withLock { $0 += 1 }
+            await gate.pass()
+            return TestCredentials(name: "A")
+        }
         try await withThrowingTaskGroup(of: String.self) { group in
-            for _ in 0..<50 { group.addTask { try await cache.credentials().accessKeyID } }
+            for _ in 0..<50 { group.addTask { try await cache.credentials().name } }
             await gate.waitForArrival()
             try await yield(while: cache.waiterCount < 49)
             gate.open()
@@ -143,16 +139,15 @@ import Testing
     @Test func letsAnotherTakeOverWhenTheOneWhoAsksIsCancelled() async throws {
         let gate = Gate()
         let asked = Mutex(0)
-        let cache = CredentialsCache(
-            .custom {
-                if asked.withLock({
-                    $0 += 1; return $0
-                }) == 1 {
-                    await gate.pass()
-                    try Task.checkCancellation()
-                }
-                return S3Credentials(accessKeyID: "A", secretAccessKey: "s")
-            })
+        let cache = CredentialsCache {
+            if asked.withLock({
+                $0 += 1; return $0
+            }) == 1 {
+                await gate.pass()
+                try Task.checkCancellation()
+            }
+            return TestCredentials(name: "A")
+        }
         let first = Task { try await cache.credentials() }
         await gate.waitForArrival()
         let second = Task { try await cache.credentials() }
@@ -161,16 +156,15 @@ import Testing
         gate.open()
         let error = await #expect(throws: StorageError.self) { try await first.value }
         #expect(error?.code == .cancelled)
-        #expect(try await second.value.accessKeyID == "A")
+        #expect(try await second.value.name == "A")
     }
 
     @Test func letsAWaitingCallerGoWhenItIsCancelled() async throws {
         let gate = Gate()
-        let cache = CredentialsCache(
-            .custom {
-                await gate.pass()
-                return S3Credentials(accessKeyID: "A", secretAccessKey: "s")
-            })
+        let cache = CredentialsCache {
+            await gate.pass()
+            return TestCredentials(name: "A")
+        }
         let first = Task { try await cache.credentials() }
         await gate.waitForArrival()
         let second = Task { try await cache.credentials() }
@@ -179,8 +173,14 @@ import Testing
         let error = await #expect(throws: StorageError.self) { try await second.value }
         #expect(error?.code == .cancelled)
         gate.open()
-        #expect(try await first.value.accessKeyID == "A")
+        #expect(try await first.value.name == "A")
     }
+}
+
+private struct TestCredentials: ExpiringCredentials, Equatable {
+    var name: String
+    var expiration: Date?
+    var description: String { name }
 }
 
 /// Holds whoever comes until it is opened.
