@@ -1,3 +1,4 @@
+import LFSHTTPStorage
 import LFSStorage
 import Synchronization
 
@@ -24,17 +25,17 @@ final class MultipartProgress: Sendable {
     var checkpoint: MultipartCheckpoint { state.withLock(\.checkpoint) }
 
     /// A part has this many bytes on their way.
-    func moved(_ part: MultipartPlan.Part, to byteCount: Int64) {
+    func moved(_ part: PartPlan.Part, to byteCount: Int64) {
         report { $0.underWay[part.number] = byteCount }
     }
 
     /// A part did not arrive.
-    func lost(_ part: MultipartPlan.Part) {
+    func lost(_ part: PartPlan.Part) {
         report { $0.underWay[part.number] = nil }
     }
 
     /// The server has a part, from this try or from an earlier one.
-    func has(_ part: MultipartPlan.Part, _ word: MultipartCheckpoint.Part) {
+    func has(_ part: PartPlan.Part, _ word: MultipartCheckpoint.Part) {
         report { state in
             state.underWay[part.number] = nil
             state.finishedBytes += Int64(part.range.count)

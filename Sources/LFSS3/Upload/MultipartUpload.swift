@@ -53,7 +53,7 @@ struct MultipartUpload: Sendable {
         guard let earlier = session.checkpoint.flatMap(MultipartCheckpoint.init), earlier.uploadID != nil,
             earlier.sha256 == source.sha256, earlier.byteCount == source.byteCount,
             earlier.hasChecksums == usesSHA256,
-            MultipartPlan(byteCount: earlier.byteCount, partSize: earlier.partSize) != nil
+            PartPlan(byteCount: earlier.byteCount, partSize: earlier.partSize) != nil
         else { return nil }
         return earlier
     }
@@ -86,7 +86,7 @@ struct MultipartUpload: Sendable {
     }
 
     private func begin() async throws -> Beginning {
-        let plan = try MultipartPlan(byteCount: source.byteCount, partSize: options.partSize, provider)
+        let plan = try PartPlan(byteCount: source.byteCount, partSize: options.partSize, provider)
         if !session.replacesObject {
             let proof = proof(.likely(partSize: plan.partSize))
             if let object = try await proof.existing(key, client) { return .there(object) }
@@ -126,7 +126,7 @@ struct MultipartUpload: Sendable {
     private func upload(
         _ checkpoint: MultipartCheckpoint, _ listed: [ListPartsReply.Part]
     ) async throws -> RemoteObject {
-        guard let plan = MultipartPlan(byteCount: checkpoint.byteCount, partSize: checkpoint.partSize) else {
+        guard let plan = PartPlan(byteCount: checkpoint.byteCount, partSize: checkpoint.partSize) else {
             throw StorageError(.serverError, "The checkpoint of the upload makes no sense.", key: key)
         }
         var known = checkpoint
@@ -143,7 +143,7 @@ struct MultipartUpload: Sendable {
     }
 
     private func sendParts(
-        _ plan: MultipartPlan, _ checkpoint: MultipartCheckpoint, _ there: [Int: ListPartsReply.Part],
+        _ plan: PartPlan, _ checkpoint: MultipartCheckpoint, _ there: [Int: ListPartsReply.Part],
         _ progress: MultipartProgress
     ) async throws {
         // A server that keeps no checksum proves the whole by a tag over the parts' MD5s, if by anything.
@@ -177,7 +177,7 @@ struct MultipartUpload: Sendable {
 
     /// The tag of a part of an earlier try, if the server's word and the local bytes agree.
     private func trusted(
-        _ listed: ListPartsReply.Part, _ part: MultipartPlan.Part, _ digest: PayloadDigest,
+        _ listed: ListPartsReply.Part, _ part: PartPlan.Part, _ digest: PayloadDigest,
         _ noted: MultipartCheckpoint.Part?
     ) -> EntityTag? {
         guard listed.byteCount == Int64(part.range.count) else { return nil }
@@ -190,7 +190,7 @@ struct MultipartUpload: Sendable {
     }
 
     private func send(
-        _ part: MultipartPlan.Part, _ digest: PayloadDigest, _ checkpoint: MultipartCheckpoint,
+        _ part: PartPlan.Part, _ digest: PayloadDigest, _ checkpoint: MultipartCheckpoint,
         _ progress: MultipartProgress
     ) async throws {
         var request = S3Request(

@@ -130,7 +130,7 @@ struct ObjectProof: Sendable {
         }
         let digester = SourceDigester(source, withMD5: withMD5, checks: checks)
         let partSize = words.contains(where: \.isOfParts) ? layout.partSize : source.byteCount
-        guard let plan = MultipartPlan(byteCount: source.byteCount, partSize: max(partSize, 1)) else {
+        guard let plan = PartPlan(byteCount: source.byteCount, partSize: max(partSize, 1)) else {
             return Digests(parts: [], checks: [:])
         }
         var parts: [PayloadDigest] = []

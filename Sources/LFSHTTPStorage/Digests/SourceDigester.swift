@@ -1,17 +1,7 @@
 import Crypto
-import Foundation
-import LFSHTTPStorage
-import LFSStorage
-import LFSSystem
+package import LFSStorage
+package import LFSSystem
 import Synchronization
-
-/// What is known of a range of the local bytes before it goes out.
-struct PayloadDigest: Hashable, Sendable {
-    /// In hex.
-    let sha256: String
-    /// In hex; nil when nobody asked for it.
-    let md5: String?
-}
 
 /// Digests of a file's ranges, from its start to its end, and of the whole on the way.
 ///
@@ -19,7 +9,7 @@ struct PayloadDigest: Hashable, Sendable {
 ///
 /// Owner of its state: the mutex, held to take it and to put it back, never while bytes are read. One upload asks for
 /// one range after the other.
-final class SourceDigester: Sendable {
+package final class SourceDigester: Sendable {
     private struct State {
         var whole = SHA256()
         var checks: [CyclicRedundancyCheck]
@@ -31,14 +21,14 @@ final class SourceDigester: Sendable {
     private let state: Mutex<State>
 
     /// - Parameter checks: what else is wanted of the whole.
-    init(_ source: UploadSource, withMD5: Bool, checks: Set<CyclicRedundancyCheck.Algorithm> = []) {
+    package init(_ source: UploadSource, withMD5: Bool, checks: Set<CyclicRedundancyCheck.Algorithm> = []) {
         self.source = source
         self.withMD5 = withMD5
         state = Mutex(State(checks: checks.map { CyclicRedundancyCheck($0) }))
     }
 
     /// The other checksums of what was read so far, in hex.
-    var checks: [CyclicRedundancyCheck.Algorithm: String] {
+    package var checks: [CyclicRedundancyCheck.Algorithm: String] {
         let checks = state.withLock { $0.checks }
         return Dictionary(checks.map { ($0.algorithm, $0.hex) }) { first, _ in first }
     }
@@ -46,7 +36,7 @@ final class SourceDigester: Sendable {
     /// The digests of the next bytes. It reads them on a thread that may block.
     ///
     /// - Throws: ``StorageError/Code/sourceChanged`` when the file ends too early.
-    func next(_ byteCount: Int64) async throws -> PayloadDigest {
+    package func next(_ byteCount: Int64) async throws -> PayloadDigest {
         try await BlockingPool.shared.run { [self] flag in
             var state = state.withLock { $0 }
             let digest = try read(byteCount, &state, flag)
@@ -56,7 +46,7 @@ final class SourceDigester: Sendable {
     }
 
     /// - Throws: ``StorageError/Code/sourceChanged`` when the bytes are not the recorded ones. Call it at the end.
-    func requireWhole() throws(StorageError) {
+    package func requireWhole() throws(StorageError) {
         let state = state.withLock { $0 }
         guard state.position == source.byteCount, Hex.text(state.whole.finalize()) == source.sha256 else {
             throw StorageError(

@@ -1,32 +1,21 @@
+import LFSHTTPStorage
 import LFSStorage
 import Testing
 
-@testable import LFSS3
-
-@Suite("The plan of an upload in parts") struct MultipartPlanTests {
+@Suite("The plan of an upload in parts") struct PartPlanTests {
     private static let mebibyte: Int64 = 1 << 20
     private static let gibibyte: Int64 = 1 << 30
 
-    @Test("cuts 5 TiB into at most 10,000 parts of at most 5 GiB", arguments: S3Provider.all)
-    func largestObject(_ provider: S3Provider) throws {
-        let plan = try? MultipartPlan(byteCount: 5 << 40, partSize: nil, provider)
-        guard let plan else {
-            // 1,000 parts of 5 GiB are less than 5 TiB.
-            #expect(provider.maximumPartCount == 1_000)
-            return
-        }
-        #expect(plan.count <= min(provider.maximumPartCount, 10_000))
-        #expect(plan.partSize <= 5 * Self.gibibyte)
-        #expect(plan.partSize >= provider.minimumPartSize)
-        #expect(plan.part(plan.count).range.upperBound == 5 << 40)
-    }
+    /// As Amazon S3 has them.
+    private static let wide = PartLimits(maximumCount: 10_000, minimumSize: 5 * mebibyte, maximumSize: 5 * gibibyte)
+    private static let few = PartLimits(maximumCount: 1_000, minimumSize: 5 * mebibyte, maximumSize: 5 * gibibyte)
 
     @Test(
         "covers every byte once",
         arguments: [1, 5_242_880, 5_242_881, 104_857_600, 1_073_741_831, 3_298_534_883_328] as [Int64],
         [nil, 1, 5_242_880, 1_073_741_824] as [Int64?])
     func coverage(_ byteCount: Int64, _ wanted: Int64?) throws {
-        let plan = try MultipartPlan(byteCount: byteCount, partSize: wanted, .aws)
+        let plan = try PartPlan(byteCount: byteCount, partSize: wanted, Self.wide)
         var end: Int64 = 0
         for number in 1...plan.count {
             let part = plan.part(number)
@@ -43,43 +32,45 @@ import Testing
 
     @Test("takes the size that is wanted, in whole MiB") func wantedSize() throws {
         let wanted = 8 * Self.mebibyte
-        #expect(try MultipartPlan(byteCount: Self.gibibyte, partSize: wanted, .aws).partSize == wanted)
+        #expect(try PartPlan(byteCount: Self.gibibyte, partSize: wanted, Self.wide).partSize == wanted)
         #expect(
-            try MultipartPlan(byteCount: Self.gibibyte, partSize: wanted + 1, .aws).partSize == wanted + Self.mebibyte)
+            try PartPlan(byteCount: Self.gibibyte, partSize: wanted + 1, Self.wide).partSize == wanted + Self.mebibyte)
     }
 
     @Test("takes larger parts than wanted where there would be too many") func tooManyParts() throws {
-        let plan = try MultipartPlan(byteCount: 100 * Self.gibibyte, partSize: 5 * Self.mebibyte, .aws)
+        let plan = try PartPlan(byteCount: 100 * Self.gibibyte, partSize: 5 * Self.mebibyte, Self.wide)
         #expect(plan.partSize == 11 * Self.mebibyte)
-        let few = try MultipartPlan(byteCount: 100 * Self.gibibyte, partSize: 5 * Self.mebibyte, .openStackSwift)
+        let few = try PartPlan(byteCount: 100 * Self.gibibyte, partSize: 5 * Self.mebibyte, Self.few)
         #expect(few.count <= 1_000)
     }
 
-    @Test("keeps to the provider's smallest part") func smallestPart() throws {
-        #expect(try MultipartPlan(byteCount: Self.gibibyte, partSize: 1, .aws).partSize == 5 * Self.mebibyte)
-        #expect(try MultipartPlan(byteCount: Self.gibibyte, partSize: nil, .storj).partSize == 64 * Self.mebibyte)
+    @Test("keeps to the smallest part that is allowed") func smallestPart() throws {
+        #expect(try PartPlan(byteCount: Self.gibibyte, partSize: 1, Self.wide).partSize == 5 * Self.mebibyte)
+        let large = PartLimits(maximumCount: 10_000, minimumSize: 64 * Self.mebibyte, maximumSize: 5 * Self.gibibyte)
+        #expect(try PartPlan(byteCount: Self.gibibyte, partSize: nil, large).partSize == 64 * Self.mebibyte)
     }
 
     @Test("of a tiny file, and of an empty one, has one part", arguments: [0, 1, 4_096])
     func tinyFile(_ byteCount: Int64) throws {
-        let plan = try MultipartPlan(byteCount: byteCount, partSize: nil, .aws)
+        let plan = try PartPlan(byteCount: byteCount, partSize: nil, Self.wide)
         #expect(plan.count == 1)
         #expect(plan.part(1).range == 0..<byteCount)
     }
 
     @Test("is refused for a file that fits into no plan") func tooLarge() throws {
         let error = #expect(throws: StorageError.self) {
-            try MultipartPlan(byteCount: 6 << 40, partSize: nil, .openStackSwift)
+            try PartPlan(byteCount: 6 << 40, partSize: nil, Self.few)
         }
         #expect(error?.code == .tooLarge)
         #expect(error?.isRetryable == false)
+        #expect(error?.message.contains("1000 parts of 5 GiB") == true)
     }
 
     @Test(
         "of an earlier try is not taken over when it makes no sense",
         arguments: [(100, 0), (100, -1), (10_001, 1), (5_497_558_138_880, 5_242_880)] as [(Int64, Int64)])
     func senseless(_ byteCount: Int64, _ partSize: Int64) {
-        #expect(MultipartPlan(byteCount: byteCount, partSize: partSize) == nil)
+        #expect(PartPlan(byteCount: byteCount, partSize: partSize, maximumCount: 10_000) == nil)
     }
 
     @Test("of any numbers that a checkpoint may hold is computed without an overflow")
@@ -87,12 +78,14 @@ import Testing
         let numbers: [Int64] = [.min, -1, 0, 1, 5 << 20, 1 << 50, .max - 1, .max]
         for byteCount in numbers {
             for partSize in numbers {
-                guard let plan = MultipartPlan(byteCount: byteCount, partSize: partSize) else { continue }
+                guard let plan = PartPlan(byteCount: byteCount, partSize: partSize, maximumCount: 10_000) else {
+                    continue
+                }
                 #expect(plan.part(1).range.lowerBound == 0)
                 #expect(plan.part(plan.count).range.upperBound == byteCount)
             }
             #expect(throws: StorageError.self) {
-                try MultipartPlan(byteCount: .max, partSize: byteCount, .aws)
+                try PartPlan(byteCount: .max, partSize: byteCount, Self.wide)
             }
         }
     }
