@@ -1,4 +1,5 @@
 import LFSHTTP
+import LFSHTTPStorage
 import LFSStorage
 
 extension S3Client {
@@ -50,7 +51,7 @@ extension S3Client {
     /// - Throws: what S3 says of a refusal, in its own words.
     private func requireReadable(_ key: ObjectKey) async throws {
         var request = S3Request(.get, key)
-        try request.headers.set("range", "bytes=0-0")
+        try request.headers.set("range", (0..<1).asField)
         do {
             _ = try await send(request)
         } catch let failure as S3Failure where failure.code == "InvalidRange" {
