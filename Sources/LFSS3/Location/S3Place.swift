@@ -1,0 +1,28 @@
+import Foundation
+import LFSHTTP
+import LFSStorage
+
+/// A bucket as it is reached: the server, and the paths below it, percent-encoded.
+struct S3Place: Sendable {
+    let origin: HTTPOrigin
+    private let bucketPath: String
+    private let encodedPrefix: String
+
+    init(origin: HTTPOrigin, bucketPath: String, encodedPrefix: String) {
+        self.origin = origin
+        self.bucketPath = bucketPath
+        self.encodedPrefix = encodedPrefix
+    }
+
+    /// The path of an object, or of the bucket itself.
+    func path(of key: ObjectKey?) -> String {
+        // A key needs no encoding: its alphabet is its rule.
+        if let key { return "\(bucketPath)/\(encodedPrefix)\(key.rawValue)" }
+        return bucketPath.isEmpty ? "/" : bucketPath
+    }
+
+    /// Where an object is, without a query.
+    func url(of key: ObjectKey) -> URL {
+        URL(string: "\(origin)\(path(of: key))") ?? URL(fileURLWithPath: path(of: key))
+    }
+}
