@@ -77,19 +77,3 @@ extension S3Client {
         throw StorageError(.serverError, "The server keeps parts of an upload that was given up.", key: key)
     }
 }
-
-/// Why a list from a server was no list to this package.
-struct UnreadableReply: Error {
-    /// Whether it is a whole document: then the server has words of its own, and nothing was cut off.
-    let isWhole: Bool
-}
-
-extension S3Failure {
-    /// Whether the upload in parts is not there (any more), in S3's own words. After a completion some servers say it of
-    /// the key.
-    var isNoSuchUpload: Bool { code == "NoSuchUpload" || (code == "NoSuchKey" && status == 404) }
-
-    /// Whether the object itself has to be asked for: any 404 of S3 to a request about an upload may mean that it was
-    /// completed, whatever S3 calls it.
-    var isLostUpload: Bool { isNoSuchUpload || (status == 404 && code != nil && code != "NoSuchBucket") }
-}

@@ -76,11 +76,3 @@ extension S3Failure {
     /// Whether the answer to a HEAD leaves open what it means and who has given it.
     fileprivate var isVague: Bool { (300..<500).contains(status) && status != 429 && !isClockSkew }
 }
-
-extension StorageError {
-    static func notFromS3(_ key: ObjectKey?) -> StorageError {
-        StorageError(
-            .unreachable, "The answer is not from S3: look whether a proxy or a sign-in page stands before it.",
-            key: key)
-    }
-}
