@@ -35,10 +35,13 @@ let package = Package(
         .target(name: "LFSSystem", dependencies: [crypto]),
         .target(name: "LFSStorage", dependencies: ["LFSSystem", logging]),
         .target(name: "LFSFiles", dependencies: ["LFSSystem"]),
-        .target(name: "LFSTransfer", dependencies: ["LFSStorage"]),
+        .target(name: "LFSTransfer", dependencies: ["LFSStorage", "LFSSystem"]),
+        .target(name: "LFSDatabase", dependencies: ["LFSSystem", grdb]),
         .target(
             name: "LFS",
-            dependencies: ["LFSSystem", "LFSFiles", "LFSTransfer", "LFSStorage", grdb, heap, logging]),
+            dependencies: [
+                "LFSSystem", "LFSFiles", "LFSTransfer", "LFSStorage", "LFSDatabase", grdb, heap, logging,
+            ]),
         .target(name: "LFSHTTP", dependencies: ["LFSSystem"]),
         .systemLibrary(
             name: "CCurl", pkgConfig: "libcurl",
@@ -70,11 +73,13 @@ let package = Package(
             name: "LFSStorageTests", dependencies: ["LFSStorage", "LFSSystem", "LFSTesting", "TestSupport", logging]),
         .testTarget(name: "LFSFilesTests", dependencies: ["LFSFiles", "LFSSystem", "TestSupport"]),
         .testTarget(
-            name: "LFSTransferTests", dependencies: ["LFSTransfer", "LFSStorage", "LFSTesting", "TestSupport"]),
+            name: "LFSTransferTests",
+            dependencies: ["LFSTransfer", "LFSStorage", "LFSSystem", "LFSTesting", "TestSupport"]),
         .testTarget(
             name: "LFSTests",
             dependencies: [
-                "LFS", "LFSStorage", "LFSTesting", "LFSFiles", "LFSTransfer", "LFSSystem", "TestSupport", grdb, logging,
+                "LFS", "LFSDatabase", "LFSStorage", "LFSTesting", "LFSFiles", "LFSTransfer", "LFSSystem", "TestSupport",
+                grdb, logging,
             ]),
         .testTarget(name: "LFSHTTPTests", dependencies: ["LFSHTTP"]),
         .testTarget(name: "LFSCurlTests", dependencies: ["LFSCurl", "LFSHTTP", "LFSSystem", "TestSupport"]),

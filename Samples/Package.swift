@@ -42,7 +42,8 @@ let package = Package(
         .testTarget(
             name: "UploaderTests",
             dependencies: [
-                "UploaderKit", "uploader", .product(name: "GRDB", package: "GRDB.swift"),
+                "UploaderKit", "uploader", .product(name: "LFS", package: "LFS"),
+                .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
 

@@ -21,7 +21,7 @@ package final class FileCursor: Sendable {
     package func nextIDs(limit: Int = 500) throws(SystemError) -> [FileID]? {
         let page = try names.next(limit: limit)
         if page.isEmpty { return nil }
-        return page.compactMap { String(validating: $0, as: UTF8.self).flatMap(FileID.init) }
+        return page.compactMap { String(validating: $0, as: UTF8.self).flatMap(FileID.init(text:)) }
     }
 
     /// The next page, nil at the end. One that holds no file of ours is empty. Blocks the thread.
@@ -30,7 +30,7 @@ package final class FileCursor: Sendable {
         if page.isEmpty { return nil }
         var entries: [Entry] = []
         for bytes in page {
-            guard let name = String(validating: bytes, as: UTF8.self), let id = FileID(name),
+            guard let name = String(validating: bytes, as: UTF8.self), let id = FileID(text: name),
                 let status = try directory.status(of: name), status.isRegularFile
             else { continue }
             entries.append(Entry(id: id, changed: status.changed, byteCount: status.byteCount))

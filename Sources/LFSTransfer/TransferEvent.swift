@@ -1,11 +1,12 @@
 package import LFSStorage
+package import LFSSystem
 
 /// What the pool tells about a job, after it is durable.
 package enum TransferEvent: Sendable {
-    case progress(id: String, bytesTransferred: Int64, totalBytes: Int64)
-    case uploaded(id: String, RemoteObject)
+    case progress(id: FileID, bytesTransferred: Int64, totalBytes: Int64)
+    case uploaded(id: FileID, RemoteObject)
     /// A try failed. `nextAttempt` is nil when none follows by itself.
-    case failed(id: String, StorageError, nextAttempt: Duration?)
+    case failed(id: FileID, StorageError, nextAttempt: Duration?)
     /// The storage as a whole is away or refuses us, and why; nil: it is back.
     case outage(StorageError?)
     /// An outage has lasted for another while: who has something to ask may be the probe.

@@ -28,7 +28,7 @@ struct AttachTests {
             #expect(storage.bytes(of: try ObjectKey(row.key)) == bytes)
             #expect(try host.filesInStore() == [photo.id])
             let mode = try FileManager.default.attributesOfItem(
-                atPath: host.store.appendingPathComponent(photo.id).path)
+                atPath: host.store.appendingPathComponent(photo.id.uuidString).path)
             #expect(mode[.posixPermissions] as? Int == 0o400)
         }
     }
@@ -79,7 +79,7 @@ struct AttachTests {
                 try await host.database.write { db in
                     try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
                     try photo.insert(db)
-                    try Recipe(title: "Dangling", photoId: "no such file").insert(db)
+                    try Recipe(title: "Dangling", photoId: FileID("01890000-0000-7000-8000-000000000001")).insert(db)
                 }
             }
             #expect(try host.filesInStore().isEmpty)
@@ -118,7 +118,7 @@ struct AttachTests {
     @Test("A row from another device is taken, and its upload is left to that device")
     func otherDevice() async throws {
         try await withLFS { host, lfs in
-            let id = "01890000-0000-7000-8000-000000000001"
+            let id = try #require(FileID("01890000-0000-7000-8000-000000000001"))
             try await host.database.write { db in
                 try db.execute(
                     sql: """

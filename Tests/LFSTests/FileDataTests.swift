@@ -35,7 +35,7 @@ struct FileDataTests {
             let photo = try await lfs.makeFile(from: .bytes(someBytes()), name: "toast.jpg")
             let json = try JSONEncoder().encode(photo)
             let object = try #require(try JSONSerialization.jsonObject(with: json) as? [String: Any])
-            #expect(object["id"] as? String == photo.id)
+            #expect(object["id"] as? String == photo.id.uuidString)
             #expect(object["status"] as? String == "local")
             #expect(object["name"] as? String == "toast.jpg")
             #expect(try JSONDecoder().decode(FileData.self, from: json) == photo)

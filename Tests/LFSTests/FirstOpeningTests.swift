@@ -5,6 +5,7 @@ import LFSSystem
 import Testing
 
 @testable import LFS
+import LFSDatabase
 @testable import LFSFiles
 
 @Suite("The first opening of a database", .timeLimit(.minutes(1)))

@@ -24,7 +24,7 @@ struct OddRowTests {
             try await withManager(host) { lfs in
                 let file = try await keptFiles(1, host, lfs)[0]
                 await #expect(throws: DatabaseError.self) {
-                    try await write(column, value, file.id, host.database, checked: true)
+                    try await write(column, value, file.id.uuidString, host.database, checked: true)
                 }
             }
         }
@@ -34,7 +34,7 @@ struct OddRowTests {
     func unreadable(_ column: String, _ value: DatabaseValue) async throws {
         try await withCheckedHost { checked in
             let files = try await checked.uploaded(2)
-            try await write(column, value, files[0].id, checked.host.database, checked: false)
+            try await write(column, value, files[0].id.uuidString, checked.host.database, checked: false)
             let error = await #expect(throws: LFSError.self) {
                 _ = try await checked.host.database.read { try FileData.fetchOne($0, key: files[0].id) }
             }

@@ -173,7 +173,7 @@ struct OffloadTests {
     func insertedAgain() async throws {
         let storage = InMemoryStorage()
         try await withLFS(storage: storage) { host, lfs in
-            var ids: Set<String> = []
+            var ids: Set<FileID> = []
             for _ in 0..<200 {
                 let file = try await lfs.makeFile(from: .bytes(someBytes(10)))
                 try await host.database.write { try file.insert($0) }
@@ -186,7 +186,7 @@ struct OffloadTests {
             try await lfs.waitForUploads()
             try await lfs.waitForDeletions()
             #expect(try host.count("lfs_file WHERE status = 'local'") == 0)
-            #expect(Set(storage.keys.map { String($0.rawValue.suffix(36)) }) == ids)
+            #expect(Set(storage.keys.map { FileID(String($0.rawValue.suffix(36))) }) == ids)
         }
     }
 
@@ -228,7 +228,7 @@ struct OffloadTests {
             let file = try await lfs.makeFile(from: .bytes(someBytes()))
             try await host.database.write { try file.insert($0) }
             try await yield(while: host.filesInStore().isEmpty)
-            let url = host.store.appendingPathComponent(file.id)
+            let url = host.store.appendingPathComponent(file.id.uuidString)
             try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: url.path)
             var bytes = try Data(contentsOf: url)
             bytes[500] ^= 1

@@ -30,28 +30,38 @@ struct OpeningTests {
         }
     }
 
-    @Test("A database of the first version is refused until it is migrated, and keeps what it has")
+    @Test("A database with tables of an older version is refused until it is migrated")
     func olderSchema() async throws {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("lfs-test-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: folder) } }
-        let database = try TestHost.open(folder.appendingPathComponent("a.sqlite").path)
-        try TestHost.migrator.migrate(database, upTo: "lfs.v1")
-        let id = "01000000-0000-7000-8000-000000000001"
-        try await database.write { db in
-            try db.execute(
-                sql: """
-                    INSERT INTO lfs_file (id, status, byteCount, sha256, key, createdAt)
-                    VALUES (?, 'local', 1, ?, 'elsewhere/' || ?, 0)
-                    """, arguments: [id, String(repeating: "0", count: 64), id])
+        try await withHost { host in
+            try await host.database.write { try $0.execute(sql: "UPDATE lfs_state SET schemaVersion = 0") }
+            let code = await errorCode { _ = try await LFSManager.open(host.database, options: host.options) }
+            #expect(code == .notMigrated)
         }
-        let options = LFSOptions(storage: InMemoryStorage())
-        #expect(await errorCode { _ = try await LFSManager.open(database, options: options) } == .notMigrated)
-        try TestHost.migrator.migrate(database)
-        let lfs = try await LFSManager.open(database, options: options)
-        #expect(try await database.read { try FileData.fetchOne($0, key: id)?.status } == .local)
-        try await lfs.stop()
-        try database.close()
+    }
+
+    /// The last migration of each version of LFS that was released, and of the one that will be.
+    static let migrations = ["lfs.v1"]
+
+    @Test("A database of every version opens once it is migrated, and keeps what it has", arguments: migrations)
+    func migration(from version: String) async throws {
+        try await withTemporaryFolder { folder in
+            let database = try TestHost.open(folder.appendingPathComponent("a.sqlite").path)
+            try TestHost.migrator.migrate(database, upTo: version)
+            let id = try #require(FileID("01000000-0000-7000-8000-000000000001"))
+            try await database.write { db in
+                try db.execute(
+                    sql: """
+                        INSERT INTO lfs_file (id, status, byteCount, sha256, key, createdAt)
+                        VALUES (?, 'local', 1, ?, 'elsewhere/' || ?, 0)
+                        """, arguments: [id, String(repeating: "0", count: 64), id])
+            }
+            try TestHost.migrator.migrate(database)
+            let lfs = try await LFSManager.open(database, options: LFSOptions(storage: InMemoryStorage()))
+            #expect(try await database.read { try FileData.fetchOne($0, key: id)?.status } == .local)
+            try await lfs.stop()
+            try database.close()
+            #expect(TestHost.migrator.migrations.last { $0.hasPrefix("lfs.") } == Self.migrations.last)
+        }
     }
 
     @Test("A database in memory needs a folder, and works with one")

@@ -49,7 +49,7 @@ struct RecoveryTests {
 
     @Test("A persistence location on another file system works")
     func otherFileSystem() async throws {
-        let shm = URL(fileURLWithPath: "/dev/shm/lfs-\(UUID().uuidString)")
+        let shm = URL(fileURLWithPath: "/dev/shm/lfs-\(UUID())")
         guard FileManager.default.fileExists(atPath: "/dev/shm") else {
             return print("skipped: there is no /dev/shm here")
         }
@@ -65,7 +65,8 @@ struct RecoveryTests {
             #expect(try await read(file, lfs) == bytes)
             // Its original goes right after it has its name in the store.
             try await yield(
-                while: FileManager.default.subpathsOfDirectory(atPath: shm.path).contains { $0.hasSuffix(file.id) })
+                while: FileManager.default.subpathsOfDirectory(atPath: shm.path)
+                    .contains { $0.hasSuffix(file.id.uuidString) })
         }
     }
 
@@ -125,7 +126,7 @@ struct RecoveryTests {
                 try await lfs.waitForUploads()
                 try await lfs.waitForDeletions()
             }
-            #expect(try host.filesInStore().contains(file?.id ?? ""))
+            #expect(try host.filesInStore().contains(try #require(file).id))
             #expect(storage.keys.count == 2)
         }
     }

@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import LFS
+import LFSDatabase
 
 @Suite("The background runner", .timeLimit(.minutes(1)))
 struct RunnerTests {

@@ -151,7 +151,7 @@ struct StopTests {
             for runs in [false, true] {
                 let lfs = try await checked.open()
                 if runs { try lfs.start() }
-                let told = Heard<FileData.ID>()
+                let told = Heard<FileID?>()
                 var options = VerifyOptions()
                 options.acceptsEmpty = true
                 let code = await errorCode {

@@ -1,4 +1,5 @@
 import LFSStorage
+import LFSSystem
 import Synchronization
 import TestSupport
 
@@ -22,7 +23,7 @@ final class OneJobJournal: TransferJournal {
 
     func makeDue() { isDue.withLock { $0 = true } }
 
-    func page(_ lane: TransferLane, limit: Int, excluding held: Set<String>) async throws -> TransferPage {
+    func page(_ lane: TransferLane, limit: Int, excluding held: Set<FileID>) async throws -> TransferPage {
         guard lane == .small else { return TransferPage(jobs: [], nextDue: nil) }
         let isThere = held.isEmpty && isDue.withLock { $0 }
         reads.add(isThere)

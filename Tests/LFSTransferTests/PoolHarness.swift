@@ -1,5 +1,6 @@
 import Foundation
 import LFSStorage
+public import LFSSystem
 import LFSTesting
 import TestSupport
 import Testing
@@ -30,14 +31,14 @@ struct PoolHarness: Sendable {
 ///   - random: the jitter: 1 makes every delay its longest, 0 none at all.
 ///   - check: the answer to whether an upload should happen; by default the same few bytes for every job.
 func withPool(
-    _ storage: any RemoteStorage, maxExecutors: Int = 10, random: Double = 1, jobs: [String] = [], large: [String] = [],
+    _ storage: any RemoteStorage, maxExecutors: Int = 10, random: Double = 1, jobs: [FileID] = [], large: [FileID] = [],
     journal given: InMemoryJournal? = nil, clock: ManualClock = ManualClock(), check: InMemoryJournal.Check? = nil,
     _ body: (PoolHarness) async throws -> Void
 ) async throws {
     let source = try UploadSource.temporary(Array("the same few bytes".utf8))
     let journal = given ?? InMemoryJournal(clock: clock, check: check ?? { _ in .upload(source) })
     try journal.add(jobs)
-    try journal.add(large, byteCount: TransferLane.largeByteCount)
+    try journal.add(large, byteCount: LargeFile.byteCount)
     let events = EventLog<TransferEvent>()
     let pool = ExecutorPool(
         storage: storage, journal: journal, maxExecutors: maxExecutors, policy: RetryPolicy(random: { random }),
@@ -61,14 +62,18 @@ func withPool(
     #expect(pool.isIdle && pool.runningCount == 0, "nothing is left when run() has returned")
 }
 
-func numbers(_ range: Range<Int>) -> [String] { range.map(String.init) }
+extension FileID: ExpressibleByStringInterpolation {
+    public init(stringLiteral name: String) { self.init(named: name) }
+}
+
+func numbers(_ range: Range<Int>) -> [FileID] { range.map { "\($0)" } }
 
 extension TransferEvent {
-    var uploadedID: String? {
+    var uploadedID: FileID? {
         if case .uploaded(let id, _) = self { id } else { nil }
     }
 
-    var failure: (id: String, code: StorageError.Code, nextAttempt: Duration?)? {
+    var failure: (id: FileID, code: StorageError.Code, nextAttempt: Duration?)? {
         if case .failed(let id, let error, let next) = self { (id, error.code, next) } else { nil }
     }
 

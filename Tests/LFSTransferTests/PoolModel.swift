@@ -1,4 +1,5 @@
 import LFSStorage
+import LFSSystem
 
 @testable import LFSTransfer
 
@@ -15,10 +16,10 @@ struct PoolModel {
     private(set) var free = 0
     private(set) var running: [TransferJob] = []
     private(set) var unrecorded: [TransferOutcome] = []
-    private(set) var recorded: [String] = []
-    private(set) var dropped: Set<String> = []
+    private(set) var recorded: [FileID] = []
+    private(set) var dropped: Set<FileID> = []
     /// Jobs that were taken during the present outage and still run.
-    private var probes: Set<String> = []
+    private var probes: Set<FileID> = []
     private var lastID = 0
     private var hasTakenWhileYielding = false
 
@@ -32,7 +33,7 @@ struct PoolModel {
     mutating func apply(_ step: Step, pick: Int) {
         switch step {
         case .enqueueSmall: enqueue(pick % 3 + 1, byteCount: 1)
-        case .enqueueLarge: enqueue(pick % 2 + 1, byteCount: TransferLane.largeByteCount)
+        case .enqueueLarge: enqueue(pick % 2 + 1, byteCount: LargeFile.byteCount)
         case .take: take()
         case .succeed: finish(pick, .skipped(.notPending), isProof: true)
         case .fail: finish(pick, .failed(StorageError(.tooLarge, "")), isProof: false)
@@ -97,7 +98,7 @@ struct PoolModel {
     }
 
     private mutating func drop(_ pick: Int) {
-        let id = "\(pick % max(lastID, 1) + 1)"
+        let id: FileID = "\(pick % max(lastID, 1) + 1)"
         if state.drop([id]) > 0 { dropped.insert(id) }
     }
 

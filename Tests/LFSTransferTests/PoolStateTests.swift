@@ -1,5 +1,6 @@
 import Foundation
 import LFSStorage
+import LFSSystem
 import TestSupport
 import Testing
 
@@ -35,7 +36,7 @@ struct PoolStateTests {
     @Test("give turns to both lanes when there is one executor only")
     func oneExecutor() throws {
         var state = PoolState(maxExecutors: 1)
-        _ = state.enqueue(try Self.jobs(3) + Self.jobs(3, from: 10, byteCount: TransferLane.largeByteCount))
+        _ = state.enqueue(try Self.jobs(3) + Self.jobs(3, from: 10, byteCount: LargeFile.byteCount))
         var lanes: [TransferLane] = []
         while let job = state.take() {
             lanes.append(job.lane)

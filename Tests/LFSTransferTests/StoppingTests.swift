@@ -1,4 +1,5 @@
 import LFSStorage
+import LFSSystem
 import LFSTesting
 import TestSupport
 import Testing
@@ -83,10 +84,10 @@ struct StoppingTests {
         let gate = GatedStorage(memory)
         try await withPool(gate, maxExecutors: 2, jobs: ["a", "b", "c"]) { harness in
             await gate.waitForArrivals(2)
-            let running = gate.waiting.map { String($0.rawValue.dropFirst("test/".count)) }
+            let running = gate.waiting.map { FileID(named: String($0.rawValue.dropFirst("test/".count))) }
             harness.journal.withdraw(running[0])
             harness.pool.cancel(running[0])
-            gate.pass(try ObjectKey("test/" + running[1]))
+            gate.pass(try ObjectKey("test/" + running[1].name))
             await gate.waitForArrivals(3)
             gate.open()
             await harness.waitForEnd(of: 3)

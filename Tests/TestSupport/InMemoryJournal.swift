@@ -1,4 +1,5 @@
 package import LFSStorage
+package import LFSSystem
 package import LFSTransfer
 import Synchronization
 
@@ -11,7 +12,7 @@ package final class InMemoryJournal: TransferJournal {
     }
 
     private struct Entry {
-        var id: String
+        var id: FileID
         var key: ObjectKey
         var byteCount: Int64
         var attempts = 0
@@ -23,8 +24,8 @@ package final class InMemoryJournal: TransferJournal {
     }
 
     private struct State {
-        var order: [String] = []
-        var entries: [String: Entry] = [:]
+        var order: [FileID] = []
+        var entries: [FileID: Entry] = [:]
         /// Entries before this place of the order have ended.
         var firstOpen = 0
         var records: [[TransferOutcome]] = []
@@ -49,8 +50,8 @@ package final class InMemoryJournal: TransferJournal {
     // MARK: What a test does
 
     /// Adds jobs that are due at once. Their byte counts decide on lanes only.
-    package func add(_ ids: [String], byteCount: Int64 = 1) throws {
-        let entries = try ids.map { Entry(id: $0, key: try ObjectKey("test/" + $0), byteCount: byteCount) }
+    package func add(_ ids: [FileID], byteCount: Int64 = 1) throws {
+        let entries = try ids.map { Entry(id: $0, key: try ObjectKey("test/" + $0.name), byteCount: byteCount) }
         state.withLock { state in
             for entry in entries {
                 state.order.append(entry.id)
@@ -68,7 +69,7 @@ package final class InMemoryJournal: TransferJournal {
     }
 
     /// Ends a job as a row does that is deleted.
-    package func withdraw(_ id: String) {
+    package func withdraw(_ id: FileID) {
         state.withLock { state in
             if state.entries[id]?.ending == nil { state.endedCount += 1 }
             state.entries[id]?.ending = .skipped
@@ -78,9 +79,9 @@ package final class InMemoryJournal: TransferJournal {
     // MARK: What a test sees
 
     /// How jobs ended; those that have not are not in it.
-    package var endings: [String: Ending] { state.withLock { $0.entries.compactMapValues(\.ending) } }
+    package var endings: [FileID: Ending] { state.withLock { $0.entries.compactMapValues(\.ending) } }
     package var endedCount: Int { state.withLock { $0.endedCount } }
-    package func attempts(of id: String) -> Int? { state.withLock { $0.entries[id]?.attempts } }
+    package func attempts(of id: FileID) -> Int? { state.withLock { $0.entries[id]?.attempts } }
     /// Every batch that was written.
     package var records: [[TransferOutcome]] { state.withLock { $0.records } }
     /// What was noted about the storage as a whole, in order.
@@ -88,11 +89,11 @@ package final class InMemoryJournal: TransferJournal {
     /// The size of every page that was read.
     package let reads = EventLog<Int>()
     /// When a job is due, on the manual clock.
-    package func due(_ id: String) -> Duration? { state.withLock { $0.entries[id]?.due } }
+    package func due(_ id: FileID) -> Duration? { state.withLock { $0.entries[id]?.due } }
 
     // MARK: TransferJournal
 
-    package func page(_ lane: TransferLane, limit: Int, excluding held: Set<String>) async throws -> TransferPage {
+    package func page(_ lane: TransferLane, limit: Int, excluding held: Set<FileID>) async throws -> TransferPage {
         let now = clock.now.offset
         let page = try state.withLock { state in
             if state.failingPages > 0 {

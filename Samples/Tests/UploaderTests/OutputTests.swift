@@ -1,15 +1,17 @@
 import ArgumentParser
+import Foundation
+import LFS
 import Testing
 import UploaderKit
 
 @Suite("What people read")
 struct OutputTests {
     @Test("The progress line stays within the terminal", arguments: [20, 40, 80, 120])
-    func width(columns: Int) {
+    func width(columns: Int) throws {
         var tally = Tally()
         (tally.uploaded, tally.totalFiles, tally.isWalking) = (1_234_567, 2_345_678, true)
         (tally.bytes, tally.totalBytes, tally.refused) = (123_456_789_012, 987_654_321_098, 12)
-        tally.retrying = ["a", "b"]
+        tally.retrying = Set(try someIDs(2))
         let line = ProgressLine.text(tally, rate: 123_456_789, timeLeft: 86_399, columns: columns)
         #expect(line.count < columns)
         #expect(line.hasPrefix("1,234,567/2,345,678"))
@@ -25,20 +27,20 @@ struct OutputTests {
     }
 
     @Test("The usual line reads as promised and fits into 80 columns")
-    func usualLine() {
+    func usualLine() throws {
         var tally = Tally()
         (tally.uploaded, tally.totalFiles) = (312, 2_028)
         (tally.bytes, tally.totalBytes, tally.refused) = (1_288_490_189, 9_019_431_322, 1)
-        tally.retrying = ["a", "b"]
+        tally.retrying = Set(try someIDs(2))
         let line = ProgressLine.text(tally, rate: 92_274_688, timeLeft: 84, columns: 80)
         #expect(line == "312/2,028 files  1.2/8.4 GiB  14 %  88.0 MiB/s  ETA 1m24s  2 retrying  1 failed")
     }
 
     @Test("100 % is shown only when every upload is proven")
-    func neverTooEarly() {
+    func neverTooEarly() throws {
         var tally = Tally()
         (tally.totalFiles, tally.totalBytes, tally.uploaded, tally.bytes) = (2, 100, 1, 50)
-        tally.partial = ["a": 50]
+        tally.partial = [try someIDs(1)[0]: 50]
         #expect(tally.percent == 99)
         (tally.partial, tally.uploaded, tally.bytes) = ([:], 2, 100)
         #expect(tally.percent == 100)
@@ -78,4 +80,9 @@ struct OutputTests {
         #expect(FilePath("caf\u{E9}") != FilePath("cafe\u{301}"))
         #expect(FilePath(bytes: [0xFF]).text == nil)
     }
+}
+
+/// Ids of files that nobody has.
+func someIDs(_ count: Int) throws -> [FileID] {
+    try (0..<count).map { _ in try #require(FileID(UUID().uuidString.lowercased())) }
 }

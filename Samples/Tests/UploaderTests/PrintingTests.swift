@@ -99,10 +99,10 @@ struct PrintingTests {
     }
 
     @Test("Figures from rows are added and written without an end", arguments: [Int64.max, .min, 0, -1])
-    func figures(value: Int64) {
+    func figures(value: Int64) throws {
         var tally = Tally()
         (tally.bytes, tally.totalBytes, tally.totalFiles) = (value, value, 3)
-        tally.partial = ["a": value, "b": value, "c": .max]
+        tally.partial = Dictionary(uniqueKeysWithValues: zip(try someIDs(3), [value, value, .max]))
         for rate in [Double.infinity, .nan, -.infinity, 1e300, 0] {
             _ = ProgressLine.text(tally, rate: rate, timeLeft: rate)
             _ = ProgressLine.reading(tally, rate: rate)

@@ -1,5 +1,5 @@
 import GRDB
-import LFSTransfer
+import LFSDatabase
 import Synchronization
 
 /// Hears what commits on the host's writer, by whatever statement. It collects row ids and does nothing else: GRDB
@@ -46,15 +46,15 @@ final class CommitObserver: TransactionObserver, Sendable {
     func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool {
         switch eventKind {
         case .insert(let table):
-            table == FileData.databaseTableName || table == "lfs_tombstone" || table == "lfs_disowned"
-        case .delete(let table): table == FileData.databaseTableName
+            [FileTable.name, TombstoneTable.name, DisownedTable.name].contains(table)
+        case .delete(let table): table == FileTable.name
         case .update: false
         }
     }
 
     func databaseDidChange(with event: DatabaseEvent) {
         state.withLock { state in
-            switch (event.kind, event.tableName == FileData.databaseTableName) {
+            switch (event.kind, event.tableName == FileTable.name) {
             case (.insert, true) where state.uncommitted.insertedRows.count < Self.rememberedRows:
                 state.uncommitted.insertedRows.append(event.rowID)
             case (.insert, true): state.uncommitted.isOverflown = true

@@ -1,7 +1,6 @@
-import GRDB
+import LFSDatabase
 import LFSFiles
 import LFSSystem
-import LFSTransfer
 
 /// Moves the bytes of committed rows into the local store, batch by batch.
 struct Promoter: Sendable {
@@ -10,17 +9,12 @@ struct Promoter: Sendable {
     private static let batch = 500
 
     /// Promotes the files of these rows. Returns their ids, without those whose row has gone meanwhile.
-    func promote(rows: [Int64]) async throws -> [FileData.ID] {
-        var promoted: [FileData.ID] = []
+    func promote(rows: [Int64]) async throws -> [FileID] {
+        var promoted: [FileID] = []
         for start in stride(from: 0, to: rows.count, by: Self.batch) {
             let batch = rows[start..<min(start + Self.batch, rows.count)]
-            let ids = try await runner.read { db in
-                let marks = databaseQuestionMarks(count: batch.count)
-                return try String.fetchAll(
-                    db, sql: "SELECT id FROM lfs_file WHERE rowid IN (\(marks))",
-                    arguments: StatementArguments(batch))
-            }
-            try await move(ids.compactMap(FileID.init))
+            let ids = try await runner.read { db in try FileTable.ids(inRows: batch, db) }
+            try await move(ids)
             promoted += ids
         }
         return promoted
@@ -31,21 +25,12 @@ struct Promoter: Sendable {
         for area in places.areas {
             let cursor = try await BlockingPool.shared.run { _ in try area.files() }
             while let page = try await BlockingPool.shared.run({ _ in try cursor.next() }) {
-                let claimed = try await claimed(page.map(\.id.text))
-                try await move(page.map(\.id).filter { claimed.contains($0.text) })
+                let claimed = try await runner.read { db in try FileTable.existing(page.map(\.id), db) }
+                try await move(page.map(\.id).filter(claimed.contains))
                 try await BlockingPool.shared.run { _ in
-                    for entry in page where !claimed.contains(entry.id.text) { try onUnclaimed(area, entry) }
+                    for entry in page where !claimed.contains(entry.id) { try onUnclaimed(area, entry) }
                 }
             }
-        }
-    }
-
-    private func claimed(_ ids: [String]) async throws -> Set<String> {
-        try await runner.read { db in
-            let marks = databaseQuestionMarks(count: ids.count)
-            return try Set(
-                String.fetchAll(
-                    db, sql: "SELECT id FROM lfs_file WHERE id IN (\(marks))", arguments: StatementArguments(ids)))
         }
     }
 

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import LFSDatabase
 import LFSFiles
 import LFSStorage
 import LFSSystem
@@ -18,11 +19,11 @@ struct DeletionWorker: Sendable {
     /// Knows whether the storage as a whole is away: then local bytes go, and objects wait.
     let pool: ExecutorPool
     /// The files whose uploads run: their objects may still appear, so they wait.
-    let uploading: @Sendable () -> Set<String>
+    let uploading: @Sendable () -> Set<FileID>
     /// Drops uploads that have not begun, which may wait for long; takes files, returns those whose uploads run.
-    let withdraw: @Sendable (Set<String>) -> Set<String>
+    let withdraw: @Sendable (Set<FileID>) -> Set<FileID>
     /// Takes the files that are gone, after each round.
-    let onProgress: @Sendable ([FileData.ID]) -> Void
+    let onProgress: @Sendable ([FileID]) -> Void
 
     private static let batch = 100
     private static let parallel = 4
@@ -51,7 +52,7 @@ struct DeletionWorker: Sendable {
             }
             let results = await remove(due, admission)
             try await record(results)
-            onProgress(results.filter { $0.error == nil && !$0.waits }.map(\.tombstone.fileID))
+            onProgress(results.filter { $0.error == nil && !$0.waits }.compactMap(\.tombstone.id))
         }
         return nil
     }
@@ -83,44 +84,28 @@ struct DeletionWorker: Sendable {
     private func claim(_ choice: Choice) async throws -> ([Tombstone], Duration?) {
         let now = wallClock().millisecondsSince1970
         let busy = uploading()
-        let query = choice == .pendingOnly ? Tombstone.pending : Tombstone.due
         let far = now + policy.maxRetryAfter.milliseconds
         let rows = try await runner.read { db in
-            try RowResult<Tombstone>.fetchAll(
-                db, sql: query, arguments: [now, far, Self.batch + busy.count])
+            try TombstoneTable.due(
+                now: now, furthest: far, pendingOnly: choice == .pendingOnly, limit: Self.batch + busy.count, db)
         }
         try await putOff(rows, until: far)
-        let due = rows.compactMap(\.readable).filter { !busy.contains($0.fileID) }
+        let due = rows.compactMap(\.readable).filter { !$0.isAmong(busy) }
         if due.isEmpty {
             let next = try await runner.read { db in
-                try Int64.fetchOne(
-                    db,
-                    sql: """
-                        SELECT min(notBefore) FROM (
-                            SELECT notBefore FROM lfs_tombstone UNION ALL SELECT notBefore FROM lfs_disowned)
-                        WHERE notBefore > ?
-                        """,
-                    arguments: [now])
+                [try TombstoneTable.nextDue(after: now, db), try DisownedTable.nextDue(after: now, db)]
             }
             // Those that wait for their upload have no time of their own.
-            return ([], next.map { .milliseconds(max($0 - now, 1)) })
+            return ([], next.compactMap(\.self).min().map { .milliseconds(max($0 - now, 1)) })
         }
         let ids = due.prefix(choice == .one ? 1 : Self.batch).map(\.fileID)
         let claimed = try await NoSpace.withSpareRoom(of: places.store) {
-            try await runner.writeDurably { db in
-                let marks = databaseQuestionMarks(count: ids.count)
-                try db.execute(
-                    sql: "UPDATE lfs_tombstone SET state = 'removing' WHERE fileID IN (\(marks))",
-                    arguments: StatementArguments(ids))
-                return try Tombstone.fetchAll(
-                    db, sql: "SELECT * FROM lfs_tombstone WHERE fileID IN (\(marks))",
-                    arguments: StatementArguments(ids))
-            }
+            try await runner.writeDurably { db in try TombstoneTable.beginRemoval(of: ids, db) }
         }
         // An upload may have begun between the two looks; its tombstone waits for the next round. One that begins from
         // here on reads the row again, and finds it gone.
-        let nowBusy = withdraw(Set(claimed.map(\.fileID)))
-        return (claimed.filter { !nowBusy.contains($0.fileID) }, nil)
+        let nowBusy = withdraw(Set(claimed.compactMap(\.id)))
+        return (claimed.filter { !$0.isAmong(nowBusy) }, nil)
     }
 
     /// Tombstones that another program has written and that cannot be read do not stand in the others' way. A verification
@@ -130,9 +115,7 @@ struct DeletionWorker: Sendable {
         if unreadable.isEmpty { return }
         try await runner.write { db in
             for (place, reason) in unreadable {
-                try db.execute(
-                    sql: "UPDATE lfs_tombstone SET notBefore = ?, errorMessage = ? WHERE fileID = ?",
-                    arguments: [time, reason, place])
+                try TombstoneTable.putOffUnreadable(place, until: time, reason, db)
             }
         }
     }
@@ -177,7 +160,7 @@ struct DeletionWorker: Sendable {
     }
 
     private func removeHere(_ tombstone: Tombstone) async throws {
-        guard let id = FileID(tombstone.fileID) else { return }
+        guard let id = tombstone.id else { return }
         let places = places
         try await BlockingPool.shared.run { _ in
             try places.remove(id)
@@ -199,10 +182,7 @@ struct DeletionWorker: Sendable {
         try await runner.write { db in
             for removal in removals where !removal.waits {
                 guard let error = removal.error else {
-                    // Unless an upload that ended meanwhile has called for another removal.
-                    try db.execute(
-                        sql: "DELETE FROM lfs_tombstone WHERE fileID = ? AND state = 'removing'",
-                        arguments: [removal.tombstone.fileID])
+                    try TombstoneTable.removeDone(removal.tombstone.fileID, db)
                     continue
                 }
                 // We stopped it, so it was no try.
@@ -211,42 +191,13 @@ struct DeletionWorker: Sendable {
                 let delay =
                     error.isRetryable
                     ? policy.delay(afterFailures: removal.tombstone.attempts + 1, error) : policy.maxRetryAfter
-                try db.execute(
-                    sql: """
-                        UPDATE lfs_tombstone SET attempts = attempts + 1, notBefore = ?, errorMessage = ? WHERE fileID = ?
-                        """,
-                    arguments: [now + delay.milliseconds, error.message, removal.tombstone.fileID])
+                try TombstoneTable.putOff(
+                    removal.tombstone.fileID, until: now + delay.milliseconds, error.message, db)
             }
         }
     }
 }
 
-/// A row of `lfs_tombstone`.
-struct Tombstone: FetchableRecord, Sendable {
-    let fileID: String
-    let key: String
-    let attempts: Int
-    let checkpoint: Data?
-
-    init(row: Row) throws {
-        let checked = CheckedRow(row: row, table: "lfs_tombstone", name: "fileID")
-        fileID = try checked.value("fileID")
-        key = try checked.value("key")
-        attempts = min(max(try checked.value("attempts"), 0), Self.mostAttempts)
-        checkpoint = try checked.value("checkpoint")
-    }
-
-    /// As ``due``, and none that was begun already.
-    static let pending = """
-        SELECT * FROM lfs_tombstone WHERE state = 'pending' AND (notBefore <= ? OR notBefore > ?)
-        ORDER BY notBefore, fileID LIMIT ?
-        """
-
-    /// What is counted beyond it changes no delay.
-    private static let mostAttempts = 1_000_000
-
-    /// Those whose time has come, or is further away than any wait can be. Arguments: now, the furthest time, limit.
-    static let due = """
-        SELECT * FROM lfs_tombstone WHERE notBefore <= ? OR notBefore > ? ORDER BY notBefore, fileID LIMIT ?
-        """
+extension Tombstone {
+    fileprivate func isAmong(_ ids: Set<FileID>) -> Bool { id.map(ids.contains) ?? false }
 }

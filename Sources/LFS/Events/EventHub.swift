@@ -1,3 +1,4 @@
+import LFSSystem
 import LFSTransfer
 import Synchronization
 
@@ -7,7 +8,7 @@ import Synchronization
 final class EventHub: Sendable {
     private struct Listener {
         /// The file whose download it is about, if it is about one.
-        var download: FileData.ID?
+        var download: FileID?
         /// Returns whether it wants more.
         var receive: @Sendable (LFSEvent) -> Bool
         var end: @Sendable () -> Void
@@ -17,7 +18,7 @@ final class EventHub: Sendable {
         var nextID = 0
         var listeners: [Int: Listener] = [:]
         var waiters: [Int: Signal] = [:]
-        var lastProgress: [FileData.ID: ContinuousClock.Instant] = [:]
+        var lastProgress: [FileID: ContinuousClock.Instant] = [:]
         /// Whether any of the listeners may be about a download, so that readers need not look.
         var hasDownloadListeners = false
         var isClosed = false
@@ -45,7 +46,7 @@ final class EventHub: Sendable {
     /// The progress of one file until it is through, given up or cancelled, and a way to end it before, with what it has
     /// come to if that is known.
     func listen(
-        to id: FileData.ID
+        to id: FileID
     ) -> (AsyncStream<TransferProgress>, end: @Sendable (_ last: TransferProgress?) -> Void) {
         let (stream, continuation) = AsyncStream.makeStream(
             of: TransferProgress.self, bufferingPolicy: .bufferingNewest(1))
@@ -75,7 +76,7 @@ final class EventHub: Sendable {
     }
 
     /// The progress of one file's download until ``endDownload(_:)``.
-    func listenToDownload(of id: FileData.ID) -> AsyncStream<TransferProgress> {
+    func listenToDownload(of id: FileID) -> AsyncStream<TransferProgress> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: TransferProgress.self, bufferingPolicy: .bufferingNewest(1))
         let listener = add(
@@ -90,7 +91,7 @@ final class EventHub: Sendable {
     }
 
     /// Ends the streams that follow the download of a file: it is here, or could not be fetched.
-    func endDownload(_ id: FileData.ID) {
+    func endDownload(_ id: FileID) {
         let listeners = state.withLock { state in
             state.lastProgress[id] = nil
             guard state.hasDownloadListeners else { return [Listener]() }
@@ -121,15 +122,15 @@ final class EventHub: Sendable {
 
     private func remove(_ id: Int) { state.withLock { _ = $0.listeners.removeValue(forKey: id) } }
 
-    func sendProgress(_ id: FileData.ID, _ progress: TransferProgress) {
+    func sendProgress(_ id: FileID, _ progress: TransferProgress) {
         if isDue(id, progress) { send(.progress(id, progress)) }
     }
 
-    func sendDownloading(_ id: FileData.ID, _ progress: TransferProgress) {
+    func sendDownloading(_ id: FileID, _ progress: TransferProgress) {
         if isDue(id, progress) { send(.downloading(id, progress)) }
     }
 
-    private func isDue(_ id: FileData.ID, _ progress: TransferProgress) -> Bool {
+    private func isDue(_ id: FileID, _ progress: TransferProgress) -> Bool {
         guard progress.totalBytes >= Self.smallestWithProgress else { return false }
         let now = ContinuousClock.now
         return state.withLock { state in
@@ -139,7 +140,7 @@ final class EventHub: Sendable {
         }
     }
 
-    func endProgress(_ id: FileData.ID) {
+    func endProgress(_ id: FileID) {
         state.withLock { _ = $0.lastProgress.removeValue(forKey: id) }
     }
 

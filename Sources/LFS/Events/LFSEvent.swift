@@ -1,25 +1,26 @@
 public import Foundation
 public import LFSStorage
+public import LFSSystem
 
 /// Something that happened to a file, after it is durable. Events are for showing; the rows are the truth.
 public enum LFSEvent: Sendable {
     /// The file's row was committed, and its bytes are in the local store.
-    case queued(FileData.ID)
+    case queued(FileID)
     /// An upload advances. At most about ten a second for each file, and none for files that are through at once.
-    case progress(FileData.ID, TransferProgress)
+    case progress(FileID, TransferProgress)
     /// The upload is proven and the row says `remote`.
-    case uploaded(FileData.ID, url: URL, byteCount: Int64)
+    case uploaded(FileID, url: URL, byteCount: Int64)
     /// A try failed. The next one follows by itself after `nextAttempt`; nil means that it waits for
     /// ``LFSManager/retry(_:)``.
-    case failed(FileData.ID, UploadFailure, nextAttempt: Duration?)
+    case failed(FileID, UploadFailure, nextAttempt: Duration?)
     /// The upload was cancelled. It waits for ``LFSManager/retry(_:)``.
-    case cancelled(FileData.ID)
+    case cancelled(FileID)
     /// A download advances. At most about ten a second for each file, and none for files that are through at once.
-    case downloading(FileData.ID, TransferProgress)
+    case downloading(FileID, TransferProgress)
     /// The file was fetched and checked, and is on this device now.
-    case downloaded(FileData.ID, byteCount: Int64)
+    case downloaded(FileID, byteCount: Int64)
     /// A download ended without the file. It is tried again when somebody asks for the file again.
-    case downloadFailed(FileData.ID, LFSError)
+    case downloadFailed(FileID, LFSError)
     /// Uploads and deletions wait, because the remote storage as a whole is away, refuses us or fails: one try at a time
     /// finds out when that is over. Nil: they go on. A reason that changes is told again.
     ///
@@ -28,7 +29,7 @@ public enum LFSEvent: Sendable {
     /// The background work could not read or write the app's database; it tries again by itself.
     case databaseFailed(LFSError)
     /// The file's row was deleted before, and now its bytes are gone here and on the remote storage.
-    case removed(FileData.ID)
+    case removed(FileID)
 }
 
 /// How far an upload or a download is.
@@ -71,14 +72,14 @@ public struct StorageOutage: Hashable, Codable, Sendable {
 /// Why a file is not uploaded.
 public struct UploadFailure: Hashable, Sendable {
     /// The file that is not uploaded.
-    public var fileID: FileData.ID
+    public var fileID: FileID
     /// What kind of failure it was.
     public var code: StorageError.Code
     /// A sentence for the person who has to mend it.
     public var reason: String
 
     /// A value with its parts.
-    public init(fileID: FileData.ID, code: StorageError.Code, reason: String) {
+    public init(fileID: FileID, code: StorageError.Code, reason: String) {
         self.fileID = fileID
         self.code = code
         self.reason = reason

@@ -1,6 +1,6 @@
 import Foundation
-import LFSFiles
 import LFSStorage
+import LFSSystem
 import LFSTransfer
 import Logging
 
@@ -19,7 +19,7 @@ struct PoolEvents: Sendable {
             hub.sendProgress(id, TransferProgress(bytesTransferred: bytes, totalBytes: total))
         case .uploaded(let id, let object):
             hub.endProgress(id)
-            if let id = FileID(id) { ledger.allow(id) }
+            ledger.allow(id)
             hub.send(.uploaded(id, url: object.url, byteCount: object.byteCount))
         case .failed(let id, let error, let nextAttempt):
             hub.endProgress(id)
@@ -50,7 +50,7 @@ struct PoolEvents: Sendable {
         hub.send(.outage(StorageOutage(code: error.code, reason: error.message, since: wallClock())))
     }
 
-    private func log(_ id: String, _ error: StorageError, _ nextAttempt: Duration?) {
+    private func log(_ id: FileID, _ error: StorageError, _ nextAttempt: Duration?) {
         let metadata: Logger.Metadata = ["lfs.file.id": "\(id)", "error.code": "\(error.code)"]
         if nextAttempt == nil {
             logger.info("upload failed", metadata: metadata)

@@ -1,4 +1,5 @@
 import Foundation
+import LFSSystem
 import Synchronization
 
 /// Runs downloads: one for each key however many ask, a bounded number at once, the urgent ones first.
@@ -9,7 +10,7 @@ import Synchronization
 /// Owner of the state: the mutex, never held across a call.
 final class DownloadScheduler: Sendable {
     enum Key: Hashable, Sendable {
-        case file(FileData.ID)
+        case file(FileID)
         /// A part of a file: for one reader only.
         case range(UUID)
     }

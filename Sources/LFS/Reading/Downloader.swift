@@ -1,3 +1,4 @@
+import LFSDatabase
 import LFSFiles
 import LFSStorage
 import LFSSystem
@@ -22,13 +23,10 @@ struct Downloader: Sendable {
     /// Returns when the bytes are checked, durable and in the store. Wrong bytes never get there.
     ///
     /// - Parameter onProgress: takes how many bytes are here so far, those of earlier tries included.
-    func fetch(_ file: FileData, onProgress: @escaping @Sendable (Int64) -> Void) async throws {
-        guard let id = FileID(file.id) else {
-            throw LFSError(.unknownFile, "'\(file.id)' is not a file id.", fileID: file.id)
-        }
+    func fetch(_ file: FileRow, onProgress: @escaping @Sendable (Int64) -> Void) async throws {
         let store = store
         let incoming = try await BlockingPool.shared.run { flag in
-            try IncomingFile(id, byteCount: file.byteCount, in: store, flag)
+            try IncomingFile(file.id, byteCount: file.byteCount, in: store, flag)
         }
         do {
             try await fill(incoming, file, onProgress)
@@ -42,7 +40,7 @@ struct Downloader: Sendable {
     }
 
     private func fill(
-        _ incoming: IncomingFile, _ file: FileData, _ onProgress: @escaping @Sendable (Int64) -> Void
+        _ incoming: IncomingFile, _ file: FileRow, _ onProgress: @escaping @Sendable (Int64) -> Void
     ) async throws {
         // Tries in a row that brought next to nothing.
         var failures = 0
@@ -70,7 +68,7 @@ struct Downloader: Sendable {
     }
 
     private func transfer(
-        _ incoming: IncomingFile, _ file: FileData, from start: Int64, _ onProgress: @escaping @Sendable (Int64) -> Void
+        _ incoming: IncomingFile, _ file: FileRow, from start: Int64, _ onProgress: @escaping @Sendable (Int64) -> Void
     ) async throws {
         var request = DownloadRequest(try ObjectKey(file.key))
         if start > 0 {

@@ -62,6 +62,6 @@ struct OpenCopy: Sendable {
         LFSError(
             .sourceChanged,
             "The local copy is damaged: it has not the size that was recorded. A verification with repairs mends it.",
-            fileID: id.text)
+            fileID: id)
     }
 }

@@ -1,5 +1,5 @@
 import Foundation
-import GRDB
+import LFSDatabase
 import LFSFiles
 import LFSStorage
 import LFSSystem
@@ -7,7 +7,7 @@ import Synchronization
 
 /// Finds the bytes of a file for those who read it: on this device, else on the remote storage.
 struct FileReader: Sendable {
-    let namespace: String
+    let namespace: Namespace
     let runner: BackgroundRunner
     let places: FilePlaces
     /// The storage for ranges, which retries by itself.
@@ -22,8 +22,8 @@ struct FileReader: Sendable {
     // MARK: Whole files
 
     /// Opens the local copy of a file, fetched first if need be; nil when its device has not uploaded it yet.
-    func open(_ file: FileData) async throws -> OpenCopy? {
-        let id = try Self.fileID(file)
+    func open(_ file: FileRow) async throws -> OpenCopy? {
+        let id = file.id
         // From before the download, so that what was fetched for this reader is here when it opens it.
         let use = places.inUse.begin(id)
         // A copy that was fetched may be removed again before it is opened here.
@@ -41,12 +41,12 @@ struct FileReader: Sendable {
     }
 
     /// Returns when the file is in the local store. The download is shared with all others who ask for the file.
-    func fetch(_ file: FileData, for urgency: DownloadUrgency) async throws {
+    func fetch(_ file: FileRow, for urgency: DownloadUrgency) async throws {
         try await scheduler.run(.file(file.id), urgency) { try await download(file) }
     }
 
-    private func download(_ file: FileData) async throws {
-        let id = try Self.fileID(file)
+    private func download(_ file: FileRow) async throws {
+        let id = file.id
         defer { hub.endDownload(file.id) }
         do {
             let places = places
@@ -70,7 +70,7 @@ struct FileReader: Sendable {
         hub.send(.downloaded(file.id, byteCount: file.byteCount))
     }
 
-    private func noteDamage(of file: FileData, _ failure: LFSError) async throws {
+    private func noteDamage(of file: FileRow, _ failure: LFSError) async throws {
         if failure.code == .sourceChanged { return try await readBack.note(file, failure.message) }
         guard let error = failure.cause as? StorageError else { return }
         _ = try await readBack.noteDamage(of: file, error)
@@ -78,18 +78,18 @@ struct FileReader: Sendable {
 
     /// The deletion of a file removes its local copy once, and that may have been before its bytes came.
     func requireRow(_ id: FileID, _ participle: String = "fetched") async throws {
-        let isThere = try await runner.readThroughCancellation { db in try FileData.exists(db, key: id.text) }
+        let isThere = try await runner.readThroughCancellation { db in try FileTable.contains(id, db) }
         if isThere { return }
         let places = places
         try await BlockingPool.shared.run { _ in try places.remove(id) }
-        throw LFSError(.unknownFile, "The file was deleted while it was \(participle).", fileID: id.text)
+        throw LFSError(.unknownFile, "The file was deleted while it was \(participle).", fileID: id)
     }
 
     // MARK: Ranges
 
     /// Some bytes of a file; nil when its device has not uploaded it yet. Nothing of it is kept on this device.
-    func bytes(of file: FileData, _ range: Range<Int64>) async throws -> Data? {
-        let id = try Self.fileID(file)
+    func bytes(of file: FileRow, _ range: Range<Int64>) async throws -> Data? {
+        let id = file.id
         let range = range.clamped(to: 0..<file.byteCount)
         if let descriptor = try await local(id, file.byteCount) {
             let bytes = try await BlockingPool.shared.run { flag in
@@ -108,7 +108,7 @@ struct FileReader: Sendable {
         return result.bytes.withLock { $0 }
     }
 
-    private func fetch(_ range: Range<Int64>, of file: FileData, into result: RangeResult) async throws {
+    private func fetch(_ range: Range<Int64>, of file: FileRow, into result: RangeResult) async throws {
         let sink = DownloadSink { bytes in
             try result.bytes.withLock { collected in
                 guard collected.count + bytes.count <= range.count else { throw Self.wrongRange(file) }
@@ -127,7 +127,7 @@ struct FileReader: Sendable {
         }
     }
 
-    private static func wrongRange(_ file: FileData) -> LFSError {
+    private static func wrongRange(_ file: FileRow) -> LFSError {
         LFSError(
             .sourceChanged, "The remote object is not the file that was recorded: it has another size.", fileID: file.id
         )
@@ -139,9 +139,9 @@ struct FileReader: Sendable {
     private func local(_ id: FileID, _ byteCount: Int64) async throws -> Descriptor? {
         guard let (descriptor, status) = try await find(id) else { return nil }
         guard status.isRegularFile, status.byteCount == byteCount else { throw OpenCopy.isDamaged(id) }
-        uses.noteUse(of: id.text)
+        uses.noteUse(of: id)
         room.noteUse(of: id)
-        hub.endDownload(id.text)
+        hub.endDownload(id)
         return descriptor
     }
 
@@ -160,28 +160,20 @@ struct FileReader: Sendable {
 
     /// The row of a file that is on the storage, or whose bytes were found here after all; nil when its device has not
     /// uploaded it yet.
-    private func remoteRow(_ fileID: FileID) async throws -> FileData? {
-        let id = fileID.text
+    private func remoteRow(_ id: FileID) async throws -> FileRow? {
         // The caller's copy may be older than the upload.
-        guard let row = try await runner.read({ db in try FileData.fetchOne(db, key: id) }) else {
+        guard let row = try await runner.read({ db in try FileTable.fetch(id, db) }) else {
             throw LFSError(.unknownFile, "There is no file '\(id)' in the database.", fileID: id)
         }
         if row.status == .remote { return row }
-        if !row.key.hasPrefix(namespace + "/") { return nil }
-        switch try await Whereabouts(runner: runner, places: places).look(for: fileID) {
+        if !namespace.isOurs(row.key) { return nil }
+        switch try await Whereabouts(runner: runner, places: places).look(for: id) {
         case .here: return row
         case .away(let reason): throw LFSError(.folderAbsent, reason, fileID: id)
         case .nowhere:
             throw LFSError(
                 .bytesMissing, "The file was made on this device, but its bytes are gone from it.", fileID: id)
         }
-    }
-
-    private static func fileID(_ file: FileData) throws(LFSError) -> FileID {
-        guard let id = FileID(file.id) else {
-            throw LFSError(.unknownFile, "'\(file.id)' is not a file id.", fileID: file.id)
-        }
-        return id
     }
 }
 

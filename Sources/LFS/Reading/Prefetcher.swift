@@ -1,4 +1,5 @@
 import GRDB
+import LFSDatabase
 import LFSFiles
 import LFSSystem
 
@@ -25,28 +26,28 @@ struct Prefetcher: Sendable {
     }
 
     /// Those files of a page that are not on this device, in the order of the page.
-    private func absent(_ rows: [Int64], _ summary: inout PrefetchSummary) async throws -> [FileData] {
+    private func absent(_ rows: [Int64], _ summary: inout PrefetchSummary) async throws -> [FileRow] {
         let (files, failures) = try await runner.read { db in
             let found = try FileData.filter(rows.contains(Column.rowID)).offloaded()
                 .annotated(with: Column.rowID.forKey("position")).asRequest(of: RowResult<PlacedFile>.self).fetchAll(db)
             return (found.compactMap(\.readable), found.compactMap(\.problem))
         }
-        for failure in failures { summary.add(failure) }
+        for failure in failures { summary.add(LFSError(failure)) }
         let byRow = Dictionary(files.map { ($0.position, $0.file) }) { first, _ in first }
         let inOrder = rows.compactMap { byRow[$0] }
         let places = places
         let absent = try await BlockingPool.shared.run { flag in
             try inOrder.filter { file in
                 try flag.check()
-                return try FileID(file.id).map { try !places.contains($0) } ?? false
+                return try !places.contains(file.id)
             }
         }
         summary.alreadyHere += inOrder.count - absent.count
         return absent
     }
 
-    private func fetch(_ files: [FileData], _ summary: inout PrefetchSummary) async throws {
-        try await withThrowingTaskGroup(of: (FileData, LFSError?).self) { tasks in
+    private func fetch(_ files: [FileRow], _ summary: inout PrefetchSummary) async throws {
+        try await withThrowingTaskGroup(of: (FileRow, LFSError?).self) { tasks in
             var results = summary
             var waiting = files.makeIterator()
             for _ in 0..<maxDownloads {
@@ -62,7 +63,7 @@ struct Prefetcher: Sendable {
     }
 
     /// Returns why a file could not be fetched. Throws what ends the whole.
-    private func fetch(_ file: FileData) async throws -> LFSError? {
+    private func fetch(_ file: FileRow) async throws -> LFSError? {
         do {
             try await reader.fetch(file, for: .prefetch)
             return nil
@@ -77,12 +78,12 @@ struct Prefetcher: Sendable {
     }
 
     private struct PlacedFile: FetchableRecord, Sendable {
-        let file: FileData
+        let file: FileRow
         let position: Int64
 
         init(row: Row) throws {
-            file = try FileData(row: row)
-            position = try CheckedRow(row: row, table: FileData.databaseTableName).value("position")
+            file = try FileRow(row: row)
+            position = try CheckedRow(row, of: FileTable.name).value("position")
         }
     }
 }
@@ -100,7 +101,7 @@ public struct PrefetchSummary: Sendable {
     /// Why, for the first thousand of them; each error names its file.
     public var failures: [LFSError] = []
 
-    mutating func add(_ file: FileData, _ failure: LFSError?) {
+    mutating func add(_ file: FileRow, _ failure: LFSError?) {
         guard let failure else {
             fetched += 1
             fetchedBytes += file.byteCount

@@ -1,9 +1,11 @@
 import Foundation
 public import GRDB
+import LFSDatabase
+import LFSSystem
 
 extension FileData: FetchableRecord, PersistableRecord {
     /// The table of the files.
-    public static let databaseTableName = "lfs_file"
+    public static let databaseTableName = FileTable.name
 
     /// The columns of `lfs_file`.
     public enum Columns {
@@ -36,18 +38,11 @@ extension FileData: FetchableRecord, PersistableRecord {
     /// - Throws: ``LFSError/Code/invalidRow`` for one that another program has written and that cannot be right. A cursor
     ///   goes on with the next row after it; `fetchAll` ends with it.
     public init(row: Row) throws {
-        let checked = CheckedRow(row: row, table: Self.databaseTableName)
-        id = try checked.value("id")
-        status = try checked.value("status")
-        url = try checked.value("url")
-        proof = try checked.value("proof")
-        name = try checked.value("name")
-        contentType = try checked.value("contentType")
-        byteCount = try checked.number("byteCount", in: 0...Self.largestByteCount)
-        sha256 = try checked.value("sha256")
-        key = try checked.value("key")
-        createdAt = try checked.number("createdAt", in: Self.earliestDate...Self.latestDate)
-        updateID = try checked.value("updateID")
+        do {
+            self.init(try FileRow(row: row))
+        } catch {
+            throw LFSError.wrapping(error)
+        }
     }
 
     /// Writes every column but `updateID`, which the database gives, and `proof`, which only the storage can give.
@@ -82,4 +77,35 @@ extension DerivableRequest where RowDecoder == FileData {
 
     /// The files that are on the remote storage.
     public func offloaded() -> Self { filter(FileData.Columns.status == FileData.Status.remote) }
+}
+
+extension DatabaseMigrator {
+    /// Registers the tables, indexes and triggers of LFS, all of them named `lfs_…`.
+    ///
+    /// Call it where the app registers its own migrations, before those that refer to `lfs_file`, and migrate
+    /// before ``LFSManager/open(_:options:)``. Later versions of LFS add migrations behind the ones that ran.
+    public mutating func registerLFSMigrations() { Schema.register(in: &self) }
+}
+
+extension FileData {
+    init(_ row: FileRow) {
+        id = row.id
+        status = row.status == .remote ? .remote : .local
+        url = row.url
+        proof = row.proof.map { $0 == .checksum ? .checksum : .byteCount }
+        name = row.name
+        contentType = row.contentType
+        byteCount = row.byteCount
+        sha256 = row.sha256
+        key = row.key
+        createdAt = row.createdAt
+        updateID = row.updateID
+    }
+
+    var row: FileRow {
+        FileRow(
+            id: id, status: status == .remote ? .remote : .local, url: url,
+            proof: proof.map { $0 == .checksum ? .checksum : .byteCount }, name: name, contentType: contentType,
+            byteCount: byteCount, sha256: sha256, key: key, createdAt: createdAt, updateID: updateID)
+    }
 }

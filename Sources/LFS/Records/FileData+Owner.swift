@@ -1,4 +1,5 @@
 public import GRDB
+import LFSDatabase
 
 extension FileData {
     /// Makes the rows of a table the owners of the files that a column of theirs refers to. Call it in a migration.
@@ -20,13 +21,13 @@ extension FileData {
     ///   - column: The column with the ids of files. It gets an index if it has none.
     /// - Throws: ``LFSError/Code/unsuitableOwner`` when there is no such table or column.
     public static func deletedWithOwner(_ table: String, column: String, in db: Database) throws {
-        try FileOwner.install(table, column, db)
+        do { try FileOwner.install(table, column, db) } catch { throw LFSError.wrapping(error) }
     }
 
     /// Undoes ``deletedWithOwner(_:column:in:)``: the files of this column stay when their rows go.
     ///
     /// - Throws: ``LFSError/Code/unsuitableOwner`` when the column owns no files.
     public static func keptWithoutOwner(_ table: String, column: String, in db: Database) throws {
-        try FileOwner.uninstall(table, column, db)
+        do { try FileOwner.uninstall(table, column, db) } catch { throw LFSError.wrapping(error) }
     }
 }

@@ -1,4 +1,5 @@
 public import Foundation
+public import LFSSystem
 
 /// A file that a record of the app refers to: a row of the table `lfs_file`.
 ///
@@ -25,8 +26,8 @@ public struct FileData: Identifiable, Hashable, Codable, Sendable {
         case byteCount
     }
 
-    /// UUID version 7 in lowercase text. It names the bytes on disk and in the object key.
-    public let id: String
+    /// It names the bytes on disk and in the object key.
+    public let id: FileID
     /// The row's status when it was read. LFS alone changes it.
     public internal(set) var status: Status
     /// Where the object is, without a query; nil until the file is ``Status/remote``.

@@ -1,7 +1,8 @@
 import Foundation
-import GRDB
+import LFSDatabase
 import LFSFiles
 import LFSStorage
+import LFSSystem
 
 /// Which files nobody claims: the one definition, for sweeps and for verification, here and on the remote storage.
 ///
@@ -32,37 +33,21 @@ struct Claims: Sendable {
     }
 
     func age(_ gracePeriod: Duration, now: Date) async throws -> Age {
-        let from = try await runner.read { db in try Self.from(db) }
+        let from = try await runner.read(StateTable.knowsFrom)
         return Age(limit: now.nanosecondsSince1970 - gracePeriod.nanoseconds, from: from)
-    }
-
-    /// In a reset that has not ended nothing is known: the rows are gone, and what they claimed is not.
-    private static func from(_ db: Database) throws -> Int64 {
-        if try Reset.isUnderWay(db) { return .max }
-        return try Int64.fetchOne(db, sql: "SELECT sweepsFrom FROM lfs_state") ?? 0
     }
 
     /// From now on this database takes for unknown, and keeps, whatever was made up to this moment and nobody claims.
     func doubtAllUntilNow(_ now: Date) async throws {
         let now = now.millisecondsSince1970
-        try await runner.writeDurably { db in
-            try db.execute(sql: "UPDATE lfs_state SET sweepsFrom = max(sweepsFrom, ?)", arguments: [now])
-        }
+        try await runner.writeDurably { db in try StateTable.doubtAll(until: now, db) }
     }
 
     /// Those of the ids that nobody claims now.
-    func unclaimed(_ ids: [String]) async throws -> [String] {
+    func unclaimed(_ ids: [FileID]) async throws -> [FileID] {
         if ids.isEmpty { return [] }
-        let marks = databaseQuestionMarks(count: ids.count)
         return try await runner.read { db in
-            let claimed = try Set(
-                String.fetchAll(
-                    db,
-                    sql: """
-                        SELECT id FROM lfs_file WHERE id IN (\(marks))
-                        UNION ALL SELECT fileID FROM lfs_tombstone WHERE fileID IN (\(marks))
-                        """,
-                    arguments: StatementArguments(ids + ids)))
+            let claimed = try FileTable.existing(ids, db).union(TombstoneTable.existing(ids, db))
             return ids.filter { !claimed.contains($0) }
         }
     }
@@ -71,50 +56,18 @@ struct Claims: Sendable {
     /// with its id, but its object is not an orphan for that.
     func used(_ keys: [ObjectKey]) async throws -> Set<String> {
         if keys.isEmpty { return [] }
-        let marks = databaseQuestionMarks(count: keys.count)
-        return try await runner.read { db in
-            try Set(
-                String.fetchAll(
-                    db, sql: "SELECT key FROM lfs_file WHERE key IN (\(marks))",
-                    arguments: StatementArguments(keys.map(\.rawValue))))
-        }
+        return try await runner.read { db in try FileTable.used(keys.map(\.rawValue), db) }
     }
 
-    /// Gives files a tombstone, so that their bytes go here and on the remote storage, unless somebody claims them by now.
+    /// Gives a file a tombstone, so that its bytes go here and on the remote storage, unless somebody claims it by now.
     ///
-    /// - Parameter age: by which they were found old enough.
-    /// - Returns: how many were given one; nil, with nothing changed, when the database has lost rows since then, as by
-    ///   a reset: that nobody claims them means nothing any more.
-    func bury(_ ids: [String], _ age: Age, namespace: String) async throws -> Int? {
-        if ids.isEmpty { return 0 }
-        return try await runner.write { db in
-            guard try Self.from(db) == age.from, try !Reset.isUnderWay(db) else { return nil }
-            let statement = try db.cachedStatement(
-                sql: """
-                    INSERT OR IGNORE INTO lfs_tombstone (fileID, key)
-                    SELECT ?1, ?2 WHERE NOT EXISTS (SELECT 1 FROM lfs_file WHERE id = ?1)
-                    """)
-            return try ids.reduce(0) { count, id in
-                try statement.execute(arguments: [id, "\(namespace)/\(id)"])
-                return count + db.changesCount
-            }
+    /// - Parameter age: by which it was found old enough.
+    /// - Returns: whether it was given one; nil, with nothing changed, when the database has lost rows since then, as by
+    ///   a reset: that nobody claims it means nothing any more.
+    func bury(_ id: FileID, _ age: Age, namespace: Namespace) async throws -> Bool? {
+        try await runner.write { db in
+            guard try StateTable.knowsFrom(db) == age.from, try !StateTable.isResetting(db) else { return nil }
+            return try TombstoneTable.add(id, key: namespace.key(of: id), db)
         }
-    }
-}
-
-extension Date {
-    var nanosecondsSince1970: Int64 {
-        let microseconds = Int64(exactly: (timeIntervalSince1970 * 1_000_000).rounded(.towardZero))
-        // Three centuries are about what fits.
-        return min(max(microseconds ?? 0, -9_000_000_000_000_000), 9_000_000_000_000_000) * 1_000
-    }
-}
-
-extension Duration {
-    /// Whole nanoseconds; what is longer than a hundred years counts as that, so that times can be added.
-    var nanoseconds: Int64 {
-        let longest: Int64 = 100 * 366 * 86_400
-        let seconds = min(max(components.seconds, -longest), longest)
-        return seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000
     }
 }

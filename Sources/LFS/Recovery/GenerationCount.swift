@@ -1,5 +1,5 @@
 import Foundation
-import GRDB
+import LFSDatabase
 import LFSFiles
 import LFSSystem
 
@@ -26,17 +26,7 @@ struct GenerationCount: Sendable {
         let marker = try await BlockingPool.shared.run { _ in try store.currentMarker() }
         let now = wallClock().millisecondsSince1970
         let (before, generation) = try await runner.writeDurably { db in
-            let before = try Int64.fetchOne(db, sql: "SELECT generation FROM lfs_state") ?? 0
-            try db.execute(
-                sql: """
-                    UPDATE lfs_state SET generation = max(generation, ?1) + 1,
-                        sweepsFrom = CASE
-                            WHEN generation < ?1 THEN max(sweepsFrom, ?2)
-                            WHEN ?1 > 0 OR generation = 0 OR (?3 AND updateMillisecond = 0) THEN sweepsFrom
-                            ELSE max(sweepsFrom, ?2) END
-                    """,
-                arguments: [marker.generation, now, marker.madeFor == 1])
-            return (before, try Int64.fetchOne(db, sql: "SELECT generation FROM lfs_state") ?? 0)
+            try StateTable.countOpening(marker: marker.generation, isNew: marker.madeFor == 1, now: now, db)
         }
         let lagsBehind = isAlone && marker.generation > 0 && marker.generation < before
         try await BlockingPool.shared.run { _ in

@@ -1,5 +1,5 @@
 import Foundation
-import GRDB
+import LFSDatabase
 import LFSFiles
 import LFSSystem
 
@@ -48,12 +48,7 @@ struct Recovery: Sendable {
     /// Only names are read of what is older than the last row, so a clean store costs one listing. A file that waits in a
     /// staging area is no sign, since nobody may ever have inserted it.
     private func hasUnknownFile() async throws -> Bool {
-        let (last, from) = try await runner.read { db in
-            guard let row = try Row.fetchOne(db, sql: "SELECT * FROM lfs_state") else { return (Int64(0), Int64(0)) }
-            let checked = CheckedRow(row: row, table: "lfs_state")
-            let times = Int64.min / 2...Int64.max / 2
-            return (try checked.number("updateMillisecond", in: times), try checked.number("sweepsFrom", in: times))
-        }
+        let (last, from) = try await runner.read(StateTable.times)
         // It was made before its row was committed; how long before is the host's business.
         let earliest = max(from, last - gracePeriod.milliseconds + 1)
         let store = places.store
@@ -70,7 +65,7 @@ struct Recovery: Sendable {
 
     private func hasUnknown(_ ids: [FileID]) async throws -> Bool {
         let store = places.store
-        for id in try await claims.unclaimed(ids.map(\.text)).compactMap(FileID.init) {
+        for id in try await claims.unclaimed(ids) {
             let status = try await BlockingPool.shared.run { _ in try store.status(of: id) }
             if status?.isRegularFile == true { return true }
         }
@@ -84,18 +79,13 @@ struct Recovery: Sendable {
         let unfinished = try await BlockingPool.shared.run { _ in try store.clearIncoming() }
         let limit = wallClock().nanosecondsSince1970 - downloadGracePeriod.nanoseconds
         let stale = unfinished.filter { $0.changed <= limit }.map(\.id)
-        var wanted: Set<String> = []
+        var wanted: Set<FileID> = []
         let recent = unfinished.filter { $0.changed > limit }.map(\.id)
         for start in stride(from: 0, to: recent.count, by: Self.batch) {
-            let ids = recent[start..<min(start + Self.batch, recent.count)].map(\.text)
-            let marks = databaseQuestionMarks(count: ids.count)
-            wanted.formUnion(
-                try await runner.read { db in
-                    try String.fetchAll(
-                        db, sql: "SELECT id FROM lfs_file WHERE id IN (\(marks))", arguments: StatementArguments(ids))
-                })
+            let ids = recent[start..<min(start + Self.batch, recent.count)]
+            wanted.formUnion(try await runner.read { db in try FileTable.existing(ids, db) })
         }
-        let unwanted = stale + recent.filter { !wanted.contains($0.text) }
+        let unwanted = stale + recent.filter { !wanted.contains($0) }
         try await BlockingPool.shared.run { _ in
             for id in unwanted { try store.removeUnfinished(id) }
         }

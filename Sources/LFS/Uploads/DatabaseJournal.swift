@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import LFSDatabase
 import LFSFiles
 import LFSStorage
 import LFSSystem
@@ -24,19 +25,21 @@ final class DatabaseJournal: TransferJournal {
     /// Other processes delete and cancel too, which ``epoch`` does not tell. This old is what a row says at the most.
     private static let freshness: Int64 = 1_000
 
+    private let namespace: Namespace
     private let runner: BackgroundRunner
     private let places: FilePlaces
     private let observer: CommitObserver
     private let wallClock: @Sendable () -> Date
     /// No wait can be longer than this, so a time further away comes from a clock that was set back.
     private let longestWait: Duration
-    private let descriptions = Mutex<[String: Description]>([:])
+    private let descriptions = Mutex<[FileID: Description]>([:])
     private let cancellations = Mutex<UInt64>(0)
 
     init(
-        runner: BackgroundRunner, places: FilePlaces, observer: CommitObserver,
+        namespace: Namespace, runner: BackgroundRunner, places: FilePlaces, observer: CommitObserver,
         wallClock: @escaping @Sendable () -> Date, longestWait: Duration
     ) {
+        self.namespace = namespace
         self.runner = runner
         self.places = places
         self.observer = observer
@@ -52,20 +55,17 @@ final class DatabaseJournal: TransferJournal {
 
     // MARK: Reading
 
-    func page(_ lane: TransferLane, limit: Int, excluding held: Set<String>) async throws -> TransferPage {
+    func page(_ lane: TransferLane, limit: Int, excluding held: Set<FileID>) async throws -> TransferPage {
         let now = wallClock().millisecondsSince1970
         let far = now + longestWait.milliseconds
         let epoch = epoch
         let (rows, next) = try await runner.read { db in
             // Held jobs come first in the order, so this many rows hold a whole page of others if there is one.
-            let due = try db.cachedStatement(sql: JobRow.due)
-            var rows = try RowResult<JobRow>.fetchAll(due, arguments: [lane.rawValue, now, limit + held.count])
+            var rows = try JobTable.due(lane: lane.rawValue, now: now, limit: limit + held.count, db)
             if rows.count < limit {
-                let outOfReach = try db.cachedStatement(sql: JobRow.outOfReach)
-                rows += try RowResult<JobRow>.fetchAll(outOfReach, arguments: [lane.rawValue, far, limit])
+                rows += try JobTable.outOfReach(lane: lane.rawValue, furthest: far, limit: limit, db)
             }
-            let nextDue = try db.cachedStatement(sql: JobRow.nextDue)
-            let next = try Int64.fetchOne(nextDue, arguments: [lane.rawValue, now, far])
+            let next = try JobTable.nextDue(lane: lane.rawValue, after: now, furthest: far, db)
             return (rows, next)
         }
         var usable: [JobRow] = []
@@ -96,9 +96,7 @@ final class DatabaseJournal: TransferJournal {
 
     func check(_ job: TransferJob) async throws -> UploadDecision {
         guard let description = try await currentDescription(of: job) else { return .skip(.notPending) }
-        guard let id = FileID(job.id) else {
-            return .fail(StorageError(.invalidRequest, "'\(job.id)' is not a file id.", key: job.key))
-        }
+        let id = job.id
         // Of a disk that is gone the system may have kept the names, and what it has read.
         if job.lastError == .sourceUnreadable { _ = try await hasLostPlace() }
         let places = places
@@ -135,7 +133,7 @@ final class DatabaseJournal: TransferJournal {
         {
             return known
         }
-        let file = try await runner.read { db in try FileData.pendingFile(db, id: job.id) }
+        let file = try await runner.read { db in try FileTable.pending(job.id, db) }
         return file.map {
             Description(sha256: $0.sha256, contentType: $0.contentType, name: $0.name, epoch: epoch, time: now)
         }
@@ -148,11 +146,7 @@ final class DatabaseJournal: TransferJournal {
 
     /// The bytes are nowhere: perhaps another start left them in a place that we have not looked at, or that is away.
     private func absent(_ id: FileID, _ job: TransferJob) async throws -> UploadDecision {
-        let isOurs = try await runner.read { db in
-            let namespace = try String.fetchOne(db, sql: "SELECT namespace FROM lfs_state") ?? ""
-            return job.key.rawValue.hasPrefix(namespace + "/")
-        }
-        guard isOurs else { return .skip(.madeElsewhere) }
+        guard namespace.isOurs(job.key.rawValue) else { return .skip(.madeElsewhere) }
         switch try await Whereabouts(runner: runner, places: places).look(for: id) {
         case .here: return try await check(job)
         case .away(let reason): throw StorageError(.sourceAbsent, reason, key: job.key)
@@ -171,12 +165,7 @@ final class DatabaseJournal: TransferJournal {
     private func fail(_ rows: [(place: DatabaseValue, StorageError)]) async throws {
         try await runner.write { db in
             for (place, error) in rows {
-                try db.execute(
-                    sql: """
-                        UPDATE lfs_job SET state = 'failed', errorCode = ?, errorMessage = ?
-                        WHERE fileID = ? AND state = 'queued'
-                        """,
-                    arguments: [error.code.rawValue, error.message, place])
+                try JobTable.fail(place, code: error.code.rawValue, message: error.message, db)
             }
         }
     }
@@ -192,30 +181,13 @@ final class DatabaseJournal: TransferJournal {
     }
 
     func note(outage: StorageError?) async throws {
-        let since = outage == nil ? nil : wallClock().millisecondsSince1970
+        let now = wallClock().millisecondsSince1970
         try await runner.write { db in
-            try db.execute(
-                sql: """
-                    UPDATE lfs_state SET outageCode = ?1, outageMessage = ?2,
-                        outageSince = CASE WHEN ?1 IS NULL THEN NULL ELSE coalesce(outageSince, ?3) END
-                    WHERE outageCode IS NOT ?1 OR outageMessage IS NOT ?2
-                    """,
-                arguments: [outage?.code.rawValue, outage?.message, since])
+            try StateTable.noteOutage(outage.map { ($0.code.rawValue, $0.message) }, now: now, db)
         }
     }
 
     func save(_ checkpoint: UploadCheckpoint, for job: TransferJob) async throws {
-        try await runner.write { db in
-            try db.execute(
-                sql: "UPDATE lfs_job SET checkpoint = ? WHERE fileID = ?", arguments: [checkpoint.rawValue, job.id])
-        }
-    }
-}
-
-extension FileData {
-    /// The row if it is there and still waits for its upload, the first one or one that is done again.
-    static func pendingFile(_ db: Database, id: String) throws -> FileData? {
-        let isQueued = "EXISTS (SELECT 1 FROM lfs_job WHERE fileID = lfs_file.id AND state = 'queued')"
-        return try FileData.filter(Columns.id == id).filter(sql: isQueued).fetchOne(db)
+        try await runner.write { db in try JobTable.save(checkpoint: checkpoint.rawValue, of: job.id, db) }
     }
 }

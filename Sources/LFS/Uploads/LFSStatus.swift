@@ -1,6 +1,8 @@
 import Foundation
 public import GRDB
+import LFSDatabase
 import LFSStorage
+public import LFSSystem
 
 /// The state of all files of a database, in numbers.
 public struct LFSStatus: Hashable, Codable, Sendable {
@@ -22,35 +24,17 @@ public struct LFSStatus: Hashable, Codable, Sendable {
 
     /// Reads the numbers; works without an open manager.
     public init(_ db: Database) throws {
-        let row = try Row.fetchOne(
-            db,
-            sql: """
-                SELECT (SELECT count(*) FROM lfs_file) AS files,
-                    (SELECT count(*) FROM lfs_file WHERE status = 'remote') AS remote,
-                    (SELECT count(*) FROM lfs_job WHERE state = 'failed') AS failed,
-                    (SELECT count(*) FROM lfs_job WHERE state = 'cancelled') AS cancelled,
-                    -- A total does not end with an error where a sum is too large, as that of odd rows.
-                    (SELECT CAST(total(byteCount) AS INTEGER) FROM lfs_job WHERE state = 'queued') AS pendingBytes
-                """)
-        files = row?["files"] ?? 0
-        remote = row?["remote"] ?? 0
+        files = try FileTable.count(db)
+        remote = try FileTable.remoteCount(db)
         local = files - remote
-        failed = row?["failed"] ?? 0
-        cancelled = row?["cancelled"] ?? 0
-        pendingBytes = row?["pendingBytes"] ?? 0
-        outage = try StorageOutage.current(db)
-    }
-}
-
-extension StorageOutage {
-    static func current(_ db: Database) throws -> StorageOutage? {
-        let row = try Row.fetchOne(
-            db, sql: "SELECT outageCode, outageMessage, outageSince FROM lfs_state WHERE outageCode IS NOT NULL")
-        guard let row, let code = String.fromDatabaseValue(row["outageCode"]) else { return nil }
-        return StorageOutage(
-            code: StorageError.Code(rawValue: code),
-            reason: String.fromDatabaseValue(row["outageMessage"]) ?? "",
-            since: Date(millisecondsSince1970: Int64.fromDatabaseValue(row["outageSince"]) ?? 0))
+        failed = try JobTable.count(.failed, db)
+        cancelled = try JobTable.count(.cancelled, db)
+        pendingBytes = try JobTable.queuedByteCount(db)
+        outage = try StateTable.outage(db).map { outage in
+            StorageOutage(
+                code: StorageError.Code(rawValue: outage.code), reason: outage.message,
+                since: Date(millisecondsSince1970: outage.since))
+        }
     }
 }
 
@@ -64,8 +48,8 @@ public struct UploadSummary: Hashable, Sendable {
     public var failures: [UploadFailure]
 
     init(_ db: Database) throws {
-        pending = try Int.fetchOne(db, sql: "SELECT count(*) FROM lfs_job WHERE state = 'queued'") ?? 0
-        failed = try Int.fetchOne(db, sql: "SELECT count(*) FROM lfs_job WHERE state = 'failed'") ?? 0
+        pending = try JobTable.count(.queued, db)
+        failed = try JobTable.count(.failed, db)
         failures = try UploadFailure.fetchAll(db)
     }
 }
@@ -73,14 +57,20 @@ public struct UploadSummary: Hashable, Sendable {
 extension UploadFailure {
     /// The first thousand files whose upload was given up, in the order in which they were made.
     public static func fetchAll(_ db: Database) throws -> [UploadFailure] {
-        try Row.fetchAll(
-            db,
-            sql: "SELECT fileID, errorCode, errorMessage FROM lfs_job WHERE state = 'failed' ORDER BY fileID LIMIT 1000"
-        ).map { row in
-            let checked = CheckedRow(row: row, table: "lfs_job", name: "fileID")
-            return UploadFailure(
-                fileID: try checked.value("fileID"), code: .init(rawValue: try checked.value("errorCode") ?? "unknown"),
-                reason: try checked.value("errorMessage") ?? "")
+        do {
+            return try JobTable.failures(limit: 1_000, db).map { row in
+                let failure = try row.record.get()
+                return UploadFailure(
+                    fileID: failure.id, code: StorageError.Code(rawValue: failure.code), reason: failure.message)
+            }
+        } catch {
+            throw LFSError.wrapping(error)
         }
+    }
+
+    /// The files whose bytes an upload or a verification has found lost, or not to be the recorded ones, and that are not
+    /// queued again since. ``LFSManager/restore(_:from:onProgress:)`` takes right bytes for them.
+    public static func damagedFiles(_ db: Database) throws -> Set<FileID> {
+        try JobTable.failed(with: [JobTable.lostCode, StorageError.Code.sourceChanged.rawValue], db)
     }
 }

@@ -1,5 +1,5 @@
 import Foundation
-import LFSSystem
+package import LFSSystem
 
 /// What an ingest has made durable.
 package struct IngestedFile: Hashable, Sendable {

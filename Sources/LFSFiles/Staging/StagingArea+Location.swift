@@ -30,7 +30,7 @@ extension StagingArea {
             throw FileError.keeping(error, at: location)
         }
         // By the first name an area is found again that was made and not noted: nothing can be in it.
-        var id = FileID(owner.databaseID) ?? FileID.make()
+        var id = FileID(text: owner.databaseID) ?? FileID.make()
         for _ in 0..<8 {
             if let area = try take(id, in: folder, owner) { return area }
             id = FileID.make()
@@ -102,7 +102,7 @@ extension Directory {
     func holdsFiles() throws -> Bool {
         var isFound = false
         try forEachFile { name in
-            isFound = FileID(String(name.prefix(36))) != nil
+            isFound = FileID(text: String(name.prefix(36))) != nil
             return !isFound
         }
         return isFound

@@ -12,17 +12,6 @@ package struct StagingOwner: Hashable, Sendable {
     }
 }
 
-/// What tells a folder from its copies, as long as its file system stays mounted under the same device number.
-struct FolderIdentity: Codable, Hashable, Sendable {
-    let device: UInt64
-    let inode: UInt64
-
-    init(_ status: FileStatus) {
-        device = status.device
-        inode = status.inode
-    }
-}
-
 /// The file `staging.json` of a staging area.
 struct StagingMarker: Codable, Sendable {
     static let file = MarkerFile<StagingMarker>("staging.json")

@@ -1,4 +1,4 @@
-package import LFSSystem
+import LFSSystem
 
 /// What is at a path that a row names as a staging area. A row gives no right to anything: the folder has to say
 /// itself whose it is.
@@ -64,28 +64,9 @@ package enum StagingPlace: Sendable {
     /// The location and the folder in it, if that has a name as we make it.
     static func split(_ path: String) -> (parent: String, id: FileID)? {
         guard path.utf8.first == 0x2F, !path.utf8.contains(0), let slash = path.utf8.lastIndex(of: 0x2F),
-            let id = FileID(String(path[path.utf8.index(after: slash)...]))
+            let id = FileID(text: String(path[path.utf8.index(after: slash)...]))
         else { return nil }
         return (slash == path.startIndex ? "/" : String(path[..<slash]), id)
-    }
-}
-
-/// A folder of this database that belongs to another one of its stores: bytes are read from it, and that is all.
-package final class EarlierFolder: Sendable {
-    package let path: String
-    private let folders: [Directory]
-
-    init(_ path: String, _ folders: [Directory]) {
-        self.path = path
-        self.folders = folders
-    }
-
-    /// Opens a file for reading; nil when it is not there.
-    package func open(_ id: FileID) throws(SystemError) -> Descriptor? {
-        for folder in folders {
-            if let file = try folder.openRegular(id.text) { return file }
-        }
-        return nil
     }
 }
 
@@ -101,17 +82,5 @@ package struct ClosedPlace: Hashable, Sendable {
         self.path = path
         isAbsent = error.code == .missing
         reason = isAbsent ? "\(path) is not there. Is its disk mounted?" : error.message
-    }
-}
-
-extension Directory {
-    /// Opens a regular file for reading; nil when nothing else, or nothing at all, has the name.
-    func openRegular(_ name: String) throws(SystemError) -> Descriptor? {
-        do {
-            let file = try openForReading(name)
-            return try file.status().isRegularFile ? file : nil
-        } catch  where error.isMissing || error.isSymbolicLink || error.isNoFile {
-            return nil
-        }
     }
 }

@@ -50,7 +50,7 @@ extension LocalStore {
         guard let folder = try quarantineFolder() else { return [] }
         var found: [Quarantined] = []
         try folder.forEachFile { name in
-            if let id = FileID(String(name.prefix(36))), let status = try folder.status(of: name) {
+            if let id = FileID(text: String(name.prefix(36))), let status = try folder.status(of: name) {
                 found.append(
                     Quarantined(id: id, name: name, byteCount: status.byteCount, isDirectory: status.isDirectory))
             }

@@ -52,7 +52,7 @@ struct PartialFile {
     /// The file whose partial, or partial's tag, has this name.
     static func id(ofName name: String) -> FileID? {
         for suffix in [".part", ".tag"] where name.hasSuffix(suffix) {
-            return FileID(String(name.dropLast(suffix.count)))
+            return FileID(text: String(name.dropLast(suffix.count)))
         }
         return nil
     }

@@ -1,4 +1,5 @@
 package import LFSStorage
+package import LFSSystem
 import Synchronization
 
 /// The self-scaling workers that upload what the durable queue holds.
@@ -18,7 +19,7 @@ package final class ExecutorPool: Sendable {
         /// How often the journal was read.
         var reads = 0
         /// The executors that are at work, by their job.
-        var atWork: [String: Shift] = [:]
+        var atWork: [FileID: Shift] = [:]
         var executorsHaveEnded = false
         /// The outage that was told last.
         var told: StorageError?
@@ -141,7 +142,7 @@ package final class ExecutorPool: Sendable {
     }
 
     /// Drops a job that waits in memory, or stops it if it runs. What becomes of it is the durable queue's matter.
-    package func cancel(_ id: String) {
+    package func cancel(_ id: FileID) {
         shared.withLock { shared in
             if shared.pool.drop([id]) == 0 { shared.atWork[id]?.end() }
         }
@@ -151,7 +152,7 @@ package final class ExecutorPool: Sendable {
     /// Drops those of the jobs that wait in memory; they are found again in the durable queue if they still stand there.
     ///
     /// - Returns: those that cannot be dropped, because their uploads are under way.
-    package func withdraw(_ ids: Set<String>) -> Set<String> {
+    package func withdraw(_ ids: Set<FileID>) -> Set<FileID> {
         let (count, underWay) = shared.withLock { ($0.pool.drop(ids), $0.pool.underWay) }
         if count > 0 { wake() }
         return ids.intersection(underWay)
@@ -160,7 +161,7 @@ package final class ExecutorPool: Sendable {
     // MARK: What it looks like
 
     /// The jobs whose uploads run, or have ended and wait for their outcome to be durable.
-    package var underWayIDs: Set<String> { shared.withLock { $0.pool.underWay } }
+    package var underWayIDs: Set<FileID> { shared.withLock { $0.pool.underWay } }
     /// How many jobs are in memory.
     package var heldCount: Int { shared.withLock { $0.pool.held.count } }
     package var isIdle: Bool { shared.withLock { $0.pool.isIdle } }
@@ -187,7 +188,7 @@ package final class ExecutorPool: Sendable {
 
     /// Tops the window up when it runs low. Returns how long until the lane's next job is due.
     private func refill(_ lane: TransferLane) async throws -> Duration? {
-        let held: Set<String>? = shared.withLock { shared in
+        let held: Set<FileID>? = shared.withLock { shared in
             let isLow = shared.pool.count(lane) < PoolState.windowLimit / 2
             guard shared.mayHaveMore.contains(lane), isLow, !shared.pool.isStopping else { return nil }
             shared.mayHaveMore.remove(lane)

@@ -1,7 +1,14 @@
 import LFSStorage
+import LFSSystem
 
 /// The storage as a whole is away, refuses us or fails: one probe at a time finds out when that is over.
 struct Outage {
+    /// What may find out that it is over.
+    enum Probe: Equatable {
+        case upload(FileID)
+        case deletion
+    }
+
     /// Why, in the words of the last refusal.
     var error: StorageError
     var failures = 1
@@ -9,8 +16,8 @@ struct Outage {
     var mayProbe: Bool
     /// Whether somebody has asked for a probe while one was under way, which began before there was news.
     var isAskedAgain = false
-    /// The job that is the probe now, or ``PoolState/deletionProbe``.
-    var probe: String?
+    /// What is the probe now; nil when nothing is.
+    var probe: Probe?
     /// Whether a single file was refused so far, and by an answer that may be about that file: another one is tried at
     /// once, and nobody is told before it is refused as well.
     var isDoubtful: Bool
@@ -59,8 +66,6 @@ enum StorageAnswer {
 }
 
 extension PoolState {
-    /// Stands for a deletion that is the probe. No job has this id.
-    static let deletionProbe = "\u{0}deletion"
     /// After this many uploads in a row that failed on the storage's side, whatever their files, it counts as away.
     static let maxFailuresInARow = 20
 
@@ -104,8 +109,8 @@ extension PoolState {
     }
 
     /// The storage has taken something of a job whose upload still runs. Returns how many executors have to be started.
-    mutating func accepted(_ id: String) -> Int {
-        guard outage?.probe == id else { return 0 }
+    mutating func accepted(_ id: FileID) -> Int {
+        guard outage?.probe == .upload(id) else { return 0 }
         outage = nil
         return executorsToStart()
     }
@@ -133,7 +138,7 @@ extension PoolState {
             return nil
         }
         outage?.mayProbe = false
-        outage?.probe = Self.deletionProbe
+        outage?.probe = .deletion
         return .probe
     }
 

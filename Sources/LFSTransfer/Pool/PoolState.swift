@@ -1,4 +1,5 @@
 import LFSStorage
+import LFSSystem
 
 /// Everything the pool decides, as a value: no clock, no task, no lock. One owner changes it under one lock.
 ///
@@ -15,10 +16,10 @@ struct PoolState {
     let maxExecutors: Int
     private var window: [TransferLane: [TransferJob]] = [.small: [], .large: []]
     /// Every job that is in memory, from being queued until its outcome is durable.
-    private(set) var held: Set<String> = []
-    private(set) var running: [String: TransferLane] = [:]
+    private(set) var held: Set<FileID> = []
+    private(set) var running: [FileID: TransferLane] = [:]
     /// The jobs that have ended and whose outcome is not durable yet.
-    private(set) var unrecorded: Set<String> = []
+    private(set) var unrecorded: Set<FileID> = []
     private(set) var executors = 0
     var isPaused = false
     /// How many times it was asked to leave the network to somebody else, less those who are through with it. What ends
@@ -44,7 +45,7 @@ struct PoolState {
 
     var isIdle: Bool { held.isEmpty }
     /// The jobs whose uploads run, or have ended and wait for their outcome to be durable.
-    var underWay: Set<String> { unrecorded.union(running.keys) }
+    var underWay: Set<FileID> { unrecorded.union(running.keys) }
     func count(_ lane: TransferLane) -> Int { window[lane]?.count ?? 0 }
     var queued: Int { TransferLane.allCases.reduce(0) { $0 + count($1) } }
 
@@ -67,7 +68,7 @@ struct PoolState {
         lastLane = lane
         if outage != nil {
             outage?.mayProbe = false
-            outage?.probe = job.id
+            outage?.probe = .upload(job.id)
         }
         return job
     }
@@ -95,7 +96,7 @@ struct PoolState {
         running[outcome.job.id] = nil
         unrecorded.insert(outcome.job.id)
         let outcome = refusals.judge(outcome)
-        note(outcome.answer, ofProbe: outage?.probe == outcome.job.id)
+        note(outcome.answer, ofProbe: outage?.probe == .upload(outcome.job.id))
         count(outcome)
         return outcome
     }
@@ -118,7 +119,7 @@ struct PoolState {
     }
 
     /// Drops those of the jobs that wait. Returns how many did.
-    mutating func drop(_ ids: Set<String>) -> Int {
+    mutating func drop(_ ids: Set<FileID>) -> Int {
         let waiting = ids.intersection(held).subtracting(underWay)
         if waiting.isEmpty { return 0 }
         for lane in TransferLane.allCases { window[lane]?.removeAll { waiting.contains($0.id) } }

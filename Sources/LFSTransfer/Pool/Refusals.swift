@@ -1,4 +1,5 @@
 import LFSStorage
+import LFSSystem
 
 /// Which files the storage has refused by an answer that may be about them alone or about all of them.
 ///
@@ -15,10 +16,10 @@ struct Refusals {
     /// With fewer, credentials that come and go could cost a file.
     static let maxRefusals = 3
 
-    private var refused: [String: Refusal] = [:]
+    private var refused: [FileID: Refusal] = [:]
     private var accepted = 0
 
-    func contains(_ id: String) -> Bool { refused[id] != nil }
+    func contains(_ id: FileID) -> Bool { refused[id] != nil }
 
     /// The outcome as it is to be recorded.
     mutating func judge(_ outcome: TransferOutcome) -> TransferOutcome {

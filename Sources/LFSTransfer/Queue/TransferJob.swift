@@ -1,8 +1,9 @@
 package import LFSStorage
+package import LFSSystem
 
 /// One file that waits for its upload, as the durable queue describes it.
 package struct TransferJob: Hashable, Sendable, Identifiable {
-    package let id: String
+    package let id: FileID
     package let key: ObjectKey
     package let byteCount: Int64
     /// How often an upload was tried and failed for a reason of its own.
@@ -18,7 +19,7 @@ package struct TransferJob: Hashable, Sendable, Identifiable {
     package let turn: Int64
 
     package init(
-        id: String, key: ObjectKey, byteCount: Int64, attempts: Int, lastError: StorageError.Code? = nil,
+        id: FileID, key: ObjectKey, byteCount: Int64, attempts: Int, lastError: StorageError.Code? = nil,
         sending: SendBudget = SendBudget(), checkpoint: UploadCheckpoint?, replacesObject: Bool = false, turn: Int64 = 0
     ) {
         self.id = id
@@ -39,10 +40,7 @@ package struct TransferJob: Hashable, Sendable, Identifiable {
 package enum TransferLane: Int, CaseIterable, Sendable {
     case small = 0, large = 1
 
-    /// The size in bytes from which on a file is large. The database's job table sorts by it too.
-    package static let largeByteCount: Int64 = 8 * 1_024 * 1_024
-
     package init(byteCount: Int64) {
-        self = byteCount < Self.largeByteCount ? .small : .large
+        self = byteCount < LargeFile.byteCount ? .small : .large
     }
 }

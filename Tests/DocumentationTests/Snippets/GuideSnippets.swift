@@ -142,7 +142,7 @@ enum Guide {
         options.checksContent = true
         options.repairs = true
         let report = try await lfs.verify(options) { finding in
-            print(finding.kind, finding.fileID, finding.message)
+            print(finding)
         }
         print("\(report.left) left, \(report.known) known")
         // end

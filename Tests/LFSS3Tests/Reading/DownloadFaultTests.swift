@@ -35,8 +35,8 @@ struct DownloadFaultTests {
     private func leavePartial(_ fake: FakeS3, _ host: ReadingHost, _ file: FileData) throws {
         let tag = try #require(fake.objects["/" + file.key]?.fields["etag"].flatMap(EntityTag.init))
         let incoming = host.folder.child("app.sqlite.lfs/incoming")
-        try Data(content.prefix(1_000_000)).write(to: incoming.child(file.id + ".part"))
-        try Data(tag.text.utf8).write(to: incoming.child(file.id + ".tag"))
+        try Data(content.prefix(1_000_000)).write(to: incoming.child(file.id.uuidString + ".part"))
+        try Data(tag.text.utf8).write(to: incoming.child(file.id.uuidString + ".tag"))
     }
 
     /// Sends the head of a reply and some of its body, and breaks off.

@@ -62,7 +62,7 @@ struct ReadingHost: Sendable {
         get throws { try names(in: folder.child("app.sqlite.lfs/incoming")) }
     }
 
-    var kept: [String] {
-        get throws { try names(in: folder.child("app.sqlite.lfs")).filter { $0.count == 36 } }
+    var kept: [FileID] {
+        get throws { try names(in: folder.child("app.sqlite.lfs")).compactMap { FileID($0) } }
     }
 }

@@ -45,7 +45,7 @@ struct ServerRotTests {
             #expect(again.findings.map(\.fileID) == [file.id], "what was seen is not forgotten")
             #expect(again.report.lostBytes == Int64(byteCount))
 
-            let local = host.folder.child("app.sqlite.lfs").child(file.id)
+            let local = host.folder.child("app.sqlite.lfs").child(file.id.uuidString)
             try Data(bytes).write(to: local)
             #expect(try await host.lfs.free(FreeingPolicy(maxByteCount: 0)).freed.files == 0)
             let mended = try await verify(host, repairs: true)

@@ -59,7 +59,7 @@ struct CheckedHost: Sendable {
 
     // MARK: Planting
 
-    func local(_ id: String) -> URL { host.store.appendingPathComponent(id) }
+    func local(_ id: FileID) -> URL { host.store.appendingPathComponent(id.uuidString) }
     func object(_ file: FileData) -> URL { remote.appendingPathComponent(file.key) }
 
     /// Replaces a file's content; nil removes it.
@@ -106,16 +106,16 @@ struct CheckedHost: Sendable {
 /// What a finding is about, to compare whole runs.
 struct Told: Hashable, CustomStringConvertible {
     let kind: VerifyFinding.Kind
-    let id: String
+    let id: FileID?
     let repair: VerifyFinding.Repair?
 
-    init(_ kind: VerifyFinding.Kind, _ id: String, _ repair: VerifyFinding.Repair?) {
+    init(_ kind: VerifyFinding.Kind, _ id: FileID?, _ repair: VerifyFinding.Repair?) {
         (self.kind, self.id, self.repair) = (kind, id, repair)
     }
 
     init(_ finding: VerifyFinding) { self.init(finding.kind, finding.fileID, finding.repair) }
 
-    var description: String { "\(kind) \(id.suffix(6)) \(repair?.rawValue ?? "-")" }
+    var description: String { "\(kind) \(id?.uuidString.suffix(6) ?? "-") \(repair?.rawValue ?? "-")" }
 }
 
 func withCheckedHost(_ body: (CheckedHost) async throws -> Void) async throws {

@@ -3,6 +3,7 @@ import GRDB
 import LFS
 import LFSFiles
 import LFSStorage
+import LFSSystem
 import Testing
 
 @Suite("Finding what is wrong, and mending it", .timeLimit(.minutes(2)))
@@ -12,8 +13,8 @@ struct FindingsTests {
         var expected: Set<Told> = []
         /// Files that have to be right in the end, with their bytes.
         var mendable: [FileData: [UInt8]] = [:]
-        var losses: Set<String> = []
-        var quarantined: Set<String> = []
+        var losses: Set<FileID> = []
+        var quarantined: Set<FileID> = []
         /// Neither files nor objects of this database.
         var strangers: [URL] = []
     }
@@ -68,7 +69,7 @@ struct FindingsTests {
 
         let namespace = try checked.namespace()
         let long = Date(timeIntervalSinceNow: -30 * 86_400)
-        let (orphan, old, young) = (FileID.make(at: long).text, FileID.make(at: long).text, FileID.make().text)
+        let (orphan, old, young) = (FileID.make(at: long), FileID.make(at: long), FileID.make())
         try checked.plant(someBytes(), at: checked.local(orphan))
         damage.expected.insert(Told(.orphanedHere, orphan, .remove))
         try checked.plant(someBytes(), at: checked.remote.appendingPathComponent("\(namespace)/\(old)"))
@@ -82,7 +83,7 @@ struct FindingsTests {
         ]
         for url in damage.strangers { try checked.plant(someBytes(), at: url) }
 
-        let deleted = FileID.make(at: long).text
+        let deleted = FileID.make(at: long)
         damage.expected.insert(Told(.deletionStuck, deleted, .retry))
         try await checked.host.database.write { [local] db in
             try db.execute(sql: "DELETE FROM lfs_job WHERE fileID = ?", arguments: [local[4].id])
@@ -129,7 +130,7 @@ struct FindingsTests {
             let strangers = try damage.strangers.map { try Data(contentsOf: $0) }
             let (first, second) = try await (repaired(checked), repaired(checked))
             #expect(Set(first.findings.map(Told.init)) == damage.expected)
-            #expect(Set(first.findings.filter(\.isLeft).map(\.fileID)) == damage.losses)
+            #expect(Set(first.findings.filter(\.isLeft).compactMap(\.fileID)) == damage.losses)
             #expect(first.findings.filter(\.isLoss).allSatisfy { $0.outcome == .noted })
 
             #expect(second.report.isClean)

@@ -58,7 +58,7 @@ struct FolderInPlaceTests {
     func staged() async throws {
         try await withCheckedHost { checked in
             let file = try await checked.uploaded(1)[0]
-            let folder = checked.host.temporary.appendingPathComponent(file.id)
+            let folder = checked.host.temporary.appendingPathComponent(file.id.uuidString)
             try checked.plant([1], at: folder.appendingPathComponent("foreign"))
             try await withManager(checked.host, checked.options) { lfs in
                 try await checked.host.database.write { db in _ = try FileData.deleteOne(db, key: file.id) }

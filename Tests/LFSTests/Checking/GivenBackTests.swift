@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Right bytes that are given back to a file", .timeLimit(.minutes(1)))
 struct GivenBackTests {
-    private func damaged(_ checked: CheckedHost) throws -> Set<String> {
+    private func damaged(_ checked: CheckedHost) throws -> Set<FileID> {
         try checked.host.database.read { db in try UploadFailure.damagedFiles(db) }
     }
 
@@ -43,7 +43,7 @@ struct GivenBackTests {
             let file = try await lfs.makeFile(from: .bytes(bytes))
             try await host.database.write { try file.insert($0) }
             try await yield(while: host.filesInStore().isEmpty)
-            let url = host.store.appendingPathComponent(file.id)
+            let url = host.store.appendingPathComponent(file.id.uuidString)
             try FileManager.default.removeItem(at: url)
             try Data(bytes.reversed()).write(to: url)
             lfs.resume()
@@ -69,7 +69,7 @@ struct GivenBackTests {
                 for wrong in [FileSource.bytes(someBytes()), .movingFile(source), .bytes([])] {
                     await #expect(errorCode { try await lfs.restore(file.id, from: wrong) } == .sourceChanged)
                 }
-                await #expect(errorCode { try await lfs.restore("x", from: .bytes([])) } == .unknownFile)
+                await #expect(errorCode { try await lfs.restore(.unknown, from: .bytes([])) } == .unknownFile)
                 try #expect(damaged(checked) == [file.id])
                 #expect(FileManager.default.fileExists(atPath: source.path))
                 try #expect(checked.host.filesInTemporary().isEmpty)

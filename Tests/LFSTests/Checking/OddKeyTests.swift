@@ -7,7 +7,7 @@ import Testing
 @Suite("A row with a key that no storage takes", .timeLimit(.minutes(1)))
 struct OddKeyTests {
     /// Only another program writes such a row; it has the content of another file.
-    private func insert(_ id: String, _ key: String, _ status: String, _ host: TestHost) async throws {
+    private func insert(_ id: FileID, _ key: String, _ status: String, _ host: TestHost) async throws {
         try await host.database.write { db in
             try db.execute(
                 sql: """
@@ -22,7 +22,7 @@ struct OddKeyTests {
         try await withCheckedHost { checked in
             let files = try await checked.uploaded(2)
             try checked.plant(nil, at: checked.object(files[1]))
-            let id = "0198c1f2-0000-7000-8000-000000000001"
+            let id = try #require(FileID("0198c1f2-0000-7000-8000-000000000001"))
             try await insert(id, key, "remote", checked.host)
             try await withManager(checked.host, checked.options, starts: false) { lfs in
                 let (report, findings) = try await checked.verify(lfs, repairs: true)
@@ -54,7 +54,7 @@ struct OddKeyTests {
                 try String.fetchOne(db, sql: "SELECT namespace FROM lfs_state") ?? ""
             }
             // Before the manager opens, which would refuse a row without bytes.
-            let id = "0198c1f2-0000-7000-8000-000000000001"
+            let id = try #require(FileID("0198c1f2-0000-7000-8000-000000000001"))
             try await insert(id, "\(namespace)/Photo 1.jpg", "local", host)
             try await withManager(host) { lfs in
                 let file = try await lfs.makeFile(from: .bytes(someBytes()))

@@ -4,6 +4,7 @@ import LFS
 import LFSFiles
 import LFSStorage
 import LFSTesting
+import LFSSystem
 import TestSupport
 import Testing
 
@@ -13,7 +14,7 @@ struct QuarantineTests {
     func replaced() async throws {
         try await withTemporaryFolder { folder in
             let store = try LocalStore(
-                at: folder.appendingPathComponent("store").path, databaseID: FileID.make().text)
+                at: folder.appendingPathComponent("store").path, databaseID: FileID.make().uuidString)
             let id = FileID.make()
             let (file, other) = (URL(fileURLWithPath: store.path(of: id)), folder.appendingPathComponent("other"))
             try Data("damaged".utf8).write(to: file)

@@ -4,6 +4,7 @@ import LFS
 import LFSFiles
 import LFSStorage
 import LFSTesting
+import LFSSystem
 import LFSTransfer
 import Synchronization
 import Testing
@@ -107,7 +108,7 @@ struct RaceTests {
     func insertedDuringListing(isKept: Bool) async throws {
         try await withCheckedHost { checked in
             _ = try await checked.uploaded(2)
-            let id = FileID.make(at: Date(timeIntervalSinceNow: -30 * 86_400)).text
+            let id = FileID.make(at: Date(timeIntervalSinceNow: -30 * 86_400))
             let key = try "\(checked.namespace())/\(id)"
             try checked.plant(someBytes(), at: checked.remote.appendingPathComponent(key))
             let once = Once {
@@ -137,10 +138,10 @@ struct RaceTests {
     func deletedOrphan() async throws {
         try await withCheckedHost { checked in
             _ = try await checked.uploaded(1)
-            let id = FileID.make(at: Date(timeIntervalSinceNow: -30 * 86_400)).text
+            let id = FileID.make(at: Date(timeIntervalSinceNow: -30 * 86_400))
             let url = try checked.remote.appendingPathComponent("\(checked.namespace())/\(id)")
             try checked.plant(someBytes(), at: url)
-            checked.storage.beforeHead { key in if key.hasSuffix(id) { try checked.plant(nil, at: url) } }
+            checked.storage.beforeHead { key in if key.hasSuffix(id.uuidString) { try checked.plant(nil, at: url) } }
             try await withManager(checked.host, checked.options, starts: false) { lfs in
                 try await #expect(checked.verify(lfs).findings.isEmpty)
             }

@@ -95,7 +95,7 @@ struct RestoreTests {
                 try await host.database.write { db in for file in made { try file.insert(db) } }
             }
             // As if the reset had not come to these.
-            for file in old { try Data(someBytes()).write(to: host.store.appendingPathComponent(file.id)) }
+            for file in old { try Data(someBytes()).write(to: host.store.appendingPathComponent(file.id.uuidString)) }
             try backup.putBack(.database)
             try await withManager(host, starts: false) { _ in
                 try #expect(host.count("lfs_state WHERE isResetting = 0") == 1)

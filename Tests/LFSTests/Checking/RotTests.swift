@@ -16,7 +16,7 @@ struct RotTests {
     }
 
     private func put(_ bytes: [UInt8], into host: TestHost, _ file: FileData) throws {
-        try Data(bytes).write(to: host.store.appendingPathComponent(file.id))
+        try Data(bytes).write(to: host.store.appendingPathComponent(file.id.uuidString))
     }
 
     @Test(

@@ -4,6 +4,7 @@ import LFS
 import LFSFiles
 import LFSStorage
 import LFSTesting
+import LFSSystem
 import Synchronization
 import Testing
 
@@ -38,11 +39,11 @@ struct StreamingTests {
     func manyRows() async throws {
         let count = 3_000
         try await withHost(storage: InMemoryStorage()) { host in
-            let ids = (0..<count).map { _ in FileID.make().text }.sorted()
+            let ids = (0..<count).map { _ in FileID.make() }.sorted()
             let namespace = try await host.database.read { db in
                 try String.fetchOne(db, sql: "SELECT namespace FROM lfs_state") ?? ""
             }
-            let listing = RowsStorage(InMemoryStorage(), namespace: namespace, ids: ids)
+            let listing = RowsStorage(InMemoryStorage(), namespace: namespace, ids: ids.map(\.uuidString))
             try await host.database.write { db in
                 for id in ids {
                     try db.execute(

@@ -54,7 +54,7 @@ struct UnreadableTests {
     func free() async throws {
         try await withLFS { host, lfs in
             let files = try await keptFiles(20, byteCount: 4_096, host, lfs)
-            let stubborn = host.store.appendingPathComponent(files[7].id)
+            let stubborn = host.store.appendingPathComponent(files[7].id.uuidString)
             _ = try await withUnreadableFile(at: stubborn) {
                 await #expect(throws: LFSError.self) { _ = try await lfs.free(FreeingPolicy(maxByteCount: 0)) }
                 let incoming = host.store.appendingPathComponent("incoming").path

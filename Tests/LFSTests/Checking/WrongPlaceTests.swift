@@ -34,7 +34,7 @@ struct WrongPlaceTests {
                     }
                 case .removed: try manager.moveItem(at: checked.host.store, to: other)
                 case .lostMarker:
-                    try manager.removeItem(at: checked.local("lfs.json"))
+                    try manager.removeItem(at: checked.host.store.appendingPathComponent("lfs.json"))
                 case .mount:
                     guard try runTool("mount", ["-t", "tmpfs", "-o", "size=64k", "lfs-test", checked.host.store.path])
                     else { return print("skipped: a file system can be mounted by root on Linux only") }

@@ -20,7 +20,7 @@ struct AfterResetTests {
             try await lfs.reset(.everythingIsUploaded)
             try await withManager(host) { next in
                 // Put back by somebody: it is from before, too.
-                try Data(someBytes()).write(to: host.store.appendingPathComponent(files[0].id))
+                try Data(someBytes()).write(to: host.store.appendingPathComponent(files[0].id.uuidString))
                 var options = VerifyOptions()
                 (options.localGracePeriod, options.remoteGracePeriod, options.repairs) = (.zero, .zero, true)
                 let log = EventLog<VerifyFinding>()

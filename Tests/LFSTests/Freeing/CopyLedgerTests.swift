@@ -1,4 +1,5 @@
 import LFSFiles
+import LFSSystem
 import Testing
 
 @testable import LFS

@@ -3,6 +3,7 @@ import GRDB
 import LFSFiles
 import LFSStorage
 import LFSTesting
+import LFSSystem
 import TestSupport
 import Testing
 
@@ -154,7 +155,7 @@ struct FreeTests {
             async let reading = read(file, lfs)
             await storage.waitForArrivals(1)
             try await lfs.clearCache()
-            #expect(try host.namesInIncoming() == [file.id + ".part"])
+            #expect(try host.namesInIncoming() == [file.id.uuidString + ".part"])
             storage.open()
             try await #expect(reading == bytes)
         }
@@ -166,12 +167,12 @@ struct FreeTests {
             let file = try await keptFiles(1, host, lfs)[0]
             try await lfs.pin([file.id])
             #expect(await errorCode { try await lfs.removeLocalCopy(of: file.id) } == .pinned)
-            #expect(await errorCode { try await lfs.pin([file.id, "x"]) } == .unknownFile)
+            #expect(await errorCode { try await lfs.pin([file.id, .unknown]) } == .unknownFile)
             try await lfs.unpin([file.id])
             try await #expect(!lfs.isPinned(file.id))
             try await lfs.removeLocalCopy(of: file.id)
             try await #expect(!lfs.hasLocalCopy(of: file.id))
-            #expect(await errorCode { try await lfs.removeLocalCopy(of: "x") } == .unknownFile)
+            #expect(await errorCode { try await lfs.removeLocalCopy(of: .unknown) } == .unknownFile)
         }
     }
 

@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import LFS
+import LFSDatabase
 
 @Suite("Pinning the files of a sequence that can be read once", .timeLimit(.minutes(1)))
 struct PinSequenceTests {
@@ -39,7 +40,7 @@ struct PinSequenceTests {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await write() }
             try await yield(while: lfs.runner.pendingCount < 1)
-            group.addTask { #expect(await errorCode { try await lfs.pin(["x"]) } == .unknownFile) }
+            group.addTask { #expect(await errorCode { try await lfs.pin([.unknown]) } == .unknownFile) }
             try await yield(while: lfs.runner.pendingCount < 2)
             held.signal()
             try await group.waitForAll()

@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import LFSFiles
 import LFSStorage
+import LFSSystem
 import TestSupport
 import Testing
 
@@ -72,8 +73,8 @@ struct ProofTests {
 
     private func model(
         _ files: [FileData], _ kinds: [Kind], _ policy: FreeingPolicy, _ named: Bool, _ image: Bool, _ excess: Int,
-        _ here: Set<String>
-    ) -> Set<String> {
+        _ here: Set<FileID>
+    ) -> Set<FileID> {
         var (left, excess) = (here, excess)
         let candidates = zip(files, kinds).filter { file, kind in
             here.contains(file.id) && kind.mayGo(policy, named: named, image: image)
@@ -116,7 +117,7 @@ struct ProofTests {
                     ])
             }
         }
-        for file in files { _ = try lfs.places.promote(try #require(FileID(file.id))) }
+        for file in files { _ = try lfs.places.promote(try #require(FileID(file.id.uuidString))) }
         return files
     }
 

@@ -3,6 +3,7 @@ import GRDB
 import LFSFiles
 import LFSStorage
 import LFSTesting
+import LFSSystem
 import LFSTransfer
 import Synchronization
 import TestSupport

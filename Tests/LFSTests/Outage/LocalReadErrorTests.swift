@@ -20,7 +20,7 @@ struct LocalReadErrorTests {
             let good = try await lfs.makeFile(from: .bytes(someBytes()))
             try await host.database.write { db in for file in [bad, good] { try file.insert(db) } }
             try await yield(while: host.filesInStore().count < 2)
-            let url = host.store.appendingPathComponent(bad.id)
+            let url = host.store.appendingPathComponent(bad.id.uuidString)
             try FileManager.default.removeItem(at: url)
             switch place {
             case .link:

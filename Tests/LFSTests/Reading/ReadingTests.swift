@@ -33,7 +33,7 @@ struct ReadingTests {
             let file = try await lfs.makeFile(from: .bytes(someBytes()))
             try await host.database.write { try file.insert($0) }
             #expect(await errorCode { try await lfs.removeLocalCopy(of: file.id) } == .notUploaded)
-            #expect(await errorCode { try await lfs.removeLocalCopy(of: "x") } == .unknownFile)
+            #expect(await errorCode { try await lfs.removeLocalCopy(of: .unknown) } == .unknownFile)
             #expect(try await read(file, lfs)?.count == 1_000)
             lfs.resume()
         }
@@ -61,7 +61,7 @@ struct ReadingTests {
             let file = try await lfs.makeFile(from: .bytes(someBytes()))
             try await host.database.write { try file.insert($0) }
             try await yield(while: host.filesInStore().isEmpty)
-            try FileManager.default.removeItem(at: host.store.appendingPathComponent(file.id))
+            try FileManager.default.removeItem(at: host.store.appendingPathComponent(file.id.uuidString))
             #expect(await errorCode { _ = try await lfs.contents(of: file) } == .bytesMissing)
             lfs.resume()
             let summary = try await lfs.waitForUploads()
@@ -115,7 +115,7 @@ enum UploadSourceFactory {
     static func source(of file: FileData, in store: URL) -> () throws -> UploadSource {
         {
             try UploadSource(
-                file: store.appendingPathComponent(file.id), byteCount: file.byteCount, sha256: file.sha256)
+                file: store.appendingPathComponent(file.id.uuidString), byteCount: file.byteCount, sha256: file.sha256)
         }
     }
 }

@@ -3,10 +3,12 @@ import GRDB
 import LFSFiles
 import LFSStorage
 import LFSTesting
+import LFSSystem
 import TestSupport
 import Testing
 
 @testable import LFS
+import LFSDatabase
 
 @Suite("The last use of local copies", .timeLimit(.minutes(1)))
 struct UseLogTests {
@@ -59,7 +61,7 @@ struct UseLogTests {
         try await withHost { host in
             let now = Date(timeIntervalSince1970: 1_000)
             let uses = UseLog(runner: BackgroundRunner(host.database), wallClock: { now })
-            let ids = (0..<1_200).map { _ in FileID.make().text }
+            let ids = (0..<1_200).map { _ in FileID.make() }
             try await host.database.write { db in
                 // Compiled once: with its triggers that costs more than running it.
                 let statement = try db.makeStatement(

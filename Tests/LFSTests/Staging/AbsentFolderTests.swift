@@ -176,7 +176,7 @@ struct AbsentFolderTests {
     func loss() async throws {
         try await withHost { host in
             let file = try await leave(host, host.options)
-            try FileManager.default.removeItem(at: host.temporary.child(file.id))
+            try FileManager.default.removeItem(at: host.temporary.child(file.id.uuidString))
             try await withManager(host) { lfs in
                 try await lfs.waitForUploads()
                 try #expect(host.count("lfs_job WHERE state = 'failed' AND errorCode = 'sourceChanged'") == 1)

@@ -28,9 +28,9 @@ struct StagingOwnerTests {
     }
 
     /// The names of waiting files below a folder, whatever folders they are in.
-    private func waiting(below folder: URL) throws -> Set<String> {
+    private func waiting(below folder: URL) throws -> Set<FileID> {
         let files = try FileManager.default.subpathsOfDirectory(atPath: folder.path).filter { $0.contains("/") }
-        return Set(files.map { ($0 as NSString).lastPathComponent }.filter { $0.count == 36 })
+        return Set(files.compactMap { FileID(($0 as NSString).lastPathComponent) })
     }
 
     /// The database and its folder, copied as a person does it.
@@ -136,8 +136,8 @@ struct StagingOwnerTests {
             let location = host.folder.appendingPathComponent("staging")
             let file = try await leave(host, options(host, location: location), commits: false)
             try await withCopy(of: host) { copy in
-                let waiting = location.appendingPathComponent(try #require(names(in: location).first)).child(file.id)
-                try FileManager.default.moveItem(at: waiting, to: copy.temporary.child(file.id))
+                let waiting = location.appendingPathComponent(try #require(names(in: location).first)).child(file.id.uuidString)
+                try FileManager.default.moveItem(at: waiting, to: copy.temporary.child(file.id.uuidString))
                 var options = copy.options
                 options.temporaryFileGracePeriod = .seconds(3_600)
                 try await withManager(copy, options) { lfs in
@@ -226,7 +226,7 @@ struct StagingOwnerTests {
     func linkedFile(_ isSymbolic: Bool) async throws {
         try await withHost { host in
             let made = try await leave(host, options(host))
-            let waiting = host.temporary.appendingPathComponent(made.id)
+            let waiting = host.temporary.appendingPathComponent(made.id.uuidString)
             let target = host.folder.appendingPathComponent("diary")
             try FileManager.default.moveItem(at: waiting, to: target)
             try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: target.path)

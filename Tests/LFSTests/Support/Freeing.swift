@@ -31,7 +31,7 @@ extension TestHost {
     /// The bytes of the files in the store.
     func byteCountInStore() throws -> Int {
         try filesInStore().reduce(0) { sum, name in
-            let attributes = try FileManager.default.attributesOfItem(atPath: store.appendingPathComponent(name).path)
+            let attributes = try FileManager.default.attributesOfItem(atPath: store.appendingPathComponent(name.uuidString).path)
             return sum + (attributes[.size] as? Int ?? 0)
         }
     }

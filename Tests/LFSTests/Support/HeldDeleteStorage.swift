@@ -1,3 +1,4 @@
+import LFS
 import LFSStorage
 import LFSTesting
 import LFSTransfer
@@ -30,8 +31,8 @@ final class HeldDeleteStorage: StorageWrapper {
 ///
 /// Owner of its state: the mutex.
 final class HeldFiles: Sendable {
-    private let state = Mutex<Set<String>>([])
-    var ids: Set<String> { state.withLock { $0 } }
-    func insert(_ id: String) { state.withLock { _ = $0.insert(id) } }
-    func remove(_ id: String) { state.withLock { _ = $0.remove(id) } }
+    private let state = Mutex<Set<FileID>>([])
+    var ids: Set<FileID> { state.withLock { $0 } }
+    func insert(_ id: FileID) { state.withLock { _ = $0.insert(id) } }
+    func remove(_ id: FileID) { state.withLock { _ = $0.remove(id) } }
 }

@@ -16,8 +16,8 @@ extension TestHost {
 
     /// Leaves the first bytes of a download, as the end of a process does. The layout is that of the guide "On-disk layout".
     func leavePartial(of file: FileData, _ bytes: some Sequence<UInt8>, tag: String) throws {
-        try Data(bytes).write(to: incoming.appendingPathComponent(file.id + ".part"))
-        try Data(tag.utf8).write(to: incoming.appendingPathComponent(file.id + ".tag"))
+        try Data(bytes).write(to: incoming.appendingPathComponent(file.id.uuidString + ".part"))
+        try Data(tag.utf8).write(to: incoming.appendingPathComponent(file.id.uuidString + ".tag"))
     }
 }
 

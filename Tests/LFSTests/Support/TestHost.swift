@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import LFS
 import LFSStorage
+import LFSSystem
 import Testing
 
 /// A host app in a folder of its own: a database with a table that refers to files, a storage, and managers on top.
@@ -52,18 +53,18 @@ struct TestHost: Sendable {
 
     // MARK: What is on disk
 
-    func filesInStore() throws -> Set<String> { try Self.files(in: store) }
-    func filesInTemporary() throws -> Set<String> { try Self.files(in: temporary) }
+    func filesInStore() throws -> Set<FileID> { try Self.files(in: store) }
+    func filesInTemporary() throws -> Set<FileID> { try Self.files(in: temporary) }
 
-    static func files(in folder: URL) throws -> Set<String> {
+    static func files(in folder: URL) throws -> Set<FileID> {
         guard FileManager.default.fileExists(atPath: folder.path) else { return [] }
         let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
-        return Set(names.filter { $0.count == 36 })
+        return Set(try names.filter { $0.count == 36 }.map { try #require(FileID($0)) })
     }
 
     // MARK: What is in the database
 
-    func file(_ id: String) throws -> FileData? { try database.read { try FileData.fetchOne($0, key: id) } }
+    func file(_ id: FileID) throws -> FileData? { try database.read { try FileData.fetchOne($0, key: id) } }
     func count(_ sql: String) throws -> Int {
         try database.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM \(sql)") ?? -1 }
     }
@@ -71,7 +72,7 @@ struct TestHost: Sendable {
 
 struct Recipe: Codable, FetchableRecord, PersistableRecord {
     var title: String
-    var photoId: String?
+    var photoId: FileID?
     static let photo = belongsTo(FileData.self, key: "photo")
 }
 
@@ -86,7 +87,7 @@ func withHost<Result>(
     _ connection: Connection = .pool, storage: (any RemoteStorage)? = nil,
     in parent: URL = FileManager.default.temporaryDirectory, _ body: (TestHost) async throws -> Result
 ) async throws -> Result {
-    let folder = parent.appendingPathComponent("lfs-test-\(UUID().uuidString)")
+    let folder = parent.appendingPathComponent("lfs-test-\(UUID())")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: folder) } }
     let path = folder.appendingPathComponent("recipes.sqlite").path
@@ -154,4 +155,9 @@ func errorCode(_ body: () async throws -> Void) async -> LFSError.Code? {
     } catch {
         return (error as? LFSError)?.code
     }
+}
+
+extension FileID {
+    /// An id that nobody has a file of.
+    static var unknown: FileID { make() }
 }

@@ -11,7 +11,7 @@ struct PinCommand: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("The ids of the files.", valueName: "id"))
     var ids: [String]
 
-    func run() async throws { try await LocalRun.run(database) { lfs in try await lfs.pin(ids) } }
+    func run() async throws { try await LocalRun.run(database) { lfs in try await lfs.pin(ids.map(FileID.named)) } }
 }
 
 struct UnpinCommand: AsyncParsableCommand {
@@ -23,5 +23,5 @@ struct UnpinCommand: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("The ids of the files.", valueName: "id"))
     var ids: [String]
 
-    func run() async throws { try await LocalRun.run(database) { lfs in try await lfs.unpin(ids) } }
+    func run() async throws { try await LocalRun.run(database) { lfs in try await lfs.unpin(ids.compactMap { FileID($0) }) } }
 }

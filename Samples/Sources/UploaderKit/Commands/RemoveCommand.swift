@@ -20,7 +20,7 @@ struct RemoveCommand: AsyncParsableCommand {
         let ids = ids
         try await UploadRun.run(database, transfer, output, .own, about: .removing) { run in
             let found = try await run.database.write { db in
-                var found: Set<FileData.ID> = []
+                var found: Set<String> = []
                 for id in ids {
                     for document in try String.fetchAll(
                         db, sql: "SELECT id FROM uploader_document WHERE fileId = ?", arguments: [id])

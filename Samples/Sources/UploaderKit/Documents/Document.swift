@@ -25,7 +25,8 @@ struct Document: FetchableRecord, PersistableRecord, Identifiable, Sendable {
     /// - Throws: ``UploaderError`` for values that no uploader writes: rows are input.
     init(row: Row) throws {
         id = try Self.text("id", row)
-        fileId = try Self.text("fileId", row)
+        guard let fileId = FileID.fromDatabaseValue(row["fileId"]) else { throw Self.unusable("fileId", row) }
+        self.fileId = fileId
         stamp = try Self.text("stamp", row)
         title = try Self.text("title", row)
         guard let path = FilePath.fromDatabaseValue(row["path"]) else { throw Self.unusable("path", row) }

@@ -10,8 +10,8 @@ struct DocumentTable: Sendable {
     /// The page after an id, in the order of the ids, which other programs may have written as anything. Rows that cannot
     /// be used are told with their reason.
     ///
-    /// - Parameter ids: the files; nil for all.
-    func page(after id: DatabaseValue, _ ids: [FileData.ID]?, limit: Int, _ db: Database) throws -> Page {
+    /// - Parameter ids: the files, as a person names them; nil for all.
+    func page(after id: DatabaseValue, _ ids: [String]?, limit: Int, _ db: Database) throws -> Page {
         var (condition, arguments) = ("\(key) > ?", StatementArguments([id]))
         if let ids {
             condition += " AND f.id IN (\(databaseQuestionMarks(count: ids.count)))"
@@ -123,7 +123,7 @@ struct DocumentTable: Sendable {
             var attached = try AttachedDocument(row: row)
             if !isOurs {
                 attached.document.title = Self.title(attached.document.title)
-                if [".", ".."].contains(attached.document.title) { attached.document.title = attached.file.id }
+                if [".", ".."].contains(attached.document.title) { attached.document.title = attached.file.id.uuidString }
                 attached.document.path = FilePath(attached.document.title)
             }
             return .success(attached)

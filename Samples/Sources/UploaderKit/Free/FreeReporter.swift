@@ -48,14 +48,15 @@ struct FreeReporter: Sendable {
     }
 
     /// Frees files that were named. Each that stays is told with its reason.
-    func free(_ ids: [FileData.ID], _ lfs: LFSManager) async throws {
+    func free(_ ids: [String], _ lfs: LFSManager) async throws {
         var summary = Summary(dryRun: false)
         for id in ids {
             do {
-                try await lfs.removeLocalCopy(of: id)
+                let file = try FileID.named(id)
+                try await lfs.removeLocalCopy(of: file)
                 summary.freed += 1
                 var event = JSONEvent("freed")
-                event.id = id
+                event.id = file
                 Console.result(json ? try event.jsonLine() : "freed \(id)")
             } catch let error as LFSError {
                 summary.failed += 1

@@ -1,9 +1,10 @@
 import Foundation
+import LFS
 
 /// One line of `--json`. Fields may be added; readers ignore those they do not know.
 struct JSONEvent: Encodable {
     var event: String
-    var id: String?
+    var id: FileID?
     var path: String?
     var status: String?
     var bytes: Int64?

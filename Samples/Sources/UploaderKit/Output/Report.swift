@@ -221,9 +221,9 @@ final class Report: Sendable {
         }
     }
 
-    func removed(_ id: FileData.ID) {
+    func removed(_ id: String) {
         var event = JSONEvent("removed")
-        event.id = id
+        event.id = FileID(id)
         tell(event, verbose: "removed \(id)")
         state.withLock { $0.tally.removed += 1 }
     }

@@ -1,3 +1,5 @@
+package import LFS
+
 /// What a run is about.
 package enum Purpose { case uploading, pulling, removing }
 
@@ -12,7 +14,7 @@ package struct Tally: Equatable {
     /// Files that could not be attached, pulled or removed, without those that could not be read.
     package var refused = 0
     /// Files whose upload was given up, by their id.
-    package var givenUp: Set<String> = []
+    package var givenUp: Set<FileID> = []
     /// Files that were passed over: unchanged, links, or not readable.
     package var skipped = 0
     /// Those of the skipped ones that should have been attached.
@@ -31,8 +33,8 @@ package struct Tally: Equatable {
     package var foundBytes: Int64 = 0
     package var readBytes: Int64 = 0
     /// The bytes of files that are under way, by their id.
-    package var partial: [String: Int64] = [:]
-    package var retrying: Set<String> = []
+    package var partial: [FileID: Int64] = [:]
+    package var retrying: Set<FileID> = []
 
     package var doneBytes: Int64 { partial.values.reduce(bytes) { $0.addingSaturated($1) } }
     package var failed: Int { refused + givenUp.count }

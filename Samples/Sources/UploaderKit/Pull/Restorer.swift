@@ -18,11 +18,11 @@ struct Restorer: Sendable {
     private static let page = 500
 
     /// - Parameter ids: the files; nil for all.
-    func run(_ ids: [FileData.ID]?) async throws {
+    func run(_ ids: [String]?) async throws {
         try RestoreTarget.makeFolder(folder)
         let ambiguous = try await database.read { db in try table.ambiguousTitles(db) }
         var last = "".databaseValue
-        var found: Set<FileData.ID> = []
+        var found: Set<String> = []
         while true {
             let page = try await page(after: last, ids)
             guard let end = page.end else { break }
@@ -30,14 +30,14 @@ struct Restorer: Sendable {
             report.pending(
                 files: page.documents.count,
                 bytes: page.documents.reduce(0) { $0.addingSaturated($1.file.byteCount) })
-            if ids != nil { found.formUnion(page.documents.map(\.file.id) + page.unusable.map(\.fileID)) }
+            if ids != nil { found.formUnion(page.documents.map(\.file.id.uuidString) + page.unusable.map(\.fileID)) }
             for row in page.unusable { report.failed(FilePath(row.fileID), row.reason) }
             try await restore(page.documents, ambiguous)
         }
         for id in ids ?? [] where !found.contains(id) { report.failed(FilePath(id), "there is no file with this id") }
     }
 
-    private func page(after last: DatabaseValue, _ ids: [FileData.ID]?) async throws -> DocumentTable.Page {
+    private func page(after last: DatabaseValue, _ ids: [String]?) async throws -> DocumentTable.Page {
         try await database.read { db in try table.page(after: last, ids, limit: Self.page, db) }
     }
 

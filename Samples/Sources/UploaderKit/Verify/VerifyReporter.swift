@@ -20,14 +20,14 @@ final class VerifyReporter: Sendable {
     // MARK: Findings
 
     func tell(_ finding: VerifyFinding, _ path: FilePath?) {
-        if finding.isLeft || finding.isKnown { _ = state.withLock { $0.told.insert(finding.fileID) } }
+        if finding.isLeft || finding.isKnown { state.withLock { $0.told.formUnion(finding.fileID.map { [$0] } ?? []) } }
         if style.isJSON {
             return line { Console.result(try FindingEvent(finding, path).jsonLine()) }
         }
         let words = Self.words(finding)
         line {
             Console.result(
-                "\(finding.kind) \(finding.fileID)\(path.map { " \($0)" } ?? ""): \(finding.message) \(words)")
+                "\(finding.kind)\(finding.fileID.map { " \($0)" } ?? "")\(path.map { " \($0)" } ?? ""): \(finding.message) \(words)")
         }
     }
 

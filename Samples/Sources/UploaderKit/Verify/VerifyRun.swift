@@ -77,7 +77,7 @@ struct VerifyRun: Sendable {
         var deletions = 0
         // Nothing is uploaded before it is known that the storage is the right one.
         let result = try await lfs.verify(options) { finding in
-            let path = try await database.read { db in try table.path(of: finding.fileID, db) }
+            let path = try await database.read { db in try finding.fileID.flatMap { try table.path(of: $0, db) } }
             report.tell(finding, path)
         } onProgress: { progress in
             report.advance(progress)

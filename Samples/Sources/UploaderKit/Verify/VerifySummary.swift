@@ -17,7 +17,7 @@ struct FindingEvent: Encodable {
     private var isKnown: Bool
 
     init(_ finding: VerifyFinding, _ path: FilePath?) {
-        (kind, id, key, self.path) = (finding.kind, finding.fileID, finding.key, path?.description)
+        (kind, id, key, self.path) = (finding.kind, finding.fileID?.uuidString ?? "", finding.key, path?.description)
         (recorded, found, repair) = (finding.recorded, finding.found, finding.repair)
         (reason, isLoss, isKnown) = (finding.message, finding.isLoss, finding.isKnown)
         switch finding.outcome {

@@ -1,0 +1,56 @@
+import GRDB
+import LFSDatabase
+import LFSSystem
+
+/// What the rows say of a local copy.
+struct CopyVerdict: Sendable {
+    /// Milliseconds since 1970.
+    var lastUse: Int64
+    /// Why the copy stays; nil when it may go.
+    var reason: StayReason?
+}
+
+/// Says which local copies may go, by rows and policy alone. The one definition, for every way to free space.
+struct CopyJudge: Sendable {
+    let policy: FreeingPolicy
+    /// Milliseconds since 1970.
+    let now: Int64
+
+    /// - Parameter uses: the copies, with last uses that may not be in the table yet; 0 for none.
+    func verdicts(on uses: [FileID: Int64], _ db: Database) throws -> [FileID: CopyVerdict] {
+        let named = try named(uses.keys, db)
+        var verdicts = uses.mapValues { CopyVerdict(lastUse: $0, reason: .unclaimed) }
+        for copy in try CopyTable.facts(of: uses.keys, db) {
+            guard let use = uses[copy.id] else { continue }
+            // Times in the future come from a clock that was set back since.
+            let lastUse = min(max(use, copy.lastUse ?? 0, copy.made), now)
+            let reason = reason(copy, isNamed: named.contains(copy.id), lastUse: lastUse)
+            verdicts[copy.id] = CopyVerdict(lastUse: lastUse, reason: reason)
+        }
+        return verdicts
+    }
+
+    private func reason(_ copy: CopyFacts, isNamed: Bool, lastUse: Int64) -> StayReason? {
+        guard copy.isUploaded else { return .notUploaded }
+        if copy.isPinned { return .pinned }
+        if isNamed { return .named }
+        if policy.keeps(contentType: copy.contentType) { return .contentType }
+        if let time = policy.keepsUsedWithin, lastUse > now - time.milliseconds { return .recentlyUsed }
+        if policy.unproven != .free, !copy.isProven { return .unproven }
+        return nil
+    }
+
+    /// Whether a copy may go by now, or once its object was read back.
+    func mayGo(_ reason: StayReason?) -> Bool { reason == nil || (reason == .unproven && policy.unproven == .readBack) }
+
+    /// Those of the ids that a request of the policy names.
+    private func named(_ ids: some Collection<FileID>, _ db: Database) throws -> Set<FileID> {
+        var named: Set<FileID> = []
+        for request in policy.requests {
+            let kept = request().select(FileData.Columns.id).contains(FileData.Columns.id)
+            let found = FileData.filter(ids.contains(FileData.Columns.id)).filter(kept)
+            named.formUnion(try FileID.fetchSet(db, found.select(FileData.Columns.id)))
+        }
+        return named
+    }
+}

@@ -1,0 +1,31 @@
+import LFSDatabase
+import LFSFiles
+import LFSSystem
+
+/// Reads the folder of the local store page by page, and what the rows say of it.
+struct CopyScan: Sendable {
+    let runner: BackgroundRunner
+    let places: FilePlaces
+    let judge: CopyJudge
+
+    /// - Parameter onCopy: takes each copy, with why it stays.
+    func run(_ onCopy: (LocalCopy, StayReason?) -> Void) async throws {
+        let (store, judge) = (places.store, judge)
+        try await BlockingPool.shared.run { _ in try store.requireUnchanged() }
+        let cursor = try await BlockingPool.shared.run { _ in try store.files() }
+        while let page = try await BlockingPool.shared.run({ _ in try cursor.next() }) {
+            try Task.checkCancellation()
+            if page.isEmpty { continue }
+            // A name that comes twice, because files come and go meanwhile, is one copy.
+            let uses = Dictionary(page.map { ($0.id, Int64(0)) }) { first, _ in first }
+            let verdicts = try await runner.read { db in try judge.verdicts(on: uses, db) }
+            for entry in page {
+                guard let verdict = verdicts[entry.id] else { continue }
+                let rows = judge.mayGo(verdict.reason) ? nil : verdict.reason
+                let reason = rows ?? (places.inUse.contains(entry.id) ? .inUse : nil)
+                onCopy(
+                    LocalCopy(bits: entry.id.bits, byteCount: entry.byteCount, lastUse: verdict.lastUse), reason)
+            }
+        }
+    }
+}

@@ -1,0 +1,20 @@
+import Foundation
+import LFSFiles
+
+extension LFSManager {
+    /// The folders that were used before and are not there now, such as those on an unmounted disk.
+    ///
+    /// Files whose only bytes may be in one of them wait, and reading them throws ``LFSError/Code/folderAbsent``. They go
+    /// on by themselves when the folder is back; an earlier local store is found again by the next opening.
+    public func absentFolders() async throws -> [AbsentFolder] {
+        do {
+            let whereabouts = Whereabouts(runner: runner, places: places)
+            try await whereabouts.lookAround()
+            return try await whereabouts.absent().map {
+                AbsentFolder(url: URL(fileURLWithPath: $0.path, isDirectory: true), reason: $0.reason)
+            }
+        } catch {
+            throw LFSError.wrapping(error)
+        }
+    }
+}

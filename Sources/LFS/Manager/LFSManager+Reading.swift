@@ -1,0 +1,90 @@
+public import Foundation
+public import GRDB
+import LFSFiles
+import LFSStorage
+public import LFSSystem
+
+extension LFSManager {
+    /// The bytes of a file: those on this device, else fetched from the remote storage first.
+    ///
+    /// However many ask for a file at once, it is fetched once; a caller that is cancelled does not disturb the others.
+    /// What was fetched is checked against the row's size and SHA-256 before anybody sees a byte of it, and kept. A
+    /// download that is cut off, by the end of the process too, goes on where it ended. It works before ``start()``,
+    /// but not after ``stop()``, which needs no network for what is here.
+    ///
+    /// - Returns: nil when the file's device has not uploaded it yet. That is no failure: it is what a row that has come
+    ///   from another device looks like for a while, and it changes by itself.
+    /// - Throws: ``LFSError/Code/bytesMissing`` when the file was made here and its bytes are lost;
+    ///   ``LFSError/Code/storage`` when fetching fails; ``LFSError/Code/sourceChanged`` when the object on the storage, or
+    ///   the local copy by its size, is not what was recorded; ``LFSError/Code/noSpace``, ``LFSError/Code/cancelled``, ``LFSError/Code/notRunning``.
+    public func contents(of file: FileData) async throws -> FileContents? {
+        try await reading(file) { try await reader.open(file.row) }.map { FileContents($0, byteCount: file.byteCount) }
+    }
+
+    /// Where the bytes of a file are on this device, fetched from the remote storage first if need be.
+    ///
+    /// The file is read-only. Before the commit it is at another place than afterwards. The path is valid as long as the
+    /// local copy is: whatever frees the space takes the file from its path. ``contents(of:)`` holds the file open and
+    /// so has its bytes to the end.
+    /// - Returns: nil when the file's device has not uploaded it yet.
+    /// - Throws: As ``contents(of:)``.
+    public func localURL(of file: FileData) async throws -> URL? {
+        try await reading(file) {
+            guard let copy = try await reader.open(file.row) else { return nil }
+            let (id, store) = (file.id, places.store)
+            let isPromoted = try await BlockingPool.shared.run { _ in try store.contains(id) }
+            return URL(fileURLWithPath: isPromoted ? store.path(of: id) : copy.file.path)
+        }
+    }
+
+    /// Some bytes of a file: from the local copy, else from the remote storage, without fetching the rest.
+    ///
+    /// Nothing is kept on this device. What comes from the storage cannot be checked against the SHA-256, which is that
+    /// of the whole file: the number of bytes and the size of the object are checked, and that all bytes are of one
+    /// version of it. Who needs the proof reads ``contents(of:)``.
+    ///
+    /// - Parameter range: offsets from 0 on. What lies beyond the file is left out, as `clamped(to:)` does it, so the
+    ///   result may be shorter, or empty. It is held in memory as a whole.
+    /// - Returns: nil when the file's device has not uploaded it yet.
+    /// - Throws: As ``contents(of:)``.
+    public func bytes(of file: FileData, range: Range<Int64>) async throws -> Data? {
+        try await reading(file) { try await reader.bytes(of: file.row, range) }
+    }
+
+    /// Fetches those files of a request that are on the storage and not on this device, in the request's order.
+    ///
+    /// ```swift
+    /// let recent = FileData.order(FileData.Columns.createdAt.desc).limit(100)
+    /// let summary = try await lfs.prefetch(recent)
+    /// ```
+    ///
+    /// What somebody waits for goes first: no file is begun meanwhile, and one that a reader asks for becomes his. A file
+    /// that cannot be fetched does not stop the others. The download under way is shared, as everywhere.
+    ///
+    /// - Returns: when each file is here or has failed.
+    /// - Throws: ``LFSError/Code/noSpace`` when the disk is full, ``LFSError/Code/cancelled``,
+    ///   ``LFSError/Code/notRunning``; files that were fetched before are kept.
+    @discardableResult
+    public func prefetch(_ request: QueryInterfaceRequest<FileData>) async throws -> PrefetchSummary {
+        do {
+            let prefetcher = Prefetcher(
+                runner: runner, places: places, reader: reader, maxDownloads: options.maxDownloads)
+            return try await lifecycle.calls.run("fetch files from the storage") { try await prefetcher.run(request) }
+        } catch {
+            throw LFSError.wrapping(error)
+        }
+    }
+
+    /// How far the download of one file is, from now until the next one has ended or a reader has found the file here.
+    ///
+    /// Ask for it before the file: whoever asks afterwards may wait for a download that is over already.
+    public func downloadProgress(of id: FileID) -> AsyncStream<TransferProgress> { hub.listenToDownload(of: id) }
+
+    private func reading<Result>(_ file: FileData, _ body: () async throws -> Result) async throws -> Result {
+        do {
+            return try await body()
+        } catch {
+            throw LFSError.wrapping(error, fileID: file.id)
+        }
+    }
+}

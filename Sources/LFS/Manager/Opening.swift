@@ -1,0 +1,96 @@
+import Foundation
+import GRDB
+import LFSDatabase
+import LFSFiles
+import LFSSystem
+import Logging
+
+/// What has to be known and in place before a manager exists: the schema, the folders, the lease.
+struct Opening: Sendable {
+    let namespace: Namespace
+    let runner: BackgroundRunner
+    let places: FilePlaces
+    private let options: LFSOptions
+    private let ownsStore: Bool
+    /// Whether this opening is counted. On a full disk it is not, and then it sweeps nothing.
+    private var isCounted = false
+
+    init(_ database: any DatabaseWriter, _ options: LFSOptions) async throws {
+        self.options = options
+        runner = BackgroundRunner(database)
+        let identity = try await runner.read { db in
+            let identity = try DatabaseIdentity(db)
+            _ = try FileOwner.all(db)
+            return identity
+        }
+        namespace = identity.namespace
+        let storePath = try Self.storePath(options, identity)
+        let store = try await BlockingPool.shared.run { _ in
+            try LocalStore(at: storePath, databaseID: identity.databaseID.text, generation: identity.generation)
+        }
+        ownsStore = try await Lease.take(store.lease) { [runner] in
+            try await runner.read(StateTable.isResetting)
+        }
+        places = try await FilePlaces.open(store, location: options.persistenceLocation, runner)
+        let count = GenerationCount(runner: runner, store: store, wallClock: options.wallClock)
+        isCounted = try await isCounted(count)
+        for folder in places.earlier {
+            options.logger.notice(
+                "a folder of this database with another local store is left alone",
+                metadata: ["lfs.folder": "\(folder.path)"])
+        }
+        for place in try await Whereabouts(runner: runner, places: places).absent() {
+            options.logger.warning(
+                "a folder that may have files is not there",
+                metadata: ["lfs.folder": "\(place.path)", "reason": "\(place.reason)"])
+        }
+    }
+
+    /// Reading and freeing need an open manager, and freeing is the way out of a full disk.
+    private func isCounted(_ count: GenerationCount) async throws -> Bool {
+        do {
+            try await count.advance(isAlone: ownsStore)
+            return true
+        } catch where NoSpace.isCause(of: error) {
+            options.logger.warning("opened on a full disk", metadata: ["error.message": "\(error)"])
+            return false
+        }
+    }
+
+    /// Promotes, sweeps, and lets others open the store as well.
+    ///
+    /// - Returns: whether files are left that wait for room in the store; their bytes are read where they are.
+    func repair() async throws -> Bool {
+        let recovery = Recovery(
+            runner: runner, places: places, gracePeriod: options.temporaryFileGracePeriod,
+            downloadGracePeriod: options.unfinishedDownloadGracePeriod, wallClock: options.wallClock)
+        if ownsStore { try await Reset(runner: runner, places: places, wallClock: options.wallClock).finish() }
+        let isComplete = try await repair(recovery)
+        let store = places.store
+        if ownsStore { try await BlockingPool.shared.run { _ in try store.lease.lock(.shared) } }
+        try await BlockingPool.shared.run { _ in try store.makeSpareRoom() }
+        return !isComplete
+    }
+
+    private func repair(_ recovery: Recovery) async throws -> Bool {
+        do {
+            try await recovery.repair(sweeps: ownsStore && isCounted)
+            return true
+        } catch where NoSpace.isCause(of: error) || error is SystemError {
+            // Their uploads say what is wrong with them, and the promoter tries again.
+            options.logger.warning("committed files stay where they wait", metadata: ["error.message": "\(error)"])
+            return false
+        }
+    }
+
+    private static func storePath(_ options: LFSOptions, _ identity: DatabaseIdentity) throws -> String {
+        if let url = options.localStore { return url.absoluteURL.path }
+        if identity.path.isEmpty {
+            throw LFSError(
+                .noLocalStore,
+                "A database in memory has no folder beside it. Set LFSOptions.localStore to the folder that shall keep its files."
+            )
+        }
+        return identity.path + ".lfs"
+    }
+}

@@ -1,0 +1,80 @@
+import Foundation
+import LFSDatabase
+import LFSStorage
+import LFSSystem
+import Synchronization
+
+/// Reads objects to their end and compares them with what the rows say, without keeping a byte.
+///
+/// What it sees is noted: right bytes as the proof of the object, others as its damage.
+struct ReadBack: Sendable {
+    enum Outcome: Sendable {
+        /// The object has the file's bytes.
+        case right
+        /// It has others, or is named by the storage and not given.
+        case damaged
+        /// The storage did not give it now.
+        case unread(StorageError)
+    }
+
+    let runner: BackgroundRunner
+    /// With retries.
+    let storage: any RemoteStorage
+    let wallClock: @Sendable () -> Date
+
+    /// - Returns: what came of it, and how many bytes were read.
+    /// - Throws: when the database fails.
+    func run(_ file: FileRow) async throws -> (outcome: Outcome, byteCount: Int64) {
+        let hash = Mutex(ContentHash())
+        do {
+            _ = try await storage.download(
+                DownloadRequest(try ObjectKey(file.key)),
+                into: DownloadSink { bytes in hash.withLock { $0.update(bytes) } })
+        } catch let error as StorageError {
+            let isDamaged = try await noteDamage(of: file, error)
+            return (isDamaged ? .damaged : .unread(error), hash.withLock { $0.byteCount })
+        }
+        let (sha256, byteCount) = hash.withLock { ($0.hex, $0.byteCount) }
+        if sha256 == file.sha256, byteCount == file.byteCount {
+            try await runner.noteRightBytes(of: file.id)
+            return (.right, byteCount)
+        }
+        try await note(file, "It gave \(byteCount) bytes with the SHA-256 \(sha256).")
+        return (.damaged, byteCount)
+    }
+
+    /// Keeps in mind that an object was not what its row describes.
+    func note(_ file: FileRow, _ reason: String) async throws {
+        try await runner.noteDamage(of: file.id, reason, at: wallClock())
+    }
+
+    /// Notes an object as damaged if that is what the error of its download, after all retries, means.
+    ///
+    /// - Returns: whether it is.
+    func noteDamage(of file: FileRow, _ error: StorageError) async throws -> Bool {
+        guard try await isDamage(error, file) else { return false }
+        try await note(file, "The storage names it and does not give it. \(error.message)")
+        return true
+    }
+
+    /// Servers put what they find rotten out of reach, or fail over it again and again, while their listing still names
+    /// it. A failure is the object's own when the storage gives another one meanwhile.
+    private func isDamage(_ error: StorageError, _ file: FileRow) async throws -> Bool {
+        guard [.integrity, .missing, .serverError].contains(error.code) else { return false }
+        let other =
+            error.code == .serverError
+            ? try await runner.readThroughCancellation { db in try FileTable.healthyRemote(besides: file.id, db) } : nil
+        do {
+            let key = try ObjectKey(file.key)
+            let listed = try await storage.list(ListRequest(prefix: key.rawValue, limit: 1)).objects
+            guard listed.contains(where: { $0.key == key }) else { return false }
+            guard let other else { return true }
+            _ = try await storage.download(
+                DownloadRequest(try ObjectKey(other.key), range: 0..<1), into: DownloadSink { _ in })
+            return true
+        } catch is StorageError {
+            // The storage has more trouble than this object, and the error of the download is the one to tell.
+            return false
+        }
+    }
+}

@@ -1,0 +1,99 @@
+import LFSDatabase
+import LFSFiles
+import LFSSystem
+
+/// Goes through all rows in the order of their ids and tells which local files or jobs are worth a second look.
+///
+/// In memory there is one page of rows at a time.
+struct FileScan: Sendable {
+    struct Page: Sendable {
+        var doubtful: [FileID] = []
+        /// Why rows cannot be read, one error for each.
+        var unreadable: [TableError] = []
+        var files = 0
+        var localFiles = 0
+        var bytesRead: Int64 = 0
+    }
+
+    let runner: BackgroundRunner
+    let store: LocalStore
+    let namespace: Namespace
+    let checksContent: Bool
+    /// As ``Judgement/furthest``.
+    let furthest: Int64
+
+    private static let pageSize = 1_000
+    /// Files that are read at once.
+    private static let parallel = 4
+
+    func run(_ onPage: (Page) async throws -> Void) async throws {
+        try await runner.forEachPage { db, last in
+            try FileTable.scan(after: last, limit: Self.pageSize, db)
+        } _: { rows in
+            try await onPage(try await scan(rows))
+            return true
+        }
+    }
+
+    private func scan(_ rows: [RowResult<ScannedRow>]) async throws -> Page {
+        // A disk is asked for several files at once only where their bytes are read.
+        let width = checksContent ? (rows.count + Self.parallel - 1) / Self.parallel : rows.count
+        return try await withThrowingTaskGroup(of: Page.self) { group in
+            for start in stride(from: 0, to: rows.count, by: width) {
+                let part = rows[start..<min(start + width, rows.count)]
+                group.addTask {
+                    try await BlockingPool.shared.run { flag in
+                        var page = Page()
+                        for row in part { try scan(row.record, into: &page, flag) }
+                        return page
+                    }
+                }
+            }
+            var page = Page()
+            for try await part in group {
+                page.doubtful += part.doubtful
+                page.unreadable += part.unreadable
+                page.files += part.files
+                page.localFiles += part.localFiles
+                page.bytesRead += part.bytesRead
+            }
+            page.doubtful.sort()
+            return page
+        }
+    }
+
+    /// Blocks the thread.
+    private func scan(_ record: Result<ScannedRow, TableError>, into page: inout Page, _ flag: CancellationFlag) throws {
+        try flag.check()
+        page.files += 1
+        switch record {
+        case .failure(let problem): page.unreadable.append(problem)
+        case .success(let row):
+            let status = try store.status(of: row.id)
+            if try isDoubtful(row, status, &page, flag) { page.doubtful.append(row.id) }
+        }
+    }
+
+    private func isDoubtful(
+        _ row: ScannedRow, _ status: FileStatus?, _ page: inout Page, _ flag: CancellationFlag
+    ) throws -> Bool {
+        let isOurs = namespace.isOurs(row.key)
+        if row.isOdd { return true }
+        if row.job == .failed { return true }
+        if !row.isRemote, isOurs, row.job == nil || row.notBefore > furthest { return true }
+        guard let status else { return !row.isRemote && isOurs }
+        page.localFiles += 1
+        guard status.isRegularFile, status.byteCount == row.byteCount else { return true }
+        guard checksContent else { return false }
+        do {
+            // Removed since: a `local` file without bytes is worth the second look.
+            guard let file = try store.open(row.id) else { return !row.isRemote }
+            let hash = try ContentHash(of: file, byteCount: status.byteCount, flag)
+            page.bytesRead += hash.byteCount
+            return hash.hex != row.sha256
+        } catch is SystemError {
+            // A file that the disk does not give back is one finding, not the end of all.
+            return true
+        }
+    }
+}

@@ -1,0 +1,145 @@
+import Foundation
+import LFSDatabase
+import LFSFiles
+import LFSStorage
+import LFSSystem
+
+/// Carries out repairs. None of them can lose the only copy of anything: bytes go only when nobody claims them or when
+/// proven ones are durable in their place.
+struct Repairer: Sendable {
+    let runner: BackgroundRunner
+    let places: FilePlaces
+    let claims: Claims
+    let namespace: Namespace
+    let reader: FileReader
+    let wallClock: @Sendable () -> Date
+    /// Called when uploads or deletions were queued.
+    let wake: @Sendable () -> Void
+
+    /// Mends what a look at a file has found, and notes a loss.
+    ///
+    /// - Returns: what came of it; ``VerifyFinding/Outcome/failed(_:)`` when the storage or the disk refused.
+    /// - Throws: when the store is not the one that was opened, when the database fails, and when the task is cancelled.
+    func repair(_ finding: VerifyFinding, _ look: Look) async throws -> VerifyFinding.Outcome {
+        try await requireStore()
+        do {
+            switch finding.repair {
+            case .upload:
+                try await upload(look.file.id)
+                return .underWay
+            case .fetch: return try await fetch(look)
+            case .quarantine:
+                guard try await quarantine(look) else { return .failed("The file was replaced meanwhile.") }
+                if !finding.isLoss { return .repaired }
+            case .clear:
+                try await clear(look.file.id)
+                return .repaired
+            case .remove, .retry, nil: break
+            }
+            guard finding.isLoss else { return .found }
+            if !look.row.isNotedAsLost { try await note(look.file.id, finding.message) }
+            return .noted
+        } catch let error as StorageError where error.code != .cancelled {
+            return .failed(error.message)
+        } catch let error as FileError where error.code != .wrongStore {
+            return .failed(error.message)
+        } catch let error as LFSError where ![.wrongStore, .cancelled, .notRunning].contains(error.code) {
+            return .failed(error.message)
+        } catch let error as SystemError {
+            return .failed("\(error)")
+        }
+    }
+
+    /// Deletes what nobody claims, here and on the remote storage.
+    func remove(_ finding: VerifyFinding, _ age: Claims.Age) async throws -> VerifyFinding.Outcome {
+        try await requireStore()
+        guard let id = finding.fileID else { return .found }
+        guard let isBuried = try await claims.bury(id, age, namespace: namespace) else {
+            return .failed("The database has lost rows since the verification began. Verify again.")
+        }
+        wake()
+        return isBuried ? .underWay : .repaired
+    }
+
+    /// Lets a deletion be tried again now, with its count of tries at zero.
+    func retryDeletion(of finding: VerifyFinding) async throws -> VerifyFinding.Outcome {
+        guard let id = finding.fileID else { return .found }
+        try await runner.write { db in try TombstoneTable.retry(id, db) }
+        wake()
+        return .underWay
+    }
+
+    /// Removes what is in quarantine of a file whose right bytes are in the store, or whose row is durably gone.
+    func removeQuarantined(of finding: VerifyFinding) async throws -> VerifyFinding.Outcome {
+        guard let id = finding.fileID else { return .found }
+        try await requireStore()
+        let store = places.store
+        try await runner.writeDurably { _ in }
+        try await BlockingPool.shared.run { _ in try store.removeQuarantined(id) }
+        return .repaired
+    }
+
+    private func requireStore() async throws {
+        let store = places.store
+        try await BlockingPool.shared.run { _ in try store.requireUnchanged() }
+    }
+
+    // MARK: Uploads
+
+    /// Queues an upload for a row in either state, unless the row has gone. Of a `remote` row every byte is sent, whatever
+    /// the storage says of the object that is there.
+    func upload(_ id: FileID) async throws {
+        let now = wallClock().millisecondsSince1970
+        try await runner.write { db in try JobTable.queue(id, now: now, db) }
+        wake()
+    }
+
+    // MARK: Local bytes
+
+    private func fetch(_ look: Look) async throws -> VerifyFinding.Outcome {
+        if case .present = look.here, try await !quarantine(look) { return .failed("The file was replaced meanwhile.") }
+        do {
+            try await reader.fetch(look.file, for: .prefetch)
+        } catch let error as LFSError where error.code == .sourceChanged {
+            // The storage said nothing of its checksum before; now its bytes are known to be others.
+            try await note(look.file.id, error.message)
+            return .noted
+        }
+        let store = places.store
+        let isRight = try await BlockingPool.shared.run { flag in
+            guard let file = try store.open(look.file.id) else { return false }
+            let hash = try ContentHash(of: file, byteCount: look.file.byteCount, flag)
+            guard hash.byteCount == look.file.byteCount, hash.hex == look.file.sha256 else { return false }
+            // The right bytes are durable in the store, so the damaged ones are of no use.
+            try store.removeQuarantined(look.file.id)
+            return true
+        }
+        // Another folder of this database may have the file as well, and nothing was fetched then.
+        guard isRight else { return .failed("Its bytes are in another folder as well, and were not fetched.") }
+        guard look.file.status == .local else {
+            try await clear(look.file.id)
+            return .repaired
+        }
+        try await upload(look.file.id)
+        return .underWay
+    }
+
+    /// Returns false when another file stands in the place of the one that was looked at.
+    private func quarantine(_ look: Look) async throws -> Bool {
+        guard case .present(let status, _) = look.here else { return true }
+        let store = places.store
+        return try await BlockingPool.shared.run { _ in try store.quarantine(look.file.id, examined: status) != nil }
+    }
+
+    // MARK: Losses
+
+    private func note(_ id: FileID, _ reason: String) async throws {
+        let now = wallClock().millisecondsSince1970
+        try await runner.write { db in try JobTable.noteLoss(of: id, reason, now: now, db) }
+    }
+
+    /// Removes the note of a loss that is none any more.
+    private func clear(_ id: FileID) async throws {
+        try await runner.write { db in try JobTable.removeNote(of: id, db) }
+    }
+}

@@ -1,0 +1,152 @@
+import LFSDatabase
+import LFSFiles
+import LFSStorage
+import LFSSystem
+
+/// What nobody claims, and what does not come to an end.
+extension Verifier {
+    // MARK: There
+
+    /// - Parameter objects: those of this database's own namespace that the rows beside them did not have.
+    mutating func checkOrphans(_ objects: [RemoteObject], _ age: Claims.Age) async throws {
+        let old = objects.compactMap { object -> (id: FileID, object: RemoteObject)? in
+            guard let id = namespace.id(inKey: object.key.rawValue), age.isPast(id) else { return nil }
+            return (id, object)
+        }
+        var unclaimed = Set(try await claims.unclaimed(old.map(\.id)))
+        let used = try await claims.used(old.filter { unclaimed.contains($0.id) }.map(\.object.key))
+        for (id, object) in old where used.contains(object.key.rawValue) { unclaimed.remove(id) }
+        for (id, object) in old where unclaimed.contains(id) {
+            // Deleted since it was listed, perhaps with its tombstone, which explains why nobody claims it.
+            guard let found = try await present(object.key), try await !claims.unclaimed([id]).isEmpty else {
+                continue
+            }
+            var finding = VerifyFinding(
+                kind: .orphanedThere, fileID: id, key: object.key.rawValue,
+                message: "The storage has an object of this database that no row knows.")
+            finding.found = .init(byteCount: found.byteCount, sha256: found.sha256)
+            try await tellOrphan(finding) { try await $0.repairer.remove($1, age) }
+        }
+    }
+
+    /// That no row knows a thing proves nothing: a backup may have been put back, with its folder and all that could show
+    /// it, and a copy on another machine may be in use. So it goes only when a person says so.
+    private mutating func tellOrphan(
+        _ orphan: VerifyFinding, _ removal: (Verifier, VerifyFinding) async throws -> VerifyFinding.Outcome
+    ) async throws {
+        var finding = orphan
+        finding.message +=
+            " Another copy of this database may know it: a newer one, one on another machine, or this one before a reset."
+        let isRemovable = options.removesUnknown
+        finding.repair = isRemovable ? .remove : nil
+        try await tell(finding) { isRemovable ? try await removal($0, $1) : .found }
+    }
+
+    private func present(_ key: ObjectKey) async throws -> RemoteObject? {
+        do {
+            return try await storage.head(key)
+        } catch let error as StorageError where error.isMissing {
+            return nil
+        }
+    }
+
+    // MARK: Here
+
+    mutating func checkStore() async throws {
+        let age = try await claims.age(options.localGracePeriod, now: wallClock())
+        let store = store
+        try await checkFolder(age, isStore: true) { try store.files() }
+        let stagedAge = try await claims.age(max(options.localGracePeriod, stagingGracePeriod), now: wallClock())
+        for area in places.areas { try await checkFolder(stagedAge, isStore: false) { try area.files() } }
+    }
+
+    private mutating func checkFolder(
+        _ age: Claims.Age, isStore: Bool, _ files: @escaping @Sendable () throws -> FileCursor
+    ) async throws {
+        let cursor = try await BlockingPool.shared.run { _ in try files() }
+        while let page = try await BlockingPool.shared.run({ _ in try cursor.next() }) {
+            let unclaimed = Set(try await claims.unclaimed(page.filter(age.isPast).map(\.id)))
+            for entry in page where unclaimed.contains(entry.id) {
+                try await checkOrphan(entry.id, age, isStore: isStore)
+            }
+        }
+    }
+
+    private mutating func checkOrphan(_ id: FileID, _ age: Claims.Age, isStore: Bool) async throws {
+        let places = places
+        let status = try await BlockingPool.shared.run { _ in
+            try places.store.requireUnchanged()
+            return try places.status(of: id, isStore: isStore)
+        }
+        // Removed or inserted since.
+        guard let status, try await !claims.unclaimed([id]).isEmpty else { return }
+        var finding = VerifyFinding(
+            kind: .orphanedHere, fileID: id, key: namespace.key(of: id),
+            message: isStore
+                ? "The local store has a file that no row knows."
+                : "A file was made and never inserted. The next opening removes it when nobody else has the database open."
+        )
+        finding.found = .init(byteCount: status.byteCount)
+        // The process that made a staged file may still insert it: only the holder of the exclusive lease may remove it.
+        guard isStore else { return try await tell(finding) { _, _ in .found } }
+        try await tellOrphan(finding) { try await $0.repairer.remove($1, age) }
+    }
+
+    // MARK: Quarantine
+
+    mutating func checkQuarantine() async throws {
+        let store = store
+        let age = try await claims.age(options.localGracePeriod, now: wallClock())
+        let quarantined = try await BlockingPool.shared.run { _ in try store.quarantined() }
+        for file in quarantined {
+            let isClaimed = try await claims.unclaimed([file.id]).isEmpty
+            let row = try await runner.read { db in try FileTable.state(of: file.id, db) }
+            // A tombstone takes it along, and an orphan has to be old here as anywhere.
+            if row == nil, isClaimed || !(age.isPast(file.id) || file.isDirectory) { continue }
+            var finding = VerifyFinding(
+                kind: .quarantined, fileID: file.id, key: row?.file.key ?? namespace.key(of: file.id),
+                message: "\(file.isDirectory ? "A folder that stood in its place is" : "Damaged bytes are") "
+                    + "in \(store.quarantinePath(of: file.name)).")
+            finding.recorded = row.map { .init(byteCount: $0.file.byteCount, sha256: $0.file.sha256) }
+            finding.isKnown = row != nil
+            if !file.isDirectory { finding.found = .init(byteCount: file.byteCount) }
+            // Somebody else has made what is in a folder, so only a person can say whether it may go.
+            guard row == nil, !file.isDirectory else {
+                try await tell(finding) { _, _ in .found }
+                continue
+            }
+            try await tellOrphan(finding) { try await $0.repairer.removeQuarantined(of: $1) }
+        }
+    }
+
+    // MARK: Deletions
+
+    mutating func checkDeletions() async throws {
+        let late = now + longestBackoff.milliseconds
+        try await runner.forEachPage { db, last in
+            try TombstoneTable.stuck(after: last, late: late, limit: 500, db)
+        } _: { rows in
+            for row in rows {
+                if let problem = row.problem { try await tell(unreadable: problem) }
+                guard let deletion = row.readable else { continue }
+                var finding = VerifyFinding(
+                    kind: .deletionStuck, fileID: deletion.fileID, key: deletion.key,
+                    message: "It cannot be deleted: \(deletion.reason ?? "for an unknown reason")")
+                finding.repair = .retry
+                try await tell(finding) { try await $0.repairer.retryDeletion(of: $1) }
+            }
+            return true
+        }
+    }
+}
+
+extension FilePlaces {
+    /// What the store, or else a staging area, has under an id.
+    fileprivate func status(of id: FileID, isStore: Bool) throws -> FileStatus? {
+        if isStore { return try store.status(of: id) }
+        for area in areas {
+            if let status = try area.directory.status(of: id.text) { return status }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,170 @@
+import Foundation
+import LFSDatabase
+import LFSFiles
+import LFSStorage
+import LFSSystem
+
+/// Compares rows, local store and remote storage, in memory that does not grow with any of them.
+///
+/// Scans find what is worth a second look, a look at all three sides says what it is, and only that is told and mended.
+struct Verifier {
+    let options: VerifyOptions
+    let runner: BackgroundRunner
+    let places: FilePlaces
+    let namespace: Namespace
+    /// With retries.
+    let storage: any RemoteStorage
+    let repairer: Repairer
+    let readBack: ReadBack
+    let wallClock: @Sendable () -> Date
+    /// As ``Judgement/furthest``, as a wait.
+    let longestWait: Duration
+    /// The longest wait between two tries of a deletion that the storage may do yet.
+    let longestBackoff: Duration
+    /// Younger files in a staging area may still be inserted.
+    let stagingGracePeriod: Duration
+    let onProgress: @Sendable (VerifyProgress) -> Void
+    let onFinding: @Sendable (VerifyFinding) async throws -> Void
+
+    var progress = VerifyProgress()
+
+    var store: LocalStore { places.store }
+    var now: Int64 { wallClock().millisecondsSince1970 }
+    var claims: Claims { repairer.claims }
+
+    private static let parallelLooks = 8
+
+    private var furthest: Int64 { now + longestWait.milliseconds }
+    private var examiner: Examiner {
+        Examiner(
+            runner: runner, places: places, namespace: namespace, storage: options.checksRemote ? storage : nil,
+            ignoresAbsentFolders: options.acceptsEmpty)
+    }
+
+    mutating func run() async throws -> VerifyReport {
+        progress.totalFiles = try await runner.read(FileTable.count)
+        try await requireStore()
+        let ground = Ground(runner: runner, places: places, namespace: namespace)
+        if !options.acceptsEmpty {
+            try await ground.requireUsedStore()
+            if options.checksRemote { try await ground.requireUsedStorage(storage) }
+        }
+        // Before the rows are looked at: what it notes is told with them.
+        if options.checksRemote, options.readsRemote { try await readObjects() }
+        // First, so that what this run moves there is told once.
+        try await checkQuarantine()
+        try await checkFiles()
+        if options.checksRemote {
+            progress.stage = .objects
+            for prefix in try await ground.prefixes() { try await checkObjects(prefix) }
+            try await checkOddKeys()
+        }
+        progress.stage = .orphans
+        try await checkStore()
+        try await checkDeletions()
+        try await requireStore()
+        onProgress(progress)
+        return progress.report
+    }
+
+    // MARK: Rows
+
+    private mutating func checkFiles() async throws {
+        let scan = FileScan(
+            runner: runner, store: store, namespace: namespace, checksContent: options.checksContent,
+            furthest: furthest)
+        try await scan.run { page in
+            try await requireStore()
+            progress.report.files += page.files
+            progress.report.localFiles += page.localFiles
+            progress.report.bytesRead += page.bytesRead
+            for problem in page.unreadable { try await tell(unreadable: problem) }
+            try await examine(page.doubtful, .here)
+            onProgress(progress)
+        }
+    }
+
+    private mutating func checkObjects(_ prefix: String) async throws {
+        let age = try await claims.age(options.remoteGracePeriod, now: wallClock())
+        try await ObjectScan(runner: runner, storage: storage, prefix: prefix).run { page in
+            progress.report.objects += page.objects
+            try await examine(page.doubtful, .there)
+            if prefix == namespace.prefix { try await checkOrphans(page.unclaimed, age) }
+            onProgress(progress)
+        }
+    }
+
+    /// Rows whose keys lie in no namespace, which only another program can have written.
+    private mutating func checkOddKeys() async throws {
+        try await runner.forEachPage { db, last in
+            try FileTable.remoteWithoutNamespace(after: last, limit: 1_000, db)
+        } _: { ids in
+            try await examine(ids, .there)
+            return true
+        }
+    }
+
+    /// Looks at several files beside each other, then once more at each that does not look right, right before it is told.
+    private mutating func examine(_ ids: [FileID], _ side: Judgement.Side) async throws {
+        for start in stride(from: 0, to: ids.count, by: Self.parallelLooks) {
+            let chunk = Array(ids[start..<min(start + Self.parallelLooks, ids.count)])
+            // What is looked at may turn out to be the last copy, so no policy frees it until its upload is queued.
+            let uses = chunk.map(places.inUse.begin)
+            defer { withExtendedLifetime(uses) {} }
+            for id in try await suspects(chunk, side) {
+                do {
+                    guard let look = try await examiner.look(at: id),
+                        let finding = Judgement(look: look, furthest: furthest).finding(side)
+                    else { continue }
+                    try await tell(finding) { try await $0.repairer.repair($1, look) }
+                } catch let error as TableError where error.code == .invalidRow {
+                    if side == .here { try await tell(unreadable: error) }
+                }
+            }
+        }
+    }
+
+    private func suspects(_ ids: [FileID], _ side: Judgement.Side) async throws -> [FileID] {
+        let (examiner, furthest) = (examiner, furthest)
+        return try await withThrowingTaskGroup(of: FileID?.self) { group in
+            for id in ids {
+                group.addTask {
+                    do {
+                        guard let look = try await examiner.look(at: id) else { return nil }
+                        return Judgement(look: look, furthest: furthest).finding(side).map { _ in id }
+                    } catch let error as TableError where error.code == .invalidRow {
+                        return id
+                    }
+                }
+            }
+            var found: [FileID] = []
+            for try await id in group { if let id { found.append(id) } }
+            return found.sorted()
+        }
+    }
+
+    // MARK: Telling
+
+    /// Mends a finding if that is asked for, counts it and hands it over.
+    mutating func tell(
+        _ finding: VerifyFinding, _ repair: (Verifier, VerifyFinding) async throws -> VerifyFinding.Outcome
+    ) async throws {
+        try Task.checkCancellation()
+        var finding = finding
+        if options.repairs { finding.settle(try await repair(self, finding)) }
+        progress.report.count(finding)
+        try await onFinding(finding)
+    }
+
+    /// A row that another program has written is one finding, not the end of all.
+    mutating func tell(unreadable problem: TableError) async throws {
+        let finding = VerifyFinding(
+            kind: .unreadableRow, fileID: problem.fileID, key: "", message: problem.message)
+        try await tell(finding) { _, _ in .found }
+    }
+
+    func requireStore() async throws {
+        let store = store
+        try await BlockingPool.shared.run { _ in try store.requireUnchanged() }
+    }
+}

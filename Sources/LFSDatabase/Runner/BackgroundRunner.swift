@@ -1,0 +1,183 @@
+package import GRDB
+import Synchronization
+
+/// The one place through which LFS reads and writes the database, on the host's own writer.
+///
+/// Writes that come together are committed together: whatever arrives while the writer is busy joins the next
+/// transaction. Between two transactions the writer's queue is free for the host. No call here waits for the network,
+/// and a write that has begun is not cancelled with the task that asked for it, because others may share it.
+///
+/// A full disk is ``TableError/Code/noSpace``; other errors of the database pass unchanged.
+///
+/// Owner of its state: the mutex; transactions run on the writer's own queue.
+package final class BackgroundRunner: Sendable {
+    private struct Operation {
+        var run: @Sendable (Database) throws -> Void
+        var finish: @Sendable ((any Error)?) -> Void
+    }
+
+    private struct State {
+        var pending: [Operation] = []
+        var isScheduled = false
+    }
+
+    /// So that a transaction stays short whatever has piled up.
+    private static let operationsPerTransaction = 64
+
+    private let writer: any DatabaseWriter
+    private let state = Mutex(State())
+
+    package init(_ writer: any DatabaseWriter) {
+        self.writer = writer
+    }
+
+    /// Writes that wait for their transaction.
+    package var pendingCount: Int { state.withLock { $0.pending.count } }
+
+    package func read<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
+        do { return try await writer.read(body) } catch { throw Self.wording(error) }
+    }
+
+    /// As ``read(_:)``, for work that has to be done in a cancelled task too.
+    package func readThroughCancellation<Value: Sendable>(
+        _ body: @escaping @Sendable (Database) throws -> Value
+    ) async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            writer.asyncRead { db in
+                continuation.resume(with: Result { try body(try db.get()) }.mapError(Self.wording))
+            }
+        }
+    }
+
+    /// Runs the body in a transaction that others may share. It may run twice, so it does nothing but read and write rows.
+    package func write<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
+        let result = Slot<Value>()
+        return try await withCheckedThrowingContinuation { continuation in
+            let operation = Operation(
+                run: { db in
+                    let value = try body(db)
+                    result.value.withLock { $0 = value }
+                },
+                finish: { error in
+                    if let error { return continuation.resume(throwing: Self.wording(error)) }
+                    continuation.resume(with: Result { try result.get() })
+                })
+            let isFirst = state.withLock { state in
+                state.pending.append(operation)
+                defer { state.isScheduled = true }
+                return !state.isScheduled
+            }
+            if isFirst { schedule() }
+        }
+    }
+
+    /// Runs the body in a transaction of its own that is on the device when the call returns, and with it every commit
+    /// before it, whatever the host's `synchronous` setting. Bytes go only on the strength of such a commit.
+    package func writeDurably<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
+        try await withWriter { db in try Self.transactDurably(db, body) }
+    }
+
+    /// Runs the body, once, in a transaction of its own: for what takes more than rows with it.
+    package func writeAlone<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
+        try await withWriter { db in try Self.transactAlone(db, body) }
+    }
+
+    /// Runs the body on the writer outside of any transaction, for what belongs to the connection and not to the data.
+    package func withWriter<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            writer.asyncWriteWithoutTransaction { db in
+                continuation.resume(with: Result { try body(db) }.mapError(Self.wording))
+            }
+        }
+    }
+
+    private static func transactAlone<Value>(_ db: Database, _ body: (Database) throws -> Value) throws -> Value {
+        var result: Value?
+        try db.inTransaction(.immediate) {
+            result = try body(db)
+            return .commit
+        }
+        guard let result else { throw DatabaseError(resultCode: .SQLITE_ABORT) }
+        return result
+    }
+
+    private static func transactDurably<Value>(_ db: Database, _ body: (Database) throws -> Value) throws -> Value {
+        let before = try Int.fetchOne(db, sql: "PRAGMA synchronous") ?? 2
+        // 2 is FULL, 3 is EXTRA (pragma.html#pragma_synchronous). In WAL mode FULL syncs the whole log at the commit.
+        if before < 2 { try db.execute(sql: "PRAGMA synchronous = FULL") }
+        defer {
+            if before < 2 {
+                do {
+                    try db.execute(sql: "PRAGMA synchronous = \(before)")
+                } catch {
+                    // Staying at FULL is slower and safer; nothing is lost by it.
+                }
+            }
+        }
+        return try transactAlone(db) { db in
+            // A transaction that changes nothing syncs nothing.
+            try StateTable.touch(db)
+            return try body(db)
+        }
+    }
+
+    /// A full disk in this module's words; any other error unchanged.
+    private static func wording(_ error: any Error) -> any Error {
+        guard let error = error as? DatabaseError, error.isNoSpace else { return error }
+        return TableError(
+            .noSpace,
+            "The disk that holds the database is full. Free local copies (LFSManager.clearCache, free), or make room otherwise.",
+            cause: error)
+    }
+
+    private func schedule() {
+        writer.asyncWriteWithoutTransaction { db in
+            let batch = self.state.withLock { state in
+                let batch = Array(state.pending.prefix(Self.operationsPerTransaction))
+                state.pending.removeFirst(batch.count)
+                return batch
+            }
+            Self.run(batch, db)
+            let hasMore = self.state.withLock { state in
+                state.isScheduled = !state.pending.isEmpty
+                return state.isScheduled
+            }
+            if hasMore { self.schedule() }
+        }
+    }
+
+    /// Commits a batch as one; if that fails, each alone, so that only those with an error of their own get one.
+    private static func run(_ batch: [Operation], _ db: Database) {
+        do {
+            try transact(batch, db)
+            for operation in batch { operation.finish(nil) }
+        } catch {
+            if batch.count > 1 { return batch.forEach { run([$0], db) } }
+            for operation in batch { operation.finish(error) }
+        }
+    }
+
+    private static func transact(_ batch: [Operation], _ db: Database) throws {
+        try db.inTransaction(.immediate) {
+            for operation in batch { try operation.run(db) }
+            return .commit
+        }
+    }
+}
+
+/// Carries a value out of the transaction that made it.
+private final class Slot<Value: Sendable>: Sendable {
+    let value = Mutex<Value?>(nil)
+
+    func get() throws -> Value {
+        guard let value = value.withLock({ $0 }) else { throw DatabaseError(resultCode: .SQLITE_ABORT) }
+        return value
+    }
+}
+
+extension DatabaseError {
+    /// The second code: the index of the log in memory could not be made longer, for which the disk has no page.
+    package var isNoSpace: Bool {
+        resultCode == .SQLITE_FULL || extendedResultCode == .SQLITE_IOERR_SHMSIZE
+    }
+}

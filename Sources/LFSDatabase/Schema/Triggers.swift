@@ -1,0 +1,171 @@
+import LFSSystem
+
+/// The rules that hold whoever writes: the record API, raw SQL, a cascade, another process.
+///
+/// No conflict clause stands in them: that of the statement which fires a trigger would be used in its place
+/// (lang_createtrigger.html), so that `INSERT OR REPLACE` by the host would replace our rows as well.
+enum Triggers {
+    static let all = [
+        // A row comes.
+        refuseRemoved, keepReplaced, noteReplaced, stampInsert, enqueue, restoreReplaced,
+        // It changes.
+        stampUpdate, keepContent, keepRemote,
+        // It goes.
+        bury, forget,
+    ]
+
+    /// Now in milliseconds since 1970; SQLite before 3.42 has no `unixepoch('subsec')`.
+    private static let now = "CAST((julianday('now') - 2440587.5) * 86400000.0 AS INTEGER)"
+
+    // MARK: A row comes
+
+    /// Ids are not used again once their bytes have begun to go.
+    private static let refuseRemoved = """
+        CREATE TRIGGER lfs_file_refuse_removed BEFORE INSERT ON lfs_file
+        WHEN EXISTS (SELECT 1 FROM lfs_tombstone WHERE fileID = NEW.id AND state = 'removing')
+        BEGIN SELECT RAISE(ABORT, '\(InsertRefusal.removed.message)'); END
+        """
+
+    /// `INSERT OR REPLACE` is an update in disguise, and fires no delete trigger unless `recursive_triggers` is on.
+    private static let keepReplaced = """
+        CREATE TRIGGER lfs_file_keep_replaced BEFORE INSERT ON lfs_file
+        WHEN EXISTS (
+            SELECT 1 FROM lfs_file WHERE id = NEW.id
+            AND (key IS NOT NEW.key OR byteCount IS NOT NEW.byteCount OR sha256 IS NOT NEW.sha256))
+        BEGIN SELECT RAISE(ABORT, 'LFS: the content of a file never changes. Make a new FileData instead.'); END
+        """
+
+    /// A copy of the record that was read before the upload, inserted in its place, must not undo it, and no record knows
+    /// the proof.
+    private static let noteReplaced = """
+        CREATE TRIGGER lfs_file_note_replaced BEFORE INSERT ON lfs_file
+        BEGIN
+            DELETE FROM lfs_replaced;
+            INSERT INTO lfs_replaced (fileID, url, proof)
+            SELECT id, url, proof FROM lfs_file WHERE id = NEW.id AND status = 'remote';
+        END
+        """
+
+    private static let restoreReplaced = """
+        CREATE TRIGGER lfs_file_restore_replaced AFTER INSERT ON lfs_file
+        WHEN EXISTS (SELECT 1 FROM lfs_replaced WHERE fileID = NEW.id)
+        BEGIN
+            UPDATE lfs_file SET status = 'remote', url = (SELECT url FROM lfs_replaced WHERE fileID = NEW.id)
+            WHERE id = NEW.id AND NEW.status = 'local';
+            UPDATE lfs_file SET proof = (SELECT proof FROM lfs_replaced WHERE fileID = NEW.id) WHERE id = NEW.id;
+            DELETE FROM lfs_replaced WHERE fileID = NEW.id;
+        END
+        """
+
+    /// The job is born with the row. A row with another database's key came from another device: its bytes are there.
+    ///
+    /// What comes back from deletion, by `INSERT OR REPLACE` under `recursive_triggers` too, has its pin again, and the job
+    /// that a `remote` row had.
+    private static let enqueue = """
+        CREATE TRIGGER lfs_file_enqueue AFTER INSERT ON lfs_file
+        BEGIN
+            INSERT INTO lfs_job (\(job.columns))
+            SELECT \(job.values),
+                t.checkpoint, coalesce(t.jobState, 'queued'), t.jobErrorCode, coalesce(t.jobReplacesObject, 0)
+            FROM lfs_file f LEFT JOIN lfs_tombstone t ON t.fileID = f.id
+            WHERE f.id = NEW.id AND \(StateTable.isOurs("f.key"))
+                AND (t.jobState IS NOT NULL
+                    OR f.status = 'local' AND NOT EXISTS (SELECT 1 FROM lfs_replaced WHERE fileID = f.id))
+                AND NOT EXISTS (SELECT 1 FROM lfs_job WHERE fileID = f.id);
+            INSERT INTO lfs_copy (fileID, isPinned) SELECT fileID, 1 FROM lfs_tombstone
+            WHERE fileID = NEW.id AND isPinned = 1 AND NOT EXISTS (SELECT 1 FROM lfs_copy WHERE fileID = NEW.id);
+            DELETE FROM lfs_tombstone WHERE fileID = NEW.id;
+        END
+        """
+
+    private static let job = JobTable.insertion(
+        ", checkpoint, state, errorCode, replacesObject", of: "f", now: now)
+
+    // MARK: It changes
+
+    /// Gives a row a new `updateID`: UUID version 7 (RFC 9562, section 5.7) whose first 60 bits never go back within
+    /// a database, with a counter in `rand_a` (section 6.2, method 1). Writers take turns, so ids ascend in the order
+    /// of the commits, and a reader that remembers the last one it saw misses no change.
+    private static let stamp = """
+        UPDATE lfs_state SET
+            updateSequence = CASE
+                WHEN \(now) > updateMillisecond THEN 0
+                WHEN updateSequence < 4095 THEN updateSequence + 1
+                ELSE 0 END,
+            updateMillisecond = CASE
+                WHEN \(now) > updateMillisecond THEN \(now)
+                WHEN updateSequence < 4095 THEN updateMillisecond
+                ELSE updateMillisecond + 1 END;
+        UPDATE lfs_file SET updateID = (
+            SELECT printf('%08x-%04x-7%03x-', updateMillisecond >> 16, updateMillisecond & 65535, updateSequence)
+                || substr('89ab', 1 + (random() & 3), 1) || substr(lower(hex(randomblob(2))), 1, 3)
+                || '-' || lower(hex(randomblob(6)))
+            FROM lfs_state) WHERE id = NEW.id;
+        """
+
+    private static let stampInsert = """
+        CREATE TRIGGER lfs_file_stamp_insert AFTER INSERT ON lfs_file WHEN NEW.updateID = ''
+        BEGIN \(stamp) END
+        """
+
+    /// An update that brings an `updateID` of its own keeps it, as a change that another device made does.
+    private static let stampUpdate = """
+        CREATE TRIGGER lfs_file_stamp_update AFTER UPDATE ON lfs_file WHEN NEW.updateID IS OLD.updateID
+        BEGIN \(stamp) END
+        """
+
+    private static let keepContent = """
+        CREATE TRIGGER lfs_file_keep_content BEFORE UPDATE OF id, key, byteCount, sha256 ON lfs_file
+        WHEN NEW.id IS NOT OLD.id OR NEW.key IS NOT OLD.key
+            OR NEW.byteCount IS NOT OLD.byteCount OR NEW.sha256 IS NOT OLD.sha256
+        BEGIN SELECT RAISE(ABORT, 'LFS: the content of a file never changes. Make a new FileData instead.'); END
+        """
+
+    /// A copy of the record that was read before the upload, saved afterwards, must not undo it.
+    private static let keepRemote = """
+        CREATE TRIGGER lfs_file_keep_remote AFTER UPDATE OF status ON lfs_file
+        WHEN OLD.status = 'remote' AND NEW.status = 'local'
+        BEGIN UPDATE lfs_file SET status = 'remote', url = OLD.url WHERE id = NEW.id; END
+        """
+
+    // MARK: It goes
+
+    /// The bytes have to go as well. What the file is to this device stays known until they begin to.
+    private static let bury = """
+        CREATE TRIGGER lfs_file_deleted AFTER DELETE ON lfs_file
+        BEGIN
+            INSERT INTO lfs_tombstone (
+                fileID, key, checkpoint, jobState, jobErrorCode, jobReplacesObject, isPinned)
+            SELECT OLD.id, OLD.key, j.checkpoint, CASE OLD.status WHEN 'remote' THEN j.state END,
+                CASE OLD.status WHEN 'remote' THEN j.errorCode END, coalesce(j.replacesObject, 0),
+                EXISTS (SELECT 1 FROM lfs_copy WHERE fileID = OLD.id AND isPinned = 1)
+            FROM (SELECT 1) LEFT JOIN lfs_job j ON j.fileID = OLD.id
+            WHERE NOT EXISTS (SELECT 1 FROM lfs_tombstone WHERE fileID = OLD.id);
+            DELETE FROM lfs_job WHERE fileID = OLD.id;
+            DELETE FROM lfs_copy WHERE fileID = OLD.id;
+        END
+        """
+
+    private static let forget = """
+        CREATE TRIGGER lfs_file_forget AFTER DELETE ON lfs_file
+        BEGIN DELETE FROM lfs_disowned WHERE fileID = OLD.id; END
+        """
+}
+
+/// What a trigger says when it refuses an insert.
+package enum InsertRefusal: CaseIterable, Sendable {
+    /// The bytes of the file are nowhere.
+    case noBytes
+    /// The file was deleted, and its bytes have begun to go.
+    case removed
+
+    /// The text that SQLite carries; literal, because RAISE takes no expression.
+    package var message: String {
+        switch self {
+        case .noBytes:
+            "LFS: the bytes of this file are nowhere on this device. Insert what makeFile returned, once it returned."
+        case .removed:
+            "LFS: this file was deleted and its bytes are being removed. Make a new FileData instead."
+        }
+    }
+}

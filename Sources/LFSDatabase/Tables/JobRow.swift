@@ -1,0 +1,58 @@
+package import Foundation
+package import GRDB
+package import LFSSystem
+
+/// A row of `lfs_job` with what an upload needs of its `lfs_file`.
+package struct JobRow: FetchableRecord, Sendable {
+    package let id: FileID
+    package let key: String
+    package let byteCount: Int64
+    package let sha256: String
+    package let contentType: String?
+    package let name: String?
+    package let attempts: Int
+    package let checkpoint: Data?
+    package let errorCode: String?
+    package let sentBytes: Int64
+    /// Milliseconds since 1970.
+    package let sentSince: Int64
+    package let replacesObject: Bool
+    /// Milliseconds since 1970. Another one whenever the job was queued anew, so it tells the turns of a job apart.
+    package let notBefore: Int64
+
+    package init(row: Row) throws {
+        let checked = CheckedRow(row, of: FileTable.name, name: "fileID")
+        id = try checked.value("fileID")
+        key = try checked.value("key")
+        byteCount = try checked.number("byteCount", in: FileRow.byteCounts)
+        sha256 = try checked.value("sha256")
+        contentType = try checked.value("contentType")
+        name = try checked.value("name")
+        attempts = try checked.number("attempts", in: 0...Self.mostAttempts)
+        checkpoint = try checked.value("checkpoint")
+        errorCode = try checked.value("errorCode")
+        sentBytes = try checked.number("sentBytes", in: 0...Self.mostSentBytes)
+        sentSince = try checked.value("sentSince")
+        replacesObject = try checked.value("replacesObject")
+        notBefore = try checked.value("notBefore")
+    }
+
+    /// More than a network carries in a day.
+    private static let mostSentBytes: Int64 = 1 << 60
+    /// More tries than any file has had.
+    private static let mostAttempts = 1_000_000_000
+}
+
+/// A job whose upload was given up.
+package struct JobFailure: FetchableRecord, Sendable {
+    package let id: FileID
+    package let code: String
+    package let message: String
+
+    package init(row: Row) throws {
+        let checked = CheckedRow(row, of: JobTable.name, name: "fileID")
+        id = try checked.value("fileID")
+        code = try checked.value("errorCode") ?? "unknown"
+        message = try checked.value("errorMessage") ?? ""
+    }
+}

@@ -1,0 +1,118 @@
+import Foundation
+package import GRDB
+import LFSSystem
+
+/// `lfs_state`: the one row in which the database says of itself what concerns all files.
+package enum StateTable {
+    static let name = "lfs_state"
+
+    /// Whether a column, or value, is an object key of the database that is asked: the file was made by it.
+    ///
+    /// - Parameter schema: the name of the database with a point behind it, for a temporary trigger.
+    static func isOurs(_ key: String, in schema: String = "") -> String {
+        "substr(\(key), 1, 33) = (SELECT namespace || '/' FROM \(schema)lfs_state)"
+    }
+
+    /// Changes the row, since a transaction that changes nothing syncs nothing.
+    static func touch(_ db: Database) throws { try db.execute(sql: "UPDATE lfs_state SET barrier = barrier + 1") }
+
+    // MARK: What is not garbage
+
+    /// Files made before this millisecond since 1970 are kept though no row knows them: another copy of the database may.
+    ///
+    /// In a reset that has not ended nothing is known: the rows are gone, and what they claimed is not.
+    package static func knowsFrom(_ db: Database) throws -> Int64 {
+        if try isResetting(db) { return .max }
+        return try Int64.fetchOne(db, sql: "SELECT sweepsFrom FROM lfs_state") ?? 0
+    }
+
+    /// From now on this database keeps whatever was made up to this moment and has no row.
+    ///
+    /// - Parameter now: milliseconds since 1970.
+    package static func doubtAll(until now: Int64, _ db: Database) throws {
+        try db.execute(sql: "UPDATE lfs_state SET sweepsFrom = max(sweepsFrom, ?)", arguments: [now])
+    }
+
+    /// When the last row of a file was written, and from when on files are known, both in milliseconds since 1970.
+    package static func times(_ db: Database) throws -> (lastUpdate: Int64, knowsFrom: Int64) {
+        guard let row = try Row.fetchOne(db, sql: "SELECT * FROM lfs_state") else { return (0, 0) }
+        let checked = CheckedRow(row, of: name)
+        let times = Int64.min / 2...Int64.max / 2
+        return (try checked.number("updateMillisecond", in: times), try checked.number("sweepsFrom", in: times))
+    }
+
+    /// Counts an opening, beyond what the folder beside it has counted.
+    ///
+    /// A database that is older than its folder, and one that comes to a folder that has not counted it, know nothing of
+    /// what was made until now.
+    /// - Parameters:
+    ///   - marker: the number of the opening that the folder has seen last; 0 for none.
+    ///   - isNew: whether the folder was made for the first opening.
+    ///   - now: milliseconds since 1970.
+    /// - Returns: the number of the opening before, and of this one.
+    package static func countOpening(
+        marker: Int64, isNew: Bool, now: Int64, _ db: Database
+    ) throws -> (before: Int64, this: Int64) {
+        let before = try generation(db)
+        try db.execute(
+            sql: """
+                UPDATE lfs_state SET generation = max(generation, ?1) + 1,
+                    sweepsFrom = CASE
+                        WHEN generation < ?1 THEN max(sweepsFrom, ?2)
+                        WHEN ?1 > 0 OR generation = 0 OR (?3 AND updateMillisecond = 0) THEN sweepsFrom
+                        ELSE max(sweepsFrom, ?2) END
+                """,
+            arguments: [marker, now, isNew])
+        return (before, try generation(db))
+    }
+
+    private static func generation(_ db: Database) throws -> Int64 {
+        try Int64.fetchOne(db, sql: "SELECT generation FROM lfs_state") ?? 0
+    }
+
+    // MARK: Resetting
+
+    /// Whether the rows are gone and the bytes are still to go.
+    package static func isResetting(_ db: Database) throws -> Bool {
+        try Bool.fetchOne(db, sql: "SELECT isResetting FROM lfs_state") ?? false
+    }
+
+    /// What a reset that has not ended takes: files made before this millisecond since 1970; nil when there is none.
+    package static func resetBefore(_ db: Database) throws -> Int64? {
+        try Int64.fetchOne(db, sql: "SELECT resetBefore FROM lfs_state WHERE isResetting = 1")
+    }
+
+    static func beginReset(before: Int64, _ db: Database) throws {
+        try db.execute(
+            sql: "UPDATE lfs_state SET isResetting = 1, resetBefore = ?1, sweepsFrom = max(sweepsFrom, ?1)",
+            arguments: [before])
+    }
+
+    package static func endReset(_ db: Database) throws {
+        try db.execute(sql: "UPDATE lfs_state SET isResetting = 0")
+    }
+
+    // MARK: Outages
+
+    /// Why the storage as a whole is of no use now; nil when it is there, or was never asked.
+    package static func outage(_ db: Database) throws -> (code: String, message: String, since: Int64)? {
+        let row = try Row.fetchOne(
+            db, sql: "SELECT outageCode, outageMessage, outageSince FROM lfs_state WHERE outageCode IS NOT NULL")
+        guard let row, let code = String.fromDatabaseValue(row["outageCode"]) else { return nil }
+        return (
+            code, String.fromDatabaseValue(row["outageMessage"]) ?? "",
+            Int64.fromDatabaseValue(row["outageSince"]) ?? 0
+        )
+    }
+
+    /// - Parameter now: milliseconds since 1970; an outage that is noted already keeps its time.
+    package static func noteOutage(_ outage: (code: String, message: String)?, now: Int64, _ db: Database) throws {
+        try db.execute(
+            sql: """
+                UPDATE lfs_state SET outageCode = ?1, outageMessage = ?2,
+                    outageSince = CASE WHEN ?1 IS NULL THEN NULL ELSE coalesce(outageSince, ?3) END
+                WHERE outageCode IS NOT ?1 OR outageMessage IS NOT ?2
+                """,
+            arguments: [outage?.code, outage?.message, now])
+    }
+}

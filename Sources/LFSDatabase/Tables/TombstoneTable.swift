@@ -1,0 +1,192 @@
+package import Foundation
+package import GRDB
+package import LFSSystem
+
+/// `lfs_tombstone`: files that were deleted and whose bytes still have to go.
+package enum TombstoneTable {
+    package static let name = "lfs_tombstone"
+
+    // MARK: What is due
+
+    /// Those whose time has come, or is further away than any wait can be.
+    ///
+    /// - Parameters:
+    ///   - now: milliseconds since 1970.
+    ///   - furthest: the furthest that a deletion can be put off.
+    ///   - pendingOnly: leaves out those whose bytes have begun to go.
+    package static func due(
+        now: Int64, furthest: Int64, pendingOnly: Bool, limit: Int, _ db: Database
+    ) throws -> [RowResult<Tombstone>] {
+        let sql = """
+            SELECT * FROM lfs_tombstone WHERE (notBefore <= ? OR notBefore > ?)\(pendingOnly ? " AND state = 'pending'" : "")
+            ORDER BY notBefore, fileID LIMIT ?
+            """
+        return try RowResult.fetchAll(db, sql: sql, arguments: [now, furthest, limit])
+    }
+
+    /// When the next one comes due, in milliseconds since 1970; nil when none waits for a time.
+    package static func nextDue(after now: Int64, _ db: Database) throws -> Int64? {
+        try Int64.fetchOne(
+            db, sql: "SELECT min(notBefore) FROM lfs_tombstone WHERE notBefore > ?", arguments: [now])
+    }
+
+    package static func count(_ db: Database) throws -> Int {
+        try Int.fetchOne(db, sql: "SELECT count(*) FROM lfs_tombstone") ?? 0
+    }
+
+    /// Whether there is one that was not tried yet.
+    package static func hasUntried(_ db: Database) throws -> Bool {
+        try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM lfs_tombstone WHERE attempts = 0)") ?? false
+    }
+
+    /// Those of the ids that have one.
+    package static func existing(_ ids: some Collection<FileID>, _ db: Database) throws -> Set<FileID> {
+        try FileID.fetchSet(
+            db, sql: "SELECT fileID FROM lfs_tombstone WHERE fileID IN (\(databaseQuestionMarks(count: ids.count)))",
+            arguments: StatementArguments(ids))
+    }
+
+    /// Those that failed ten times, and those that wait longer than any backoff: another try is not expected to help.
+    ///
+    /// - Parameter late: a time further away than a backoff, in milliseconds since 1970.
+    package static func stuck(
+        after id: DatabaseValue, late: Int64, limit: Int, _ db: Database
+    ) throws -> RowPage<RowResult<StuckDeletion>> {
+        let sql = """
+            SELECT fileID, key, errorMessage FROM lfs_tombstone
+            WHERE fileID > ? AND (attempts >= 10 OR (attempts > 0 AND notBefore > ?) OR typeof(key) <> 'text'
+                OR typeof(attempts) <> 'integer' OR typeof(fileID) <> 'text')
+            ORDER BY fileID LIMIT ?
+            """
+        return RowPage(try RowResult.fetchAll(db, sql: sql, arguments: [id, late, limit]))
+    }
+
+    // MARK: Writing
+
+    /// Notes that bytes begin to go: from then on their ids cannot be inserted again.
+    ///
+    /// - Returns: the tombstones that are still there.
+    package static func beginRemoval(of ids: [String], _ db: Database) throws -> [Tombstone] {
+        let marks = databaseQuestionMarks(count: ids.count)
+        let arguments = StatementArguments(ids)
+        try db.execute(
+            sql: "UPDATE lfs_tombstone SET state = 'removing' WHERE fileID IN (\(marks))", arguments: arguments)
+        return try Tombstone.fetchAll(
+            db, sql: "SELECT * FROM lfs_tombstone WHERE fileID IN (\(marks))", arguments: arguments)
+    }
+
+    /// Removes the tombstone of bytes that are gone, unless an upload that ended meanwhile has called for another removal.
+    package static func removeDone(_ id: String, _ db: Database) throws {
+        try db.execute(sql: "DELETE FROM lfs_tombstone WHERE fileID = ? AND state = 'removing'", arguments: [id])
+    }
+
+    package static func putOff(_ id: String, until notBefore: Int64, _ reason: String, _ db: Database) throws {
+        try db.execute(
+            sql: "UPDATE lfs_tombstone SET attempts = attempts + 1, notBefore = ?, errorMessage = ? WHERE fileID = ?",
+            arguments: [notBefore, reason, id])
+    }
+
+    /// Puts off one that cannot be read.
+    ///
+    /// - Parameter place: its first column, as it is stored.
+    package static func putOffUnreadable(
+        _ place: DatabaseValue, until notBefore: Int64, _ reason: String, _ db: Database
+    ) throws {
+        try db.execute(
+            sql: "UPDATE lfs_tombstone SET notBefore = ?, errorMessage = ? WHERE fileID = ?",
+            arguments: [notBefore, reason, place])
+    }
+
+    /// Lets the object go that an upload has just made of a deleted file. Without a tombstone nobody has deleted it.
+    package static func removeAgain(_ id: FileID, _ db: Database) throws {
+        let sql = "UPDATE lfs_tombstone SET state = 'pending', notBefore = 0 WHERE fileID = ?"
+        try db.cachedStatement(sql: sql).execute(arguments: [id])
+    }
+
+    /// Lets a deletion be tried now, with its count of tries at zero.
+    package static func retry(_ id: FileID, _ db: Database) throws {
+        try db.execute(
+            sql: "UPDATE lfs_tombstone SET attempts = 0, notBefore = 0 WHERE fileID = ?", arguments: [id])
+    }
+
+    /// As ``retry(_:_:)``, for all that have failed. Returns how many.
+    package static func retryAll(_ db: Database) throws -> Int {
+        try db.execute(
+            sql: "UPDATE lfs_tombstone SET attempts = 0, notBefore = 0, errorMessage = NULL WHERE attempts > 0")
+        return db.changesCount
+    }
+
+    /// Gives a file a tombstone unless it has one, or a row. Returns whether it did.
+    package static func add(_ id: FileID, key: String, _ db: Database) throws -> Bool {
+        let sql = "INSERT OR IGNORE INTO lfs_tombstone (fileID, key) SELECT ?1, ?2 WHERE NOT \(FileTable.contains("?1"))"
+        try db.cachedStatement(sql: sql).execute(arguments: [id, key])
+        return db.changesCount > 0
+    }
+
+    // MARK: Resetting
+
+    /// Notes which tombstones a reset keeps, of those there are and of those that its deletions make.
+    ///
+    /// Files that were never uploaded get one as well: what an unfinished upload has left on the storage is of use to
+    /// nobody. Not those from a time that another copy of the database may know better, which may have uploaded them: the
+    /// first 48 bits of an id are its milliseconds.
+    static func noteKept(_ db: Database) throws {
+        try db.execute(
+            sql: """
+                INSERT INTO temp.lfs_kept
+                SELECT fileID FROM lfs_tombstone
+                UNION SELECT f.id FROM \(FileTable.name) f JOIN \(StateTable.name) s
+                WHERE f.status = 'local' AND \(StateTable.isOurs("f.key")) AND substr(f.id, 15, 1) = '7'
+                    AND f.id >= printf('%08x-%04x', s.sweepsFrom >> 16, s.sweepsFrom & 65535)
+                """)
+    }
+
+    static func makeKept(_ db: Database) throws {
+        try db.execute(sql: "CREATE TEMP TABLE lfs_kept (fileID TEXT PRIMARY KEY NOT NULL)")
+    }
+
+    static func removeAllButKept(_ db: Database) throws {
+        try db.execute(
+            sql: """
+                DELETE FROM lfs_tombstone WHERE fileID NOT IN (SELECT fileID FROM temp.lfs_kept);
+                DROP TABLE temp.lfs_kept;
+                """)
+    }
+}
+
+/// A row of `lfs_tombstone`.
+package struct Tombstone: FetchableRecord, Sendable {
+    /// As it is stored. One that is no id of a file has no bytes here, and has a key all the same.
+    package let fileID: String
+    /// The file's id; nil for a text that is none.
+    package let id: FileID?
+    package let key: String
+    package let attempts: Int
+    package let checkpoint: Data?
+
+    package init(row: Row) throws {
+        let checked = CheckedRow(row, of: TombstoneTable.name, name: "fileID")
+        fileID = try checked.value("fileID")
+        id = FileID(text: fileID)
+        key = try checked.value("key")
+        attempts = min(max(try checked.value("attempts"), 0), Self.mostAttempts)
+        checkpoint = try checked.value("checkpoint")
+    }
+
+    /// What is counted beyond it changes no delay.
+    private static let mostAttempts = 1_000_000
+}
+
+/// A tombstone that cannot be carried out, by what was tried.
+package struct StuckDeletion: FetchableRecord, Sendable {
+    package let fileID: FileID
+    package let key: String
+    package let reason: String?
+
+    package init(row: Row) throws {
+        let checked = CheckedRow(row, of: TombstoneTable.name, name: "fileID")
+        fileID = try checked.value("fileID")
+        key = try checked.value("key")
+        reason = try checked.value("errorMessage")
+    }
+}

@@ -1,0 +1,32 @@
+package import LFSSystem
+
+/// A folder of this database that belongs to another one of its stores: bytes are read from it, and that is all.
+package final class EarlierFolder: Sendable {
+    package let path: String
+    private let folders: [Directory]
+
+    init(_ path: String, _ folders: [Directory]) {
+        self.path = path
+        self.folders = folders
+    }
+
+    /// Opens a file for reading; nil when it is not there.
+    package func open(_ id: FileID) throws(SystemError) -> Descriptor? {
+        for folder in folders {
+            if let file = try folder.openRegular(id.text) { return file }
+        }
+        return nil
+    }
+}
+
+extension Directory {
+    /// Opens a regular file for reading; nil when nothing else, or nothing at all, has the name.
+    func openRegular(_ name: String) throws(SystemError) -> Descriptor? {
+        do {
+            let file = try openForReading(name)
+            return try file.status().isRegularFile ? file : nil
+        } catch  where error.isMissing || error.isSymbolicLink || error.isNoFile {
+            return nil
+        }
+    }
+}

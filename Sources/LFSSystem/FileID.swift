@@ -1,0 +1,124 @@
+import Synchronization
+
+package import struct Foundation.Date
+
+/// The name of one file everywhere: UUID version 7 in lowercase text (RFC 9562, section 5.7).
+///
+/// It is made here or parsed from a lowercase UUID, so it is safe as a file name and as part of an object key: text from
+/// outside is checked once, when it becomes one.
+public struct FileID: Hashable, Sendable, CustomStringConvertible {
+    package let text: String
+
+    /// The lowercase text.
+    public var description: String { text }
+
+    /// The id that a text stands for, nil when the text is not a lowercase UUID.
+    package init?(text: String) {
+        let bytes = Array(text.utf8)
+        guard bytes.count == 36 else { return nil }
+        for (index, byte) in bytes.enumerated() {
+            let isDash = index == 8 || index == 13 || index == 18 || index == 23
+            let isHexDigit = (0x30...0x39).contains(byte) || (0x61...0x66).contains(byte)
+            guard isDash ? byte == 0x2D : isHexDigit else { return nil }
+        }
+        self.text = text
+    }
+
+    private init(unchecked text: String) { self.text = text }
+
+    /// A new id that sorts after every other that this process has made for the same or an earlier time.
+    package static func make(at time: Date = Date()) -> FileID {
+        let milliseconds = UInt64(max(0, time.timeIntervalSince1970 * 1_000))
+        let low = 0x8000_0000_0000_0000 | UInt64.random(in: 0...0x3FFF_FFFF_FFFF_FFFF)
+        return FileID(Bits(high: sequence.next(milliseconds), low: low))
+    }
+
+    private static let sequence = FileIDSequence()
+
+    /// When the id was made, in milliseconds since 1970.
+    package var milliseconds: Int64 { Int64(bits.high >> 16) }
+
+    /// Whether it is of version 7, so that ``milliseconds`` is the time at which it was made.
+    package var tellsTime: Bool { text[text.index(text.startIndex, offsetBy: 14)] == "7" }
+
+    /// The id as a number, a quarter of the size of its text.
+    package struct Bits: Hashable, Comparable, Sendable {
+        let high: UInt64
+        let low: UInt64
+
+        package static func < (left: Bits, right: Bits) -> Bool { (left.high, left.low) < (right.high, right.low) }
+    }
+
+    package var bits: Bits {
+        var (high, low): (UInt64, UInt64) = (0, 0)
+        for byte in text.utf8 where byte != 0x2D {
+            high = high << 4 | low >> 60
+            low = low << 4 | UInt64(byte < 0x40 ? byte - 0x30 : byte - 0x57)
+        }
+        return Bits(high: high, low: low)
+    }
+
+    package init(_ bits: Bits) {
+        let digits = Self.hex(bits.high) + Self.hex(bits.low)
+        let parts = [(0, 8), (8, 12), (12, 16), (16, 20), (20, 32)].map { String(digits[$0.0..<$0.1]) }
+        self.init(unchecked: parts.joined(separator: "-"))
+    }
+
+    private static func hex(_ number: UInt64) -> [Character] {
+        let digits = Array(String(number, radix: 16))
+        return Array(repeating: "0", count: 16 - digits.count) + digits
+    }
+}
+
+extension FileID: Comparable {
+    /// In the order in which the files were made, as far as their clocks were right; that of the text, as in the database.
+    public static func < (left: FileID, right: FileID) -> Bool { left.text < right.text }
+}
+
+extension FileID: Codable {
+    /// Reads a lowercase UUID from a single value.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        guard let id = FileID(text: try container.decode(String.self)) else {
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "This is not the id of a file.")
+        }
+        self = id
+    }
+
+    /// Writes the text as a single value.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(text)
+    }
+}
+
+/// The upper halves of new ids: milliseconds, and in the twelve bits of `rand_a` a number that starts at random and counts
+/// up within a millisecond (RFC 9562, section 6.2, method 1). When it is used up, the next millisecond is taken early.
+///
+/// Owner of its state: the mutex.
+private final class FileIDSequence: Sendable {
+    private struct State {
+        var milliseconds: UInt64 = 0
+        var count: UInt64 = 0
+    }
+
+    /// How many milliseconds may be taken early: those of more ids than anybody makes in that time.
+    private static let furthestAhead: UInt64 = 64
+
+    private let state = Mutex(State())
+
+    func next(_ milliseconds: UInt64) -> UInt64 {
+        state.withLock { state in
+            let isBehind = milliseconds < state.milliseconds
+            // What is further behind is another time: the clock was set back, or is one of a test.
+            if isBehind ? state.milliseconds - milliseconds > Self.furthestAhead : milliseconds > state.milliseconds {
+                state = State(milliseconds: milliseconds, count: UInt64.random(in: 0..<0x800))
+            } else if state.count < 0xFFF {
+                state.count += 1
+            } else {
+                state = State(milliseconds: state.milliseconds + 1, count: UInt64.random(in: 0..<0x800))
+            }
+            return state.milliseconds << 16 | 0x7000 | state.count
+        }
+    }
+}

@@ -1,0 +1,63 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import LFSSystem
+
+@Suite("A file's id", .timeLimit(.minutes(1)))
+struct FileIDTests {
+    @Test("is a UUID of version 7 in lowercase, with the time in front")
+    func format() throws {
+        let id = FileID.make(at: Date(timeIntervalSince1970: 1_645_557_742))
+        #expect(id.text.hasPrefix("017f22e2-79b0-7"), "the time of the example in RFC 9562, appendix A.6")
+        let variant = id.text.split(separator: "-")[3].first
+        #expect(["8", "9", "a", "b"].contains(variant))
+        #expect(UUID(uuidString: id.text) != nil)
+        #expect(FileID(text: id.text) == id)
+    }
+
+    @Test("is never made twice, and sorts by its time")
+    func order() {
+        let early = (0..<1_000).map { _ in FileID.make(at: Date(timeIntervalSince1970: 1_000)).text }
+        let late = (0..<1_000).map { _ in FileID.make(at: Date(timeIntervalSince1970: 1_000.001)).text }
+        #expect(Set(early + late).count == 2_000)
+        #expect((early.max() ?? "") < (late.min() ?? ""))
+    }
+
+    @Test("comes after all that were made before it at the same time, however many there are")
+    func ascending() {
+        let ids = (0..<20_000).map { _ in FileID.make(at: Date(timeIntervalSince1970: 2_000)) }
+        #expect(ids == ids.sorted() && Set(ids).count == ids.count)
+        #expect(ids.allSatisfy { (2_000_000..<2_000_010).contains($0.milliseconds) && $0.tellsTime })
+    }
+
+    @Test("is of its own time when the clock was set back")
+    func setBack() {
+        let later = FileID.make(at: Date(timeIntervalSince1970: 4_000))
+        let earlier = FileID.make(at: Date(timeIntervalSince1970: 3_000))
+        #expect(earlier.milliseconds == 3_000_000 && earlier < later)
+    }
+
+    @Test("is the same as a number, as JSON and as text")
+    func forms() throws {
+        let id = FileID.make()
+        #expect(FileID(id.bits) == id)
+        #expect(try JSONDecoder().decode([FileID].self, from: JSONEncoder().encode([id])) == [id])
+        #expect("\(id)" == id.text)
+        #expect(throws: DecodingError.self) { try JSONDecoder().decode([FileID].self, from: Data(#"["a"]"#.utf8)) }
+    }
+
+    @Test("can be made at times that no clock should show")
+    func oddTimes() {
+        #expect(FileID(text: FileID.make(at: Date(timeIntervalSince1970: -5)).text) != nil)
+    }
+
+    @Test(
+        "is no other text",
+        arguments: [
+            "", "..", "017F22E2-79B0-7CC3-98C4-DC0C0C07398F", "017f22e279b07cc398c4dc0c0c07398f",
+            "017f22e2-79b0-7cc3-98c4-dc0c0c07398", "017f22e2-79b0-7cc3-98c4-dc0c0c07398g",
+            "017f22e2/79b0-7cc3-98c4-dc0c0c07398f", "017f22e2-79b0-7cc3-98c4-dc0c0c07398f\n",
+        ])
+    func refused(_ text: String) { #expect(FileID(text: text) == nil) }
+}
