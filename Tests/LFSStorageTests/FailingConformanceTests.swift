@@ -130,10 +130,14 @@ struct FailingConformanceTests {
             "a listing of a prefix without objects is empty"),
     ]
 
+    private static func check(named name: String) throws -> StorageCheck {
+        try #require(StorageConformance.checks.first { $0.name == name }, "there is no check '\(name)'")
+    }
+
     @Test("is found out by the checks that are meant for it", arguments: faults)
     func isFoundOut(_ fault: Fault) async throws {
         for name in fault.checks {
-            let check = try #require(StorageConformance.checks.first { $0.name == name }, "there is no check '\(name)'")
+            let check = try Self.check(named: name)
             let failure = await #expect(throws: ConformanceFailure.self, "\(name)") {
                 try await check.run(against: fault.make())
             }
@@ -149,7 +153,7 @@ struct FailingConformanceTests {
 
     @Test("that shows a half-written object is seen by a reader")
     func removalIsSeenByReaders() async throws {
-        let check = try #require(StorageConformance.checks.first { $0.name.hasPrefix("a reader sees a whole object") })
+        let check = try Self.check(named: "a reader sees a whole object while it is being replaced")
         let storage = BrokenStorage(onDownload: { base, request, sink in
             let object = try await base.download(DownloadRequest(request.key, range: 0..<1_000), into: sink)
             return object
@@ -160,8 +164,7 @@ struct FailingConformanceTests {
     /// Where the newest upload wins and the storage is asked afterwards, the others have nothing that could be proven.
     @Test("is none that refuses an upload whose bytes another one has replaced")
     func replacedUploads() async throws {
-        let name = "uploads to one key beside each other leave one of them whole"
-        let check = try #require(StorageConformance.checks.first { $0.name == name })
+        let check = try Self.check(named: "uploads to one key beside each other leave one of them whole")
         try await check.run(against: BrokenStorage.refuses { $0 < 6 })
         let failure = await #expect(throws: ConformanceFailure.self) {
             try await check.run(against: BrokenStorage.refuses { $0 == 6 })
@@ -172,8 +175,7 @@ struct FailingConformanceTests {
     /// The bytes had all come, and the server was not done with them.
     @Test("is none that finishes a cancelled upload late")
     func lateUploads() async throws {
-        let name = "an upload that is cancelled on its way leaves the whole object or nothing"
-        let check = try #require(StorageConformance.checks.first { $0.name == name })
+        let check = try Self.check(named: "an upload that is cancelled on its way leaves the whole object or nothing")
         try await check.run(against: BrokenStorage.finishesLate())
     }
 }
