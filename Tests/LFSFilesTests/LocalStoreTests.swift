@@ -183,11 +183,11 @@ struct LocalStoreTests {
             var second: LocalStore? = try LocalStore(at: path, databaseID: "one")
             #expect(try first.uploaderLock.tryLock(.exclusive))
             #expect(try second?.uploaderLock.tryLock(.exclusive) == false)
-            #expect(try first.lease.tryLock(.shared))
-            #expect(try second?.lease.tryLock(.shared) == true)
-            #expect(try !first.lease.tryLock(.exclusive))
+            #expect(try first.openLock.tryLock(.shared))
+            #expect(try second?.openLock.tryLock(.shared) == true)
+            #expect(try !first.openLock.tryLock(.exclusive))
             second = nil
-            #expect(try first.lease.tryLock(.exclusive), "a lock goes with its holder")
+            #expect(try first.openLock.tryLock(.exclusive), "a lock goes with its holder")
         }
     }
 

@@ -57,7 +57,7 @@ import Testing
 
     @Test func forgetsOnlyTheCredentialsThatWereUsed() async throws {
         let cache = source.cache()
-        let first = try await cache.lease()
+        let first = try await cache.current()
         cache.invalidate(first)
         let second = try await cache.credentials()
         #expect(second.name == "A2")
@@ -71,7 +71,7 @@ import Testing
             asked.withLock { $0 += 1 }
             return TestCredentials(name: "A")
         }
-        let refused = try await cache.lease()
+        let refused = try await cache.current()
         for _ in 0..<10 {
             cache.invalidate(refused)
             _ = try await cache.credentials()

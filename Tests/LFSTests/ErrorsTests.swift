@@ -51,20 +51,20 @@ struct ErrorsTests {
         })
         try await withLFS(storage: storage, configure: { $0.maxExecutors = 1 }, expectsLeftovers: true) { host, lfs in
             let file = try await lfs.makeFile(from: .bytes(someBytes()))
-            let during = try await lfs.progress(of: file.id)
+            let during = try await lfs.uploadProgress(of: file.id)
             try await host.database.write { try file.insert($0) }
             await gate.reached.wait()
             gate.opened.open()
             #expect(await Self.last(during) == 1)
             try await lfs.waitForUploads()
-            #expect(await Self.last(try await lfs.progress(of: file.id)) == 1)
+            #expect(await Self.last(try await lfs.uploadProgress(of: file.id)) == 1)
 
             let bad = try await lfs.makeFile(from: .bytes(someBytes()))
-            let failing = try await lfs.progress(of: bad.id)
+            let failing = try await lfs.uploadProgress(of: bad.id)
             try await host.database.write { try bad.insert($0) }
             #expect(await Self.last(failing) == nil)
             try await lfs.waitForUploads()
-            #expect(await Self.last(try await lfs.progress(of: bad.id)) == nil)
+            #expect(await Self.last(try await lfs.uploadProgress(of: bad.id)) == nil)
         }
     }
 
@@ -72,7 +72,7 @@ struct ErrorsTests {
     func unknownProgress() async throws {
         try await withLFS { _, lfs in
             let id = try #require(FileID("0198c1f2-0000-7000-8000-000000000000"))
-            #expect(await errorCode { _ = try await lfs.progress(of: id) } == .unknownFile)
+            #expect(await errorCode { _ = try await lfs.uploadProgress(of: id) } == .unknownFile)
         }
     }
 

@@ -39,7 +39,7 @@ struct FirstOpeningTests {
     @Test("by two processes together is none either: the second one looks again when it is its turn")
     func together() async throws {
         try await withHost { host in
-            // It has made its look and waits for the lease of the other one.
+            // It has made its look and waits for the open lock of the other one.
             let second = try LocalStore(at: host.store.path, databaseID: databaseID(host), generation: 0)
             let other = try host.otherDatabase()
             try await withManager(host, on: other) { _ in

@@ -54,12 +54,12 @@ struct FullDiskTests {
                     try await #expect(read(files[0], lfs)?.count == 200_000)
                     let code = await errorCode { _ = try await lfs.makeFile(from: .bytes(someBytes(200_000))) }
                     #expect(code == .noSpace)
-                    let report = try await lfs.clearCache()
-                    #expect(report.freed.files == 3)
+                    let report = try await lfs.evictAll()
+                    #expect(report.evicted.files == 3)
                     try #expect(host.filesInStore().isEmpty)
                     // What it took of the spare room is given back as soon as there is room.
                     try FileManager.default.removeItem(at: filler)
-                    _ = try await lfs.clearCache()
+                    _ = try await lfs.evictAll()
                     let spare = host.store.appendingPathComponent("spare")
                     #expect(FileManager.default.fileExists(atPath: spare.path))
                     try await #expect(read(files[1], lfs)?.count == 200_000)

@@ -45,7 +45,7 @@ struct OddRowTests {
                 #expect(findings.map(\.kind) == [.unreadableRow])
                 #expect(findings.map(\.fileID) == [files[0].id] && report.left == 1)
                 try await #expect(read(files[1], lfs) != nil)
-                try await lfs.removeLocalCopy(of: files[1].id)
+                try await lfs.evict(files[1].id)
                 let summary = try await lfs.prefetch(FileData.all())
                 #expect(summary.fetched == 1)
                 _ = try await lfs.status()

@@ -157,7 +157,7 @@ struct OffloadTests {
     func progress() async throws {
         try await withLFS { host, lfs in
             let file = try await lfs.makeFile(from: .bytes([UInt8](repeating: 1, count: 4 * 1_024 * 1_024)))
-            let progress = try await lfs.progress(of: file.id)
+            let progress = try await lfs.uploadProgress(of: file.id)
             try await host.database.write { try file.insert($0) }
             var last = 0.0
             for await step in progress {
@@ -196,7 +196,7 @@ struct OffloadTests {
             let file = try await lfs.makeFile(from: .bytes(someBytes()))
             try await host.database.write { try file.insert($0) }
             try await lfs.waitForUploads()
-            for await _ in try await lfs.progress(of: file.id) {}
+            for await _ in try await lfs.uploadProgress(of: file.id) {}
         }
     }
 

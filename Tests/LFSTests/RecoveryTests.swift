@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Going on after a crash", .timeLimit(.minutes(1)))
 struct RecoveryTests {
-    /// A process that dies: the manager is never started and its lease is given up by closing.
+    /// A process that dies: the manager is never started and its open lock is given up by closing.
     private func leave(_ host: TestHost, _ options: LFSOptions? = nil, commits: Bool) async throws -> FileData {
         let lfs = try await LFSManager.open(host.database, options: options ?? host.options)
         let file = try await lfs.makeFile(from: .bytes(someBytes()))

@@ -48,7 +48,7 @@ struct RowFuzzTests {
     private func prepare(_ host: TestHost) async throws {
         try await withManager(host) { lfs in
             let files = try await keptFiles(4, host, lfs)
-            try await lfs.removeLocalCopy(of: files[0].id)
+            try await lfs.evict(files[0].id)
             try await lfs.pin([files[1].id])
             lfs.pause()
             var pending: [FileData] = []
@@ -69,9 +69,9 @@ struct RowFuzzTests {
     private func use(_ host: TestHost) async {
         await tolerated {
             var options = host.options
-            options.freeing = FreeingPolicy(maxByteCount: 2_000)
+            options.eviction = EvictionPolicy(maxByteCount: 2_000)
             options.backoff = Backoff(base: .milliseconds(1), cap: .milliseconds(2))
-            // What it has to say of odd rows would bury what failed.
+            // What it has to say of odd rows would addTombstone what failed.
             options.logger.logLevel = .critical
             try await withManager(host, options) { lfs in
                 await tolerated { _ = try await lfs.status() }
@@ -83,10 +83,10 @@ struct RowFuzzTests {
                     await tolerated { _ = try await lfs.localURL(of: file) }
                     await tolerated { try await lfs.pin([file.id]) }
                     await tolerated { try await lfs.unpin([file.id]) }
-                    await tolerated { try await lfs.removeLocalCopy(of: file.id) }
+                    await tolerated { try await lfs.evict(file.id) }
                 }
                 await tolerated { _ = try await lfs.prefetch(FileData.all()) }
-                await tolerated { _ = try await lfs.free(FreeingPolicy(maxByteCount: 0)) }
+                await tolerated { _ = try await lfs.evict(EvictionPolicy(maxByteCount: 0)) }
                 await tolerated { try await lfs.retry() }
                 await tolerated { try await lfs.retryDeletions() }
                 await tolerated { try await host.database.write { try $0.execute(sql: "DELETE FROM recipe") } }

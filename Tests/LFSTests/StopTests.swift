@@ -54,7 +54,7 @@ struct StopTests {
             try lfs.start()
             _ = try await keptFiles(2, host, lfs)
             async let outcome = errorCode {
-                _ = try await lfs.free(FreeingPolicy(maxByteCount: 0)) { _ in try await station.pass() }
+                _ = try await lfs.evict(EvictionPolicy(maxByteCount: 0)) { _ in try await station.pass() }
             }
             await station.gate.reached.wait()
             try await lfs.stop()
@@ -82,7 +82,7 @@ struct StopTests {
                 }
                 _ = try await keptFiles(1, host, lfs)
                 async let outcome = errorCode {
-                    _ = try await lfs.free(FreeingPolicy(maxByteCount: 0)) { _ in
+                    _ = try await lfs.evict(EvictionPolicy(maxByteCount: 0)) { _ in
                         begun.open()
                         await held.waitThroughCancellation()
                     }

@@ -48,14 +48,14 @@ struct RefusedCredentialsTests {
         let answer = Latch()
         if !answersLast { answer.open() }
         let storage = ChoosyStorage(base: memory, forbidden: ["test/3", "test/40", "test/41"], answer: answer)
-        let refused = ["3", "40", "41"]
+        let refused: [FileID] = ["3", "40", "41"]
         try await withPool(storage, random: 0, jobs: numbers(0..<60)) { harness in
             await harness.events.wait { $0.count { $0.uploadedID != nil } == 57 }
             answer.open()
             // Only while others are taken is a file to blame, and all others may be through before it was refused often.
             var more = 60
             while !refused.allSatisfy({ harness.journal.endings[$0] != nil }) {
-                let id = "\(more)"
+                let id: FileID = "\(more)"
                 try harness.journal.add([id])
                 harness.pool.wake()
                 await harness.events.wait { $0.contains { $0.uploadedID == id } }

@@ -36,9 +36,9 @@ struct VerifyTests {
             #expect(try uploader("verify", in: folder).status == 5)
             let found = try uploader("verify", ["--content"], in: folder)
             #expect(found.status == 5)
-            #expect(Set(findings(found).keys) == ["corruptedHere", "missingThere"])
-            #expect(findings(found)["corruptedHere"]?["repair"] as? String == "fetch")
-            #expect(findings(found)["missingThere"]?["path"] as? String == entries[1].path)
+            #expect(Set(findings(found).keys) == ["corruptedLocally", "missingRemotely"])
+            #expect(findings(found)["corruptedLocally"]?["repair"] as? String == "fetch")
+            #expect(findings(found)["missingRemotely"]?["path"] as? String == entries[1].path)
             #expect(!FileManager.default.fileExists(atPath: object.path))
 
             let repaired = try uploader("verify", ["--content", "--repair"], in: folder)
@@ -63,7 +63,7 @@ struct VerifyTests {
             #expect(try uploader("verify", ["--content"], in: folder).status == 0)
             let found = try uploader("verify", ["--read-data"], in: folder)
             #expect(found.status == 5)
-            #expect(Set(findings(found).keys) == ["corruptedThere"])
+            #expect(Set(findings(found).keys) == ["corruptedRemotely"])
             let free = ["free", "--database", "a.sqlite", "--keep-bytes", "0"]
             _ = try UploaderProcess(free, in: folder).wait()
             let local = folder.appendingPathComponent("a.sqlite.lfs/\(entry.id)")
@@ -87,7 +87,7 @@ struct VerifyTests {
             #expect(first.summary?["lostBytes"] as? Int == 10_240)
             let second = try uploader("verify", ["--repair"], in: folder)
             #expect(second.status == 0)
-            #expect(findings(second)["missingThere"]?["isKnown"] as? Bool == true)
+            #expect(findings(second)["missingRemotely"]?["isKnown"] as? Bool == true)
             #expect(try uploader("remove", [entry.id], in: folder).status == 0)
             let third = try uploader("verify", in: folder)
             #expect(third.status == 0)
@@ -131,14 +131,14 @@ struct VerifyTests {
             }
             let left = try verify("--repair", "--json")
             #expect(left.status == 5, "\(left.messages)")
-            #expect(Set(findings(left).keys) == ["orphanedThere"])
-            #expect(findings(left)["orphanedThere"]?["repair"] == nil)
+            #expect(Set(findings(left).keys) == ["orphanedRemotely"])
+            #expect(findings(left)["orphanedRemotely"]?["repair"] == nil)
             #expect(try verify().output.contains("with --remove-unknown it deletes it for good."))
             #expect(try uploader("verify", in: folder).status == 0)
 
             #expect(try verify("--remove-unknown").status == 64)
             #expect(try verify("--repair", "--remove-unknown").status == 0)
-            #expect(findings(try uploader("verify", in: folder)).keys.contains("missingThere"))
+            #expect(findings(try uploader("verify", in: folder)).keys.contains("missingRemotely"))
         }
     }
 
@@ -153,7 +153,7 @@ struct VerifyTests {
             #expect(result.status == 5)
             let lines = result.output.split(separator: "\n")
             #expect(lines.count == 2)
-            #expect(lines.first?.hasPrefix("missingThere \(entry.id) \(entry.path): ") == true)
+            #expect(lines.first?.hasPrefix("missingRemotely \(entry.id) \(entry.path): ") == true)
             #expect(lines.first?.hasSuffix("--repair uploads it.") == true)
             #expect(lines.last?.hasPrefix("3 files, 3 of them here, 2 objects there, 1 finding, 1 left, in ") == true)
         }

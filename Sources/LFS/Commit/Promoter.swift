@@ -20,15 +20,15 @@ struct Promoter: Sendable {
         return promoted
     }
 
-    /// Promotes every staged file that a row claims, wherever it is staged, and calls the closure with the others.
-    func promoteAll(_ onUnclaimed: @escaping @Sendable (StagingArea, FileCursor.Entry) throws -> Void) async throws {
+    /// Promotes every staged file that has a row, wherever it is staged, and calls the closure with the others.
+    func promoteAll(_ onOther: @escaping @Sendable (StagingArea, FileCursor.Entry) throws -> Void) async throws {
         for area in places.areas {
             let cursor = try await BlockingPool.shared.run { _ in try area.files() }
             while let page = try await BlockingPool.shared.run({ _ in try cursor.next() }) {
-                let claimed = try await runner.read { db in try FileTable.existing(page.map(\.id), db) }
-                try await move(page.map(\.id).filter(claimed.contains))
+                let known = try await runner.read { db in try FileTable.existing(page.map(\.id), db) }
+                try await move(page.map(\.id).filter(known.contains))
                 try await BlockingPool.shared.run { _ in
-                    for entry in page where !claimed.contains(entry.id) { try onUnclaimed(area, entry) }
+                    for entry in page where !known.contains(entry.id) { try onOther(area, entry) }
                 }
             }
         }

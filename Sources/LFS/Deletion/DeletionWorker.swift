@@ -8,7 +8,7 @@ import LFSTransfer
 
 /// Carries out tombstones: local bytes, then the remote object, again until both are gone and the storage confirms it.
 ///
-/// A tombstone is claimed durably before any byte goes, because a power cut may take back the commit that made it.
+/// A deletion is begun durably before any byte goes, because a power cut may take back the commit that made it.
 /// From then on its id cannot be inserted again; until then inserting the file again takes the tombstone back.
 struct DeletionWorker: Sendable {
     let runner: BackgroundRunner
@@ -40,11 +40,11 @@ struct DeletionWorker: Sendable {
                 failure = error
             }
             let isAway = pool.isAway
-            var (due, next) = try await claim(isAway ? .pendingOnly : .all)
+            var (due, next) = try await begin(isAway ? .pendingOnly : .all)
             var admission: Admission?
             if due.isEmpty, isAway {
                 admission = pool.admitDeletion()
-                if admission != nil { (due, next) = try await claimProbe(admission) }
+                if admission != nil { (due, next) = try await beginProbe(admission) }
             }
             if due.isEmpty {
                 if let failure { throw failure }
@@ -65,11 +65,11 @@ struct DeletionWorker: Sendable {
     }
 
     /// One tombstone to ask the storage with; when there is none the leave is given back.
-    private func claimProbe(_ admission: Admission?) async throws -> ([Tombstone], Duration?) {
+    private func beginProbe(_ admission: Admission?) async throws -> ([Tombstone], Duration?) {
         do {
-            let claimed = try await claim(.one)
-            if claimed.0.isEmpty { giveBack(admission) }
-            return claimed
+            let begun = try await begin(.one)
+            if begun.0.isEmpty { giveBack(admission) }
+            return begun
         } catch {
             giveBack(admission)
             throw error
@@ -81,7 +81,7 @@ struct DeletionWorker: Sendable {
         pool.endDeletion(admission, StorageError(.cancelled, "Nothing was asked."))
     }
 
-    private func claim(_ choice: Choice) async throws -> ([Tombstone], Duration?) {
+    private func begin(_ choice: Choice) async throws -> ([Tombstone], Duration?) {
         let now = wallClock().millisecondsSince1970
         let busy = uploading()
         let far = now + policy.maxRetryAfter.milliseconds
@@ -99,13 +99,13 @@ struct DeletionWorker: Sendable {
             return ([], next.compactMap(\.self).min().map { .milliseconds(max($0 - now, 1)) })
         }
         let ids = due.prefix(choice == .one ? 1 : Self.batch).map(\.fileID)
-        let claimed = try await NoSpace.withSpareRoom(of: places.store) {
+        let begun = try await NoSpace.withSpareRoom(of: places.store) {
             try await runner.writeDurably { db in try TombstoneTable.beginRemoval(of: ids, db) }
         }
         // An upload may have begun between the two looks; its tombstone waits for the next round. One that begins from
         // here on reads the row again, and finds it gone.
-        let nowBusy = withdraw(Set(claimed.compactMap(\.id)))
-        return (claimed.filter { !$0.isAmong(nowBusy) }, nil)
+        let nowBusy = withdraw(Set(begun.compactMap(\.id)))
+        return (begun.filter { !$0.isAmong(nowBusy) }, nil)
     }
 
     /// Tombstones that another program has written and that cannot be read do not stand in the others' way. A verification

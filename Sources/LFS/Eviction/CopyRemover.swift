@@ -4,7 +4,7 @@ import LFSFiles
 import LFSSystem
 import Synchronization
 
-/// Removes local copies, and nothing that is not proven to be on the storage. Every way to free space ends here.
+/// Removes local copies, and nothing that is not proven to be on the storage. Every way to evict ends here.
 ///
 /// Three steps keep it safe. Before them objects are read back that the storage does not vouch for. A durable transaction
 /// judges the rows, so that a power cut cannot take back what allows the removal. A second one, alone, judges them again
@@ -17,24 +17,24 @@ struct CopyRemover: Sendable {
     let wallClock: @Sendable () -> Date
 
     /// - Parameters:
-    ///   - copies: not more than a page of them, with last uses as ``CopyJudge`` takes them.
+    ///   - copies: not more than a page of them, with last uses as ``EvictionRules`` takes them.
     ///   - passesUsed: whether copies that this process reads stay.
     /// - Returns: why a copy stays, nil for those that are gone from here.
     func remove(
-        _ copies: [FileID: Int64], _ policy: FreeingPolicy, passesUsed: Bool
+        _ copies: [FileID: Int64], _ policy: EvictionPolicy, passesUsed: Bool
     ) async throws -> [FileID: StayReason?] {
-        let judge = CopyJudge(policy: policy, now: wallClock().millisecondsSince1970)
-        try await prove(copies, judge)
+        let rules = EvictionRules(policy: policy, now: wallClock().millisecondsSince1970)
+        try await prove(copies, rules)
         let first = try await NoSpace.withSpareRoom(of: places.store) {
-            try await runner.writeDurably { db in try judge.verdicts(on: copies, db) }
+            try await runner.writeDurably { db in try rules.decisions(on: copies, db) }
         }
         let allowed = copies.filter { first[$0.key]?.reason == nil }
         if allowed.isEmpty { return first.mapValues(\.reason) }
         let (places, taken) = (places, TakenNames())
         let second = await Result.catching {
             try await runner.writeAlone { db in
-                try judge.verdicts(on: allowed, db).map { id, verdict -> (FileID, StayReason?) in
-                    if let reason = verdict.reason { return (id, reason) }
+                try rules.decisions(on: allowed, db).map { id, decision -> (FileID, StayReason?) in
+                    if let reason = decision.reason { return (id, reason) }
                     if passesUsed, places.inUse.contains(id) { return (id, .inUse) }
                     if let name = try places.setAside(id) { taken.names.withLock { $0.append(name) } }
                     return (id, nil)
@@ -53,10 +53,10 @@ struct CopyRemover: Sendable {
 
     /// Reads back what would go but for the proof of its object. What cannot be read now stays unproven, and the first
     /// such answer ends it: a storage that is away is not asked for each file.
-    private func prove(_ copies: [FileID: Int64], _ judge: CopyJudge) async throws {
-        if judge.policy.unproven != .readBack { return }
+    private func prove(_ copies: [FileID: Int64], _ rules: EvictionRules) async throws {
+        if rules.policy.unproven != .readBack { return }
         let files = try await runner.read { db in
-            let doubtful = try judge.verdicts(on: copies, db).filter { $0.value.reason == .unproven }.map(\.key)
+            let doubtful = try rules.decisions(on: copies, db).filter { $0.value.reason == .unproven }.map(\.key)
             return try FileTable.rows(doubtful, db)
         }
         // One that cannot be read stays unproven.

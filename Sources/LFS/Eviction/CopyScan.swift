@@ -6,11 +6,11 @@ import LFSSystem
 struct CopyScan: Sendable {
     let runner: BackgroundRunner
     let places: FilePlaces
-    let judge: CopyJudge
+    let rules: EvictionRules
 
     /// - Parameter onCopy: takes each copy, with why it stays.
     func run(_ onCopy: (LocalCopy, StayReason?) -> Void) async throws {
-        let (store, judge) = (places.store, judge)
+        let (store, rules) = (places.store, rules)
         try await BlockingPool.shared.run { _ in try store.requireUnchanged() }
         let cursor = try await BlockingPool.shared.run { _ in try store.files() }
         while let page = try await BlockingPool.shared.run({ _ in try cursor.next() }) {
@@ -18,13 +18,13 @@ struct CopyScan: Sendable {
             if page.isEmpty { continue }
             // A name that comes twice, because files come and go meanwhile, is one copy.
             let uses = Dictionary(page.map { ($0.id, Int64(0)) }) { first, _ in first }
-            let verdicts = try await runner.read { db in try judge.verdicts(on: uses, db) }
+            let decisions = try await runner.read { db in try rules.decisions(on: uses, db) }
             for entry in page {
-                guard let verdict = verdicts[entry.id] else { continue }
-                let rows = judge.mayGo(verdict.reason) ? nil : verdict.reason
+                guard let decision = decisions[entry.id] else { continue }
+                let rows = rules.mayGo(decision.reason) ? nil : decision.reason
                 let reason = rows ?? (places.inUse.contains(entry.id) ? .inUse : nil)
                 onCopy(
-                    LocalCopy(bits: entry.id.bits, byteCount: entry.byteCount, lastUse: verdict.lastUse), reason)
+                    LocalCopy(bits: entry.id.bits, byteCount: entry.byteCount, lastUse: decision.lastUse), reason)
             }
         }
     }

@@ -8,9 +8,9 @@ extension LFSManager {
     /// on by themselves when the folder is back; an earlier local store is found again by the next opening.
     public func absentFolders() async throws -> [AbsentFolder] {
         do {
-            let whereabouts = Whereabouts(runner: runner, places: places)
-            try await whereabouts.lookAround()
-            return try await whereabouts.absent().map {
+            let missingFileSearch = MissingFileSearch(runner: runner, places: places)
+            try await missingFileSearch.refreshPlaces()
+            return try await missingFileSearch.absent().map {
                 AbsentFolder(url: URL(fileURLWithPath: $0.path, isDirectory: true), reason: $0.reason)
             }
         } catch {

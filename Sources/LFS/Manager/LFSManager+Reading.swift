@@ -24,7 +24,7 @@ extension LFSManager {
     /// Where the bytes of a file are on this device, fetched from the remote storage first if need be.
     ///
     /// The file is read-only. Before the commit it is at another place than afterwards. The path is valid as long as the
-    /// local copy is: whatever frees the space takes the file from its path. ``contents(of:)`` holds the file open and
+    /// local copy is: an eviction takes the file from its path. ``contents(of:)`` holds the file open and
     /// so has its bytes to the end.
     /// - Returns: nil when the file's device has not uploaded it yet.
     /// - Throws: As ``contents(of:)``.

@@ -51,8 +51,8 @@ extension LFSManager {
             throw LFSError.wrapping(error)
         }
         try await close()
-        let lease = places.store.lease
-        guard try lease.tryLock(.exclusive) else {
+        let lock = places.store.openLock
+        guard try lock.tryLock(.exclusive) else {
             throw LFSError(
                 .openElsewhere,
                 "Another process, or another LFSManager, has this database open. Stop it before the reset.")

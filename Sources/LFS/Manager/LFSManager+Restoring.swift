@@ -41,7 +41,7 @@ extension LFSManager {
     var repairer: Repairer {
         let (pool, tombstones) = (pool, tombstones)
         return Repairer(
-            runner: runner, places: places, claims: Claims(runner: runner), namespace: namespace,
+            runner: runner, places: places, orphans: Orphans(runner: runner), namespace: namespace,
             reader: reader, wallClock: options.wallClock,
             wake: {
                 pool.wake()

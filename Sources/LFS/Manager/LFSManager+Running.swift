@@ -26,7 +26,7 @@ extension LFSManager {
     /// Ends the background work and gives the database back: uploads under way end within
     /// ``LFSOptions/shutdownTimeout`` or go back to the queue. Nothing is lost; the next start goes on.
     ///
-    /// Calls under way that take long, such as ``verify(_:onFinding:onProgress:)``, ``free(_:onCopy:)`` or a
+    /// Calls under way that take long, such as ``verify(_:onFinding:onProgress:)``, ``evict(_:onCopy:)`` or a
     /// ``makeFile(from:name:contentType:onProgress:)``, are cancelled and throw ``LFSError/Code/notRunning``: what they
     /// have done stands, and a file that was being made leaves nothing. A source or a closure of the app's own that does
     /// not end when its task is cancelled holds the stop up.
@@ -131,7 +131,7 @@ extension LFSManager {
         }
     }
 
-    /// Frees space whenever something has come, or may go.
+    /// Evicts whenever something has come, or may go.
     private func keepRoom() async {
         while !lifecycle.isStopRequested {
             await lifecycle.stop.wait(orFor: places.ledger.changed, atMost: nil, clock: options.clock)
@@ -143,7 +143,7 @@ extension LFSManager {
     private func lookForCopies() async {
         while !lifecycle.isStopRequested {
             await room.refill()
-            await lifecycle.stop.wait(atMost: options.freeingInterval, clock: options.clock)
+            await lifecycle.stop.wait(atMost: options.evictionInterval, clock: options.clock)
         }
     }
 

@@ -22,7 +22,7 @@ extension LFSManager {
     /// deleted, or the manager has stopped: ``events(bufferingPolicy:)`` tells which.
     /// - Throws: ``LFSError/Code/unknownFile`` when no row has the file and ``makeFile(from:name:contentType:onProgress:)``
     ///   has not made it here either.
-    public func progress(of id: FileID) async throws -> AsyncStream<TransferProgress> {
+    public func uploadProgress(of id: FileID) async throws -> AsyncStream<TransferProgress> {
         let (stream, end) = hub.listen(to: id)
         do {
             let upload = try await runner.read { db in try UploadState(of: id, db) }

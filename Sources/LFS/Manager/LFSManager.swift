@@ -28,7 +28,7 @@ public final class LFSManager: Sendable {
     let deletions: DeletionWorker
     let downloads: DownloadScheduler
     let uses: UseLog
-    let room: RoomKeeper
+    let room: AutomaticEviction
     let reader: FileReader
     let lifecycle = Lifecycle()
     let commits: Signal
@@ -88,8 +88,8 @@ public final class LFSManager: Sendable {
         uses = UseLog(runner: runner, wallClock: options.wallClock)
         let retrying = Self.retrying(options.storage, options)
         let readBack = ReadBack(runner: runner, storage: retrying, wallClock: options.wallClock)
-        room = RoomKeeper(
-            options.freeing, runner: runner, places: places, readBack: readBack, wallClock: options.wallClock,
+        room = AutomaticEviction(
+            options.eviction, runner: runner, places: places, readBack: readBack, wallClock: options.wallClock,
             logger: options.logger)
         reader = FileReader(
             namespace: namespace, runner: runner, places: places, storage: retrying,

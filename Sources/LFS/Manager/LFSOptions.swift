@@ -26,16 +26,16 @@ public struct LFSOptions: Sendable {
     public var backoff = Backoff()
     /// How long a storage may ask to be left alone (Retry-After).
     public var maxRetryAfter = Duration.seconds(3_600)
-    /// How long a file that no row claims stays in the persistence location after the process that made it has ended.
+    /// How long a file that was made and never inserted stays in the persistence location after the process that made it has ended.
     public var temporaryFileGracePeriod = Duration.seconds(24 * 3_600)
     /// How long an unfinished download is kept after its last byte, so that the next try goes on with it. What is older,
     /// or is of a file that was deleted, is removed when the database is opened.
     public var unfinishedDownloadGracePeriod = Duration.seconds(7 * 24 * 3_600)
-    /// How much space local copies may take: room is made before a download and after an upload. Frees nothing as it comes.
+    /// How much space local copies may take: room is made before a download and after an upload. It evicts nothing as it comes.
     ///
     /// Copies and rows that another process changes, and what stays because of its age or of a request, are looked at
     /// anew every few minutes.
-    public var freeing = FreeingPolicy()
+    public var eviction = EvictionPolicy()
     /// How long uploads under way may go on after a stop before they are given back to the queue.
     public var shutdownTimeout = Duration.seconds(10)
     /// How often changes by other processes are looked for, and whether the upload lock is free.
@@ -61,7 +61,7 @@ public struct LFSOptions: Sendable {
     package var wallClock: @Sendable () -> Date = { Date() }
     /// How long a use of a local copy may wait to be written down.
     package var useInterval = Duration.seconds(60)
-    /// How often the folder of local copies is looked at as a whole, when ``freeing`` has an aim.
-    package var freeingInterval = Duration.seconds(300)
+    /// How often the folder of local copies is looked at as a whole, when ``eviction`` has an aim.
+    package var evictionInterval = Duration.seconds(300)
     package var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
 }

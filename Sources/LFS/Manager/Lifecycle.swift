@@ -92,7 +92,7 @@ final class Lifecycle: Sendable {
 
     // MARK: Resetting
 
-    /// - Throws: ``LFSError/Code/notRunning`` while another reset is under way. Two of them would share the lease, which
+    /// - Throws: ``LFSError/Code/notRunning`` while another reset is under way. Two of them would share the open lock, which
     ///   is the manager's.
     func beginReset() throws(LFSError) {
         let isFirst = state.withLock { state in

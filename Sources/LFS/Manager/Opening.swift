@@ -5,7 +5,7 @@ import LFSFiles
 import LFSSystem
 import Logging
 
-/// What has to be known and in place before a manager exists: the schema, the folders, the lease.
+/// What has to be known and in place before a manager exists: the schema, the folders, the open lock.
 struct Opening: Sendable {
     let namespace: Namespace
     let runner: BackgroundRunner
@@ -28,7 +28,7 @@ struct Opening: Sendable {
         let store = try await BlockingPool.shared.run { _ in
             try LocalStore(at: storePath, databaseID: identity.databaseID.text, generation: identity.generation)
         }
-        ownsStore = try await Lease.take(store.lease) { [runner] in
+        ownsStore = try await OpenLock.take(store.openLock) { [runner] in
             try await runner.read(StateTable.isResetting)
         }
         places = try await FilePlaces.open(store, location: options.persistenceLocation, runner)
@@ -39,14 +39,14 @@ struct Opening: Sendable {
                 "a folder of this database with another local store is left alone",
                 metadata: ["lfs.folder": "\(folder.path)"])
         }
-        for place in try await Whereabouts(runner: runner, places: places).absent() {
+        for place in try await MissingFileSearch(runner: runner, places: places).absent() {
             options.logger.warning(
                 "a folder that may have files is not there",
                 metadata: ["lfs.folder": "\(place.path)", "reason": "\(place.reason)"])
         }
     }
 
-    /// Reading and freeing need an open manager, and freeing is the way out of a full disk.
+    /// Reading and evicting need an open manager, and evicting is the way out of a full disk.
     private func isCounted(_ count: GenerationCount) async throws -> Bool {
         do {
             try await count.advance(isAlone: ownsStore)
@@ -67,7 +67,7 @@ struct Opening: Sendable {
         if ownsStore { try await Reset(runner: runner, places: places, wallClock: options.wallClock).finish() }
         let isComplete = try await repair(recovery)
         let store = places.store
-        if ownsStore { try await BlockingPool.shared.run { _ in try store.lease.lock(.shared) } }
+        if ownsStore { try await BlockingPool.shared.run { _ in try store.openLock.lock(.shared) } }
         try await BlockingPool.shared.run { _ in try store.makeSpareRoom() }
         return !isComplete
     }

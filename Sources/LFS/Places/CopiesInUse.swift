@@ -2,7 +2,7 @@ import LFSSystem
 import LFSTransfer
 import Synchronization
 
-/// The local copies that this process reads, or waits for to read them. Freeing by a policy passes them over: their space
+/// The local copies that this process reads, or waits for to read them. Eviction by a policy passes them over: their space
 /// would not be free before they are closed, and a reader that has just fetched one must find it.
 ///
 /// Owner of the counts: the mutex.

@@ -150,7 +150,7 @@ final class CopyLedger: Sendable {
         changed.notify()
     }
 
-    // MARK: Freeing
+    // MARK: Evicting
 
     /// Takes those candidates that were not used for the longest time: as many as it takes to free some bytes, up to a
     /// page. They are candidates no more until ``allow(_:)``.

@@ -197,7 +197,7 @@ final class FilePlaces: InsertGuard.Holder {
 
     // MARK: Holding
 
-    /// Takes for a sweep what nobody else uses. Only for the holder of the store's exclusive lease. Blocks the thread.
+    /// Takes for a sweep what nobody else uses. Only for the holder of the store's exclusive open lock. Blocks the thread.
     func beginSweep() throws(SystemError) -> [StagingArea] {
         var taken: [StagingArea] = []
         do throws(SystemError) {
@@ -218,6 +218,6 @@ final class FilePlaces: InsertGuard.Holder {
         for area in areas { try area.release() }
         // Also of one whose disk has gone.
         try staging.release()
-        try store.lease.unlock()
+        try store.openLock.unlock()
     }
 }

@@ -17,7 +17,7 @@ enum NoSpace {
         }
     }
 
-    /// Does what frees space. When that itself is refused for want of space, the store's spare room is given up for it.
+    /// Does what makes room. When that itself is refused for want of space, the store's spare room is given up for it.
     static func withSpareRoom<Value>(of store: LocalStore, _ body: () async throws -> Value) async throws -> Value {
         do {
             return try await body()

@@ -53,7 +53,7 @@ public struct FileContents: AsyncSequence, Sendable {
 struct OpenCopy: Sendable {
     let id: FileID
     let file: Descriptor
-    /// Keeps policies from freeing what is read.
+    /// Keeps policies from evicting what is read.
     let use: CopyUse
 
     var isDamaged: LFSError { Self.isDamaged(id) }

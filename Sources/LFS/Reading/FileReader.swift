@@ -15,7 +15,7 @@ struct FileReader: Sendable {
     let downloader: Downloader
     let scheduler: DownloadScheduler
     let uses: UseLog
-    let room: RoomKeeper
+    let room: AutomaticEviction
     let hub: EventHub
     let readBack: ReadBack
 
@@ -153,7 +153,7 @@ struct FileReader: Sendable {
             }
         } catch let error as SystemError {
             // The disk that one of the places was on may have gone.
-            guard try await Whereabouts(runner: runner, places: places).lookAround() else { throw error }
+            guard try await MissingFileSearch(runner: runner, places: places).refreshPlaces() else { throw error }
             return try await find(id)
         }
     }
@@ -167,7 +167,7 @@ struct FileReader: Sendable {
         }
         if row.status == .remote { return row }
         if !namespace.isOurs(row.key) { return nil }
-        switch try await Whereabouts(runner: runner, places: places).look(for: id) {
+        switch try await MissingFileSearch(runner: runner, places: places).search(for: id) {
         case .here: return row
         case .away(let reason): throw LFSError(.folderAbsent, reason, fileID: id)
         case .nowhere:

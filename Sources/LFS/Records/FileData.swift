@@ -22,7 +22,7 @@ public struct FileData: Identifiable, Hashable, Codable, Sendable {
         /// It has computed or checked a checksum of the bytes, or they were read back and compared.
         case checksum
         /// It tells only how many bytes it has. The last local copy stays until the object was read back, unless
-        /// ``FreeingPolicy/unproven`` says otherwise.
+        /// ``EvictionPolicy/unproven`` says otherwise.
         case byteCount
     }
 

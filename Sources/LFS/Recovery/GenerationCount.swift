@@ -3,7 +3,7 @@ import LFSDatabase
 import LFSFiles
 import LFSSystem
 
-/// Counts the openings of a database, in `lfs_state` and in the marker of its folder. Only under the lease: whoever held
+/// Counts the openings of a database, in `lfs_state` and in the marker of its folder. Only under the open lock: whoever held
 /// it alone before has counted as well.
 ///
 /// The folder is made with the number of the opening that makes it, then the database counts durably, then the folder

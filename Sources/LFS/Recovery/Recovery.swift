@@ -3,7 +3,7 @@ import LFSDatabase
 import LFSFiles
 import LFSSystem
 
-/// What an open has to put right: files between commit and promotion, and files that no row claims.
+/// What an open has to put right: files between commit and promotion, and orphans.
 struct Recovery: Sendable {
     let runner: BackgroundRunner
     let places: FilePlaces
@@ -14,16 +14,16 @@ struct Recovery: Sendable {
 
     private static let batch = 500
 
-    private var claims: Claims { Claims(runner: runner) }
+    private var orphans: Orphans { Orphans(runner: runner) }
 
-    /// Promotes what was committed. With `sweeps`, removes what no row claims and is older than the grace period.
+    /// Promotes what was committed. With `sweeps`, removes orphans that are older than the grace period.
     ///
-    /// - Parameter sweeps: only for the holder of the store's exclusive lease: nobody else has the database open then,
+    /// - Parameter sweeps: only for the holder of the store's exclusive open lock: nobody else has the database open then,
     ///   so no other process can be about to insert a file that has no row yet.
     func repair(sweeps: Bool) async throws {
         // Before anything is removed, and before any row is written that would make it look as if it knew them.
-        if sweeps, try await hasUnknownFile() { try await claims.doubtAllUntilNow(wallClock()) }
-        let age = try await claims.age(gracePeriod, now: wallClock())
+        if sweeps, try await hasUnknownFile() { try await orphans.doubtAllUntilNow(wallClock()) }
+        let age = try await orphans.age(gracePeriod, now: wallClock())
         let places = places
         let swept = try await BlockingPool.shared.run { _ in sweeps ? try places.beginSweep() : [] }
         // First, since it makes room.
@@ -65,7 +65,7 @@ struct Recovery: Sendable {
 
     private func hasUnknown(_ ids: [FileID]) async throws -> Bool {
         let store = places.store
-        for id in try await claims.unclaimed(ids) {
+        for id in try await orphans.among(ids) {
             let status = try await BlockingPool.shared.run { _ in try store.status(of: id) }
             if status?.isRegularFile == true { return true }
         }

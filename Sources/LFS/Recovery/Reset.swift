@@ -40,7 +40,7 @@ struct Reset: Sendable {
 
     /// Removes the bytes that a reset has left, if there was one.
     ///
-    /// Only for the holder of the exclusive lease, before anything is made or swept. What was made after the reset stays:
+    /// Only for the holder of the exclusive open lock, before anything is made or swept. What was made after the reset stays:
     /// the database may be a backup from its middle that was put back beside a newer folder.
     func finish() async throws {
         guard let resetBefore = try await runner.read(StateTable.resetBefore) else { return }

@@ -141,13 +141,13 @@ final class DatabaseJournal: TransferJournal {
 
     /// Whether the disk of one of the places has gone since the last look.
     private func hasLostPlace() async throws -> Bool {
-        try await Whereabouts(runner: runner, places: places).lookAround()
+        try await MissingFileSearch(runner: runner, places: places).refreshPlaces()
     }
 
     /// The bytes are nowhere: perhaps another start left them in a place that we have not looked at, or that is away.
     private func absent(_ id: FileID, _ job: TransferJob) async throws -> UploadDecision {
         guard namespace.isOurs(job.key.rawValue) else { return .skip(.madeElsewhere) }
-        switch try await Whereabouts(runner: runner, places: places).look(for: id) {
+        switch try await MissingFileSearch(runner: runner, places: places).search(for: id) {
         case .here: return try await check(job)
         case .away(let reason): throw StorageError(.sourceAbsent, reason, key: job.key)
         case .nowhere:

@@ -2,7 +2,7 @@ import LFSDatabase
 import LFSFiles
 import LFSSystem
 
-/// Goes through all rows in the order of their ids and tells which local files or jobs are worth a second look.
+/// Goes through all rows in the order of their ids and tells which local files or jobs have to be compared once more.
 ///
 /// In memory there is one page of rows at a time.
 struct FileScan: Sendable {
@@ -19,7 +19,7 @@ struct FileScan: Sendable {
     let store: LocalStore
     let namespace: Namespace
     let checksContent: Bool
-    /// As ``Judgement/furthest``.
+    /// As ``Diagnosis/furthest``.
     let furthest: Int64
 
     private static let pageSize = 1_000
@@ -86,7 +86,7 @@ struct FileScan: Sendable {
         guard status.isRegularFile, status.byteCount == row.byteCount else { return true }
         guard checksContent else { return false }
         do {
-            // Removed since: a `local` file without bytes is worth the second look.
+            // Removed since: a `local` file without bytes has to be compared.
             guard let file = try store.open(row.id) else { return !row.isRemote }
             let hash = try ContentHash(of: file, byteCount: status.byteCount, flag)
             page.bytesRead += hash.byteCount

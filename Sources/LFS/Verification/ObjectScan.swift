@@ -6,14 +6,14 @@ import LFSSystem
 /// Lays the rows of one namespace beside the storage's listing of it and tells what does not match.
 ///
 /// Both come in pages and in the order of the keys, and each page goes before the next but one comes. Nothing depends on
-/// that order but the number of second looks: a row without an object here is asked for by HEAD, and an object without
+/// that order but how many files are compared once more: a row without an object here is asked for by HEAD, and an object without
 /// a row by a query, so a storage that lists in another order, or leaves something out, makes it slower and not wrong.
 struct ObjectScan: Sendable {
     struct Page: Sendable {
         /// Rows that say `remote` and whose object was not seen, or not as recorded.
         var doubtful: [FileID] = []
         /// Objects that no row seen so far has.
-        var unclaimed: [RemoteObject] = []
+        var unknown: [RemoteObject] = []
         /// Objects that were listed.
         var objects = 0
     }
@@ -32,7 +32,7 @@ struct ObjectScan: Sendable {
         var watch = ListingWatch()
         while true {
             try watch.check(listed.objects.lazy.map(\.key.rawValue), next: listed.next)
-            // The storage works on the next page while this one is looked at.
+            // The storage works on the next page while this one is worked on.
             let next = listed.next
             async let following = next == nil ? nil : list(after: next)
             var page = Page(objects: listed.objects.count)
@@ -46,7 +46,7 @@ struct ObjectScan: Sendable {
                     rows.drop()
                     if row.isRemote, !Self.matches(row, object) { page.doubtful.append(row.id) }
                 } else {
-                    page.unclaimed.append(object)
+                    page.unknown.append(object)
                 }
             }
             try await pass(&page, onPage)
@@ -108,7 +108,7 @@ private struct RowPages {
             try FileTable.scan(after: after, below: prefix, limit: ObjectScan.pageSize, db)
         }
         last = rows.last ?? last
-        // The look at the local files tells those that cannot be read.
+        // The scan of the local files tells those that cannot be read.
         page = rows.elements.compactMap(\.readable)
         index = 0
         isAtEnd = rows.last == nil

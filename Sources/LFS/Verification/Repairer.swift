@@ -4,40 +4,40 @@ import LFSFiles
 import LFSStorage
 import LFSSystem
 
-/// Carries out repairs. None of them can lose the only copy of anything: bytes go only when nobody claims them or when
+/// Carries out repairs. None of them can lose the only copy of anything: bytes go only when they are orphans or when
 /// proven ones are durable in their place.
 struct Repairer: Sendable {
     let runner: BackgroundRunner
     let places: FilePlaces
-    let claims: Claims
+    let orphans: Orphans
     let namespace: Namespace
     let reader: FileReader
     let wallClock: @Sendable () -> Date
     /// Called when uploads or deletions were queued.
     let wake: @Sendable () -> Void
 
-    /// Mends what a look at a file has found, and notes a loss.
+    /// Mends what a comparison has found, and notes a loss.
     ///
     /// - Returns: what came of it; ``VerifyFinding/Outcome/failed(_:)`` when the storage or the disk refused.
     /// - Throws: when the store is not the one that was opened, when the database fails, and when the task is cancelled.
-    func repair(_ finding: VerifyFinding, _ look: Look) async throws -> VerifyFinding.Outcome {
+    func repair(_ finding: VerifyFinding, _ comparison: FileComparison) async throws -> VerifyFinding.Outcome {
         try await requireStore()
         do {
             switch finding.repair {
             case .upload:
-                try await upload(look.file.id)
+                try await upload(comparison.file.id)
                 return .underWay
-            case .fetch: return try await fetch(look)
+            case .fetch: return try await fetch(comparison)
             case .quarantine:
-                guard try await quarantine(look) else { return .failed("The file was replaced meanwhile.") }
+                guard try await quarantine(comparison) else { return .failed("The file was replaced meanwhile.") }
                 if !finding.isLoss { return .repaired }
             case .clear:
-                try await clear(look.file.id)
+                try await clear(comparison.file.id)
                 return .repaired
             case .remove, .retry, nil: break
             }
             guard finding.isLoss else { return .found }
-            if !look.row.isNotedAsLost { try await note(look.file.id, finding.message) }
+            if !comparison.row.isNotedAsLost { try await note(comparison.file.id, finding.message) }
             return .noted
         } catch let error as StorageError where error.code != .cancelled {
             return .failed(error.message)
@@ -50,15 +50,15 @@ struct Repairer: Sendable {
         }
     }
 
-    /// Deletes what nobody claims, here and on the remote storage.
-    func remove(_ finding: VerifyFinding, _ age: Claims.Age) async throws -> VerifyFinding.Outcome {
+    /// Deletes an orphan, here and on the remote storage.
+    func remove(_ finding: VerifyFinding, _ age: Orphans.Age) async throws -> VerifyFinding.Outcome {
         try await requireStore()
         guard let id = finding.fileID else { return .found }
-        guard let isBuried = try await claims.bury(id, age, namespace: namespace) else {
+        guard let isBegun = try await orphans.remove(id, age, namespace: namespace) else {
             return .failed("The database has lost rows since the verification began. Verify again.")
         }
         wake()
-        return isBuried ? .underWay : .repaired
+        return isBegun ? .underWay : .repaired
     }
 
     /// Lets a deletion be tried again now, with its count of tries at zero.
@@ -96,39 +96,39 @@ struct Repairer: Sendable {
 
     // MARK: Local bytes
 
-    private func fetch(_ look: Look) async throws -> VerifyFinding.Outcome {
-        if case .present = look.here, try await !quarantine(look) { return .failed("The file was replaced meanwhile.") }
+    private func fetch(_ comparison: FileComparison) async throws -> VerifyFinding.Outcome {
+        if case .present = comparison.localFile, try await !quarantine(comparison) { return .failed("The file was replaced meanwhile.") }
         do {
-            try await reader.fetch(look.file, for: .prefetch)
+            try await reader.fetch(comparison.file, for: .prefetch)
         } catch let error as LFSError where error.code == .sourceChanged {
             // The storage said nothing of its checksum before; now its bytes are known to be others.
-            try await note(look.file.id, error.message)
+            try await note(comparison.file.id, error.message)
             return .noted
         }
         let store = places.store
         let isRight = try await BlockingPool.shared.run { flag in
-            guard let file = try store.open(look.file.id) else { return false }
-            let hash = try ContentHash(of: file, byteCount: look.file.byteCount, flag)
-            guard hash.byteCount == look.file.byteCount, hash.hex == look.file.sha256 else { return false }
+            guard let file = try store.open(comparison.file.id) else { return false }
+            let hash = try ContentHash(of: file, byteCount: comparison.file.byteCount, flag)
+            guard hash.byteCount == comparison.file.byteCount, hash.hex == comparison.file.sha256 else { return false }
             // The right bytes are durable in the store, so the damaged ones are of no use.
-            try store.removeQuarantined(look.file.id)
+            try store.removeQuarantined(comparison.file.id)
             return true
         }
         // Another folder of this database may have the file as well, and nothing was fetched then.
         guard isRight else { return .failed("Its bytes are in another folder as well, and were not fetched.") }
-        guard look.file.status == .local else {
-            try await clear(look.file.id)
+        guard comparison.file.status == .local else {
+            try await clear(comparison.file.id)
             return .repaired
         }
-        try await upload(look.file.id)
+        try await upload(comparison.file.id)
         return .underWay
     }
 
     /// Returns false when another file stands in the place of the one that was looked at.
-    private func quarantine(_ look: Look) async throws -> Bool {
-        guard case .present(let status, _) = look.here else { return true }
+    private func quarantine(_ comparison: FileComparison) async throws -> Bool {
+        guard case .present(let status, _) = comparison.localFile else { return true }
         let store = places.store
-        return try await BlockingPool.shared.run { _ in try store.quarantine(look.file.id, examined: status) != nil }
+        return try await BlockingPool.shared.run { _ in try store.quarantine(comparison.file.id, examined: status) != nil }
     }
 
     // MARK: Losses

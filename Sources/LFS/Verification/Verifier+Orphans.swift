@@ -3,26 +3,26 @@ import LFSFiles
 import LFSStorage
 import LFSSystem
 
-/// What nobody claims, and what does not come to an end.
+/// Files and objects that no row knows, and what does not come to an end.
 extension Verifier {
-    // MARK: There
+    // MARK: Remote
 
     /// - Parameter objects: those of this database's own namespace that the rows beside them did not have.
-    mutating func checkOrphans(_ objects: [RemoteObject], _ age: Claims.Age) async throws {
+    mutating func checkOrphans(_ objects: [RemoteObject], _ age: Orphans.Age) async throws {
         let old = objects.compactMap { object -> (id: FileID, object: RemoteObject)? in
             guard let id = namespace.id(inKey: object.key.rawValue), age.isPast(id) else { return nil }
             return (id, object)
         }
-        var unclaimed = Set(try await claims.unclaimed(old.map(\.id)))
-        let used = try await claims.used(old.filter { unclaimed.contains($0.id) }.map(\.object.key))
-        for (id, object) in old where used.contains(object.key.rawValue) { unclaimed.remove(id) }
-        for (id, object) in old where unclaimed.contains(id) {
-            // Deleted since it was listed, perhaps with its tombstone, which explains why nobody claims it.
-            guard let found = try await present(object.key), try await !claims.unclaimed([id]).isEmpty else {
+        var orphaned = Set(try await orphans.among(old.map(\.id)))
+        let used = try await orphans.used(old.filter { orphaned.contains($0.id) }.map(\.object.key))
+        for (id, object) in old where used.contains(object.key.rawValue) { orphaned.remove(id) }
+        for (id, object) in old where orphaned.contains(id) {
+            // Deleted since it was listed, perhaps with its tombstone, which explains why it looked like an orphan.
+            guard let found = try await present(object.key), try await !orphans.among([id]).isEmpty else {
                 continue
             }
             var finding = VerifyFinding(
-                kind: .orphanedThere, fileID: id, key: object.key.rawValue,
+                kind: .orphanedRemotely, fileID: id, key: object.key.rawValue,
                 message: "The storage has an object of this database that no row knows.")
             finding.found = .init(byteCount: found.byteCount, sha256: found.sha256)
             try await tellOrphan(finding) { try await $0.repairer.remove($1, age) }
@@ -50,44 +50,44 @@ extension Verifier {
         }
     }
 
-    // MARK: Here
+    // MARK: Local
 
     mutating func checkStore() async throws {
-        let age = try await claims.age(options.localGracePeriod, now: wallClock())
+        let age = try await orphans.age(options.localGracePeriod, now: wallClock())
         let store = store
         try await checkFolder(age, isStore: true) { try store.files() }
-        let stagedAge = try await claims.age(max(options.localGracePeriod, stagingGracePeriod), now: wallClock())
+        let stagedAge = try await orphans.age(max(options.localGracePeriod, stagingGracePeriod), now: wallClock())
         for area in places.areas { try await checkFolder(stagedAge, isStore: false) { try area.files() } }
     }
 
     private mutating func checkFolder(
-        _ age: Claims.Age, isStore: Bool, _ files: @escaping @Sendable () throws -> FileCursor
+        _ age: Orphans.Age, isStore: Bool, _ files: @escaping @Sendable () throws -> FileCursor
     ) async throws {
         let cursor = try await BlockingPool.shared.run { _ in try files() }
         while let page = try await BlockingPool.shared.run({ _ in try cursor.next() }) {
-            let unclaimed = Set(try await claims.unclaimed(page.filter(age.isPast).map(\.id)))
-            for entry in page where unclaimed.contains(entry.id) {
+            let orphaned = Set(try await orphans.among(page.filter(age.isPast).map(\.id)))
+            for entry in page where orphaned.contains(entry.id) {
                 try await checkOrphan(entry.id, age, isStore: isStore)
             }
         }
     }
 
-    private mutating func checkOrphan(_ id: FileID, _ age: Claims.Age, isStore: Bool) async throws {
+    private mutating func checkOrphan(_ id: FileID, _ age: Orphans.Age, isStore: Bool) async throws {
         let places = places
         let status = try await BlockingPool.shared.run { _ in
             try places.store.requireUnchanged()
             return try places.status(of: id, isStore: isStore)
         }
         // Removed or inserted since.
-        guard let status, try await !claims.unclaimed([id]).isEmpty else { return }
+        guard let status, try await !orphans.among([id]).isEmpty else { return }
         var finding = VerifyFinding(
-            kind: .orphanedHere, fileID: id, key: namespace.key(of: id),
+            kind: .orphanedLocally, fileID: id, key: namespace.key(of: id),
             message: isStore
                 ? "The local store has a file that no row knows."
                 : "A file was made and never inserted. The next opening removes it when nobody else has the database open."
         )
         finding.found = .init(byteCount: status.byteCount)
-        // The process that made a staged file may still insert it: only the holder of the exclusive lease may remove it.
+        // The process that made a staged file may still insert it: only the holder of the exclusive open lock may remove it.
         guard isStore else { return try await tell(finding) { _, _ in .found } }
         try await tellOrphan(finding) { try await $0.repairer.remove($1, age) }
     }
@@ -96,13 +96,13 @@ extension Verifier {
 
     mutating func checkQuarantine() async throws {
         let store = store
-        let age = try await claims.age(options.localGracePeriod, now: wallClock())
+        let age = try await orphans.age(options.localGracePeriod, now: wallClock())
         let quarantined = try await BlockingPool.shared.run { _ in try store.quarantined() }
         for file in quarantined {
-            let isClaimed = try await claims.unclaimed([file.id]).isEmpty
+            let isKnown = try await orphans.among([file.id]).isEmpty
             let row = try await runner.read { db in try FileTable.state(of: file.id, db) }
             // A tombstone takes it along, and an orphan has to be old here as anywhere.
-            if row == nil, isClaimed || !(age.isPast(file.id) || file.isDirectory) { continue }
+            if row == nil, isKnown || !(age.isPast(file.id) || file.isDirectory) { continue }
             var finding = VerifyFinding(
                 kind: .quarantined, fileID: file.id, key: row?.file.key ?? namespace.key(of: file.id),
                 message: "\(file.isDirectory ? "A folder that stood in its place is" : "Damaged bytes are") "

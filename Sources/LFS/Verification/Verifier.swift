@@ -6,7 +6,7 @@ import LFSSystem
 
 /// Compares rows, local store and remote storage, in memory that does not grow with any of them.
 ///
-/// Scans find what is worth a second look, a look at all three sides says what it is, and only that is told and mended.
+/// Scans find what may be wrong, a comparison of all three sides says what it is, and only that is told and mended.
 struct Verifier {
     let options: VerifyOptions
     let runner: BackgroundRunner
@@ -17,7 +17,7 @@ struct Verifier {
     let repairer: Repairer
     let readBack: ReadBack
     let wallClock: @Sendable () -> Date
-    /// As ``Judgement/furthest``, as a wait.
+    /// As ``Diagnosis/furthest``, as a wait.
     let longestWait: Duration
     /// The longest wait between two tries of a deletion that the storage may do yet.
     let longestBackoff: Duration
@@ -30,13 +30,13 @@ struct Verifier {
 
     var store: LocalStore { places.store }
     var now: Int64 { wallClock().millisecondsSince1970 }
-    var claims: Claims { repairer.claims }
+    var orphans: Orphans { repairer.orphans }
 
-    private static let parallelLooks = 8
+    private static let parallelComparisons = 8
 
     private var furthest: Int64 { now + longestWait.milliseconds }
-    private var examiner: Examiner {
-        Examiner(
+    private var comparer: FileComparer {
+        FileComparer(
             runner: runner, places: places, namespace: namespace, storage: options.checksRemote ? storage : nil,
             ignoresAbsentFolders: options.acceptsEmpty)
     }
@@ -44,10 +44,10 @@ struct Verifier {
     mutating func run() async throws -> VerifyReport {
         progress.totalFiles = try await runner.read(FileTable.count)
         try await requireStore()
-        let ground = Ground(runner: runner, places: places, namespace: namespace)
+        let placesCheck = PlacesCheck(runner: runner, places: places, namespace: namespace)
         if !options.acceptsEmpty {
-            try await ground.requireUsedStore()
-            if options.checksRemote { try await ground.requireUsedStorage(storage) }
+            try await placesCheck.requireUsedStore()
+            if options.checksRemote { try await placesCheck.requireUsedStorage(storage) }
         }
         // Before the rows are looked at: what it notes is told with them.
         if options.checksRemote, options.readsRemote { try await readObjects() }
@@ -56,7 +56,7 @@ struct Verifier {
         try await checkFiles()
         if options.checksRemote {
             progress.stage = .objects
-            for prefix in try await ground.prefixes() { try await checkObjects(prefix) }
+            for prefix in try await placesCheck.prefixes() { try await checkObjects(prefix) }
             try await checkOddKeys()
         }
         progress.stage = .orphans
@@ -79,17 +79,17 @@ struct Verifier {
             progress.report.localFiles += page.localFiles
             progress.report.bytesRead += page.bytesRead
             for problem in page.unreadable { try await tell(unreadable: problem) }
-            try await examine(page.doubtful, .here)
+            try await examine(page.doubtful, .local)
             onProgress(progress)
         }
     }
 
     private mutating func checkObjects(_ prefix: String) async throws {
-        let age = try await claims.age(options.remoteGracePeriod, now: wallClock())
+        let age = try await orphans.age(options.remoteGracePeriod, now: wallClock())
         try await ObjectScan(runner: runner, storage: storage, prefix: prefix).run { page in
             progress.report.objects += page.objects
-            try await examine(page.doubtful, .there)
-            if prefix == namespace.prefix { try await checkOrphans(page.unclaimed, age) }
+            try await examine(page.doubtful, .remote)
+            if prefix == namespace.prefix { try await checkOrphans(page.unknown, age) }
             onProgress(progress)
         }
     }
@@ -99,39 +99,39 @@ struct Verifier {
         try await runner.forEachPage { db, last in
             try FileTable.remoteWithoutNamespace(after: last, limit: 1_000, db)
         } _: { ids in
-            try await examine(ids, .there)
+            try await examine(ids, .remote)
             return true
         }
     }
 
-    /// Looks at several files beside each other, then once more at each that does not look right, right before it is told.
-    private mutating func examine(_ ids: [FileID], _ side: Judgement.Side) async throws {
-        for start in stride(from: 0, to: ids.count, by: Self.parallelLooks) {
-            let chunk = Array(ids[start..<min(start + Self.parallelLooks, ids.count)])
-            // What is looked at may turn out to be the last copy, so no policy frees it until its upload is queued.
+    /// Compares several files beside each other, then each that may be wrong once more, right before it is told.
+    private mutating func examine(_ ids: [FileID], _ side: Diagnosis.Side) async throws {
+        for start in stride(from: 0, to: ids.count, by: Self.parallelComparisons) {
+            let chunk = Array(ids[start..<min(start + Self.parallelComparisons, ids.count)])
+            // What is compared may turn out to be the last copy, so no policy evicts it until its upload is queued.
             let uses = chunk.map(places.inUse.begin)
             defer { withExtendedLifetime(uses) {} }
             for id in try await suspects(chunk, side) {
                 do {
-                    guard let look = try await examiner.look(at: id),
-                        let finding = Judgement(look: look, furthest: furthest).finding(side)
+                    guard let comparison = try await comparer.compare(id),
+                        let finding = Diagnosis(comparison: comparison, furthest: furthest).finding(side)
                     else { continue }
-                    try await tell(finding) { try await $0.repairer.repair($1, look) }
+                    try await tell(finding) { try await $0.repairer.repair($1, comparison) }
                 } catch let error as TableError where error.code == .invalidRow {
-                    if side == .here { try await tell(unreadable: error) }
+                    if side == .local { try await tell(unreadable: error) }
                 }
             }
         }
     }
 
-    private func suspects(_ ids: [FileID], _ side: Judgement.Side) async throws -> [FileID] {
-        let (examiner, furthest) = (examiner, furthest)
+    private func suspects(_ ids: [FileID], _ side: Diagnosis.Side) async throws -> [FileID] {
+        let (comparer, furthest) = (comparer, furthest)
         return try await withThrowingTaskGroup(of: FileID?.self) { group in
             for id in ids {
                 group.addTask {
                     do {
-                        guard let look = try await examiner.look(at: id) else { return nil }
-                        return Judgement(look: look, furthest: furthest).finding(side).map { _ in id }
+                        guard let comparison = try await comparer.compare(id) else { return nil }
+                        return Diagnosis(comparison: comparison, furthest: furthest).finding(side).map { _ in id }
                     } catch let error as TableError where error.code == .invalidRow {
                         return id
                     }

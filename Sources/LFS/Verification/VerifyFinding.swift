@@ -12,22 +12,22 @@ public struct VerifyFinding: Hashable, Sendable {
         public var description: String { rawValue }
 
         /// A `local` file was made here, and its bytes are not on this device.
-        public static let missingHere = Kind(rawValue: "missingHere")
+        public static let missingLocally = Kind(rawValue: "missingLocally")
         /// The local bytes are more or fewer than recorded.
-        public static let wrongLengthHere = Kind(rawValue: "wrongLengthHere")
+        public static let wrongLengthLocally = Kind(rawValue: "wrongLengthLocally")
         /// The local bytes have another SHA-256 than recorded, or a folder or a link stands in their place.
-        public static let corruptedHere = Kind(rawValue: "corruptedHere")
+        public static let corruptedLocally = Kind(rawValue: "corruptedLocally")
         /// A file is `remote`, and the storage does not have its object.
-        public static let missingThere = Kind(rawValue: "missingThere")
+        public static let missingRemotely = Kind(rawValue: "missingRemotely")
         /// The object has another size than recorded.
-        public static let wrongLengthThere = Kind(rawValue: "wrongLengthThere")
+        public static let wrongLengthRemotely = Kind(rawValue: "wrongLengthRemotely")
         /// The storage's own SHA-256 of the object is not the recorded one.
-        public static let corruptedThere = Kind(rawValue: "corruptedThere")
-        /// A local file that no row and no deletion claims. ``VerifyOptions/removesUnknown`` alone removes it.
-        public static let orphanedHere = Kind(rawValue: "orphanedHere")
-        /// An object in this database's namespace that no row and no deletion claims.
+        public static let corruptedRemotely = Kind(rawValue: "corruptedRemotely")
+        /// A local file that no row has and no deletion waits for. ``VerifyOptions/removesUnknown`` alone removes it.
+        public static let orphanedLocally = Kind(rawValue: "orphanedLocally")
+        /// An object in this database's namespace that no row has and no deletion waits for.
         /// ``VerifyOptions/removesUnknown`` alone removes it.
-        public static let orphanedThere = Kind(rawValue: "orphanedThere")
+        public static let orphanedRemotely = Kind(rawValue: "orphanedRemotely")
         /// An upload that was given up, or is not queued although the file is `local`.
         public static let uploadStuck = Kind(rawValue: "uploadStuck")
         /// A deletion that the storage refuses, or has failed to do ten times.
@@ -48,7 +48,7 @@ public struct VerifyFinding: Hashable, Sendable {
         case fetch
         /// Damaged bytes that may be all that is left are moved aside, so that nobody takes them for the file's.
         case quarantine
-        /// What nobody claims is deleted, because a person has asked for it.
+        /// An orphan is deleted, because a person has asked for it.
         case remove
         /// A deletion is tried again now.
         case retry
@@ -99,7 +99,7 @@ public struct VerifyFinding: Hashable, Sendable {
     /// What came of it.
     public internal(set) var outcome = Outcome.found
 
-    /// Takes what came of a repair, which may have proven more than the look before it.
+    /// Takes what came of a repair, which may have proven more than the comparison before it.
     mutating func settle(_ outcome: Outcome) {
         self.outcome = outcome
         switch outcome {

@@ -9,7 +9,7 @@ public struct VerifyOptions: Sendable {
     /// storage since it was uploaded. It takes as long as fetching all files, and nothing of them is kept.
     public var readsRemote = false
     /// Whether what can be mended without a loss is mended. Without it nothing is changed, but that
-    /// damage is noted which was seen by ``readsRemote``: the local bytes of such a file are not freed any more.
+    /// damage is noted which was seen by ``readsRemote``: the local bytes of such a file are not evicted any more.
     public var repairs = false
     /// How old a local file without a row has to be before it is an orphan; one that was made and not inserted has to be
     /// as old as ``LFSOptions/temporaryFileGracePeriod`` as well.
@@ -22,14 +22,14 @@ public struct VerifyOptions: Sendable {
     /// that are away (``LFSManager/absentFolders()``) then count as gone for good.
     public var acceptsEmpty = false
 
-    /// Whether a repair also deletes what nobody here claims: files and objects that no row knows, and damaged bytes in
+    /// Whether a repair also deletes orphans: files and objects that no row knows, and damaged bytes in
     /// quarantine without a row. Without it they are told and stay.
     ///
-    /// No look at one copy of a database can tell garbage from the files of another copy: a newer one over which a backup
+    /// Nothing in one copy of a database can tell garbage from the files of another copy: a newer one over which a backup
     /// was put back, one on another machine, this one before a reset. Deleting is final. Say so only when this is the one
     /// copy that is left, and nobody wants anything from the others.
     public var removesUnknown = false
 
-    /// Options for a look at everything but the bytes of local files, which changes nothing.
+    /// Options that compare everything but the bytes of local files, and change nothing.
     public init() {}
 }

@@ -43,7 +43,7 @@ public struct VerifyProgress: Hashable, Sendable {
         case files
         /// Rows and objects; with ``VerifyOptions/readsRemote`` first the objects' bytes.
         case objects
-        /// What nobody claims, and what is stuck.
+        /// Orphans, and what is stuck.
         case orphans
     }
 

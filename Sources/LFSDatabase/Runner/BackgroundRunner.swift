@@ -126,7 +126,7 @@ package final class BackgroundRunner: Sendable {
         guard let error = error as? DatabaseError, error.isNoSpace else { return error }
         return TableError(
             .noSpace,
-            "The disk that holds the database is full. Free local copies (LFSManager.clearCache, free), or make room otherwise.",
+            "The disk that holds the database is full. Free local copies (LFSManager.evictAll, free), or make room otherwise.",
             cause: error)
     }
 

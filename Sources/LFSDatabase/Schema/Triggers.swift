@@ -11,7 +11,7 @@ enum Triggers {
         // It changes.
         stampUpdate, keepContent, keepRemote,
         // It goes.
-        bury, forget,
+        addTombstone, forget,
     ]
 
     /// Now in milliseconds since 1970; SQLite before 3.42 has no `unixepoch('subsec')`.
@@ -131,7 +131,7 @@ enum Triggers {
     // MARK: It goes
 
     /// The bytes have to go as well. What the file is to this device stays known until they begin to.
-    private static let bury = """
+    private static let addTombstone = """
         CREATE TRIGGER lfs_file_deleted AFTER DELETE ON lfs_file
         BEGIN
             INSERT INTO lfs_tombstone (

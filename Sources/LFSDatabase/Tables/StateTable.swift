@@ -20,7 +20,7 @@ package enum StateTable {
 
     /// Files made before this millisecond since 1970 are kept though no row knows them: another copy of the database may.
     ///
-    /// In a reset that has not ended nothing is known: the rows are gone, and what they claimed is not.
+    /// In a reset that has not ended nothing is known: the rows are gone, and the bytes are not.
     package static func knowsFrom(_ db: Database) throws -> Int64 {
         if try isResetting(db) { return .max }
         return try Int64.fetchOne(db, sql: "SELECT sweepsFrom FROM lfs_state") ?? 0

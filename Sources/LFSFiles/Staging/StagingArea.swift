@@ -3,7 +3,7 @@ package import LFSSystem
 /// Where bytes wait between `makeFile` and the commit: one file per id, named by it.
 ///
 /// ```
-/// <db>.lfs/temporary/           0700   part of the local store: its marker and its lease stand for it
+/// <db>.lfs/temporary/           0700   part of the local store: its marker and its open lock stand for it
 /// <location>/<generated id>/    0700   the area of one database and one store in a persistence location
 ///   staging.json                0600   whose it is
 ///   staging.lock                0600   held shared by all that use it; exclusive for a sweep
@@ -13,7 +13,7 @@ package final class StagingArea: Sendable {
     package let directory: Directory
     let identity: FolderIdentity
     var device: UInt64 { identity.device }
-    /// Nil where the lease of the store is all there is to hold.
+    /// Nil where the open lock of the store is all there is to hold.
     private let lock: FileLock?
 
     /// The default one, which is part of the store.

@@ -9,7 +9,7 @@ extension LocalStore {
     }
 
     /// Removes what nobody can go on with, but for folders, which are none of ours. Only for the holder of the exclusive
-    /// lease.
+    /// open lock.
     ///
     /// - Returns: the downloads that somebody can go on with.
     package func clearIncoming() throws -> [Unfinished] {

@@ -1,6 +1,6 @@
 package import LFSSystem
 
-/// Some bytes that are kept so that there is a way out of a full disk: freeing space takes a transaction, and that takes
+/// Some bytes that are kept so that there is a way out of a full disk: evicting takes a transaction, and that takes
 /// a few pages first.
 extension LocalStore {
     package static let spareName = "spare"

@@ -21,7 +21,7 @@ package final class LocalStore: Sendable {
     /// Of its file system.
     let device: UInt64
     /// Held shared as long as the store is in use; exclusive for a sweep.
-    package let lease: FileLock
+    package let openLock: FileLock
     /// Held by the one process that uploads.
     package let uploaderLock: FileLock
     /// What the folder said of itself when it was opened. Only for which database it is: others may count on.
@@ -41,7 +41,7 @@ package final class LocalStore: Sendable {
             device = status.device
             incoming = try OwnFolder.open(Self.incomingName, in: directory)
             lockFile = try OwnFolder.openLockFile("attached.lock", in: directory)
-            lease = FileLock(lockFile)
+            openLock = FileLock(lockFile)
             uploaderLock = try OwnFolder.lock("uploader.lock", in: directory)
             reserve = try StoreReserve.databaseID(in: lockFile)
         } catch let error as FileError {
@@ -54,7 +54,7 @@ package final class LocalStore: Sendable {
         if reserve == nil { try StoreReserve.write(databaseID, to: lockFile) }
     }
 
-    /// Writes down which opening of the database uses the folder now. Only for a holder of the lease.
+    /// Writes down which opening of the database uses the folder now. Only for a holder of the open lock.
     ///
     /// - Parameter followsAnother: whether the database was used with another folder since.
     package func mark(generation: Int64, followsAnother: Bool = false) throws(FileError) {

@@ -13,20 +13,20 @@ package final class CredentialsCache<Credentials: ExpiringCredentials>: Sendable
     private static var pause: TimeInterval { 30 }
 
     /// Credentials, and which answer of the provider they were: a refusal speaks of that answer alone.
-    package struct Lease: Sendable {
+    package struct Issued: Sendable {
         package let credentials: Credentials
         fileprivate let number: Int
     }
 
     private enum Answer {
-        case lease(Lease)
+        case issued(Issued)
         case failure(any Error)
         /// Who asked was cancelled, or the waiting caller itself.
         case none
     }
 
     private struct State {
-        var held: Lease?
+        var held: Issued?
         var lastNumber = 0
         /// The earliest time to ask for credentials that take the place of good ones.
         var nextTry = Date.distantPast
@@ -54,20 +54,20 @@ package final class CredentialsCache<Credentials: ExpiringCredentials>: Sendable
     ///
     /// - Throws: ``StorageError``: what the provider threw, ``StorageError/Code/unauthorized`` when it gave some that
     ///   have ended, ``StorageError/Code/cancelled``.
-    package func credentials() async throws -> Credentials { try await lease().credentials }
+    package func credentials() async throws -> Credentials { try await current().credentials }
 
     /// ``credentials()``, for who may have to give them back by ``invalidate(_:)``.
-    package func lease() async throws -> Lease {
+    package func current() async throws -> Issued {
         while true {
             guard !Task.isCancelled else { throw StorageError(wrapping: CancellationError()) }
             let answer: Answer
             switch decide() {
-            case .use(let lease): return lease
+            case .use(let issued): return issued
             case .ask: answer = await ask()
             case .wait: answer = await wait()
             }
             switch answer {
-            case .lease(let lease): return lease
+            case .issued(let issued): return issued
             case .failure(let error): throw StorageError(wrapping: error)
             case .none: continue
             }
@@ -76,14 +76,14 @@ package final class CredentialsCache<Credentials: ExpiringCredentials>: Sendable
 
     /// Forgets credentials that the server refused, unless the provider has been asked again meanwhile: many requests may
     /// be refused at once, and it is asked once for all of them, even if it gives the same again.
-    package func invalidate(_ used: Lease) {
+    package func invalidate(_ used: Issued) {
         state.withLock { state in
             if state.held?.number == used.number { state.held = nil }
         }
     }
 
     private enum Decision {
-        case use(Lease)
+        case use(Issued)
         case ask
         case wait
     }
@@ -112,13 +112,13 @@ package final class CredentialsCache<Credentials: ExpiringCredentials>: Sendable
             switch new {
             case .success(let new):
                 state.lastNumber += 1
-                let lease = Lease(credentials: new, number: state.lastNumber)
-                (state.held, state.nextTry) = (lease, now.addingTimeInterval(Self.pause))
-                answer = .lease(lease)
+                let issued = Issued(credentials: new, number: state.lastNumber)
+                (state.held, state.nextTry) = (issued, now.addingTimeInterval(Self.pause))
+                answer = .issued(issued)
             case .failure(let error):
                 if let held = state.held, Self.rest(of: held.credentials, at: now) > 0 {
                     state.nextTry = now.addingTimeInterval(Self.pause)
-                    answer = .lease(held)
+                    answer = .issued(held)
                 } else {
                     answer = wasCancelled ? .none : .failure(error)
                 }

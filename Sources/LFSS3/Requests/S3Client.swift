@@ -63,9 +63,9 @@ final class S3Client: Sendable {
     /// - Throws: ``S3Failure`` for a refusal, ``StorageError`` for everything else, and what a sink threw.
     func send(_ request: S3Request) async throws -> HTTPResponse {
         var corrections: Set<Correction> = []
-        var lease = try await credentials.lease()
+        var issued = try await credentials.current()
         while true {
-            let signing = Signing(lease: lease, date: clock.now, region: state.withLock(\.region))
+            let signing = Signing(issued: issued, date: clock.now, region: state.withLock(\.region))
             let response = try await sendOnce(request, signing)
             if response.head.isSuccess {
                 guard !response.head.isForeignPage else { throw StorageError.notFromS3(request.key) }
@@ -74,14 +74,14 @@ final class S3Client: Sendable {
                 return response
             }
             let failure = S3Failure(
-                response, key: request.key, signedAt: signing.date, credentials: lease.credentials,
+                response, key: request.key, signedAt: signing.date, credentials: issued.credentials,
                 isBodiless: request.method == .head)
             guard let correction = try correct(failure, signing), corrections.insert(correction).inserted else {
                 throw failure
             }
-            lease = try await credentials.lease()
+            issued = try await credentials.current()
             // The same keys again would only be refused again.
-            if correction == .credentials, lease.credentials == signing.lease.credentials { throw failure }
+            if correction == .credentials, issued.credentials == signing.issued.credentials { throw failure }
         }
     }
 
@@ -108,7 +108,7 @@ final class S3Client: Sendable {
     }
 
     private func sendOnce(_ request: S3Request, _ signing: Signing) async throws -> HTTPResponse {
-        let (signature, place) = try signature(for: signing.lease.credentials, in: signing.region)
+        let (signature, place) = try signature(for: signing.issued.credentials, in: signing.region)
         let path = place.path(of: request.key)
         let target = request.query.isEmpty ? path : "\(path)?\(PercentEncoding.query(request.query))"
         do {
@@ -151,7 +151,7 @@ final class S3Client: Sendable {
     /// What one request was signed with. A refusal is compared with this and not with what is known by then: many may be
     /// refused at once, and the first of them puts right what the others were signed with too.
     private struct Signing {
-        let lease: CredentialsCache<S3Credentials>.Lease
+        let issued: CredentialsCache<S3Credentials>.Issued
         let date: Date
         let region: String
     }
@@ -174,7 +174,7 @@ final class S3Client: Sendable {
             }
         }
         guard failure.isAboutCredentials else { return nil }
-        credentials.invalidate(signing.lease)
+        credentials.invalidate(signing.issued)
         return .credentials
     }
 }

@@ -41,23 +41,23 @@ struct ObjectProof: Sendable {
     var md5: String?
 
     /// - Throws: ``StorageError/Code/sourceChanged`` when the local bytes had to be read and are not the recorded ones.
-    func verdict(on object: StoredObject) async throws -> Verdict {
+    func decision(on object: StoredObject) async throws -> Verdict {
         guard object.byteCount == source.byteCount else { return .other }
         if let checksum = object.checksum { return checksum == source.sha256 ? .same : .other }
         if object.words.isEmpty { return .unknown }
-        if let md5, case .md5(let hex) = object.words.first { return verdict(hex == md5, isSure: tagsAreMD5) }
+        if let md5, case .md5(let hex) = object.words.first { return decision(hex == md5, isSure: tagsAreMD5) }
         let local = try await digests(for: object.words)
-        let verdicts = object.words.map { compare($0, local) }
+        let decisions = object.words.map { compare($0, local) }
         // Of two words that differ the one that contradicts counts: sending the bytes again costs less than losing them.
-        if verdicts.contains(.other) { return .other }
-        return verdicts.contains(.same) ? .same : .unknown
+        if decisions.contains(.other) { return .other }
+        return decisions.contains(.same) ? .same : .unknown
     }
 
     /// The object, if it is there and proven to have the local bytes.
     func existing(_ key: ObjectKey, _ client: S3Client) async throws -> RemoteObject? {
         do {
             let object = try await client.stored(key)
-            guard case .same = try await verdict(on: object) else { return nil }
+            guard case .same = try await decision(on: object) else { return nil }
             return proven(object.remoteObject(key, at: client.place))
         } catch let failure as S3Failure
             where failure.storageError.isMissing || failure.storageError.code == .forbidden
@@ -75,7 +75,7 @@ struct ObjectProof: Sendable {
         do {
             let object = try await client.stored(key)
             let described = object.remoteObject(key, at: client.place)
-            switch try await verdict(on: object) {
+            switch try await decision(on: object) {
             case .same: return proven(described)
             case .unknown: return described
             case .other: throw StorageError.notProven(key)
@@ -101,22 +101,22 @@ struct ObjectProof: Sendable {
     private func compare(_ word: ServerWord, _ local: Digests) -> Verdict {
         let isKnown = if case .known = layout { true } else { false }
         switch word {
-        case .sha256(let hex): return verdict(hex == source.sha256, isSure: true)
-        case .check(let algorithm, let hex): return verdict(hex == local.checks[algorithm], isSure: true)
-        case .md5(let hex): return verdict(hex == local.parts.first?.md5, isSure: tagsAreMD5)
+        case .sha256(let hex): return decision(hex == source.sha256, isSure: true)
+        case .check(let algorithm, let hex): return decision(hex == local.checks[algorithm], isSure: true)
+        case .md5(let hex): return decision(hex == local.parts.first?.md5, isSure: tagsAreMD5)
         case .md5OfParts(let hex, let count):
             let isSame = count == local.parts.count && hex == Self.md5(overParts: local.parts.map(\.md5))
-            return verdict(isSame, isSure: isKnown && tagsAreMD5 && partTagsAreMD5)
+            return decision(isSame, isSure: isKnown && tagsAreMD5 && partTagsAreMD5)
         case .sha256OfParts(let hex, let count):
             let isSame =
                 (count ?? local.parts.count) == local.parts.count
                 && hex == Self.sha256(overParts: local.parts.map(\.sha256))
-            return verdict(isSame, isSure: isKnown)
+            return decision(isSame, isSure: isKnown)
         }
     }
 
     /// - Parameter isSure: whether a difference can have no other reason than other bytes.
-    private func verdict(_ isSame: Bool, isSure: Bool) -> Verdict { isSame ? .same : isSure ? .other : .unknown }
+    private func decision(_ isSame: Bool, isSure: Bool) -> Verdict { isSame ? .same : isSure ? .other : .unknown }
 
     /// Reads the local bytes once, for all that the words speak of.
     private func digests(for words: [ServerWord]) async throws -> Digests {

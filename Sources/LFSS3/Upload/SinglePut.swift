@@ -49,7 +49,7 @@ struct SinglePut: Sendable {
         request.payloadHash = source.sha256
         request.onProgress = { session.report(bytesTransferred: $0) }
         let stored = StoredObject(try await client.send(request).head, byteCount: source.byteCount)
-        switch try await proof.verdict(on: stored) {
+        switch try await proof.decision(on: stored) {
         case .same: return proof.proven(stored.remoteObject(key, at: client.place))
         case .other: throw StorageError.notProven(key)
         // Many say more of an object when they are asked for it.

@@ -22,7 +22,7 @@ struct DirectoryUpload: Sendable {
     /// Blocks the thread. The folder's own sync is the caller's.
     func run(_ flag: CancellationFlag) throws {
         let part = Self.partName(of: name)
-        let file = try claim(part, flag)
+        let file = try create(part, flag)
         do {
             try fill(file, flag)
             try folder.rename(part, to: folder, as: name)
@@ -50,7 +50,7 @@ struct DirectoryUpload: Sendable {
     }
 
     /// Opens the part file under a lock. Another upload of the same key is waited for; a part without an owner is reused.
-    private func claim(_ part: String, _ flag: CancellationFlag) throws -> Descriptor {
+    private func create(_ part: String, _ flag: CancellationFlag) throws -> Descriptor {
         while true {
             let file = try Self.open(part, in: folder)
             while try !Self.tryLock(file) {

@@ -19,7 +19,7 @@ package final class ExecutorPool: Sendable {
         /// How often the journal was read.
         var reads = 0
         /// The executors that are at work, by their job.
-        var atWork: [FileID: Shift] = [:]
+        var atWork: [FileID: ExecutorCancellation] = [:]
         var executorsHaveEnded = false
         /// The outage that was told last.
         var told: StorageError?
@@ -144,7 +144,7 @@ package final class ExecutorPool: Sendable {
     /// Drops a job that waits in memory, or stops it if it runs. What becomes of it is the durable queue's matter.
     package func cancel(_ id: FileID) {
         shared.withLock { shared in
-            if shared.pool.drop([id]) == 0 { shared.atWork[id]?.end() }
+            if shared.pool.drop([id]) == 0 { shared.atWork[id]?.cancel() }
         }
         feed.notify()
     }
@@ -270,30 +270,30 @@ package final class ExecutorPool: Sendable {
 
     private func cancelAll() {
         shared.withLock { shared in
-            for shift in shared.atWork.values { shift.end() }
+            for cancellation in shared.atWork.values { cancellation.cancel() }
         }
     }
 
     /// One executor's life: jobs until none is left, or until one of them is cancelled. Then the whole executor ends, for
     /// a task of its own for each job would cost more than a small upload's own work, and another one comes if jobs wait.
     private func runExecutor() async {
-        let shift = Shift()
+        let cancellation = ExecutorCancellation()
         await withTaskGroup(of: Void.self) { tasks in
-            tasks.addTask { await shift.waitForEnd() }
-            tasks.addTask { await self.work(shift) }
+            tasks.addTask { await cancellation.wait() }
+            tasks.addTask { await self.work(cancellation) }
             // Whichever is first, it is over for the other.
             await tasks.next()
             tasks.cancelAll()
         }
     }
 
-    private func work(_ shift: Shift) async {
-        while let job = take(shift) {
+    private func work(_ cancellation: ExecutorCancellation) async {
+        while let job = take(cancellation) {
             let outcome = await executor.run(job) { self.accepted(job) }
             let (isOver, count) = shared.withLock { shared in
                 shared.atWork[job.id] = nil
                 shared.outcomes.append(shared.pool.finish(outcome))
-                guard shift.isOver else { return (false, 0) }
+                guard cancellation.isCancelled else { return (false, 0) }
                 shared.pool.leave()
                 return (true, shared.pool.executorsToStart())
             }
@@ -312,10 +312,10 @@ package final class ExecutorPool: Sendable {
         if isOver { noteOutage(count) }
     }
 
-    private func take(_ shift: Shift) -> TransferJob? {
+    private func take(_ cancellation: ExecutorCancellation) -> TransferJob? {
         let (job, count, isLow) = shared.withLock { shared in
             let job = shared.pool.take()
-            if let job { shared.atWork[job.id] = shift }
+            if let job { shared.atWork[job.id] = cancellation }
             let isLow = TransferLane.allCases.contains {
                 shared.mayHaveMore.contains($0) && shared.pool.count($0) == PoolState.windowLimit / 2 - 1
             }

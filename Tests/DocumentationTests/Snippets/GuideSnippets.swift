@@ -74,7 +74,7 @@ enum Guide {
 
     static func showProgress(_ photo: FileData, _ lfs: LFSManager) async throws {
         // snippet
-        for await progress in try await lfs.progress(of: photo.id) {
+        for await progress in try await lfs.uploadProgress(of: photo.id) {
             print(progress.fractionCompleted)
         }
         // end
@@ -108,14 +108,14 @@ enum Guide {
 
     static func free(_ lfs: LFSManager) async throws {
         // snippet
-        var policy = FreeingPolicy(maxByteCount: 2 << 30)
+        var policy = EvictionPolicy(maxByteCount: 2 << 30)
         policy.keepsUsedWithin = .seconds(7 * 86_400)
         policy.keep { FileData.filter(sql: "id IN (SELECT photoId FROM recipe WHERE isFavourite)") }
         // end
         // snippet
-        let preview = try await lfs.previewFreeing(policy)
-        print("\(preview.freed.byteCount) bytes can go, \(preview.staying.byteCount) stay")
-        let report = try await lfs.free(policy)
+        let preview = try await lfs.previewEviction(policy)
+        print("\(preview.evicted.byteCount) bytes can go, \(preview.staying.byteCount) stay")
+        let report = try await lfs.evict(policy)
         print(report.shortfall)
         // end
     }
@@ -124,7 +124,7 @@ enum Guide {
         // snippet
         try await lfs.pin([photo.id])
         try await lfs.unpin([photo.id])
-        try await lfs.removeLocalCopy(of: photo.id)
+        try await lfs.evict(photo.id)
         // end
     }
 

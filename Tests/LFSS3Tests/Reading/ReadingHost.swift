@@ -36,7 +36,7 @@ struct ReadingHost: Sendable {
     /// Files that are on the storage and not on this device.
     func remoteFiles(_ contents: [[UInt8]]) async throws -> [FileData] {
         let files = try await keptFiles(contents)
-        for file in files { try await lfs.removeLocalCopy(of: file.id) }
+        for file in files { try await lfs.evict(file.id) }
         return files
     }
 

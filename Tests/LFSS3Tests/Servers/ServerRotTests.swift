@@ -47,12 +47,12 @@ struct ServerRotTests {
 
             let local = host.folder.child("app.sqlite.lfs").child(file.id.uuidString)
             try Data(bytes).write(to: local)
-            #expect(try await host.lfs.free(FreeingPolicy(maxByteCount: 0)).freed.files == 0)
+            #expect(try await host.lfs.evict(EvictionPolicy(maxByteCount: 0)).evicted.files == 0)
             let mended = try await verify(host, repairs: true)
             #expect(mended.findings.map(\.repair) == [.upload])
             try await host.lfs.waitForUploads()
             try await #expect(verify(host, reads: true).findings == [])
-            #expect(try await host.lfs.free(FreeingPolicy(maxByteCount: 0)).freed.files == 1)
+            #expect(try await host.lfs.evict(EvictionPolicy(maxByteCount: 0)).evicted.files == 1)
             try await #expect(host.read(file) == bytes)
         }
     }
@@ -68,11 +68,11 @@ struct ServerRotTests {
             try server.flip(contents[1])
             let found = try await verify(host, reads: true)
             #expect(found.findings.map(\.fileID) == [files[1].id], "\(found.findings)")
-            #expect(try await host.lfs.free(FreeingPolicy(maxByteCount: 0)).freed.files == 2)
+            #expect(try await host.lfs.evict(EvictionPolicy(maxByteCount: 0)).evicted.files == 2)
             #expect(try host.kept == [files[1].id])
             try await #expect(verify(host, repairs: true).report.isClean)
             try await host.lfs.waitForUploads()
-            #expect(try await host.lfs.free(FreeingPolicy(maxByteCount: 0)).freed.files == 1)
+            #expect(try await host.lfs.evict(EvictionPolicy(maxByteCount: 0)).evicted.files == 1)
             for (file, bytes) in zip(files, contents) { try await #expect(host.read(file) == bytes) }
         }
     }

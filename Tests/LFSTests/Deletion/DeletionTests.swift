@@ -152,7 +152,7 @@ struct DeletionTests {
             let stale = try await lfs.makeFile(from: .bytes(someBytes()), name: "a")
             try await host.database.write { try stale.insert($0) }
             try await lfs.waitForUploads()
-            try await lfs.removeLocalCopy(of: stale.id)
+            try await lfs.evict(stale.id)
             var renamed = stale
             renamed.name = "b"
             try await host.database.writeWithoutTransaction { [renamed] db in

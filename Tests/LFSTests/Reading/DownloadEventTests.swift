@@ -25,7 +25,7 @@ struct DownloadEventTests {
                 let again = lfs.downloadProgress(of: file.id)
                 _ = try await lfs.contents(of: file)
                 for await value in again { Issue.record("\(value)") }
-                try await lfs.removeLocalCopy(of: file.id)
+                try await lfs.evict(file.id)
                 storage.spoil(1)
                 let failing = lfs.downloadProgress(of: file.id)
                 #expect(await errorCode { _ = try await lfs.contents(of: file) } == .sourceChanged)

@@ -16,7 +16,7 @@ struct ReadingTests {
             try await host.database.write { try file.insert($0) }
             #expect(try await read(file, lfs) == bytes)
             try await lfs.waitForUploads()
-            try await lfs.removeLocalCopy(of: file.id)
+            try await lfs.evict(file.id)
             #expect(try await !lfs.hasLocalCopy(of: file.id))
             #expect(try host.filesInStore().isEmpty)
             #expect(try await read(file, lfs) == bytes)
@@ -32,8 +32,8 @@ struct ReadingTests {
             lfs.pause()
             let file = try await lfs.makeFile(from: .bytes(someBytes()))
             try await host.database.write { try file.insert($0) }
-            #expect(await errorCode { try await lfs.removeLocalCopy(of: file.id) } == .notUploaded)
-            #expect(await errorCode { try await lfs.removeLocalCopy(of: .unknown) } == .unknownFile)
+            #expect(await errorCode { try await lfs.evict(file.id) } == .notUploaded)
+            #expect(await errorCode { try await lfs.evict(.unknown) } == .unknownFile)
             #expect(try await read(file, lfs)?.count == 1_000)
             lfs.resume()
         }
@@ -47,7 +47,7 @@ struct ReadingTests {
             try await host.database.write { try file.insert($0) }
             try await lfs.waitForUploads()
             let contents = try #require(try await lfs.contents(of: file))
-            try await lfs.removeLocalCopy(of: file.id)
+            try await lfs.evict(file.id)
             var read: [UInt8] = []
             for try await chunk in contents { read += chunk }
             #expect(read == bytes)
@@ -97,7 +97,7 @@ struct ReadingTests {
                 try other.insert(db)
             }
             try await lfs.waitForUploads()
-            try await lfs.removeLocalCopy(of: file.id)
+            try await lfs.evict(file.id)
             let wrong = UploadSourceFactory.source(of: other, in: host.store)
             _ = try await storage.upload(try wrong(), to: try ObjectKey(file.key), session: UploadSession())
             #expect(await errorCode { _ = try await lfs.contents(of: file) } == .sourceChanged)

@@ -42,7 +42,7 @@ struct WrongBytesTests {
                 try await #expect(read(file, lfs) == bytes)
                 #expect(storage.requests.map { $0.range == nil } == [false, true])
                 try #expect(host.namesInIncoming() == [])
-                try await lfs.removeLocalCopy(of: file.id)
+                try await lfs.evict(file.id)
             }
             // Spoiled twice is an error, not an endless loop.
             guard fault != .whole, fault != .refused else { return }
@@ -69,7 +69,7 @@ struct WrongBytesTests {
                 try await #expect(read(file, lfs) == bytes, "bit \(bit) of \(rotten.count) bytes")
                 #expect(storage.requests.count == 2 * round, "the rest was fetched, and then the whole")
                 try #expect(host.namesInIncoming() == [])
-                try await lfs.removeLocalCopy(of: file.id)
+                try await lfs.evict(file.id)
             }
         }
     }

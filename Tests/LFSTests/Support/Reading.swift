@@ -28,7 +28,7 @@ func remoteFiles(_ contents: [[UInt8]], _ host: TestHost, _ lfs: LFSManager) asy
     let made = files
     try await host.database.write { db in for file in made { try file.insert(db) } }
     try await lfs.waitForUploads()
-    for file in files { try await lfs.removeLocalCopy(of: file.id) }
+    for file in files { try await lfs.evict(file.id) }
     return files
 }
 

@@ -49,8 +49,8 @@ struct FreeCommand: AsyncParsableCommand {
             if ids.isEmpty {
                 let result =
                     dryRun
-                    ? try await lfs.previewFreeing(policy) { try report.freed($0) }
-                    : try await lfs.free(policy) { try report.freed($0) }
+                    ? try await lfs.previewEviction(policy) { try report.evicted($0) }
+                    : try await lfs.evict(policy) { try report.evicted($0) }
                 try report.end(result)
                 if result.shortfall > 0, keepBytes != nil || keepFree != nil { throw ExitCode(3) }
             } else {
@@ -59,8 +59,8 @@ struct FreeCommand: AsyncParsableCommand {
         }
     }
 
-    private var policy: FreeingPolicy {
-        var policy = FreeingPolicy(maxByteCount: keepBytes?.bytes, minAvailableByteCount: keepFree?.bytes)
+    private var policy: EvictionPolicy {
+        var policy = EvictionPolicy(maxByteCount: keepBytes?.bytes, minAvailableByteCount: keepFree?.bytes)
         if keepBytes == nil, keepFree == nil { policy.maxByteCount = 0 }
         policy.keepsUsedWithin = olderThan.map { .seconds($0 * 86_400) }
         return policy

@@ -13,12 +13,12 @@ struct FreeReporter: Sendable {
         var bytes: Int64 = 0
         var failed = 0
         /// By the first reason that holds for a copy.
-        var stays: [String: FreeingReport.Amount]?
+        var stays: [String: EvictionReport.Amount]?
         var shortfall: Int64?
         var dryRun: Bool
     }
 
-    func freed(_ copy: FreedCopy) throws {
+    func freed(_ copy: EvictedCopy) throws {
         if json {
             var event = JSONEvent(isPreview ? "wouldFree" : "freed")
             (event.id, event.bytes) = (copy.id, copy.byteCount)
@@ -27,16 +27,16 @@ struct FreeReporter: Sendable {
         Console.result("\(isPreview ? "would free" : "freed") \(copy.id)  \(Format.bytes(copy.byteCount))")
     }
 
-    func end(_ report: FreeingReport) throws {
+    func end(_ report: EvictionReport) throws {
         if json {
             let stays = Dictionary(uniqueKeysWithValues: report.stays.map { ($0.rawValue, $1) })
             let summary = Summary(
-                freed: report.freed.files, bytes: report.freed.byteCount, stays: stays, shortfall: report.shortfall,
+                freed: report.evicted.files, bytes: report.evicted.byteCount, stays: stays, shortfall: report.shortfall,
                 dryRun: isPreview)
             return Console.result(try summary.jsonLine())
         }
         let verb = isPreview ? "would be freed" : "freed"
-        var parts = ["\(Format.count(report.freed.files, "file")), \(Format.bytes(report.freed.byteCount)) \(verb)"]
+        var parts = ["\(Format.count(report.evicted.files, "file")), \(Format.bytes(report.evicted.byteCount)) \(verb)"]
         for reason in StayReason.all {
             guard let amount = report.stays[reason] else { continue }
             parts.append("\(Format.count(amount.files)) \(Self.words(reason)) (\(Format.bytes(amount.byteCount)))")
@@ -53,7 +53,7 @@ struct FreeReporter: Sendable {
         for id in ids {
             do {
                 let file = try FileID.named(id)
-                try await lfs.removeLocalCopy(of: file)
+                try await lfs.evict(file)
                 summary.freed += 1
                 var event = JSONEvent("freed")
                 event.id = file
@@ -70,7 +70,7 @@ struct FreeReporter: Sendable {
     private static func words(_ reason: StayReason) -> String {
         switch reason {
         case .notUploaded: "not uploaded"
-        case .unclaimed: "without a record"
+        case .orphaned: "without a record"
         case .pinned: "pinned"
         case .named, .contentType: "kept by a rule"
         case .recentlyUsed: "used or made lately"

@@ -76,7 +76,7 @@ struct Restorer: Sendable {
     /// What was fetched only to be written out need not take the space twice. If it stays, it was pulled all the same.
     private func free(_ attached: AttachedDocument) async {
         do {
-            try await lfs.removeLocalCopy(of: attached.file.id)
+            try await lfs.evict(attached.file.id)
         } catch let error as LFSError where error.code == .notUploaded || error.code == .pinned {
             // It is wanted here: pinned, or about to be uploaded once more.
         } catch {

@@ -48,7 +48,7 @@ final class VerifyReporter: Sendable {
 
     /// Whether no record knows it.
     private static func isUnknown(_ finding: VerifyFinding) -> Bool {
-        [.orphanedHere, .orphanedThere].contains(finding.kind)
+        [.orphanedLocally, .orphanedRemotely].contains(finding.kind)
             || finding.kind == .quarantined && finding.recorded == nil
     }
 

@@ -3,31 +3,31 @@ import LFSDatabase
 import LFSSystem
 
 /// What the rows say of a local copy.
-struct CopyVerdict: Sendable {
+struct EvictionDecision: Sendable {
     /// Milliseconds since 1970.
     var lastUse: Int64
     /// Why the copy stays; nil when it may go.
     var reason: StayReason?
 }
 
-/// Says which local copies may go, by rows and policy alone. The one definition, for every way to free space.
-struct CopyJudge: Sendable {
-    let policy: FreeingPolicy
+/// Says which local copies may go, by rows and policy alone. The one definition, for every way to evict.
+struct EvictionRules: Sendable {
+    let policy: EvictionPolicy
     /// Milliseconds since 1970.
     let now: Int64
 
     /// - Parameter uses: the copies, with last uses that may not be in the table yet; 0 for none.
-    func verdicts(on uses: [FileID: Int64], _ db: Database) throws -> [FileID: CopyVerdict] {
+    func decisions(on uses: [FileID: Int64], _ db: Database) throws -> [FileID: EvictionDecision] {
         let named = try named(uses.keys, db)
-        var verdicts = uses.mapValues { CopyVerdict(lastUse: $0, reason: .unclaimed) }
+        var decisions = uses.mapValues { EvictionDecision(lastUse: $0, reason: .orphaned) }
         for copy in try CopyTable.facts(of: uses.keys, db) {
             guard let use = uses[copy.id] else { continue }
             // Times in the future come from a clock that was set back since.
             let lastUse = min(max(use, copy.lastUse ?? 0, copy.made), now)
             let reason = reason(copy, isNamed: named.contains(copy.id), lastUse: lastUse)
-            verdicts[copy.id] = CopyVerdict(lastUse: lastUse, reason: reason)
+            decisions[copy.id] = EvictionDecision(lastUse: lastUse, reason: reason)
         }
-        return verdicts
+        return decisions
     }
 
     private func reason(_ copy: CopyFacts, isNamed: Bool, lastUse: Int64) -> StayReason? {
@@ -36,7 +36,7 @@ struct CopyJudge: Sendable {
         if isNamed { return .named }
         if policy.keeps(contentType: copy.contentType) { return .contentType }
         if let time = policy.keepsUsedWithin, lastUse > now - time.milliseconds { return .recentlyUsed }
-        if policy.unproven != .free, !copy.isProven { return .unproven }
+        if policy.unproven != .evict, !copy.isProven { return .unproven }
         return nil
     }
 

@@ -1,8 +1,8 @@
 public import Foundation
 public import LFSSystem
 
-/// A local copy that was freed, or would be.
-public struct FreedCopy: Identifiable, Hashable, Sendable {
+/// A local copy that was evicted, or would be.
+public struct EvictedCopy: Identifiable, Hashable, Sendable {
     /// The file.
     public let id: FileID
     /// The size in bytes.
@@ -23,17 +23,17 @@ public struct StayReason: RawRepresentable, Hashable, Codable, Sendable, CustomS
     /// Its upload is not proven, or its object was found missing or damaged: these may be its only bytes.
     public static let notUploaded = StayReason(rawValue: "notUploaded")
     /// The storage vouches for the number of its bytes alone, and the object could not be read back; or the policy does not
-    /// want that: ``FreeingPolicy/unproven``.
+    /// want that: ``EvictionPolicy/unproven``.
     public static let unproven = StayReason(rawValue: "unproven")
     /// No row has it. If its time is over, a sweep removes it.
-    public static let unclaimed = StayReason(rawValue: "unclaimed")
+    public static let orphaned = StayReason(rawValue: "orphaned")
     /// ``LFSManager/pin(_:)``.
     public static let pinned = StayReason(rawValue: "pinned")
     /// A request of the policy names it.
     public static let named = StayReason(rawValue: "named")
-    /// ``FreeingPolicy/keepsContentTypes``.
+    /// ``EvictionPolicy/keepsContentTypes``.
     public static let contentType = StayReason(rawValue: "contentType")
-    /// ``FreeingPolicy/keepsUsedWithin``.
+    /// ``EvictionPolicy/keepsUsedWithin``.
     public static let recentlyUsed = StayReason(rawValue: "recentlyUsed")
     /// This process has it open, or a reader waits for it.
     public static let inUse = StayReason(rawValue: "inUse")
@@ -41,11 +41,11 @@ public struct StayReason: RawRepresentable, Hashable, Codable, Sendable, CustomS
     public static let fits = StayReason(rawValue: "fits")
 
     /// Those of this version, in the order in which they are asked for.
-    public static let all = [notUploaded, unclaimed, pinned, named, contentType, recentlyUsed, unproven, inUse, fits]
+    public static let all = [notUploaded, orphaned, pinned, named, contentType, recentlyUsed, unproven, inUse, fits]
 }
 
-/// What a ``LFSManager/free(_:onCopy:)`` has freed, or would free, and what stays.
-public struct FreeingReport: Hashable, Sendable {
+/// What a ``LFSManager/evict(_:onCopy:)`` has evicted, or would evict, and what stays.
+public struct EvictionReport: Hashable, Sendable {
     /// A number of local copies.
     public struct Amount: Hashable, Codable, Sendable {
         /// How many copies.
@@ -60,10 +60,10 @@ public struct FreeingReport: Hashable, Sendable {
     }
 
     /// What went, or would go.
-    public internal(set) var freed = Amount()
+    public internal(set) var evicted = Amount()
     /// What stays, by the first reason that holds for it.
     public internal(set) var stays: [StayReason: Amount] = [:]
-    /// The bytes of unfinished downloads that went; ``LFSManager/clearCache()`` alone removes them.
+    /// The bytes of unfinished downloads that went; ``LFSManager/evictAll()`` alone removes them.
     public internal(set) var unfinishedByteCount: Int64 = 0
     /// How many more bytes the policy wanted free than could go; 0 when its aims are met.
     public internal(set) var shortfall: Int64 = 0

@@ -3,7 +3,7 @@ import LFSFiles
 import LFSSystem
 
 /// Looks again for bytes that are nowhere: places that were away may be back, and what is away may have them.
-struct Whereabouts: Sendable {
+struct MissingFileSearch: Sendable {
     let runner: BackgroundRunner
     let places: FilePlaces
 
@@ -15,8 +15,8 @@ struct Whereabouts: Sendable {
     }
 
     /// Where the bytes of a file are that this database made.
-    func look(for id: FileID) async throws -> Finding {
-        try await lookAround()
+    func search(for id: FileID) async throws -> Finding {
+        try await refreshPlaces()
         let (places, store) = (places, places.store)
         return try await BlockingPool.shared.run { _ in
             if try places.contains(id) { return .here }
@@ -37,7 +37,7 @@ struct Whereabouts: Sendable {
 
     /// Looks at every location that the database knows. Returns whether the disk of one that was used has gone.
     @discardableResult
-    func lookAround() async throws -> Bool {
+    func refreshPlaces() async throws -> Bool {
         let paths = try await runner.read(LocationTable.paths)
         let places = places
         return try await BlockingPool.shared.run { _ in places.add(paths) }

@@ -27,7 +27,7 @@ struct ProofTests {
             byteCount = Int.random(in: 0...50, using: &generator)
         }
 
-        func mayGo(_ policy: FreeingPolicy, named: Bool, image: Bool) -> Bool {
+        func mayGo(_ policy: EvictionPolicy, named: Bool, image: Bool) -> Bool {
             guard isRemote, !hasJob, !isPinned, !(named && isNamed), !(image && isImage) else { return false }
             return policy.keepsUsedWithin.map { age >= Double($0.components.seconds) } ?? true
         }
@@ -47,7 +47,7 @@ struct ProofTests {
             options.wallClock = { now }
             try await withManager(host, options, starts: false) { lfs in
                 let files = try await make(kinds, now, host, lfs)
-                var policy = FreeingPolicy()
+                var policy = EvictionPolicy()
                 let (named, image) = (round % 2 == 0, round < 2)
                 if named { policy.keep { FileData.filter(sql: "name = 'named'") } }
                 if image { policy.keepsContentTypes = ["image/*"] }
@@ -57,10 +57,10 @@ struct ProofTests {
                     policy.maxByteCount = Int64(budget)
                     let before = try host.byteCountInStore()
                     let expected = model(files, kinds, policy, named, image, before - budget, try host.filesInStore())
-                    let report = try await lfs.free(policy)
+                    let report = try await lfs.evict(policy)
                     #expect(try host.filesInStore() == expected)
                     let after = try host.byteCountInStore()
-                    #expect(report.freed.byteCount == Int64(before - after))
+                    #expect(report.evicted.byteCount == Int64(before - after))
                     #expect(report.shortfall == Int64(max(0, after - budget)))
                     #expect(report.staying.files == expected.count)
                 }
@@ -72,7 +72,7 @@ struct ProofTests {
     }
 
     private func model(
-        _ files: [FileData], _ kinds: [Kind], _ policy: FreeingPolicy, _ named: Bool, _ image: Bool, _ excess: Int,
+        _ files: [FileData], _ kinds: [Kind], _ policy: EvictionPolicy, _ named: Bool, _ image: Bool, _ excess: Int,
         _ here: Set<FileID>
     ) -> Set<FileID> {
         var (left, excess) = (here, excess)
@@ -149,9 +149,9 @@ struct ProofTests {
                     let files = try await keptFiles(3, traced, lfs)
                     let count = statements.values.count
                     if frees {
-                        try await lfs.free(FreeingPolicy(maxByteCount: 0))
+                        try await lfs.evict(EvictionPolicy(maxByteCount: 0))
                     } else {
-                        for file in files { try await lfs.removeLocalCopy(of: file.id) }
+                        for file in files { try await lfs.evict(file.id) }
                     }
                     let seen = statements.values[count...].drop { $0.sql != "PRAGMA synchronous = FULL" }
                     let commit = try #require(seen.firstIndex { $0.sql == "COMMIT TRANSACTION" })
@@ -212,7 +212,7 @@ struct ProofTests {
                 try await pool.write { db in try file.insert(db) }
                 try await lfs.waitForUploads()
                 isArmed.add(file)
-                let code = await errorCode { try await lfs.removeLocalCopy(of: file.id) }
+                let code = await errorCode { try await lfs.evict(file.id) }
                 #expect(ended.values.count == 1)
                 switch change {
                 case .insertedAgain, .queued: #expect(code == .notUploaded)
@@ -236,9 +236,9 @@ struct ProofTests {
     func two() async throws {
         try await withLFS { host, lfs in
             let files = try await keptFiles(60, host, lfs)
-            let told = Heard<FreedCopy>()
-            async let one = lfs.free(FreeingPolicy(maxByteCount: 20_000))
-            async let other = lfs.free(FreeingPolicy(maxByteCount: 20_000)) { told.add($0) }
+            let told = Heard<EvictedCopy>()
+            async let one = lfs.evict(EvictionPolicy(maxByteCount: 20_000))
+            async let other = lfs.evict(EvictionPolicy(maxByteCount: 20_000)) { told.add($0) }
             let reports = try await [one, other]
             #expect(reports.allSatisfy { $0.shortfall == 0 })
             #expect(try host.filesInStore().count <= 20)

@@ -4,14 +4,14 @@ import LFSFiles
 import LFSStorage
 import LFSSystem
 
-/// Which files nobody claims: the one definition, for sweeps and for verification, here and on the remote storage.
+/// Which files are orphans: the one definition, for sweeps and for verification, here and on the remote storage.
 ///
-/// A file is claimed by a row in any state and by a tombstone. One that nobody claims may go only when its grace period
-/// is over and when this database can know of it: see ``Age``.
-struct Claims: Sendable {
+/// An orphan has no row in any state and no tombstone. It may go only when its grace period is over and when this database
+/// can know of it: see ``Age``.
+struct Orphans: Sendable {
     let runner: BackgroundRunner
 
-    /// How old a file without a claim has to be.
+    /// How old an orphan has to be before it goes.
     struct Age: Sendable {
         /// Nanoseconds since 1970: what changed later stays.
         let limit: Int64
@@ -37,18 +37,18 @@ struct Claims: Sendable {
         return Age(limit: now.nanosecondsSince1970 - gracePeriod.nanoseconds, from: from)
     }
 
-    /// From now on this database takes for unknown, and keeps, whatever was made up to this moment and nobody claims.
+    /// From now on this database takes for unknown, and keeps, every orphan that was made up to this moment.
     func doubtAllUntilNow(_ now: Date) async throws {
         let now = now.millisecondsSince1970
         try await runner.writeDurably { db in try StateTable.doubtAll(until: now, db) }
     }
 
-    /// Those of the ids that nobody claims now.
-    func unclaimed(_ ids: [FileID]) async throws -> [FileID] {
+    /// Those of the ids that are orphans now.
+    func among(_ ids: [FileID]) async throws -> [FileID] {
         if ids.isEmpty { return [] }
         return try await runner.read { db in
-            let claimed = try FileTable.existing(ids, db).union(TombstoneTable.existing(ids, db))
-            return ids.filter { !claimed.contains($0) }
+            let known = try FileTable.existing(ids, db).union(TombstoneTable.existing(ids, db))
+            return ids.filter { !known.contains($0) }
         }
     }
 
@@ -59,12 +59,12 @@ struct Claims: Sendable {
         return try await runner.read { db in try FileTable.used(keys.map(\.rawValue), db) }
     }
 
-    /// Gives a file a tombstone, so that its bytes go here and on the remote storage, unless somebody claims it by now.
+    /// Gives an orphan a tombstone, so that its bytes go here and on the remote storage, unless it is none by now.
     ///
     /// - Parameter age: by which it was found old enough.
     /// - Returns: whether it was given one; nil, with nothing changed, when the database has lost rows since then, as by
-    ///   a reset: that nobody claims it means nothing any more.
-    func bury(_ id: FileID, _ age: Age, namespace: Namespace) async throws -> Bool? {
+    ///   a reset: that it is an orphan means nothing any more.
+    func remove(_ id: FileID, _ age: Age, namespace: Namespace) async throws -> Bool? {
         try await runner.write { db in
             guard try StateTable.knowsFrom(db) == age.from, try !StateTable.isResetting(db) else { return nil }
             return try TombstoneTable.add(id, key: namespace.key(of: id), db)

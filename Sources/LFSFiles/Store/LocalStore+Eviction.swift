@@ -46,7 +46,7 @@ extension LocalStore {
 
 extension LocalStore {
     /// Removes the files for which a question is answered with yes, here and in quarantine, and whatever is in
-    /// `incoming/`. Only for the holder of the exclusive lease.
+    /// `incoming/`. Only for the holder of the exclusive open lock.
     ///
     /// Names that are none of ours stay, and so do folders: somebody else has made what is in them. Blocks the thread.
     package func removeEverything(where mayGo: (FileID) -> Bool) throws {

@@ -32,12 +32,12 @@ struct HalfResetTests {
         try await withHost { host in
             let files = try await half(host)
             let other = try otherStore(host)
-            #expect(try other.lease.tryLock(.shared))
+            #expect(try other.openLock.tryLock(.shared))
             let code = await errorCode { _ = try await LFSManager.open(host.database, options: host.options) }
             #expect(code == .openElsewhere)
             try #expect(host.filesInStore() == Set(files.map(\.id)))
             try #expect(host.count("lfs_state WHERE isResetting = 1") == 1)
-            try other.lease.unlock()
+            try other.openLock.unlock()
             try await withManager(host) { _ in
                 try #expect(host.filesInStore() == [])
                 try #expect(host.count("lfs_state WHERE isResetting = 0") == 1)
@@ -50,13 +50,13 @@ struct HalfResetTests {
         try await withHost { host in
             _ = try await half(host)
             let (dying, waiting) = (try otherStore(host), try otherStore(host))
-            #expect(try dying.lease.tryLock(.shared))
-            let isAlone = try await Lease.take(waiting.lease) {
-                try dying.lease.unlock()
+            #expect(try dying.openLock.tryLock(.shared))
+            let isAlone = try await OpenLock.take(waiting.openLock) {
+                try dying.openLock.unlock()
                 return true
             }
             #expect(isAlone)
-            #expect(try dying.lease.tryLock(.shared) == false)
+            #expect(try dying.openLock.tryLock(.shared) == false)
         }
     }
 
@@ -67,18 +67,18 @@ struct HalfResetTests {
             try await host.database.write { try $0.execute(sql: "UPDATE lfs_state SET isResetting = 0") }
             try await withManager(host, starts: false) { lfs in
                 try await host.database.write { try $0.execute(sql: "UPDATE lfs_state SET sweepsFrom = 0") }
-                let claims = Claims(runner: lfs.runner)
-                let age = try await claims.age(.zero, now: Date())
+                let orphans = Orphans(runner: lfs.runner)
+                let age = try await orphans.age(.zero, now: Date())
                 try await host.database.write { try $0.execute(sql: "UPDATE lfs_state SET isResetting = 1") }
-                let resetting = try await claims.age(.zero, now: Date())
+                let resetting = try await orphans.age(.zero, now: Date())
                 for age in [age, resetting] {
-                    try await #expect(claims.bury(files[0].id, age, namespace: lfs.namespace) == nil)
+                    try await #expect(orphans.remove(files[0].id, age, namespace: lfs.namespace) == nil)
                 }
                 try await host.database.write { try $0.execute(sql: "UPDATE lfs_state SET isResetting = 0") }
-                try await claims.doubtAllUntilNow(Date())
-                try await #expect(claims.bury(files[0].id, age, namespace: lfs.namespace) == nil)
-                let later = try await claims.age(.zero, now: Date())
-                try await #expect(claims.bury(files[0].id, later, namespace: lfs.namespace) == true)
+                try await orphans.doubtAllUntilNow(Date())
+                try await #expect(orphans.remove(files[0].id, age, namespace: lfs.namespace) == nil)
+                let later = try await orphans.age(.zero, now: Date())
+                try await #expect(orphans.remove(files[0].id, later, namespace: lfs.namespace) == true)
             }
         }
     }

@@ -10,8 +10,8 @@ import Synchronization
 /// come or its upload is proven.
 ///
 /// Owner of whether the ledger is filled: the mutex. Who makes room takes turns with all others who do.
-final class RoomKeeper: Sendable {
-    private let policy: FreeingPolicy
+final class AutomaticEviction: Sendable {
+    private let policy: EvictionPolicy
     private let runner: BackgroundRunner
     private let places: FilePlaces
     private let readBack: ReadBack
@@ -26,7 +26,7 @@ final class RoomKeeper: Sendable {
     private static let page = 100
 
     init(
-        _ policy: FreeingPolicy, runner: BackgroundRunner, places: FilePlaces, readBack: ReadBack,
+        _ policy: EvictionPolicy, runner: BackgroundRunner, places: FilePlaces, readBack: ReadBack,
         wallClock: @escaping @Sendable () -> Date, logger: Logger
     ) {
         self.policy = policy
@@ -65,7 +65,7 @@ final class RoomKeeper: Sendable {
         ledger.settle(id, byteCount: byteCount, arrived: arrival.byteCount, now: now)
     }
 
-    /// Space that cannot be freed now is no reason to refuse a reader or to end the background work: the next change or
+    /// A copy that cannot be evicted now is no reason to refuse a reader or to end the background work: the next change or
     /// the next look at the folder tries again.
     func makeRoomIfPossible() async {
         await tryQuietly { try await self.makeRoom() }
@@ -90,12 +90,12 @@ final class RoomKeeper: Sendable {
             }
             // The limit is not held as long as it fails, so the host has to hear of it, once.
             logger.log(
-                level: isFirst ? .warning : .debug, "freeing space failed, will retry",
+                level: isFirst ? .warning : .debug, "eviction failed, will retry",
                 metadata: ["error.message": "\(error)"])
         }
     }
 
-    // MARK: Freeing
+    // MARK: Evicting
 
     private func makeRoom() async throws {
         try await turns.withPermit {
@@ -143,8 +143,8 @@ final class RoomKeeper: Sendable {
 
     private func fill() async throws {
         ledger.beginScan()
-        let judge = CopyJudge(policy: policy, now: now)
-        try await CopyScan(runner: runner, places: places, judge: judge).run { [ledger] copy, reason in
+        let rules = EvictionRules(policy: policy, now: now)
+        try await CopyScan(runner: runner, places: places, rules: rules).run { [ledger] copy, reason in
             ledger.add(scanned: copy, isCandidate: reason == nil || reason == .inUse)
         }
         ledger.endScan()

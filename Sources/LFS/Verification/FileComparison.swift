@@ -3,26 +3,26 @@ import LFSStorage
 import LFSSystem
 
 /// One file on all three sides, seen at one moment: its row was the same before and after.
-struct Look: Sendable {
-    enum Here: Sendable {
+struct FileComparison: Sendable {
+    enum LocalFile: Sendable {
         case absent
         case present(FileStatus, sha256: String?)
     }
 
-    enum There: Sendable {
+    enum Object: Sendable {
         case notAsked
         case absent
         case present(RemoteObject)
     }
 
     /// What a content is worth compared with the row.
-    enum Worth { case unknown, missing, good, wrongLength, corrupted }
+    enum Content { case unknown, missing, good, wrongLength, corrupted }
 
     let row: RowState
     /// Whether this database made the file.
     let isOurs: Bool
-    let here: Here
-    let there: There
+    let localFile: LocalFile
+    let object: Object
     /// Persistence locations that cannot be looked into now, such as an unmounted disk.
     let closedPlaces: [String]
 
@@ -32,25 +32,25 @@ struct Look: Sendable {
     var hasUsableKey: Bool { ObjectKey.usable(file.key) != nil }
 
     /// The storage itself says that the object has the recorded bytes.
-    var isProvenThere: Bool {
-        guard case .present(let object) = there, !row.isSuspect else { return false }
+    var isProvenRemote: Bool {
+        guard case .present(let object) = object, !row.isSuspect else { return false }
         return object.byteCount == file.byteCount && object.sha256 == file.sha256
     }
 
     /// A loss that was noted stays one until right bytes are proven somewhere: an object that tells no checksum may be the
     /// one that a download has found to be another.
-    var isKnownLoss: Bool { (row.isNotedAsLost || row.isSuspect) && worthHere != .good && !isProvenThere }
+    var isKnownLoss: Bool { (row.isNotedAsLost || row.isSuspect) && local != .good && !isProvenRemote }
 
-    var worthHere: Worth {
-        switch here {
+    var local: Content {
+        switch localFile {
         case .absent: .missing
         case .present(let status, _) where status.byteCount != file.byteCount && status.isRegularFile: .wrongLength
         case .present(_, let sha256): sha256 == file.sha256 ? .good : .corrupted
         }
     }
 
-    var worthThere: Worth {
-        switch there {
+    var remote: Content {
+        switch object {
         case .notAsked: .unknown
         case .absent: .missing
         case .present(let object) where object.byteCount != file.byteCount: .wrongLength

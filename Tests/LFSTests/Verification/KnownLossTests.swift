@@ -71,7 +71,7 @@ struct KnownLossTests {
                 }
                 try checked.plant(bytes, at: checked.local(file.id))
                 let (report, findings) = try await checked.verify(lfs, repairs: true)
-                #expect(findings.map(Told.init) == [Told(.corruptedThere, file.id, .upload)])
+                #expect(findings.map(Told.init) == [Told(.corruptedRemotely, file.id, .upload)])
                 #expect(report.isClean && report.lostBytes == 0)
                 try await lfs.waitForUploads()
                 try #expect(checked.host.count("lfs_job") == 0)
@@ -92,7 +92,7 @@ struct KnownLossTests {
                 try checked.plant(bytes, at: checked.object(file))
                 try await #expect(read(file, lfs) == bytes)
                 try #expect(checked.host.count("lfs_job") == 0)
-                try await lfs.removeLocalCopy(of: file.id)
+                try await lfs.evict(file.id)
                 try #expect(!checked.host.filesInStore().contains(file.id))
             }
         }

@@ -109,7 +109,7 @@ struct RestoreTests {
         _ count: Int, _ host: TestHost, _ lfs: LFSManager, freed: Bool = false
     ) async throws -> [FileData] {
         let files = try await keptFiles(count, host, lfs)
-        if freed { for file in files { try await lfs.removeLocalCopy(of: file.id) } }
+        if freed { for file in files { try await lfs.evict(file.id) } }
         return files
     }
 

@@ -23,7 +23,7 @@ struct UnreadableTests {
                         let ids = Set(findings.map(\.fileID))
                         #expect(ids == [file.id, others[2].id])
                         let found = try #require(findings.first { $0.fileID == file.id })
-                        #expect(found.kind == (byteCount == 4_096 ? .corruptedHere : .wrongLengthHere), "\(found.kind)")
+                        #expect(found.kind == (byteCount == 4_096 ? .corruptedLocally : .wrongLengthLocally), "\(found.kind)")
                         #expect(found.repair == .fetch)
                         #expect(report.files == 4)
                     }
@@ -56,11 +56,11 @@ struct UnreadableTests {
             let files = try await keptFiles(20, byteCount: 4_096, host, lfs)
             let stubborn = host.store.appendingPathComponent(files[7].id.uuidString)
             _ = try await withUnreadableFile(at: stubborn) {
-                await #expect(throws: LFSError.self) { _ = try await lfs.free(FreeingPolicy(maxByteCount: 0)) }
+                await #expect(throws: LFSError.self) { _ = try await lfs.evict(EvictionPolicy(maxByteCount: 0)) }
                 let incoming = host.store.appendingPathComponent("incoming").path
                 try #expect(FileManager.default.contentsOfDirectory(atPath: incoming).isEmpty)
             }
-            let report = try await lfs.free(FreeingPolicy(maxByteCount: 0))
+            let report = try await lfs.evict(EvictionPolicy(maxByteCount: 0))
             #expect(report.staying.files == 0)
             try #expect(host.filesInStore().isEmpty)
         }

@@ -1,19 +1,19 @@
 public import GRDB
 
-/// How much space local copies may take, and which of them stay in any case. As it comes, it frees nothing.
+/// How much space local copies may take, and which of them stay in any case. As it comes, it evicts nothing.
 ///
 /// ```swift
-/// var policy = FreeingPolicy(maxByteCount: 2 << 30)
+/// var policy = EvictionPolicy(maxByteCount: 2 << 30)
 /// policy.keepsUsedWithin = .seconds(7 * 86_400)
 /// policy.keep { FileData.filter(sql: "id IN (SELECT photoId FROM recipe WHERE isFavourite)") }
 /// ```
 ///
 /// ``maxByteCount`` and ``minAvailableByteCount`` say how much has to go; the copy that was not used for the longest time
-/// goes first. All else says what stays, and that always wins: what could not be freed for it is the
-/// ``FreeingReport/shortfall``. Whatever the policy, a copy stays while its upload is not proven, while it is pinned, and
+/// goes first. All else says what stays, and that always wins: what could not be evicted for it is the
+/// ``EvictionReport/shortfall``. Whatever the policy, a copy stays while its upload is not proven, while it is pinned, and
 /// while this process reads it.
-public struct FreeingPolicy: Sendable {
-    /// Names files that stay. It is called when space is freed, so it may depend on the time.
+public struct EvictionPolicy: Sendable {
+    /// Names files that stay. It is called when copies are evicted, so it may depend on the time.
     public typealias Request = @Sendable () -> QueryInterfaceRequest<FileData>
 
     /// How many bytes the files in the local store may have together; nil for any number.
@@ -34,7 +34,7 @@ public struct FreeingPolicy: Sendable {
         /// The copy stays.
         case keep
         /// The copy goes, though nobody has seen that the storage has the right bytes.
-        case free
+        case evict
     }
 
     /// What is done with copies of files whose objects are not proven.
@@ -50,9 +50,9 @@ public struct FreeingPolicy: Sendable {
 
     /// Keeps the files that a request names. Called again, it keeps those of the other request as well.
     ///
-    /// - Parameter request: made anew whenever space is freed, while the database is used: it builds a request, and does
+    /// - Parameter request: made anew whenever copies are evicted, while the database is used: it builds a request, and does
     ///   not touch the database itself. It may have an order and a limit: "the last hundred". While it fails nothing is
-    ///   freed, which the log warns of.
+    ///   evicted, which the log warns of.
     public mutating func keep(_ request: @escaping Request) { requests.append(request) }
 
     /// Whether it can free anything.

@@ -29,7 +29,7 @@ struct OddKeyTests {
                 let told = Set(findings.map(Told.init))
                 #expect(
                     told == [
-                        Told(.unusableKey, id, nil), Told(.missingThere, files[1].id, .upload),
+                        Told(.unusableKey, id, nil), Told(.missingRemotely, files[1].id, .upload),
                     ])
                 #expect(report.left == 1 && report.lostBytes == 0)
             }

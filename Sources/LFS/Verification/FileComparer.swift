@@ -4,12 +4,12 @@ import LFSFiles
 import LFSStorage
 import LFSSystem
 
-/// Takes a second look at one file, right before something is said of it or done to it.
+/// Compares one file on all three sides, right before something is said of it or done to it.
 ///
 /// Uploads, deletions, promotions and downloads go on meanwhile, here and in other processes. So the row is read before
-/// and after, and the file's status as well: what changed in between is looked at again, and what keeps changing is in
+/// and after, and the file's status as well: what changed in between is compared again, and what keeps changing is in
 /// use and no finding.
-struct Examiner: Sendable {
+struct FileComparer: Sendable {
     let runner: BackgroundRunner
     let places: FilePlaces
     let namespace: Namespace
@@ -23,29 +23,29 @@ struct Examiner: Sendable {
     /// All three sides of a file; nil when its row is gone, or in motion.
     ///
     /// - Throws: ``FileError/Code/wrongStore`` when the store was swapped, and every error but "missing" of the storage.
-    func look(at id: FileID) async throws -> Look? {
+    func compare(_ id: FileID) async throws -> FileComparison? {
         for _ in 0..<Self.tries {
             try Task.checkCancellation()
             guard let row = try await runner.read({ db in try FileTable.state(of: id, db) }) else { return nil }
-            let (here, closedPlaces) = try await lookHere(row.file)
-            let there = try await lookThere(row.file)
-            let isSame = try await isUnchanged(id, here)
+            let (localFile, closedPlaces) = try await readLocal(row.file)
+            let object = try await askRemote(row.file)
+            let isSame = try await isUnchanged(id, localFile)
             let rowNow = try await runner.read { db in try FileTable.state(of: id, db) }
             guard let rowNow, rowNow.withoutTries == row.withoutTries, isSame else { continue }
-            return Look(
-                row: rowNow, isOurs: namespace.isOurs(row.file.key), here: here, there: there,
+            return FileComparison(
+                row: rowNow, isOurs: namespace.isOurs(row.file.key), localFile: localFile, object: object,
                 closedPlaces: closedPlaces)
         }
         return nil
     }
 
-    // MARK: Here
+    // MARK: Local
 
-    private func lookHere(_ file: FileRow) async throws -> (Look.Here, closedPlaces: [String]) {
+    private func readLocal(_ file: FileRow) async throws -> (FileComparison.LocalFile, closedPlaces: [String]) {
         let id = file.id
-        let here = try await read(id)
-        guard case .absent = here, file.status == .local else { return (here, []) }
-        try await Whereabouts(runner: runner, places: places).lookAround()
+        let localFile = try await read(id)
+        guard case .absent = localFile, file.status == .local else { return (localFile, []) }
+        try await MissingFileSearch(runner: runner, places: places).refreshPlaces()
         let (places, ignoresAbsentFolders) = (places, ignoresAbsentFolders)
         let (isFound, closed) = try await BlockingPool.shared.run { _ in
             // Between commit and promotion: whoever needs the bytes moves them.
@@ -54,7 +54,7 @@ struct Examiner: Sendable {
         return (isFound ? try await read(id) : .absent, closed)
     }
 
-    private func read(_ id: FileID) async throws -> Look.Here {
+    private func read(_ id: FileID) async throws -> FileComparison.LocalFile {
         let store = places.store
         return try await BlockingPool.shared.run { flag in
             guard let status = try store.status(of: id) else {
@@ -75,11 +75,11 @@ struct Examiner: Sendable {
         }
     }
 
-    private func isUnchanged(_ id: FileID, _ here: Look.Here) async throws -> Bool {
+    private func isUnchanged(_ id: FileID, _ localFile: FileComparison.LocalFile) async throws -> Bool {
         let store = places.store
         return try await BlockingPool.shared.run { _ in
             let now = try store.status(of: id)
-            switch here {
+            switch localFile {
             case .absent: return now == nil
             // The name of the file may get another link for a moment, which changes its status and not its content.
             case .present(let then, _):
@@ -88,9 +88,9 @@ struct Examiner: Sendable {
         }
     }
 
-    // MARK: There
+    // MARK: Remote
 
-    private func lookThere(_ file: FileRow) async throws -> Look.There {
+    private func askRemote(_ file: FileRow) async throws -> FileComparison.Object {
         guard let storage, let key = ObjectKey.usable(file.key) else { return .notAsked }
         do {
             return .present(try await storage.head(key))

@@ -2,47 +2,47 @@ import LFSDatabase
 import LFSStorage
 import LFSSystem
 
-/// What one look at a file says: a pure function of it.
-struct Judgement {
+/// What a comparison says is wrong with a file, and how to mend it: a pure function of it.
+struct Diagnosis {
     /// On which side of a file a finding is, so that two passes over the rows do not tell the same twice.
-    enum Side { case here, there }
+    enum Side { case local, remote }
 
-    let look: Look
+    let comparison: FileComparison
     /// The furthest a queued upload may be put off, in milliseconds since 1970: more comes from a clock that was set back.
     let furthest: Int64
 
     func finding(_ side: Side) -> VerifyFinding? {
         switch side {
-        case .here: here
-        case .there: there
+        case .local: local
+        case .remote: remote
         }
     }
 
-    private var here: VerifyFinding? {
-        switch look.worthHere {
+    private var local: VerifyFinding? {
+        switch comparison.local {
         case .missing: missing
-        case .wrongLength: damaged(.wrongLengthHere)
-        case .corrupted: damaged(.corruptedHere)
+        case .wrongLength: damaged(.wrongLengthLocally)
+        case .corrupted: damaged(.corruptedLocally)
         case .good, .unknown: stuck
         }
     }
 
-    private var isRemote: Bool { look.file.status == .remote }
+    private var isRemote: Bool { comparison.file.status == .remote }
 
     private var missing: VerifyFinding? {
-        guard !isRemote, look.isOurs else { return stuck }
-        var finding = finding(.missingHere, "Its bytes are nowhere on this device")
+        guard !isRemote, comparison.isOurs else { return stuck }
+        var finding = finding(.missingLocally, "Its bytes are nowhere on this device")
         finding.found = nil
-        switch look.worthThere {
+        switch comparison.remote {
         case .good:
             finding.repair = .fetch
             finding.message +=
-                look.isProvenThere ? "; the storage has them." : "; the storage has an object of its size."
+                comparison.isProvenRemote ? "; the storage has them." : "; the storage has an object of its size."
         case .unknown: finding.message += "; the storage \(whyUnknown)."
         default: finding.message += ", and not on the storage."
         }
-        guard look.closedPlaces.isEmpty else {
-            let place = look.closedPlaces[0]
+        guard comparison.closedPlaces.isEmpty else {
+            let place = comparison.closedPlaces[0]
             finding.message += " They may be in \(place), which cannot be looked into: is its disk mounted?"
             return finding
         }
@@ -51,15 +51,15 @@ struct Judgement {
 
     private func damaged(_ kind: VerifyFinding.Kind) -> VerifyFinding {
         var finding = finding(
-            kind, kind == .wrongLengthHere ? "Its local bytes are cut off or too many" : "Its local bytes have changed")
-        if case .present(let status, let sha256) = look.here {
+            kind, kind == .wrongLengthLocally ? "Its local bytes are cut off or too many" : "Its local bytes have changed")
+        if case .present(let status, let sha256) = comparison.localFile {
             finding.found = .init(byteCount: status.byteCount, sha256: sha256)
         }
-        switch look.worthThere {
+        switch comparison.remote {
         case .good:
             finding.repair = .fetch
             finding.message +=
-                look.isProvenThere ? "; the storage has the right ones." : "; the storage has an object of its size."
+                comparison.isProvenRemote ? "; the storage has the right ones." : "; the storage has an object of its size."
         case .unknown: finding.message += "; the storage \(whyUnknown)."
         default:
             finding.repair = .quarantine
@@ -67,33 +67,33 @@ struct Judgement {
         }
         // Of a `remote` file the object's own finding tells the loss, if there is one.
         guard isRemote else { return asLoss(finding) }
-        finding.isLoss = look.isKnownLoss && finding.repair == .fetch
+        finding.isLoss = comparison.isKnownLoss && finding.repair == .fetch
         return finding
     }
 
-    private var there: VerifyFinding? {
+    private var remote: VerifyFinding? {
         // What was seen of a damaged object is told with its note.
         guard isRemote, !isNotedAsDamaged else { return nil }
-        if !look.hasUsableKey { return unusableKey }
+        if !comparison.hasUsableKey { return unusableKey }
         let kind: VerifyFinding.Kind
-        switch look.worthThere {
-        case .missing: kind = .missingThere
-        case .wrongLength: kind = .wrongLengthThere
-        case .corrupted: kind = .corruptedThere
+        switch comparison.remote {
+        case .missing: kind = .missingRemotely
+        case .wrongLength: kind = .wrongLengthRemotely
+        case .corrupted: kind = .corruptedRemotely
         case .good, .unknown: return nil
         }
-        let isGoodHere = look.worthHere == .good
+        let isGoodLocally = comparison.local == .good
         // It is being made again already.
-        if isGoodHere, look.row.job == .queued { return nil }
+        if isGoodLocally, comparison.row.job == .queued { return nil }
         let words: [VerifyFinding.Kind: String] = [
-            .missingThere: "The storage does not have its object",
-            .wrongLengthThere: "Its object has another size", .corruptedThere: "Its object has other bytes",
+            .missingRemotely: "The storage does not have its object",
+            .wrongLengthRemotely: "Its object has another size", .corruptedRemotely: "Its object has other bytes",
         ]
         var finding = finding(kind, words[kind] ?? "")
-        if case .present(let object) = look.there {
+        if case .present(let object) = comparison.object {
             finding.found = .init(byteCount: object.byteCount, sha256: object.sha256)
         }
-        guard isGoodHere else {
+        guard isGoodLocally else {
             finding.message += ", and the right bytes are not here."
             return asLoss(finding)
         }
@@ -104,16 +104,16 @@ struct Judgement {
 
     /// The bytes are where they should be, but the job is not as it should be.
     private var stuck: VerifyFinding? {
-        if !isRemote, look.isOurs, !look.hasUsableKey { return unusableKey }
+        if !isRemote, comparison.isOurs, !comparison.hasUsableKey { return unusableKey }
         if isRemote { return noted }
-        guard look.worthHere == .good else { return nil }
+        guard comparison.local == .good else { return nil }
         var finding = finding(.uploadStuck, "")
-        switch look.row.job {
-        case .failed where look.row.isNotedAsLost:
+        switch comparison.row.job {
+        case .failed where comparison.row.isNotedAsLost:
             finding.message = "It was noted as lost, but its bytes are here again."
-        case .failed: finding.message = "Its upload was given up: \(look.row.errorMessage ?? "for an unknown reason")"
-        case nil where look.isOurs: finding.message = "Its upload is not queued."
-        case .queued where look.row.notBefore > furthest:
+        case .failed: finding.message = "Its upload was given up: \(comparison.row.errorMessage ?? "for an unknown reason")"
+        case nil where comparison.isOurs: finding.message = "Its upload is not queued."
+        case .queued where comparison.row.notBefore > furthest:
             finding.message = "Its upload is put off too far: was the clock set back?"
         default: return nil
         }
@@ -121,31 +121,31 @@ struct Judgement {
         return finding
     }
 
-    private var whyUnknown: String { look.hasUsableKey ? "was not asked" : "takes no such key" }
+    private var whyUnknown: String { comparison.hasUsableKey ? "was not asked" : "takes no such key" }
 
     private var unusableKey: VerifyFinding {
-        finding(.unusableKey, "No storage takes its key '\(look.file.key)': another program has written the row.")
+        finding(.unusableKey, "No storage takes its key '\(comparison.file.key)': another program has written the row.")
     }
 
-    private var isNotedAsDamaged: Bool { isRemote && look.row.isSuspect && look.row.job == .failed }
+    private var isNotedAsDamaged: Bool { isRemote && comparison.row.isSuspect && comparison.row.job == .failed }
 
     /// A `remote` file from whose object somebody has read other bytes, or none, whatever the storage says of it.
-    private var damagedThere: VerifyFinding {
+    private var damagedRemotely: VerifyFinding {
         let kind: VerifyFinding.Kind
-        switch look.worthThere {
-        case .missing: kind = .missingThere
-        case .wrongLength: kind = .wrongLengthThere
-        case .corrupted, .good, .unknown: kind = .corruptedThere
+        switch comparison.remote {
+        case .missing: kind = .missingRemotely
+        case .wrongLength: kind = .wrongLengthRemotely
+        case .corrupted, .good, .unknown: kind = .corruptedRemotely
         }
-        var finding = finding(kind, "Its object was found damaged: \(look.row.errorMessage ?? "for an unknown reason")")
-        if case .present(let object) = look.there { finding.found = .init(byteCount: object.byteCount) }
-        finding.isKnown = look.row.isNotedAsLost
-        if look.worthHere == .good {
+        var finding = finding(kind, "Its object was found damaged: \(comparison.row.errorMessage ?? "for an unknown reason")")
+        if case .present(let object) = comparison.object { finding.found = .init(byteCount: object.byteCount) }
+        finding.isKnown = comparison.row.isNotedAsLost
+        if comparison.local == .good {
             finding.repair = .upload
             finding.message += " The right bytes are here."
         } else {
             // Only reading it again can show that it was the way, and not the object.
-            finding.repair = look.worthThere == .good ? .fetch : nil
+            finding.repair = comparison.remote == .good ? .fetch : nil
             finding.isLoss = true
             finding.message += " The right bytes are not here."
         }
@@ -154,32 +154,32 @@ struct Judgement {
 
     /// A `remote` file that was noted, although the storage has an object that may be right.
     private var noted: VerifyFinding? {
-        if isNotedAsDamaged { return damagedThere }
-        guard look.row.job == .failed, look.worthThere == .good else { return nil }
+        if isNotedAsDamaged { return damagedRemotely }
+        guard comparison.row.job == .failed, comparison.remote == .good else { return nil }
         var finding = finding(.uploadStuck, "It was noted as lost, but the storage has it.")
         finding.repair = .clear
-        if look.isProvenThere { return finding }
-        if look.worthHere == .good {
+        if comparison.isProvenRemote { return finding }
+        if comparison.local == .good {
             finding.message = "It was noted as lost, but the right bytes are here."
             finding.repair = .upload
         } else {
             finding.message =
                 "It was noted as lost. The storage has an object of its size; only fetching it shows whether it is right."
             finding.repair = .fetch
-            (finding.isLoss, finding.isKnown) = (look.isKnownLoss, look.isKnownLoss)
+            (finding.isLoss, finding.isKnown) = (comparison.isKnownLoss, comparison.isKnownLoss)
         }
         return finding
     }
 
     private func asLoss(_ finding: VerifyFinding) -> VerifyFinding {
         var finding = finding
-        finding.isLoss = look.worthThere != .unknown && (finding.repair != .fetch || look.isKnownLoss)
-        finding.isKnown = look.row.isNotedAsLost && finding.repair != .quarantine
+        finding.isLoss = comparison.remote != .unknown && (finding.repair != .fetch || comparison.isKnownLoss)
+        finding.isKnown = comparison.row.isNotedAsLost && finding.repair != .quarantine
         return finding
     }
 
     private func finding(_ kind: VerifyFinding.Kind, _ message: String) -> VerifyFinding {
-        let file = look.file
+        let file = comparison.file
         return VerifyFinding(
             kind: kind, fileID: file.id, key: file.key,
             recorded: .init(byteCount: file.byteCount, sha256: file.sha256), message: message)

@@ -5,7 +5,7 @@ import LFSSystem
 
 /// Whether the places that rows speak of are the right ones: a mount that is empty and a bucket that is another one must
 /// not look like the loss of everything.
-struct Ground: Sendable {
+struct PlacesCheck: Sendable {
     let runner: BackgroundRunner
     let places: FilePlaces
     let namespace: Namespace

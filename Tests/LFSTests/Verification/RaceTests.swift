@@ -84,7 +84,7 @@ struct RaceTests {
             }
             try await withManager(checked.host, checked.options, starts: false) { lfs in
                 let (report, findings) = try await checked.verify(lfs, repairs: true)
-                #expect(findings.map(\.kind) == [.missingHere])
+                #expect(findings.map(\.kind) == [.missingLocally])
                 #expect(report.lostBytes == files[0].byteCount)
             }
         }
@@ -128,7 +128,7 @@ struct RaceTests {
             try await withManager(checked.host, checked.options, starts: false) { lfs in
                 let (_, findings) = try await checked.verify(lfs, repairs: true) { $0.removesUnknown = true }
                 #expect(once.hasRun)
-                #expect(findings.map(\.kind) == (isKept ? [] : [.orphanedThere]))
+                #expect(findings.map(\.kind) == (isKept ? [] : [.orphanedRemotely]))
             }
             try #expect(checked.host.count("lfs_tombstone") == (isKept ? 0 : 1))
         }
@@ -193,7 +193,7 @@ struct RaceTests {
                 checked.storage.beforeHead { _ in try await once.run() }
                 async let verified = checked.verify(lfs, repairs: true) { $0.acceptsEmpty = true }
                 await gate.reached.wait()
-                let report = try await lfs.free(FreeingPolicy(maxByteCount: 0))
+                let report = try await lfs.evict(EvictionPolicy(maxByteCount: 0))
                 #expect(report.stays[.inUse]?.files ?? 0 >= 1)
                 gate.opened.open()
                 let (_, findings) = try await verified
@@ -265,14 +265,14 @@ struct RaceTests {
                 try #expect(checked.host.count("lfs_copy WHERE isPinned") == 1)
                 try #expect(checked.host.count("lfs_tombstone") == 0)
                 try #expect(checked.host.count("lfs_job WHERE state = 'queued'") == 1)
-                let code = await errorCode { try await lfs.removeLocalCopy(of: files[0].id) }
+                let code = await errorCode { try await lfs.evict(files[0].id) }
                 #expect(code == .notUploaded)
             }
             try await withManager(checked.host, checked.options) { lfs in
                 try await lfs.waitForUploads()
                 try await #expect(checked.verify(lfs).findings.isEmpty)
                 try await lfs.unpin([files[0].id])
-                try await lfs.removeLocalCopy(of: files[0].id)
+                try await lfs.evict(files[0].id)
             }
             let file = try #require(try checked.host.file(files[0].id))
             #expect(file.name == "other" && file.status == .remote && file.url != nil)

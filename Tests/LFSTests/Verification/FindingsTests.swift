@@ -33,34 +33,34 @@ struct FindingsTests {
         // remote[0] and local[0] stay right; remote[1] is there only.
         try checked.plant(nil, at: checked.local(remote[1].id))
         try checked.plant(nil, at: checked.object(remote[2]))
-        plant(.missingThere, remote[2], .upload)
+        plant(.missingRemotely, remote[2], .upload)
         try checked.plant(someBytes(999), at: checked.object(remote[3]))
-        plant(.wrongLengthThere, remote[3], .upload)
+        plant(.wrongLengthRemotely, remote[3], .upload)
         try checked.plant(someBytes(), at: checked.object(remote[4]))
-        plant(.corruptedThere, remote[4], .upload)
+        plant(.corruptedRemotely, remote[4], .upload)
         try checked.plant(someBytes(1_001), at: checked.local(remote[5].id))
-        plant(.wrongLengthHere, remote[5], .fetch)
+        plant(.wrongLengthLocally, remote[5], .fetch)
         try checked.plant(someBytes(), at: checked.local(remote[6].id))
-        plant(.corruptedHere, remote[6], .fetch)
+        plant(.corruptedLocally, remote[6], .fetch)
         try checked.plant(nil, at: checked.local(remote[7].id))
         try checked.plant(nil, at: checked.object(remote[7]))
-        plant(.missingThere, remote[7], nil)
+        plant(.missingRemotely, remote[7], nil)
         try checked.plant([], at: checked.local(remote[8].id))
         try checked.plant(nil, at: checked.object(remote[8]))
-        plant(.wrongLengthHere, remote[8], .quarantine)
-        plant(.missingThere, remote[8], nil)
+        plant(.wrongLengthLocally, remote[8], .quarantine)
+        plant(.missingRemotely, remote[8], nil)
 
         try checked.plant(nil, at: checked.local(local[1].id))
-        plant(.missingHere, local[1], nil)
+        plant(.missingLocally, local[1], nil)
         try checked.plant(damage.mendable[local[2]], at: checked.object(local[2]))
         try checked.plant(nil, at: checked.local(local[2].id))
-        plant(.missingHere, local[2], .fetch)
+        plant(.missingLocally, local[2], .fetch)
         try checked.plant(someBytes(10), at: checked.local(local[3].id))
-        plant(.wrongLengthHere, local[3], .quarantine)
+        plant(.wrongLengthLocally, local[3], .quarantine)
         plant(.uploadStuck, local[4], .upload)
         plant(.uploadStuck, local[5], .upload)
         try checked.plant(someBytes(), at: checked.local(local[6].id))
-        plant(.corruptedHere, local[6], .quarantine)
+        plant(.corruptedLocally, local[6], .quarantine)
         for file in [remote[7], remote[8], local[1], local[3], local[6]] {
             damage.mendable[file] = nil
             damage.losses.insert(file.id)
@@ -71,9 +71,9 @@ struct FindingsTests {
         let long = Date(timeIntervalSinceNow: -30 * 86_400)
         let (orphan, old, young) = (FileID.make(at: long), FileID.make(at: long), FileID.make())
         try checked.plant(someBytes(), at: checked.local(orphan))
-        damage.expected.insert(Told(.orphanedHere, orphan, .remove))
+        damage.expected.insert(Told(.orphanedLocally, orphan, .remove))
         try checked.plant(someBytes(), at: checked.remote.appendingPathComponent("\(namespace)/\(old)"))
-        damage.expected.insert(Told(.orphanedThere, old, .remove))
+        damage.expected.insert(Told(.orphanedRemotely, old, .remove))
         // Not old enough; not of this database; no file of anybody's.
         damage.strangers = [
             checked.remote.appendingPathComponent("\(namespace)/\(young)"),
@@ -210,10 +210,10 @@ struct FindingsTests {
                 let (_, findings) = try await checked.verify(lfs) { $0.checksRemote = false }
                 let kinds = Set(findings.map(\.kind))
                 let local: Set<VerifyFinding.Kind> = [
-                    .missingHere, .wrongLengthHere, .corruptedHere, .orphanedHere, .uploadStuck, .deletionStuck,
+                    .missingLocally, .wrongLengthLocally, .corruptedLocally, .orphanedLocally, .uploadStuck, .deletionStuck,
                 ]
                 #expect(kinds == local)
-                let here = findings.filter { [.missingHere, .wrongLengthHere, .corruptedHere].contains($0.kind) }
+                let here = findings.filter { [.missingLocally, .wrongLengthLocally, .corruptedLocally].contains($0.kind) }
                 #expect(here.allSatisfy { $0.repair == nil && !$0.isLoss })
                 let told = Set(damage.expected.map(\.id))
                 #expect(findings.allSatisfy { told.contains($0.fileID) })

@@ -37,7 +37,7 @@ struct OlderCopyTests {
                 verifying.repairs = true
                 let log = EventLog<VerifyFinding>()
                 let report = try await lfs.verify(verifying) { log.add($0) }
-                #expect(Set(log.events.map(\.kind)) == [.orphanedHere, .orphanedThere])
+                #expect(Set(log.events.map(\.kind)) == [.orphanedLocally, .orphanedRemotely])
                 #expect(log.events.allSatisfy { $0.repair == nil })
                 #expect(report.left == 2)
             }

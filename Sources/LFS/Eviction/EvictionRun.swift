@@ -3,24 +3,24 @@ import LFSDatabase
 import LFSFiles
 import LFSSystem
 
-/// Frees space once, or tells what would be freed.
-struct Freer: Sendable {
+/// Evicts once, or tells what would be evicted.
+struct EvictionRun: Sendable {
     let runner: BackgroundRunner
     let places: FilePlaces
     let uses: UseLog
     let remover: CopyRemover
-    let policy: FreeingPolicy
+    let policy: EvictionPolicy
     let isPreview: Bool
-    let onCopy: @Sendable (FreedCopy) async throws -> Void
+    let onCopy: @Sendable (EvictedCopy) async throws -> Void
 
     private static let page = 200
 
-    func run() async throws -> FreeingReport {
+    func run() async throws -> EvictionReport {
         try await flushUses()
-        var report = FreeingReport()
+        var report = EvictionReport()
         var candidates: [LocalCopy] = []
-        let judge = CopyJudge(policy: policy, now: remover.wallClock().millisecondsSince1970)
-        try await CopyScan(runner: runner, places: places, judge: judge).run { copy, reason in
+        let rules = EvictionRules(policy: policy, now: remover.wallClock().millisecondsSince1970)
+        try await CopyScan(runner: runner, places: places, rules: rules).run { copy, reason in
             if let reason { report.addStaying(reason, copy.byteCount) } else { candidates.append(copy) }
         }
         let total = candidates.reduce(report.staying.byteCount) { $0 + $1.byteCount }
@@ -30,12 +30,12 @@ struct Freer: Sendable {
         // The id makes the order the same in every run.
         candidates.sort { ($0.lastUse, $0.bits) < ($1.lastUse, $1.bits) }
         var rest = candidates[...]
-        while report.freed.byteCount < excess, !rest.isEmpty {
-            let page = Self.takePage(&rest, excess - report.freed.byteCount)
+        while report.evicted.byteCount < excess, !rest.isEmpty {
+            let page = Self.takePage(&rest, excess - report.evicted.byteCount)
             try await free(page, &report)
         }
         for copy in rest { report.addStaying(.fits, copy.byteCount) }
-        report.shortfall = max(0, excess - report.freed.byteCount)
+        report.shortfall = max(0, excess - report.evicted.byteCount)
         if !isPreview { try await BlockingPool.shared.run { _ in try store.makeSpareRoom() } }
         return report
     }
@@ -56,7 +56,7 @@ struct Freer: Sendable {
         return page
     }
 
-    private func free(_ page: [LocalCopy], _ report: inout FreeingReport) async throws {
+    private func free(_ page: [LocalCopy], _ report: inout EvictionReport) async throws {
         var reasons: [FileID: StayReason?] = [:]
         if !isPreview {
             // What was used since the scan must not look unused.
@@ -69,9 +69,9 @@ struct Freer: Sendable {
                 report.addStaying(reason, copy.byteCount)
                 continue
             }
-            report.freed.add(copy.byteCount)
+            report.evicted.add(copy.byteCount)
             let lastUse = Date(millisecondsSince1970: copy.lastUse)
-            try await onCopy(FreedCopy(id: copy.id, byteCount: copy.byteCount, lastUse: lastUse))
+            try await onCopy(EvictedCopy(id: copy.id, byteCount: copy.byteCount, lastUse: lastUse))
         }
     }
 }

@@ -36,15 +36,15 @@ struct RotTests {
             }
             // Somebody puts the right bytes back here.
             try put(bytes, into: host, file)
-            #expect(await errorCode { try await lfs.removeLocalCopy(of: file.id) } == .notUploaded)
-            #expect(try await lfs.free(FreeingPolicy(maxByteCount: 0)).freed.files == 0)
+            #expect(await errorCode { try await lfs.evict(file.id) } == .notUploaded)
+            #expect(try await lfs.evict(EvictionPolicy(maxByteCount: 0)).evicted.files == 0)
             let (report, findings) = try await verify(lfs, repairs: true)
             #expect(findings.map(\.repair) == [.upload])
             #expect(report.isClean && report.lostBytes == 0)
             try await lfs.waitForUploads()
             #expect(storage.uploads == 2, "the bytes went out again")
             try await #expect(verify(lfs, reads: true).findings == [])
-            try await lfs.removeLocalCopy(of: file.id)
+            try await lfs.evict(file.id)
             try await #expect(read(file, lfs) == bytes)
         }
     }
@@ -63,11 +63,11 @@ struct RotTests {
             #expect(!report.isClean && report.lostBytes == 0)
             #expect(report.objectBytesRead == (rot == .flipped ? 5_000 : 4_000))
             // What was seen holds without another look.
-            #expect(try await lfs.free(FreeingPolicy(maxByteCount: 0)).freed.files == 4)
+            #expect(try await lfs.evict(EvictionPolicy(maxByteCount: 0)).evicted.files == 4)
             try await #expect(lfs.hasLocalCopy(of: files[2].id))
             #expect(try await verify(lfs, repairs: true).report.isClean)
             try await lfs.waitForUploads()
-            try await lfs.removeLocalCopy(of: files[2].id)
+            try await lfs.evict(files[2].id)
             #expect(try await read(files[2], lfs)?.count == 1_000)
         }
     }
@@ -92,7 +92,7 @@ struct RotTests {
         let storage = RottingStorage()
         try await withLFS(storage: storage) { host, lfs in
             let files = try await keptFiles(3, host, lfs)
-            try await lfs.removeLocalCopy(of: files[0].id)
+            try await lfs.evict(files[0].id)
             for file in files { try storage.rot(file.key, .failing) }
             await #expect(throws: LFSError.self) { _ = try await lfs.contents(of: files[0]) }
             await #expect(throws: LFSError.self) { _ = try await verify(lfs, reads: true) }
@@ -142,14 +142,14 @@ struct UnprovenTests {
         let storage = RottingStorage(vouches: false)
         try await withLFS(storage: storage) { host, lfs in
             let files = try await keptFiles(3, host, lfs)
-            try await lfs.removeLocalCopy(of: files[0].id)
+            try await lfs.evict(files[0].id)
             #expect(storage.downloads == 1)
             #expect(try host.file(files[0].id)?.proof == .checksum)
-            let report = try await lfs.free(FreeingPolicy(maxByteCount: 0))
-            #expect(report.freed.files == 2 && storage.downloads == 3)
+            let report = try await lfs.evict(EvictionPolicy(maxByteCount: 0))
+            #expect(report.evicted.files == 2 && storage.downloads == 3)
             // A copy that was fetched was compared on its way.
             for file in files { #expect(try await read(file, lfs)?.count == 1_000) }
-            #expect(try await lfs.free(FreeingPolicy(maxByteCount: 0)).freed.files == 3)
+            #expect(try await lfs.evict(EvictionPolicy(maxByteCount: 0)).evicted.files == 3)
             #expect(storage.downloads == 6)
         }
     }
@@ -161,15 +161,15 @@ struct UnprovenTests {
             let files = try await keptFiles(3, host, lfs)
             try storage.rot(files[0].key)
             try storage.rot(files[1].key, .hidden)
-            #expect(await errorCode { try await lfs.removeLocalCopy(of: files[0].id) } == .notUploaded)
-            let report = try await lfs.free(FreeingPolicy(maxByteCount: 0))
-            #expect(report.freed.files == 1)
+            #expect(await errorCode { try await lfs.evict(files[0].id) } == .notUploaded)
+            let report = try await lfs.evict(EvictionPolicy(maxByteCount: 0))
+            #expect(report.evicted.files == 1)
             #expect(try host.filesInStore() == [files[0].id, files[1].id])
             var options = VerifyOptions()
             options.repairs = true
             #expect(try await lfs.verify(options).repaired == 2)
             try await lfs.waitForUploads()
-            #expect(try await lfs.free(FreeingPolicy(maxByteCount: 0)).freed.files == 2)
+            #expect(try await lfs.evict(EvictionPolicy(maxByteCount: 0)).evicted.files == 2)
             for file in files { #expect(try await read(file, lfs)?.count == 1_000) }
         }
     }
@@ -179,12 +179,12 @@ struct UnprovenTests {
         let storage = RottingStorage(vouches: false)
         try await withLFS(storage: storage) { host, lfs in
             let files = try await keptFiles(3, host, lfs)
-            var policy = FreeingPolicy(maxByteCount: 0)
+            var policy = EvictionPolicy(maxByteCount: 0)
             policy.unproven = .keep
-            let kept = try await lfs.free(policy)
-            #expect(kept.freed.files == 0 && kept.stays[.unproven]?.files == 3)
-            policy.unproven = .free
-            #expect(try await lfs.free(policy).freed.files == 3)
+            let kept = try await lfs.evict(policy)
+            #expect(kept.evicted.files == 0 && kept.stays[.unproven]?.files == 3)
+            policy.unproven = .evict
+            #expect(try await lfs.evict(policy).evicted.files == 3)
             #expect(storage.downloads == 0)
             #expect(try host.file(files[0].id)?.proof == .byteCount)
         }
@@ -197,8 +197,8 @@ struct UnprovenTests {
             storage, times: 1_000, with: StorageError(.unreachable, "It is away."), operations: [.download])
         try await withLFS(storage: away) { host, lfs in
             _ = try await keptFiles(3, host, lfs)
-            let report = try await lfs.free(FreeingPolicy(maxByteCount: 0))
-            #expect(report.freed.files == 0 && report.stays[.unproven]?.files == 3)
+            let report = try await lfs.evict(EvictionPolicy(maxByteCount: 0))
+            #expect(report.evicted.files == 0 && report.stays[.unproven]?.files == 3)
             try #expect(host.count("lfs_job") == 0)
         }
     }

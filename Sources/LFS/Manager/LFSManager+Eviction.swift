@@ -5,18 +5,18 @@ public import LFSSystem
 extension LFSManager {
     // MARK: One file
 
-    /// Frees the local bytes of a file that is on the remote storage. They are fetched again when they are needed.
+    /// Evicts a file that is on the remote storage: its local bytes go. They are fetched again when they are needed.
     ///
     /// Returns when the row that allows it is durable and the bytes are gone; a reader that has them open keeps them. Where
     /// the storage vouches for the number of the bytes alone (``FileData/proof``), the object is read back first.
     /// - Throws: ``LFSError/Code/notUploaded`` while the upload is not proven; ``LFSError/Code/pinned`` as long as the file
     ///   is pinned; ``LFSError/Code/unknownFile``.
-    public func removeLocalCopy(of id: FileID) async throws {
-        try await freeing { [self] in
+    public func evict(_ id: FileID) async throws {
+        try await evicting { [self] in
             // Only what every policy keeps is kept from a caller who names the file.
-            switch try await remover.remove([id: 0], FreeingPolicy(), passesUsed: false)[id] ?? nil {
+            switch try await remover.remove([id: 0], EvictionPolicy(), passesUsed: false)[id] ?? nil {
             case nil: return
-            case .unclaimed: throw Self.unknown(id)
+            case .orphaned: throw Self.unknown(id)
             case .pinned:
                 throw LFSError(.pinned, "The file is pinned. Unpin it before its local copy is removed.", fileID: id)
             case .unproven:
@@ -34,7 +34,7 @@ extension LFSManager {
 
     // MARK: Pins
 
-    /// Keeps the local copies of files from being freed, until ``unpin(_:)``. It does not fetch them:
+    /// Keeps the local copies of files from being evicted, until ``unpin(_:)``. It does not fetch them:
     /// ``prefetch(_:)`` does.
     ///
     /// - Throws: ``LFSError/Code/unknownFile`` when a file has no row; none is pinned then.
@@ -49,47 +49,47 @@ extension LFSManager {
         }
     }
 
-    /// Lets the local copies of files go again when space is freed. A file that is not pinned is passed over.
+    /// Lets the local copies of files go again when copies are evicted. A file that is not pinned is passed over.
     public func unpin(_ ids: some Sequence<FileID> & Sendable) async throws {
         let ids = Array(ids)
         try await runner.write { db in for id in ids { try CopyTable.unpin(id, db) } }
         for id in ids { places.ledger.allow(id) }
     }
 
-    /// Whether the local copy of a file is kept from being freed.
+    /// Whether the local copy of a file is kept from being evicted.
     public func isPinned(_ id: FileID) async throws -> Bool {
         try await runner.read { db in try CopyTable.isPinned(id, db) }
     }
 
     // MARK: Many files
 
-    /// Frees local copies until a policy's aims are met, those that were not used for the longest time first.
+    /// Evicts local copies until a policy's aims are met, those that were not used for the longest time first.
     ///
     /// Only a copy whose upload is proven, by a row that no power cut can take back, goes. Anything may go on meanwhile,
-    /// reading too: what is needed again is fetched again. ``LFSOptions/freeing`` does the same all the time.
+    /// reading too: what is needed again is fetched again. ``LFSOptions/eviction`` does the same all the time.
     ///
     /// - Parameter onCopy: takes each copy when it is gone; the next page waits until it returns.
     /// - Returns: what went and what stays. When it throws, what was told to `onCopy` is gone.
     /// - Throws: ``LFSError/Code/notRunning`` after a stop, which ends it too; what `onCopy` throws.
     @discardableResult
-    public func free(
-        _ policy: FreeingPolicy, onCopy: @escaping @Sendable (FreedCopy) async throws -> Void = { _ in }
-    ) async throws -> FreeingReport {
-        try await freeing { [self] in try await freer(policy, isPreview: false, onCopy).run() }
+    public func evict(
+        _ policy: EvictionPolicy, onCopy: @escaping @Sendable (EvictedCopy) async throws -> Void = { _ in }
+    ) async throws -> EvictionReport {
+        try await evicting { [self] in try await run(policy, isPreview: false, onCopy).run() }
     }
 
-    /// Tells what ``free(_:onCopy:)`` would do now, and frees nothing.
-    public func previewFreeing(
-        _ policy: FreeingPolicy, onCopy: @escaping @Sendable (FreedCopy) async throws -> Void = { _ in }
-    ) async throws -> FreeingReport {
-        try await freeing { [self] in try await freer(policy, isPreview: true, onCopy).run() }
+    /// Tells what ``evict(_:onCopy:)`` would do now, and evicts nothing.
+    public func previewEviction(
+        _ policy: EvictionPolicy, onCopy: @escaping @Sendable (EvictedCopy) async throws -> Void = { _ in }
+    ) async throws -> EvictionReport {
+        try await evicting { [self] in try await run(policy, isPreview: true, onCopy).run() }
     }
 
-    /// Frees every local copy that may go, and what unfinished downloads have left. Pinned files stay.
+    /// Evicts every local copy that may go, and what unfinished downloads have left. Pinned files stay.
     @discardableResult
-    public func clearCache() async throws -> FreeingReport {
-        try await freeing { [self] in
-            var report = try await freer(FreeingPolicy(maxByteCount: 0), isPreview: false) { _ in }.run()
+    public func evictAll() async throws -> EvictionReport {
+        try await evicting { [self] in
+            var report = try await run(EvictionPolicy(maxByteCount: 0), isPreview: false) { _ in }.run()
             let store = places.store
             report.unfinishedByteCount = try await BlockingPool.shared.run { _ in try store.clearUnfinished() }
             return report
@@ -100,15 +100,15 @@ extension LFSManager {
         CopyRemover(runner: runner, places: places, readBack: reader.readBack, wallClock: options.wallClock)
     }
 
-    private func freer(
-        _ policy: FreeingPolicy, isPreview: Bool, _ onCopy: @escaping @Sendable (FreedCopy) async throws -> Void
-    ) -> Freer {
-        Freer(
+    private func run(
+        _ policy: EvictionPolicy, isPreview: Bool, _ onCopy: @escaping @Sendable (EvictedCopy) async throws -> Void
+    ) -> EvictionRun {
+        EvictionRun(
             runner: runner, places: places, uses: uses, remover: remover, policy: policy, isPreview: isPreview,
             onCopy: onCopy)
     }
 
-    private func freeing<Result: Sendable>(
+    private func evicting<Result: Sendable>(
         _ body: @escaping @Sendable () async throws -> Result
     ) async throws -> Result {
         do {

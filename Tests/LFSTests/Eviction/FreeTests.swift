@@ -12,13 +12,13 @@ import Testing
 @Suite("Freeing space", .timeLimit(.minutes(2)))
 struct FreeTests {
     /// Frees, after a preview that has to tell the same.
-    private func free(_ policy: FreeingPolicy, _ lfs: LFSManager) async throws -> FreeingReport {
-        let (foretold, told) = (Heard<FreedCopy>(), Heard<FreedCopy>())
-        let preview = try await lfs.previewFreeing(policy) { foretold.add($0) }
-        let report = try await lfs.free(policy) { told.add($0) }
+    private func free(_ policy: EvictionPolicy, _ lfs: LFSManager) async throws -> EvictionReport {
+        let (foretold, told) = (Heard<EvictedCopy>(), Heard<EvictedCopy>())
+        let preview = try await lfs.previewEviction(policy) { foretold.add($0) }
+        let report = try await lfs.evict(policy) { told.add($0) }
         #expect(preview == report)
         #expect(foretold.values == told.values)
-        #expect(report.freed.files == told.values.count)
+        #expect(report.evicted.files == told.values.count)
         for copy in told.values { try await #expect(!lfs.hasLocalCopy(of: copy.id)) }
         return report
     }
@@ -32,9 +32,9 @@ struct FreeTests {
             let start = time.now.timeIntervalSince1970
             time.now.addTimeInterval(100)
             try await host.setUses(order.enumerated().map { ($1, start + Double($0) + 1) })
-            let report = try await free(FreeingPolicy(maxByteCount: 4_000), lfs)
-            #expect(report.freed == FreeingReport.Amount(files: 6, byteCount: 6_000))
-            #expect(report.stays == [.fits: FreeingReport.Amount(files: 4, byteCount: 4_000)])
+            let report = try await free(EvictionPolicy(maxByteCount: 4_000), lfs)
+            #expect(report.evicted == EvictionReport.Amount(files: 6, byteCount: 6_000))
+            #expect(report.stays == [.fits: EvictionReport.Amount(files: 4, byteCount: 4_000)])
             #expect(report.shortfall == 0)
             #expect(try host.filesInStore() == Set(order.suffix(4).map(\.id)))
             let bytes = try await read(order[0], lfs)
@@ -46,8 +46,8 @@ struct FreeTests {
     func noAim() async throws {
         try await withLFS { host, lfs in
             let files = try await keptFiles(3, host, lfs)
-            let report = try await free(FreeingPolicy(), lfs)
-            #expect(report.freed.files == 0)
+            let report = try await free(EvictionPolicy(), lfs)
+            #expect(report.evicted.files == 0)
             #expect(report.stays[.fits]?.files == 3)
             #expect(try host.filesInStore() == Set(files.map(\.id)))
         }
@@ -76,14 +76,14 @@ struct FreeTests {
             try await lfs.uses.flush()
             try await host.setUses([(files[4], 0)])
 
-            var policy = FreeingPolicy(maxByteCount: 500)
+            var policy = EvictionPolicy(maxByteCount: 500)
             policy.keepsUsedWithin = .seconds(600)
             policy.keepsContentTypes = ["IMAGE/*"]
             policy.keep { FileData.filter(sql: "id IN (SELECT photoId FROM recipe)") }
             let report = try await free(policy, lfs)
-            #expect(report.freed.files == 0)
+            #expect(report.evicted.files == 0)
             #expect(report.shortfall == 5_500)
-            let one = FreeingReport.Amount(files: 1, byteCount: 1_000)
+            let one = EvictionReport.Amount(files: 1, byteCount: 1_000)
             #expect(
                 report.stays == [
                     .notUploaded: one, .pinned: one, .named: one, .recentlyUsed: one, .inUse: one, .contentType: one,
@@ -96,7 +96,7 @@ struct FreeTests {
     func requests() async throws {
         try await withLFS { host, lfs in
             let files = try await keptFiles(6, host, lfs)
-            var policy = FreeingPolicy(maxByteCount: 0)
+            var policy = EvictionPolicy(maxByteCount: 0)
             policy.keep { FileData.order(FileData.Columns.id.desc).limit(2) }
             policy.keep { FileData.filter(sql: "id IN (SELECT photoId FROM recipe)") }
             let latest = files.map(\.id).sorted().suffix(2)
@@ -118,11 +118,11 @@ struct FreeTests {
                 let store = lfs.places.store
                 let before = try store.availableByteCount()
                 let aim = before + 250_000
-                let report = try await free(FreeingPolicy(minAvailableByteCount: aim), lfs)
-                #expect(report.freed.files == 3)
+                let report = try await free(EvictionPolicy(minAvailableByteCount: aim), lfs)
+                #expect(report.evicted.files == 3)
                 #expect(try store.availableByteCount() >= aim)
-                let rest = try await free(FreeingPolicy(minAvailableByteCount: 1 << 30), lfs)
-                #expect(rest.freed.files == 9)
+                let rest = try await free(EvictionPolicy(minAvailableByteCount: 1 << 30), lfs)
+                #expect(rest.evicted.files == 9)
                 #expect(rest.shortfall > 1_000_000_000)
                 for file in files { try await #expect(!lfs.hasLocalCopy(of: file.id)) }
             }
@@ -131,14 +131,14 @@ struct FreeTests {
     }
 
     @Test("clearing the cache takes all but pinned files, and unfinished downloads")
-    func clearCache() async throws {
+    func evictAll() async throws {
         try await withLFS { host, lfs in
             let files = try await keptFiles(4, host, lfs)
             try host.leavePartial(of: files[3], someBytes(700), tag: "a")
             try await lfs.pin([files[1].id])
             try await #expect(lfs.isPinned(files[1].id))
-            let report = try await lfs.clearCache()
-            #expect(report.freed.files == 3)
+            let report = try await lfs.evictAll()
+            #expect(report.evicted.files == 3)
             #expect(report.unfinishedByteCount == 700)
             #expect(report.stays[.pinned]?.files == 1)
             #expect(try host.filesInStore() == [files[1].id])
@@ -154,7 +154,7 @@ struct FreeTests {
             let file = try await remoteFile(bytes, host, lfs)
             async let reading = read(file, lfs)
             await storage.waitForArrivals(1)
-            try await lfs.clearCache()
+            try await lfs.evictAll()
             #expect(try host.namesInIncoming() == [file.id.uuidString + ".part"])
             storage.open()
             try await #expect(reading == bytes)
@@ -166,13 +166,13 @@ struct FreeTests {
         try await withLFS { host, lfs in
             let file = try await keptFiles(1, host, lfs)[0]
             try await lfs.pin([file.id])
-            #expect(await errorCode { try await lfs.removeLocalCopy(of: file.id) } == .pinned)
+            #expect(await errorCode { try await lfs.evict(file.id) } == .pinned)
             #expect(await errorCode { try await lfs.pin([file.id, .unknown]) } == .unknownFile)
             try await lfs.unpin([file.id])
             try await #expect(!lfs.isPinned(file.id))
-            try await lfs.removeLocalCopy(of: file.id)
+            try await lfs.evict(file.id)
             try await #expect(!lfs.hasLocalCopy(of: file.id))
-            #expect(await errorCode { try await lfs.removeLocalCopy(of: .unknown) } == .unknownFile)
+            #expect(await errorCode { try await lfs.evict(.unknown) } == .unknownFile)
         }
     }
 
@@ -181,8 +181,8 @@ struct FreeTests {
         try await withHost { host in
             let lfs = try await LFSManager.open(host.database, options: host.options)
             try await lfs.stop()
-            #expect(await errorCode { _ = try await lfs.clearCache() } == .notRunning)
-            #expect(await errorCode { _ = try await lfs.free(FreeingPolicy(maxByteCount: 0)) } == .notRunning)
+            #expect(await errorCode { _ = try await lfs.evictAll() } == .notRunning)
+            #expect(await errorCode { _ = try await lfs.evict(EvictionPolicy(maxByteCount: 0)) } == .notRunning)
         }
     }
 }

@@ -86,7 +86,7 @@ struct WrongPlaceTests {
                 let code = await errorCode { _ = try await checked.verify(lfs, repairs: true) }
                 #expect(code == .wrongStore)
                 let (_, findings) = try await checked.verify(lfs) { $0.acceptsEmpty = true }
-                #expect(findings.map(\.kind) == [.missingHere, .missingHere])
+                #expect(findings.map(\.kind) == [.missingLocally, .missingLocally])
             }
             try FileManager.default.removeItem(at: checked.host.store)
             try FileManager.default.moveItem(at: aside, to: checked.host.store)
@@ -110,7 +110,7 @@ struct WrongPlaceTests {
                 #expect(after == before)
                 let (_, findings) = try await checked.verify(lfs) { $0.acceptsEmpty = true }
                 #expect(Set(findings.map(\.fileID)) == Set(files.map(\.id)))
-                #expect(findings.allSatisfy { $0.kind == .missingThere && $0.repair == .upload })
+                #expect(findings.allSatisfy { $0.kind == .missingRemotely && $0.repair == .upload })
             }
         }
     }
@@ -146,7 +146,7 @@ struct WrongPlaceTests {
             try FileManager.default.moveItem(at: elsewhere, to: aside)
             try await withManager(checked.host, checked.options, starts: false) { lfs in
                 let (_, findings) = try await checked.verify(lfs, repairs: true)
-                #expect(findings.map(\.kind) == [.missingHere])
+                #expect(findings.map(\.kind) == [.missingLocally])
                 #expect(findings.allSatisfy { !$0.isLoss && $0.message.contains("mounted") })
                 try FileManager.default.moveItem(at: aside, to: elsewhere)
                 try await #expect(checked.verify(lfs).findings.isEmpty)
@@ -167,7 +167,7 @@ struct WrongPlaceTests {
             try await withManager(checked.host, checked.options, starts: false) { lfs in
                 let (report, findings) = try await checked.verify(lfs, repairs: true) { $0.remoteGracePeriod = .zero }
                 let id = files[1].id
-                #expect(Set(findings.map(Told.init)) == [Told(.orphanedHere, id, nil), Told(.orphanedThere, id, nil)])
+                #expect(Set(findings.map(Told.init)) == [Told(.orphanedLocally, id, nil), Told(.orphanedRemotely, id, nil)])
                 #expect(findings.allSatisfy { $0.outcome == .found })
                 #expect(report.left == 2 && report.lostBytes == 0)
                 try #expect(checked.host.count("lfs_tombstone") == 0)
@@ -208,7 +208,7 @@ struct WrongPlaceTests {
                         if round == 1 { $0.remoteGracePeriod = .zero }
                     }
                     #expect(findings.count == round && report.left == round)
-                    #expect(findings.allSatisfy { $0.kind == .orphanedThere && $0.repair == nil })
+                    #expect(findings.allSatisfy { $0.kind == .orphanedRemotely && $0.repair == nil })
                     try await #expect(lfs.waitForDeletions() == 0)
                     #expect(FileManager.default.fileExists(atPath: checked.object(newer).path))
                 }

@@ -25,7 +25,7 @@ struct AfterResetTests {
                 (options.localGracePeriod, options.remoteGracePeriod, options.repairs) = (.zero, .zero, true)
                 let log = EventLog<VerifyFinding>()
                 let report = try await next.verify(options) { log.add($0) }
-                let told = log.events.filter { $0.kind == .orphanedThere }
+                let told = log.events.filter { $0.kind == .orphanedRemotely }
                 #expect(Set(told.map(\.fileID)) == Set(files.map(\.id)))
                 #expect(told.allSatisfy { $0.isLeft })
                 #expect(report.left == 4, "three there and one here")
@@ -63,7 +63,7 @@ struct AfterResetTests {
             let file = try await first.makeFile(from: .bytes(someBytes()))
             try await host.database.write { try file.insert($0) }
             // As an open does that notices a backup which was put back.
-            try await Claims(runner: first.runner).doubtAllUntilNow(Date().addingTimeInterval(1))
+            try await Orphans(runner: first.runner).doubtAllUntilNow(Date().addingTimeInterval(1))
             try await first.reset(.loseFilesThatAreNotUploaded(1))
             try await withManager(host) { next in try await next.waitForDeletions() }
             #expect(storage.abandoned == [:])

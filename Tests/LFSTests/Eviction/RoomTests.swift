@@ -29,7 +29,7 @@ struct RoomTests {
             options.wallClock = { time.tick() }
             var files: [FileData] = []
             try await withManager(host, options) { lfs in files = try await absentFiles(30, host, lfs) }
-            options.freeing = FreeingPolicy(maxByteCount: 3_000)
+            options.eviction = EvictionPolicy(maxByteCount: 3_000)
             var order: [FileData.ID] = []
             for turn in 0..<2 {
                 try await withManager(host, options) { lfs in
@@ -57,7 +57,7 @@ struct RoomTests {
             var options = host.options
             var files: [FileData] = []
             try await withManager(host, options) { lfs in files = try await absentFiles(8, host, lfs) }
-            options.freeing = FreeingPolicy(maxByteCount: 4_000)
+            options.eviction = EvictionPolicy(maxByteCount: 4_000)
             try await withManager(host, options) { lfs in
                 for file in files.prefix(4) { _ = try await read(file, lfs) }
                 storage.close()
@@ -81,7 +81,7 @@ struct RoomTests {
             var options = host.options
             var files: [FileData] = []
             try await withManager(host, options) { lfs in files = try await absentFiles(40, host, lfs) }
-            options.freeing = FreeingPolicy(maxByteCount: 0)
+            options.eviction = EvictionPolicy(maxByteCount: 0)
             try await withManager(host, options) { [files] lfs in
                 try await withThrowingTaskGroup(of: Int.self) { tasks in
                     for file in files + files { tasks.addTask { try await read(file, lfs)?.count ?? -1 } }
@@ -96,7 +96,7 @@ struct RoomTests {
     @Test("A copy goes when its upload is proven, and one that is pinned when it is unpinned")
     func uploads() async throws {
         let storage = GatedStorage(InMemoryStorage())
-        try await withLFS(storage: storage, configure: { $0.freeing = FreeingPolicy(maxByteCount: 1_000) }) {
+        try await withLFS(storage: storage, configure: { $0.eviction = EvictionPolicy(maxByteCount: 1_000) }) {
             host, lfs in
             var files: [FileData] = []
             for _ in 0..<4 { files.append(try await lfs.makeFile(from: .bytes(someBytes()))) }
@@ -119,7 +119,7 @@ struct RoomTests {
 
     @Test("A copy that is being read is passed over, without trying again and again")
     func inUse() async throws {
-        try await withLFS(configure: { $0.freeing = FreeingPolicy(maxByteCount: 1_000) }) { host, lfs in
+        try await withLFS(configure: { $0.eviction = EvictionPolicy(maxByteCount: 1_000) }) { host, lfs in
             let files = try await remoteFiles([someBytes(), someBytes()], host, lfs)
             let contents = try await lfs.contents(of: files[0])
             _ = try await read(files[1], lfs)
@@ -144,8 +144,8 @@ struct RoomTests {
         try await withHost { host in
             var options = host.options
             let other = try host.otherDatabase()
-            options.freeing = FreeingPolicy(maxByteCount: 1_500)
-            options.freeingInterval = .milliseconds(5)
+            options.eviction = EvictionPolicy(maxByteCount: 1_500)
+            options.evictionInterval = .milliseconds(5)
             try await withManager(host, options) { lfs in
                 let files = try await absentFiles(5, host, lfs)
                 try await withManager(host, host.options, on: other) { second in
@@ -162,7 +162,7 @@ struct RoomTests {
         _ = try await withSmallFileSystem(kilobytes: 6 << 10) { folder in
             try await withHost(in: folder) { host in
                 var options = host.options
-                options.freeing = FreeingPolicy(minAvailableByteCount: 1 << 20)
+                options.eviction = EvictionPolicy(minAvailableByteCount: 1 << 20)
                 try await withManager(host, options) { lfs in
                     let kept = Set(try await keptFiles(2, byteCount: 512 << 10, host, lfs).map(\.id))
                     let part = host.store.appendingPathComponent("incoming/part")
@@ -197,8 +197,8 @@ struct RoomTests {
             var options = host.options
             let isBlocking = Mutex(false)
             let (blocked, goOn) = (Latch(), DispatchSemaphore(value: 0))
-            options.freeing = FreeingPolicy(maxByteCount: 10_000)
-            options.freeing.keep {
+            options.eviction = EvictionPolicy(maxByteCount: 10_000)
+            options.eviction.keep {
                 if isBlocking.withLock({ $0 }) {
                     blocked.open()
                     // Whoever waits for this look would wait for ever.
@@ -223,7 +223,7 @@ struct RoomTests {
 
     @Test("Deleted files do not count any more")
     func deletions() async throws {
-        try await withLFS(configure: { $0.freeing = FreeingPolicy(maxByteCount: 3_000) }) { host, lfs in
+        try await withLFS(configure: { $0.eviction = EvictionPolicy(maxByteCount: 3_000) }) { host, lfs in
             let files = try await absentFiles(5, host, lfs)
             for file in files.prefix(3) { _ = try await read(file, lfs) }
             _ = try await host.database.write { db in try files[0].delete(db) }
@@ -238,7 +238,7 @@ struct RoomTests {
     func failure() async throws {
         let storage = FailingStorage(
             InMemoryStorage(), times: 0, with: StorageError(.forbidden, "no"), operations: [.download])
-        try await withLFS(storage: storage, configure: { $0.freeing = FreeingPolicy(maxByteCount: 3_000) }) {
+        try await withLFS(storage: storage, configure: { $0.eviction = EvictionPolicy(maxByteCount: 3_000) }) {
             host, lfs in
             let file = try await absentFiles(1, host, lfs)[0]
             try await (storage.base as? InMemoryStorage)?.delete(try ObjectKey(file.key), abandoning: nil)
