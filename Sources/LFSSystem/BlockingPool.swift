@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// A task may prefer it (SE-0417), and then runs on its threads between its calls too.
 ///
-/// Owner of its state: the mutex. The body of a call must not wait for another call of this pool.
+/// The body of a call must not wait for another call of this pool.
 package final class BlockingPool: TaskExecutor {
     /// The pool of this process: threads are the process's, not a manager's, and it holds no data.
     package static let shared = BlockingPool(width: 16)

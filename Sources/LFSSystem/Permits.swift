@@ -1,8 +1,6 @@
 import Synchronization
 
 /// A number of things that may happen at once; who asks for more waits for its turn, in order.
-///
-/// Owner of its state: the mutex.
 package final class Permits: Sendable {
     private struct State {
         var free: Int

@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// A call is served by a sync that starts after it came, never by one already under way, because that one
 /// may have passed its change by. Whoever comes first syncs for all who wait by then, and the next of those who came
-/// meanwhile does the same. Owner of its state: the mutex; the sync itself runs outside of it.
+/// meanwhile does the same. The sync itself runs outside of it.
 final class SharedSync: Sendable {
     private struct State {
         var isRunning = false
@@ -52,7 +52,7 @@ final class SharedSync: Sendable {
         if let failure { throw failure }
     }
 
-    /// A thread that waits to be told how the sync ended, or to lead the next one. Owner of what it is told: the mutex.
+    /// A thread that waits to be told how the sync ended, or to lead the next one.
     private final class Waiter: Sendable {
         enum Word {
             case ended(SystemError?), lead

@@ -53,7 +53,7 @@ final class Interruption: Sendable {
         return unsafeBitCast(handler, to: Int.self) == 1
     }
 
-    /// The first signal that came. Owner: the mutex.
+    /// The first signal that came.
     private final class First: Sendable {
         private let received = Mutex<Int32?>(nil)
 

@@ -5,7 +5,7 @@ import Synchronization
 /// Hears what commits on the host's writer, by whatever statement. It collects row ids and does nothing else: GRDB
 /// forbids to touch the observed connection here, and the host's commit must not wait for a disk.
 ///
-/// Owner of its state: the mutex; the callbacks run on the writer's queue.
+/// The callbacks run on the writer's queue.
 final class CommitObserver: TransactionObserver, Sendable {
     private struct State {
         var uncommitted = Changes()

@@ -4,7 +4,7 @@ import Synchronization
 
 /// Passes events on to everyone who listens, and rings for those who wait for the queue to drain.
 ///
-/// Owner of its state: the mutex. Nothing here blocks or waits.
+/// Nothing here blocks or waits.
 final class EventHub: Sendable {
     private struct Listener {
         /// The file whose download it is about, if it is about one.

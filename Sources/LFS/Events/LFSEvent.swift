@@ -3,6 +3,11 @@ public import LFSStorage
 public import LFSSystem
 
 /// Something that happened to a file, after it is durable. Events are for showing; the rows are the truth.
+///
+/// More cases may come, so a `switch` of another package needs an `@unknown default`, which the compiler asks for.
+#if hasAttribute(nonexhaustive)
+    @nonexhaustive
+#endif
 public enum LFSEvent: Sendable {
     /// The file's row was committed, and its bytes are in the local store.
     case queued(FileID)

@@ -9,7 +9,7 @@ import Synchronization
 /// Holds the local store within a policy's aims all the time: before a download brings its bytes, and after a file has
 /// come or its upload is proven.
 ///
-/// Owner of whether the ledger is filled: the mutex. Who makes room takes turns with all others who do.
+/// Who makes room takes turns with all others who do.
 final class AutomaticEviction: Sendable {
     private let policy: EvictionPolicy
     private let runner: BackgroundRunner
@@ -152,7 +152,7 @@ final class AutomaticEviction: Sendable {
     }
 }
 
-/// How much of one download is on the disk. Owner: the mutex.
+/// How much of one download is on the disk.
 private final class Arrival: Sendable {
     private let ledger: CopyLedger
     private let count = Mutex<Int64>(0)

@@ -66,7 +66,7 @@ struct CopyRemover: Sendable {
     }
 }
 
-/// Under which the bytes are of what was taken from its names. Owner: the mutex.
+/// The names that set-aside copies have until their bytes are removed.
 private final class TakenNames: Sendable {
     let names = Mutex<[String]>([])
 }

@@ -9,8 +9,6 @@ import Synchronization
 /// Uses are noted in memory and written to `lfs_copy.lastUsed` together: once in a while as long as the manager runs, at
 /// its stop, and whenever somebody calls ``flush()`` because a decision depends on them. A crash loses the uses since the
 /// last write, and nothing else.
-///
-/// Owner of the notes: the mutex.
 final class UseLog: Sendable {
     private let runner: BackgroundRunner
     private let wallClock: @Sendable () -> Date

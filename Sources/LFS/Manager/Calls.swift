@@ -3,8 +3,6 @@ import LFSTransfer
 import Synchronization
 
 /// Calls of the host that take long. A stop ends them and waits for them.
-///
-/// Owner of its state: the mutex.
 final class Calls: Sendable {
     private struct State {
         var isClosed = false

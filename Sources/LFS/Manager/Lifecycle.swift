@@ -1,7 +1,7 @@
 import LFSTransfer
 import Synchronization
 
-/// Where a manager is in its life: open, running, stopped. Owner of the state: the mutex.
+/// Where a manager is in its life: open, running, stopped.
 final class Lifecycle: Sendable {
     private enum Phase {
         case open, running, stopped

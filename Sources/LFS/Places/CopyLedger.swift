@@ -8,8 +8,6 @@ import Synchronization
 ///
 /// A use changes the entry alone. The heap has a time for each candidate that is its last use or earlier: whoever takes
 /// the first puts it back when it was used since. So the order is exact, and a use costs nothing more than a look-up.
-///
-/// Owner of its state: the mutex, never held across a call.
 final class CopyLedger: Sendable {
     private struct Entry {
         var byteCount: Int64

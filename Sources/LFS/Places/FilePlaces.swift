@@ -5,8 +5,6 @@ import Synchronization
 
 /// Every place on this device where the bytes of a file can be: the local store, the persistence location in use, and
 /// those of earlier starts and of other processes.
-///
-/// Owner of the lists: the mutex, never held across a system call.
 final class FilePlaces: InsertGuard.Holder {
     private struct Lists {
         /// Of this database and this store, the one to stage in first: files are taken out of them, and they are swept.

@@ -6,8 +6,6 @@ import Synchronization
 ///
 /// A download belongs to all who ask for it, so it is the child of none of them: it has a task of its own, which ends
 /// with the last asker, and which ``stop()`` waits for.
-///
-/// Owner of the state: the mutex, never held across a call.
 final class DownloadScheduler: Sendable {
     enum Key: Hashable, Sendable {
         case file(FileID)

@@ -177,7 +177,7 @@ struct FileReader: Sendable {
     }
 }
 
-/// Carries the bytes of a range out of the task that fetched them. Owner: the mutex.
+/// Carries the bytes of a range out of the task that fetched them.
 private final class RangeResult: Sendable {
     let bytes = Mutex(Data())
 }

@@ -8,8 +8,6 @@ import LFSTransfer
 import Synchronization
 
 /// The durable queue of uploads: the table `lfs_job`, read page by page.
-///
-/// Owner of the descriptions of held jobs: the mutex.
 final class DatabaseJournal: TransferJournal {
     /// What an upload needs to know of a row, as it was when its job was loaded.
     private struct Description: Sendable {

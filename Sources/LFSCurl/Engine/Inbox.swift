@@ -4,7 +4,7 @@ import Synchronization
 
 /// What tasks and other threads tell the engine's thread.
 ///
-/// Owner of its state: the mutex. Waking the thread happens under it, so that the multi handle cannot go meanwhile; that
+/// Waking the thread happens under it, so that the multi handle cannot go meanwhile; that
 /// is one write of a byte to a descriptor that never blocks.
 final class Inbox: Sendable {
     /// What has to be done since the thread looked last.

@@ -5,7 +5,7 @@ import Synchronization
 /// Carries a reply's bytes from the engine's thread to a sink that may block, in order, and holds the connection back
 /// when the sink is slower.
 ///
-/// Owner of its state: the mutex. The sink is called by one thread at a time, never with the mutex held.
+/// The sink is called by one thread at a time, never with the mutex held.
 final class ReplyRelay: Sendable {
     enum Answer { case taken, full, failed }
 

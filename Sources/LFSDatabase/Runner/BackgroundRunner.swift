@@ -9,7 +9,7 @@ import Synchronization
 ///
 /// A full disk is ``TableError/Code/noSpace``; other errors of the database pass unchanged.
 ///
-/// Owner of its state: the mutex; transactions run on the writer's own queue.
+/// Transactions run on the writer's own queue.
 package final class BackgroundRunner: Sendable {
     private struct Operation {
         var run: @Sendable (Database) throws -> Void

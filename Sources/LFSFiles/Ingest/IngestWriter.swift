@@ -3,7 +3,7 @@ import Synchronization
 
 /// The file that one ingest writes: bytes go in, size and checksum come out, and on an error nothing stays.
 ///
-/// Owner of the running hash: the mutex. One task writes at a time, from a thread that may block.
+/// One task writes at a time, from a thread that may block.
 final class IngestWriter: Sendable {
     private let directory: Directory
     private let name: String

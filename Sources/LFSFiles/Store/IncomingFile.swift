@@ -7,7 +7,7 @@ import Synchronization
 /// process, goes on where this one ended. A smaller one, and one that another process fetches at the same time, is
 /// written under a name of its own and goes with its failure.
 ///
-/// Owner of the state: the mutex. One task writes at a time, from a thread that may block.
+/// One task writes at a time, from a thread that may block.
 package final class IncomingFile: Sendable {
     /// Smaller files are fetched again as quickly as they are gone on with.
     package static let resumableByteCount: Int64 = 1 << 20

@@ -4,7 +4,7 @@ import Synchronization
 
 /// Keeps credentials until shortly before they end, and has the provider asked by one caller at a time.
 ///
-/// Owner of its state: the mutex. The provider is asked in the task of the first caller who needs it; the others wait
+/// The provider is asked in the task of the first caller who needs it; the others wait
 /// for its answer, and one of them takes over when that task is cancelled.
 package final class CredentialsCache<Credentials: ExpiringCredentials>: Sendable {
     /// How long before their end credentials are replaced.

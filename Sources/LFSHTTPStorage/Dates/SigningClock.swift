@@ -3,7 +3,7 @@ import Synchronization
 
 /// The time that requests are signed with: this machine's, put right by what a server said.
 ///
-/// A server refuses a signature that is more than 15 minutes off. Owner of its state: the mutex.
+/// A server refuses a signature that is more than 15 minutes off.
 package final class SigningClock: Sendable {
     private let system: @Sendable () -> Date
     private let offset = Mutex<TimeInterval>(0)

@@ -3,8 +3,6 @@ package import LFSStorage
 import Synchronization
 
 /// Lets those bytes of a reply through that were asked for, whatever part of the object the server sends.
-///
-/// Owner of its state: the mutex.
 package final class ReplyWindow: Sendable {
     private struct State {
         /// Where in the object the next byte of the reply stands.

@@ -7,7 +7,7 @@ import Synchronization
 /// Signs requests to one bucket, sends them, and judges the replies.
 ///
 /// Nothing is retried here but a request whose signature the server told to be wrong in a way that can be put right:
-/// another region, another time, newer credentials; each of them once. Owner of its state: the mutex.
+/// another region, another time, newer credentials; each of them once.
 final class S3Client: Sendable {
     private struct State {
         var region: String

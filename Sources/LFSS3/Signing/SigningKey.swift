@@ -4,7 +4,7 @@ import Synchronization
 
 /// Signs texts with a key that is derived for each day; it keeps the last one.
 ///
-/// Owner of its state: the mutex. Source: "Create a signed AWS API request" in the IAM user guide.
+/// Source: "Create a signed AWS API request" in the IAM user guide.
 final class SigningKey: Sendable {
     private let secret: SymmetricKey
     private let region: String

@@ -3,8 +3,6 @@ import LFSStorage
 import Synchronization
 
 /// Keeps count of an upload in parts: what the server has, what is on its way, and what is durable of that.
-///
-/// Owner of its state: the mutex, which is never held across a call.
 final class MultipartProgress: Sendable {
     private struct State {
         var checkpoint: MultipartCheckpoint

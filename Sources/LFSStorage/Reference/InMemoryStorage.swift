@@ -3,8 +3,6 @@ import LFSSystem
 import Synchronization
 
 /// A storage that keeps its objects in memory, for tests and previews. It is gone with the process.
-///
-/// Owner of its state: the mutex.
 public final class InMemoryStorage: RemoteStorage {
     private struct Entry {
         var bytes: [UInt8]

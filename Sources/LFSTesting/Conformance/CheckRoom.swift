@@ -2,8 +2,6 @@ import LFSStorage
 import Synchronization
 
 /// What one check works with: the storage, keys that nobody else uses, and words for what has to hold.
-///
-/// Owner of the list of keys: the mutex.
 final class CheckRoom: Sendable {
     let storage: any RemoteStorage
     private let check: String

@@ -2,8 +2,6 @@ public import LFSStorage
 import Synchronization
 
 /// A storage whose downloads break off after some bytes, as a connection does, and which remembers what it was asked for.
-///
-/// Owner of its state: the mutex.
 public final class CuttingStorage: StorageWrapper {
     private struct State {
         var requests: [DownloadRequest] = []

@@ -2,8 +2,6 @@ public import LFSStorage
 import Synchronization
 
 /// A storage whose first calls of some kinds fail, and whose later ones go on to the storage below.
-///
-/// Owner of the count: the mutex.
 public final class FailingStorage: StorageWrapper {
     /// The storage below, which is sound.
     public let base: any RemoteStorage

@@ -2,8 +2,6 @@ public import LFSStorage
 import Synchronization
 
 /// A storage whose calls of one kind wait at a gate that a test opens, so that a test decides what runs beside what.
-///
-/// Owner of its state: the mutex.
 public final class GatedStorage: StorageWrapper {
     /// Which calls wait.
     public enum Way: Hashable, Sendable {

@@ -2,8 +2,6 @@ public import LFSStorage
 import Synchronization
 
 /// A storage behind a network that a test switches off and on.
-///
-/// Owner of its state: the mutex.
 public final class UnreachableStorage: StorageWrapper {
     private struct State {
         var isReachable: Bool

@@ -1,8 +1,6 @@
 import Synchronization
 
 /// Counts what one try sends, by what it reports.
-///
-/// Owner of its state: the mutex.
 final class SentBytes: Sendable {
     private struct State {
         /// What was reported last; nil before the first report.

@@ -1,8 +1,6 @@
 import Synchronization
 
 /// Opens once and stays open; any number of tasks can wait for it.
-///
-/// Owner of its state: the mutex.
 package final class Latch: Sendable {
     private struct State {
         var isOpen = false

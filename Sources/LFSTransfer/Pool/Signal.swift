@@ -2,7 +2,7 @@ import Synchronization
 
 /// Wakes one waiting task. A signal that comes while nobody waits is kept, and several of them count as one.
 ///
-/// Owner of its state: the mutex. Only one task waits at a time.
+/// Only one task waits at a time.
 package final class Signal: Sendable {
     private struct State {
         var isSet = false

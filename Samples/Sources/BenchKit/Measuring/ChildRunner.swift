@@ -15,7 +15,7 @@ package final class ChildRunner: Sendable {
     private let folder: String
     private let state = Mutex(State())
 
-    /// Which child runs, and whether there may be another. Owner: the mutex.
+    /// Which child runs, and whether there may be another.
     private struct State {
         var child: pid_t?
         var signal: Int32?

@@ -3,7 +3,7 @@ import LFS
 import LFSStorage
 import Synchronization
 
-/// What a run tells while it goes on and at its end. Owner of the figures: the mutex.
+/// What a run tells while it goes on and at its end.
 final class Report: Sendable {
     private struct State {
         var tally = Tally()

@@ -2,7 +2,7 @@ import Foundation
 import LFS
 import Synchronization
 
-/// What a verification tells while it goes on and at its end. Owner of the figures: the mutex.
+/// What a verification tells while it goes on and at its end.
 final class VerifyReporter: Sendable {
     private struct State {
         var progress: VerifyProgress?
