@@ -130,6 +130,7 @@ final class Report: Sendable {
             state.withLock { $0.outage = outage?.reason }
             message(outage.map { "\($0.reason) Trying again…" } ?? "The storage is there again.")
         case .databaseFailed(let error): message("\(error.message) Trying again…")
+        @unknown default: break
         }
     }
 
