@@ -16,6 +16,8 @@ struct DeletionWorker: Sendable {
     let storage: any RemoteStorage
     let policy: RetryPolicy
     let wallClock: @Sendable () -> Date
+    /// How long until those are looked at again that wait for their upload to end.
+    let pollInterval: Duration
     /// Knows whether the storage as a whole is away: then local bytes go, and objects wait.
     let pool: ExecutorPool
     /// The files whose uploads run: their objects may still appear, so they wait.
@@ -95,8 +97,10 @@ struct DeletionWorker: Sendable {
             let next = try await runner.read { db in
                 [try TombstoneTable.nextDue(after: now, db), try DisownedTable.nextDue(after: now, db)]
             }
+            var wait = next.compactMap(\.self).min().map { Duration.milliseconds(max($0 - now, 1)) }
             // Those that wait for their upload have no time of their own.
-            return ([], next.compactMap(\.self).min().map { .milliseconds(max($0 - now, 1)) })
+            if rows.contains(where: { $0.readable?.isAmong(busy) == true }) { wait = min(wait ?? pollInterval, pollInterval) }
+            return ([], wait)
         }
         let ids = due.prefix(choice == .one ? 1 : Self.batch).map(\.fileID)
         let begun = try await NoSpace.withSpareRoom(of: places.store) {
@@ -105,7 +109,7 @@ struct DeletionWorker: Sendable {
         // An upload may have begun between the two looks; its tombstone waits for the next round. One that begins from
         // here on reads the row again, and finds it gone.
         let nowBusy = withdraw(Set(begun.compactMap(\.id)))
-        return (begun.filter { !$0.isAmong(nowBusy) }, nil)
+        return (begun.filter { !$0.isAmong(nowBusy) }, nowBusy.isEmpty ? nil : pollInterval)
     }
 
     /// Tombstones that another program has written and that cannot be read do not stand in the others' way. A verification

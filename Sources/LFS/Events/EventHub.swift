@@ -107,6 +107,12 @@ final class EventHub: Sendable {
         for (id, listener) in state.withLock({ $0.listeners }) where !listener.receive(event) { remove(id) }
     }
 
+    /// Tells of files whose deletion has come to its end.
+    @Sendable func sendRemoved(_ ids: [FileID]) {
+        for id in ids { send(.removed(id)) }
+        ringWaiters()
+    }
+
     private func add(_ listener: Listener) -> Int {
         let (id, isClosed) = state.withLock { state in
             state.nextID += 1

@@ -3,6 +3,7 @@ import LFSDatabase
 import LFSFiles
 import LFSStorage
 import LFSSystem
+import LFSTransfer
 import Logging
 import Synchronization
 
@@ -11,7 +12,7 @@ import Synchronization
 ///
 /// Who makes room takes turns with all others who do.
 final class AutomaticEviction: Sendable {
-    private let policy: EvictionPolicy
+    private let current: Mutex<EvictionPolicy>
     private let runner: BackgroundRunner
     private let places: FilePlaces
     private let readBack: ReadBack
@@ -21,6 +22,8 @@ final class AutomaticEviction: Sendable {
     private let scans = Permits(1)
     private let isFilled = Mutex(false)
     private let hasWarned = Mutex(false)
+    /// Rings when there is another policy.
+    let policyChanged = Signal()
 
     /// How many copies go in one transaction at the most.
     private static let page = 100
@@ -29,13 +32,24 @@ final class AutomaticEviction: Sendable {
         _ policy: EvictionPolicy, runner: BackgroundRunner, places: FilePlaces, readBack: ReadBack,
         wallClock: @escaping @Sendable () -> Date, logger: Logger
     ) {
-        self.policy = policy
+        current = Mutex(policy)
         self.runner = runner
         self.places = places
         self.readBack = readBack
         self.wallClock = wallClock
         self.logger = logger
         if policy.hasAim { places.ledger.beginScan() }
+    }
+
+    /// What holds from now on. The next look at the folder applies it to the copies that are there.
+    var policy: EvictionPolicy {
+        get { current.withLock { $0 } }
+        set {
+            current.withLock { $0 = newValue }
+            isFilled.withLock { $0 = false }
+            if newValue.hasAim { ledger.beginScan() } else { ledger.end() }
+            policyChanged.notify()
+        }
     }
 
     var isActive: Bool { policy.hasAim }
@@ -50,7 +64,12 @@ final class AutomaticEviction: Sendable {
     func withRoom(
         for id: FileID, _ byteCount: Int64, _ fetch: (_ onBytes: @escaping @Sendable (Int64) -> Void) async throws -> Void
     ) async throws {
-        guard isActive else { return try await fetch { _ in } }
+        guard isActive else {
+            try await fetch { _ in }
+            // There may be a policy by now.
+            ledger.reserve(byteCount)
+            return ledger.settle(id, byteCount: byteCount, arrived: 0, now: now)
+        }
         let arrival = Arrival(in: ledger)
         ledger.reserve(byteCount)
         do {
@@ -75,6 +94,7 @@ final class AutomaticEviction: Sendable {
     ///
     /// Whoever makes room does not wait for it.
     func refill() async {
+        if !isActive { return }
         await tryQuietly { try await self.scans.withPermit { try await self.fill() } }
     }
 
@@ -99,6 +119,7 @@ final class AutomaticEviction: Sendable {
 
     private func makeRoom() async throws {
         try await turns.withPermit {
+            if !isActive { return }
             try await fillOnce()
             // Passed over for now, and looked at again when their readers have gone.
             var passed: [FileID] = []
@@ -109,7 +130,8 @@ final class AutomaticEviction: Sendable {
             let remover = CopyRemover(runner: runner, places: places, readBack: readBack, wallClock: wallClock)
             while true {
                 try Task.checkCancellation()
-                let excess = try await excess()
+                let policy = policy
+                let excess = try await excess(policy)
                 if excess == 0 { return }
                 let oldest = ledger.takeOldest(excess, limit: Self.page)
                 if oldest.isEmpty {
@@ -126,7 +148,7 @@ final class AutomaticEviction: Sendable {
         }
     }
 
-    private func excess() async throws -> Int64 {
+    private func excess(_ policy: EvictionPolicy) async throws -> Int64 {
         let store = places.store
         let available =
             policy.minAvailableByteCount == nil

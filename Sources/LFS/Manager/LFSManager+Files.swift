@@ -1,10 +1,7 @@
-import Foundation
-import LFSDatabase
 import LFSFiles
-import LFSStorage
 public import LFSSystem
-import LFSTransfer
 
+/// Making files, and giving lost ones their bytes back.
 extension LFSManager {
     /// Makes bytes durable and returns the record to insert. It takes no part in any transaction.
     ///
@@ -15,65 +12,69 @@ extension LFSManager {
     ///   - name: The name to show; nil takes the source's own, if it has one.
     ///   - contentType: The media type; nil takes it from the name's extension.
     ///   - onProgress: Takes the number of bytes that are in so far, from any thread, for every 256 KiB or so.
-    /// - Throws: ``LFSError``, ``LFSError/Code/notRunning`` after a stop, which ends it too; nothing is kept then, and a file that should have been moved is where it was.
+    /// - Throws: ``LFSError``, ``LFSError/Code/notRunning`` after a stop, which ends it too; nothing is kept then, and a
+    ///   file that should have been moved is where it was.
     public func makeFile(
         from source: FileSource, name: String? = nil, contentType: String? = nil,
         onProgress: @escaping @Sendable (Int64) -> Void = { _ in }
     ) async throws -> FileData {
-        let now = options.wallClock()
-        if let refusal = source.refusal { throw refusal }
-        do {
-            let file = try await ingest(source.ingest, as: FileID.make(at: now), onProgress)
-            let name = name ?? source.suggestedName
-            return FileData(
-                id: file.id, status: .local, url: nil, name: name,
-                contentType: contentType ?? MediaType.of(name: name), byteCount: file.byteCount, sha256: file.sha256,
-                key: namespace.key(of: file.id),
-                createdAt: Date(timeIntervalSince1970: Double(now.millisecondsSince1970) / 1_000))
-        } catch {
-            throw LFSError.wrapping(error)
+        try await LFSError.catching {
+            try await files.make(from: source, name: name, contentType: contentType, onProgress)
         }
     }
 
-    func ingest(
-        _ source: IngestSource, as id: FileID, _ onProgress: @escaping @Sendable (Int64) -> Void
-    ) async throws -> IngestedFile {
-        let staging = places.staging
-        // A sequence ends when its task is cancelled; everything else looks at the flag.
-        if case .chunks = source {
-            return try await lifecycle.calls.run("make files") {
-                try await staging.ingest(source, as: id, onProgress: onProgress)
-            }
-        }
-        return try await lifecycle.calls.runWatching("make files") { flag in
-            try await staging.ingest(source, as: id, watching: flag, onProgress: onProgress)
-        }
+    /// Makes several files and gives them to a closure that inserts them; when it throws, those that it has not inserted
+    /// are discarded at once.
+    ///
+    /// ```swift
+    /// try await lfs.withFiles(from: urls.map(FileSource.file)) { photos in
+    ///     try await database.write { db in
+    ///         for photo in photos { try photo.insert(db) }
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - sources: are read one after the other. Names and media types are the sources' own.
+    ///   - body: takes a record for each source, in the same order.
+    /// - Returns: what the closure returns.
+    /// - Throws: As ``makeFile(from:name:contentType:onProgress:)``, and then nothing is kept; what the closure throws.
+    public func withFiles<Result>(
+        from sources: [FileSource], _ body: ([FileData]) async throws -> Result
+    ) async throws -> Result {
+        try await LFSError.catching { try await files.withFiles(from: sources, body) }
     }
 
     /// Removes the bytes of a file that was made and will not be inserted after all. Works in a cancelled task too.
     ///
     /// - Throws: ``LFSError/Code/notUploaded`` when a row has it; delete the row then.
     public func discard(_ file: FileData) async throws {
-        let id = file.id
-        guard try await runner.readThroughCancellation({ db in try !FileTable.contains(id, db) }) else {
-            throw LFSError(
-                .notUploaded, "A row has this file. Delete the row, and its bytes go as well.", fileID: file.id)
-        }
-        let staging = places.staging
-        do {
-            try await BlockingPool.shared.run { _ in _ = try staging.remove(id) }
-        } catch {
-            throw LFSError.wrapping(FileError.keeping(error, at: staging.path), fileID: file.id)
-        }
+        try await LFSError.catching(about: file.id) { try await files.discard(file.id) }
     }
 
     /// Whether the bytes of a file are on this device, so that reading it needs no network.
+    ///
+    /// - Throws: ``LFSError`` when the device does not let itself be asked.
     public func hasLocalCopy(of id: FileID) async throws -> Bool {
         let places = places
-        do {
-            return try await BlockingPool.shared.run { _ in try places.contains(id) }
-        } catch {
-            throw LFSError.wrapping(error, fileID: id)
+        return try await LFSError.catching(about: id) {
+            try await BlockingPool.shared.run { _ in try places.contains(id) }
+        }
+    }
+
+    /// Gives a file its right bytes back, from wherever they still are, and sends them to the storage again.
+    ///
+    /// For files whose bytes were lost or damaged, here or on the storage: ``Upload/damaged`` names those that are known.
+    /// The note of the loss ends; a file that is moved in is copied, and stays where it is.
+    ///
+    /// - Parameter onProgress: takes the number of bytes that are in so far, from any thread.
+    /// - Throws: ``LFSError/Code/sourceChanged`` when the size or the SHA-256 is not the recorded one, with nothing changed;
+    ///   ``LFSError/Code/unknownFile``; as ``makeFile(from:name:contentType:onProgress:)``.
+    public func restore(
+        _ id: FileID, from source: FileSource, onProgress: @escaping @Sendable (Int64) -> Void = { _ in }
+    ) async throws {
+        try await LFSError.catching(about: id) {
+            try await FileRestorer(files: files, reader: reader, uploads: uploads).restore(id, from: source, onProgress)
         }
     }
 }

@@ -6,15 +6,14 @@ extension LFSManager {
     ///
     /// Files whose only bytes may be in one of them wait, and reading them throws ``LFSError/Code/folderAbsent``. They go
     /// on by themselves when the folder is back; an earlier local store is found again by the next opening.
+    /// - Throws: ``LFSError`` when a folder that is there does not let itself be read.
     public func absentFolders() async throws -> [AbsentFolder] {
-        do {
-            let missingFileSearch = MissingFileSearch(runner: runner, places: places)
-            try await missingFileSearch.refreshPlaces()
-            return try await missingFileSearch.absent().map {
+        let search = MissingFileSearch(runner: runner, places: places)
+        return try await LFSError.catching {
+            try await search.refreshPlaces()
+            return try await search.absent().map {
                 AbsentFolder(url: URL(fileURLWithPath: $0.path, isDirectory: true), reason: $0.reason)
             }
-        } catch {
-            throw LFSError.wrapping(error)
         }
     }
 }

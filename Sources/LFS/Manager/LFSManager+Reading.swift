@@ -1,10 +1,13 @@
 public import Foundation
 public import GRDB
-import LFSFiles
-import LFSStorage
+import LFSDatabase
 public import LFSSystem
 
+/// The way back: bytes on this device, or fetched from the remote storage. Each call takes a record, or the id that an
+/// app's own record has.
 extension LFSManager {
+    // MARK: Whole files
+
     /// The bytes of a file: those on this device, else fetched from the remote storage first.
     ///
     /// However many ask for a file at once, it is fetched once; a caller that is cancelled does not disturb the others.
@@ -16,40 +19,68 @@ extension LFSManager {
     ///   from another device looks like for a while, and it changes by itself.
     /// - Throws: ``LFSError/Code/bytesMissing`` when the file was made here and its bytes are lost;
     ///   ``LFSError/Code/storage`` when fetching fails; ``LFSError/Code/sourceChanged`` when the object on the storage, or
-    ///   the local copy by its size, is not what was recorded; ``LFSError/Code/noSpace``, ``LFSError/Code/cancelled``, ``LFSError/Code/notRunning``.
+    ///   the local copy by its size, is not what was recorded; ``LFSError/Code/unknownFile``, ``LFSError/Code/noSpace``,
+    ///   ``LFSError/Code/cancelled``, ``LFSError/Code/notRunning``.
     public func contents(of file: FileData) async throws -> FileContents? {
-        try await reading(file) { try await reader.open(file.row) }.map { FileContents($0, byteCount: file.byteCount) }
+        try await LFSError.catching(about: file.id) { try await reader.contents(of: file.row) }
+    }
+
+    /// The bytes of the file with an id; see ``contents(of:)-(FileData)``.
+    public func contents(of id: FileID) async throws -> FileContents? {
+        try await LFSError.catching(about: id) { try await reader.contents(of: try await reader.row(of: id)) }
+    }
+
+    /// All bytes of a file, in memory as a whole: for what is small. ``contents(of:)-(FileData)`` gives them in chunks.
+    ///
+    /// - Returns: nil when the file's device has not uploaded it yet.
+    /// - Throws: As ``contents(of:)-(FileData)``.
+    public func data(of file: FileData) async throws -> Data? {
+        try await LFSError.catching(about: file.id) { try await reader.data(of: file.row) }
+    }
+
+    /// All bytes of the file with an id; see ``data(of:)-(FileData)``.
+    public func data(of id: FileID) async throws -> Data? {
+        try await LFSError.catching(about: id) { try await reader.data(of: try await reader.row(of: id)) }
     }
 
     /// Where the bytes of a file are on this device, fetched from the remote storage first if need be.
     ///
     /// The file is read-only. Before the commit it is at another place than afterwards. The path is valid as long as the
-    /// local copy is: an eviction takes the file from its path. ``contents(of:)`` holds the file open and
+    /// local copy is: an eviction takes the file from its path. ``contents(of:)-(FileData)`` holds the file open and
     /// so has its bytes to the end.
     /// - Returns: nil when the file's device has not uploaded it yet.
-    /// - Throws: As ``contents(of:)``.
+    /// - Throws: As ``contents(of:)-(FileData)``.
     public func localURL(of file: FileData) async throws -> URL? {
-        try await reading(file) {
-            guard let copy = try await reader.open(file.row) else { return nil }
-            let (id, store) = (file.id, places.store)
-            let isPromoted = try await BlockingPool.shared.run { _ in try store.contains(id) }
-            return URL(fileURLWithPath: isPromoted ? store.path(of: id) : copy.file.path)
-        }
+        try await LFSError.catching(about: file.id) { try await reader.localURL(of: file.row) }
     }
+
+    /// Where the bytes of the file with an id are on this device; see ``localURL(of:)-(FileData)``.
+    public func localURL(of id: FileID) async throws -> URL? {
+        try await LFSError.catching(about: id) { try await reader.localURL(of: try await reader.row(of: id)) }
+    }
+
+    // MARK: Parts of files
 
     /// Some bytes of a file: from the local copy, else from the remote storage, without fetching the rest.
     ///
     /// Nothing is kept on this device. What comes from the storage cannot be checked against the SHA-256, which is that
     /// of the whole file: the number of bytes and the size of the object are checked, and that all bytes are of one
-    /// version of it. Who needs the proof reads ``contents(of:)``.
+    /// version of it. Who needs the proof reads ``contents(of:)-(FileData)``.
     ///
     /// - Parameter range: offsets from 0 on. What lies beyond the file is left out, as `clamped(to:)` does it, so the
     ///   result may be shorter, or empty. It is held in memory as a whole.
     /// - Returns: nil when the file's device has not uploaded it yet.
-    /// - Throws: As ``contents(of:)``.
+    /// - Throws: As ``contents(of:)-(FileData)``.
     public func bytes(of file: FileData, range: Range<Int64>) async throws -> Data? {
-        try await reading(file) { try await reader.bytes(of: file.row, range) }
+        try await LFSError.catching(about: file.id) { try await reader.bytes(of: file.row, range) }
     }
+
+    /// Some bytes of the file with an id; see ``bytes(of:range:)-(FileData,_)``.
+    public func bytes(of id: FileID, range: Range<Int64>) async throws -> Data? {
+        try await LFSError.catching(about: id) { try await reader.bytes(of: try await reader.row(of: id), range) }
+    }
+
+    // MARK: Many files
 
     /// Fetches those files of a request that are on the storage and not on this device, in the request's order.
     ///
@@ -66,12 +97,9 @@ extension LFSManager {
     ///   ``LFSError/Code/notRunning``; files that were fetched before are kept.
     @discardableResult
     public func prefetch(_ request: QueryInterfaceRequest<FileData>) async throws -> PrefetchSummary {
-        do {
-            let prefetcher = Prefetcher(
-                runner: runner, places: places, reader: reader, maxDownloads: options.maxDownloads)
-            return try await lifecycle.calls.run("fetch files from the storage") { try await prefetcher.run(request) }
-        } catch {
-            throw LFSError.wrapping(error)
+        let prefetcher = Prefetcher(runner: runner, places: places, reader: reader, maxDownloads: options.maxDownloads)
+        return try await LFSError.catching {
+            try await lifecycle.calls.run("fetch files from the storage") { try await prefetcher.run(request) }
         }
     }
 
@@ -79,12 +107,4 @@ extension LFSManager {
     ///
     /// Ask for it before the file: whoever asks afterwards may wait for a download that is over already.
     public func downloadProgress(of id: FileID) -> AsyncStream<TransferProgress> { hub.listenToDownload(of: id) }
-
-    private func reading<Result>(_ file: FileData, _ body: () async throws -> Result) async throws -> Result {
-        do {
-            return try await body()
-        } catch {
-            throw LFSError.wrapping(error, fileID: file.id)
-        }
-    }
 }

@@ -1,12 +1,12 @@
 public import GRDB
 import LFSDatabase
-import LFSFiles
-import LFSSystem
 
 extension LFSManager {
     /// How many files a ``reset(_:alongside:)`` would lose now: those whose upload is not proven.
+    ///
+    /// - Throws: the database's error.
     public func filesLostByReset() async throws -> Int {
-        try await runner.read(FileTable.onlyHereCount)
+        try await LFSError.catching { try await runner.read(FileTable.onlyHereCount) }
     }
 
     /// Removes everything of this database that LFS keeps on this device, and stops the manager: for "log out" and
@@ -44,29 +44,12 @@ extension LFSManager {
     ) async throws {
         try lifecycle.beginReset()
         defer { lifecycle.endReset() }
-        // Before the stop, so that a refusal leaves the manager as it is.
-        do {
+        let reset = Reset(runner: runner, places: places, wallClock: options.wallClock)
+        try await LFSError.catching {
+            // Before the stop, so that a refusal leaves the manager as it is.
             try await runner.read { db in try Reset.require(confirmation, db) }
-        } catch {
-            throw LFSError.wrapping(error)
+            try await close()
+            try await reset.perform(confirmation, alongside: alongside)
         }
-        try await close()
-        let lock = places.store.openLock
-        guard try lock.tryLock(.exclusive) else {
-            throw LFSError(
-                .openElsewhere,
-                "Another process, or another LFSManager, has this database open. Stop it before the reset.")
-        }
-        let result: Result<Void, any Error>
-        do {
-            try places.store.requireUnchanged()
-            let reset = Reset(runner: runner, places: places, wallClock: options.wallClock)
-            try await reset.deleteRows(confirmation, alongside: alongside)
-            result = .success(try await reset.finish())
-        } catch {
-            result = .failure(LFSError.wrapping(error))
-        }
-        try places.release()
-        try result.get()
     }
 }

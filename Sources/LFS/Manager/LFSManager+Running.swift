@@ -1,10 +1,8 @@
-import LFSFiles
-import LFSStorage
-import LFSSystem
-import LFSTransfer
-import Logging
+import GRDB
+import LFSDatabase
 import Synchronization
 
+/// The life of a manager: attached to the host's connection, running, stopped, given back.
 extension LFSManager {
     /// Starts the background work and returns; it goes on until ``stop()``.
     ///
@@ -18,6 +16,8 @@ extension LFSManager {
 
     /// Does the background work until ``stop()`` is called or the task is cancelled; then it returns, and nothing that
     /// it started is left running. An empty queue does not end it.
+    ///
+    /// - Throws: ``LFSError/Code/notRunning`` when the manager ran before; what has ended the work.
     public func run() async throws {
         try lifecycle.begin()
         try await work()
@@ -33,18 +33,15 @@ extension LFSManager {
     ///
     /// When it returns, nothing of this manager is left running and no event follows. Another stop, or a reset, that is
     /// under way has ended too. Only a call whose own closure has asked for the stop ends right after that closure.
+    ///
+    /// - Throws: what has ended the background work before, and the database's error when it cannot be given back.
     public func stop() async throws {
         try await close()
         await lifecycle.waitForReset()
     }
 
     func close() async throws {
-        let isRunning = lifecycle.requestStop()
-        downloads.halt()
-        if isRunning {
-            pool.stop()
-            await lifecycle.waitForEnd()
-        }
+        if background.requestStop() { await lifecycle.waitForEnd() }
         if let task = lifecycle.takeTask() { try await task.value }
         try await detach()
     }
@@ -53,7 +50,7 @@ extension LFSManager {
         defer { lifecycle.end() }
         let result: Result<Void, any Error>
         do {
-            result = .success(try await workUntilStopped())
+            result = .success(try await background.run())
         } catch {
             result = .failure(LFSError.wrapping(error))
         }
@@ -61,158 +58,37 @@ extension LFSManager {
         try result.get()
     }
 
-    private func workUntilStopped() async throws {
-        try await withThrowingTaskGroup(of: Void.self) { tasks in
-            tasks.addTask { await self.watchCommits() }
-            tasks.addTask { try await self.lead() }
-            tasks.addTask { await self.keepUses() }
-            if self.room.isActive {
-                tasks.addTask { await self.untilStopped(gracePeriod: .zero) { await self.keepRoom() } }
-                tasks.addTask { await self.untilStopped(gracePeriod: .zero) { await self.lookForCopies() } }
-            }
-            try await withTaskCancellationHandler {
-                do {
-                    while try await tasks.next() != nil {}
-                } catch {
-                    end()
-                    throw error
-                }
-            } onCancel: {
-                end()
-            }
+    // MARK: The host's connection
+
+    func attach(_ opening: Opening) async throws {
+        let (places, observer) = (places, observer)
+        try await runner.withWriter { db in
+            try InsertGuard.install(db, for: places)
         }
-    }
-
-    private func end() {
-        _ = lifecycle.requestStop()
-        downloads.halt()
-        pool.stop()
-    }
-
-    // MARK: Commits
-
-    /// Promotes the files of each commit and passes the news on. Looks by itself from time to time as well, because
-    /// commits of other processes are not heard.
-    private func watchCommits() async {
-        let promoter = Promoter(runner: runner, places: places)
-        var retry = PromotionRetry(
-            pollInterval: options.pollInterval, hasMissed: promotionIsDue.withLock { $0 })
-        while !lifecycle.isStopRequested {
-            await lifecycle.stop.wait(orFor: commits, atMost: options.pollInterval, clock: options.clock)
-            let changes = observer.takeChanges()
-            pool.wake()
-            tombstones.notify()
-            do {
-                switch retry.next(changes, at: options.wallClock()) {
-                case .nothing: break
-                case .all: try await promoter.promoteAll { _, _ in }
-                case .rows(let rows):
-                    for id in try await promoter.promote(rows: rows) { hub.send(.queued(id)) }
-                }
-                retry.succeeded()
-            } catch {
-                retry.failed(at: options.wallClock())
-                // Nothing is lost: whoever needs the bytes finds them where they are, and the next open promotes them.
-                options.logger.debug("promotion failed, will retry", metadata: ["error.message": "\(error)"])
-            }
-            hub.ringWaiters()
-        }
-    }
-
-    // MARK: Reading
-
-    /// Writes down which files were used, a while after the first use that is not written yet.
-    private func keepUses() async {
-        while !lifecycle.isStopRequested {
-            await lifecycle.stop.wait(orFor: uses.hasNotes, atMost: nil, clock: options.clock)
-            await lifecycle.stop.wait(atMost: options.useInterval, clock: options.clock)
-            // What is noted from here on is the stop's.
-            if !lifecycle.isStopRequested { await writeUses() }
-        }
-    }
-
-    /// Evicts whenever something has come, or may go.
-    private func keepRoom() async {
-        while !lifecycle.isStopRequested {
-            await lifecycle.stop.wait(orFor: places.ledger.changed, atMost: nil, clock: options.clock)
-            if !lifecycle.isStopRequested { await room.makeRoomIfPossible() }
-        }
-    }
-
-    /// Other processes bring and take copies too, and with time a copy is no longer a recent one.
-    private func lookForCopies() async {
-        while !lifecycle.isStopRequested {
-            await room.refill()
-            await lifecycle.stop.wait(atMost: options.evictionInterval, clock: options.clock)
-        }
-    }
-
-    func writeUses() async {
         do {
-            try await uses.flush()
+            try await runner.withWriter { db in db.add(transactionObserver: observer, extent: .observerLifetime) }
+            let hasMissed = try await opening.repair()
+            background.hasMissedFiles.withLock { $0 = hasMissed }
         } catch {
-            // It is a hint to what may be evicted first; the notes are kept, and the next flush tries again.
-            options.logger.debug("last uses not written", metadata: ["error.message": "\(error)"])
+            try await detach()
+            throw error
         }
     }
 
-    // MARK: Uploading
-
-    /// Waits until no other process uploads for this database, then does it until the stop.
-    private func lead() async throws {
-        let lock = places.store.uploaderLock
-        while !lifecycle.isStopRequested {
-            if try lock.tryLock(.exclusive) {
-                await offload()
-                return try lock.unlock()
-            }
-            await lifecycle.stop.wait(atMost: options.pollInterval, clock: options.clock)
+    /// Undoes what ``attach(_:)`` has done, once. Who asks for it again waits until it is done.
+    private func detach() async throws {
+        guard lifecycle.beginDetaching() else { return await lifecycle.waitForDetaching() }
+        defer { lifecycle.endDetaching() }
+        await lifecycle.calls.end()
+        await downloads.stop()
+        await background.writeUses()
+        // On the writer's own queue: the host may hold it for long, and no thread of Swift's waits for that.
+        let observer = observer
+        try await runner.withWriter { db in
+            db.remove(transactionObserver: observer)
+            try InsertGuard.remove(db)
         }
-    }
-
-    private func offload() async {
-        options.logger.debug("uploading", metadata: ["lfs.storage": "\(options.storage.capabilities.kind)"])
-        await withTaskGroup(of: Void.self) { tasks in
-            let timeout = options.shutdownTimeout
-            tasks.addTask { await self.pool.run(gracePeriod: timeout) }
-            tasks.addTask { await self.untilStopped(gracePeriod: timeout) { await self.remove() } }
-            await tasks.waitForAll()
-        }
-    }
-
-    /// Does the work to its end. After a stop it has the grace period to end by itself, then it is cancelled.
-    private func untilStopped(gracePeriod: Duration, _ work: @escaping @Sendable () async -> Void) async {
-        let (stop, ended, clock) = (lifecycle.stop, Latch(), options.clock)
-        await withTaskGroup(of: Void.self) { tasks in
-            tasks.addTask {
-                await work()
-                ended.open()
-            }
-            tasks.addTask {
-                await withTaskGroup(of: Void.self) { either in
-                    either.addTask { await stop.wait() }
-                    either.addTask { await ended.wait() }
-                    await either.next()
-                    either.cancelAll()
-                }
-                await ended.wait(atMost: gracePeriod, clock: clock)
-            }
-            // Whichever is first, it is over for the other.
-            await tasks.next()
-            tasks.cancelAll()
-        }
-    }
-
-    private func remove() async {
-        while !lifecycle.isStopRequested {
-            var wait: Duration?
-            do {
-                wait = try await deletions.run { self.lifecycle.isStopRequested }
-            } catch {
-                options.logger.debug("deleting failed, will retry", metadata: ["error.message": "\(error)"])
-                wait = options.pollInterval
-            }
-            await lifecycle.stop.wait(orFor: tombstones, atMost: wait, clock: options.clock)
-        }
+        try places.release()
+        hub.close()
     }
 }

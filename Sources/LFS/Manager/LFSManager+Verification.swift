@@ -29,13 +29,11 @@ extension LFSManager {
             repairer: repairer, readBack: reader.readBack, wallClock: options.wallClock,
             longestWait: options.longestWait, longestBackoff: options.backoff.cap,
             stagingGracePeriod: options.temporaryFileGracePeriod, onProgress: onProgress, onFinding: onFinding)
-        do {
-            return try await lifecycle.calls.run("verify") {
+        return try await LFSError.catching {
+            try await lifecycle.calls.run("verify") {
                 var verifier = verifier
                 return try await verifier.run()
             }
-        } catch {
-            throw LFSError.wrapping(error)
         }
     }
 }

@@ -53,6 +53,14 @@ public struct LFSOptions: Sendable {
         self.logger = logger
     }
 
+    /// As they can be worked with: a shorter interval would be a busy loop, and no download at all a wait without end.
+    var withinBounds: LFSOptions {
+        var options = self
+        options.pollInterval = max(pollInterval, .milliseconds(10))
+        options.maxDownloads = max(maxDownloads, 1)
+        return options
+    }
+
     /// The longest that an upload can be put off: what is put off further was by a clock that was set back since.
     var longestWait: Duration { max(maxRetryAfter, backoff.cap, SendBudget.day) }
 

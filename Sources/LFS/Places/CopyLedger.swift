@@ -75,6 +75,7 @@ final class CopyLedger: Sendable {
 
     func endScan() {
         state.withLock { state in
+            guard state.isKept else { return }
             let (old, touched) = (state.entries, state.touched ?? [])
             state.entries = state.scanned
             (state.scanned, state.touched) = ([:], nil)
@@ -86,6 +87,14 @@ final class CopyLedger: Sendable {
             Self.makeHeap(&state)
         }
         changed.notify()
+    }
+
+    /// Keeps it no more: no policy has an aim.
+    func end() {
+        state.withLock { state in
+            (state.isKept, state.entries, state.heap, state.byteCount) = (false, [:], Heap(), 0)
+            (state.scanned, state.touched) = ([:], nil)
+        }
     }
 
     // MARK: What happens
@@ -141,6 +150,7 @@ final class CopyLedger: Sendable {
         state.withLock { state in
             state.reserved -= byteCount
             state.arrived -= arrived
+            guard state.isKept else { return }
             let use = Self.makeUse(&state, now)
             Self.set(&state, id.bits, Entry(byteCount: byteCount, lastUse: use, isCandidate: false))
             Self.allow(&state, id.bits)

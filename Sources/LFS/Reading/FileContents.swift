@@ -53,10 +53,24 @@ public struct FileContents: AsyncSequence, Sendable {
 struct OpenCopy: Sendable {
     let id: FileID
     let file: Descriptor
-    /// Keeps policies from evicting what is read.
-    let use: CopyUse
+    /// Keeps policies from evicting what is read; nil where nothing evicts meanwhile, or nobody minds.
+    let use: CopyUse?
 
     var isDamaged: LFSError { Self.isDamaged(id) }
+
+    func data(byteCount: Int64) async throws -> Data { try await data(0..<byteCount) }
+
+    /// - Throws: ``LFSError/Code/sourceChanged`` when the file ends before the range does.
+    func data(_ range: Range<Int64>) async throws -> Data {
+        let file = file
+        let bytes = try await BlockingPool.shared.run { flag in
+            var bytes = Data(capacity: range.count)
+            try FileCopy.forEachChunk(of: file, range, flag) { bytes.append(contentsOf: $0) }
+            return bytes
+        }
+        if bytes.count < range.count { throw isDamaged }
+        return bytes
+    }
 
     static func isDamaged(_ id: FileID) -> LFSError {
         LFSError(

@@ -15,7 +15,7 @@ struct FileReader: Sendable {
     let downloader: Downloader
     let scheduler: DownloadScheduler
     let uses: UseLog
-    let room: AutomaticEviction
+    let eviction: AutomaticEviction
     let hub: EventHub
     let readBack: ReadBack
 
@@ -52,7 +52,7 @@ struct FileReader: Sendable {
             let places = places
             // An earlier download may have ended between the asker's look and its question.
             if try await BlockingPool.shared.run({ _ in try places.contains(id) }) { return }
-            try await room.withRoom(for: id, file.byteCount) { onBytes in
+            try await eviction.withRoom(for: id, file.byteCount) { onBytes in
                 try await downloader.fetch(file) { bytes in
                     onBytes(bytes)
                     hub.sendDownloading(file.id, TransferProgress(bytesTransferred: bytes, totalBytes: file.byteCount))
@@ -85,6 +85,28 @@ struct FileReader: Sendable {
         throw LFSError(.unknownFile, "The file was deleted while it was \(participle).", fileID: id)
     }
 
+    // MARK: Forms
+
+    /// - Throws: ``LFSError/Code/unknownFile``.
+    func row(of id: FileID) async throws -> FileRow {
+        guard let row = try await runner.read({ db in try FileTable.fetch(id, db) }) else { throw LFSError.unknown(id) }
+        return row
+    }
+
+    func contents(of file: FileRow) async throws -> FileContents? {
+        try await open(file).map { FileContents($0, byteCount: file.byteCount) }
+    }
+
+    /// All bytes at once.
+    func data(of file: FileRow) async throws -> Data? { try await open(file)?.data(byteCount: file.byteCount) }
+
+    func localURL(of file: FileRow) async throws -> URL? {
+        guard let copy = try await open(file) else { return nil }
+        let (id, store) = (file.id, places.store)
+        let isPromoted = try await BlockingPool.shared.run { _ in try store.contains(id) }
+        return URL(fileURLWithPath: isPromoted ? store.path(of: id) : copy.file.path)
+    }
+
     // MARK: Ranges
 
     /// Some bytes of a file; nil when its device has not uploaded it yet. Nothing of it is kept on this device.
@@ -92,13 +114,7 @@ struct FileReader: Sendable {
         let id = file.id
         let range = range.clamped(to: 0..<file.byteCount)
         if let descriptor = try await local(id, file.byteCount) {
-            let bytes = try await BlockingPool.shared.run { flag in
-                var bytes = Data(capacity: range.count)
-                try FileCopy.forEachChunk(of: descriptor, range, flag) { bytes.append(contentsOf: $0) }
-                return bytes
-            }
-            if bytes.count < range.count { throw OpenCopy.isDamaged(id) }
-            return bytes
+            return try await OpenCopy(id: id, file: descriptor, use: nil).data(range)
         }
         guard let row = try await remoteRow(id) else { return nil }
         if row.status == .local { return try await bytes(of: file, range) }
@@ -140,7 +156,7 @@ struct FileReader: Sendable {
         guard let (descriptor, status) = try await find(id) else { return nil }
         guard status.isRegularFile, status.byteCount == byteCount else { throw OpenCopy.isDamaged(id) }
         uses.noteUse(of: id)
-        room.noteUse(of: id)
+        eviction.noteUse(of: id)
         hub.endDownload(id)
         return descriptor
     }
@@ -162,9 +178,7 @@ struct FileReader: Sendable {
     /// uploaded it yet.
     private func remoteRow(_ id: FileID) async throws -> FileRow? {
         // The caller's copy may be older than the upload.
-        guard let row = try await runner.read({ db in try FileTable.fetch(id, db) }) else {
-            throw LFSError(.unknownFile, "There is no file '\(id)' in the database.", fileID: id)
-        }
+        let row = try await row(of: id)
         if row.status == .remote { return row }
         if !namespace.isOurs(row.key) { return nil }
         switch try await MissingFileSearch(runner: runner, places: places).search(for: id) {

@@ -102,6 +102,17 @@ public struct LFSError: Error, Sendable, CustomStringConvertible {
 }
 
 extension LFSError {
+    /// Runs the body; what it throws is thrown in this module's words.
+    static func catching<Result>(
+        about fileID: FileID? = nil, _ body: () async throws -> Result
+    ) async throws -> Result {
+        do { return try await body() } catch { throw wrapping(error, fileID: fileID) }
+    }
+
+    static func unknown(_ id: FileID) -> LFSError {
+        LFSError(.unknownFile, "There is no file '\(id)' in the database.", fileID: id)
+    }
+
     /// Errors from the layers below in this module's words; others pass unchanged.
     static func wrapping(_ error: any Error, fileID: FileID? = nil) -> any Error {
         switch error {

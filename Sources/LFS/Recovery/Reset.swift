@@ -23,6 +23,29 @@ struct Reset: Sendable {
         )
     }
 
+    /// Does all of it. Only for who has stopped everything else that this process does with the database.
+    ///
+    /// - Throws: ``LFSError/Code/openElsewhere`` while another process has the database open.
+    func perform(
+        _ confirmation: ResetConfirmation, alongside: @escaping @Sendable (Database) throws -> Void
+    ) async throws {
+        guard try places.store.openLock.tryLock(.exclusive) else {
+            throw LFSError(
+                .openElsewhere,
+                "Another process, or another LFSManager, has this database open. Stop it before the reset.")
+        }
+        let result: Result<Void, any Error>
+        do {
+            try places.store.requireUnchanged()
+            try await deleteRows(confirmation, alongside: alongside)
+            result = .success(try await finish())
+        } catch {
+            result = .failure(error)
+        }
+        try places.release()
+        try result.get()
+    }
+
     /// Deletes the rows. Their deletion is no deletion of the files, so it leaves no tombstones, but for files that were
     /// never uploaded: what an unfinished upload has left on the storage is of use to nobody.
     func deleteRows(

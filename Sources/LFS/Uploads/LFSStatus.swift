@@ -44,33 +44,20 @@ public struct UploadSummary: Hashable, Sendable {
     public var pending: Int
     /// How many files failed until someone asks for them again.
     public var failed: Int
-    /// The first thousand of them.
+    /// The first thousand of them; ``Upload`` has all.
     public var failures: [UploadFailure]
 
     init(_ db: Database) throws {
         pending = try JobTable.count(.queued, db)
         failed = try JobTable.count(.failed, db)
-        failures = try UploadFailure.fetchAll(db)
+        failures = try Upload.all().failed().order(Upload.Columns.fileID).limit(1_000).fetchAll(db).map(UploadFailure.init)
     }
 }
 
 extension UploadFailure {
-    /// The first thousand files whose upload was given up, in the order in which they were made.
-    public static func fetchAll(_ db: Database) throws -> [UploadFailure] {
-        do {
-            return try JobTable.failures(limit: 1_000, db).map { row in
-                let failure = try row.record.get()
-                return UploadFailure(
-                    fileID: failure.id, code: StorageError.Code(rawValue: failure.code), reason: failure.message)
-            }
-        } catch {
-            throw LFSError.wrapping(error)
-        }
-    }
-
-    /// The files whose bytes an upload or a verification has found lost, or not to be the recorded ones, and that are not
-    /// queued again since. ``LFSManager/restore(_:from:onProgress:)`` takes right bytes for them.
-    public static func damagedFiles(_ db: Database) throws -> Set<FileID> {
-        try JobTable.failed(with: [JobTable.lostCode, StorageError.Code.sourceChanged.rawValue], db)
+    fileprivate init(_ upload: Upload) {
+        self.init(
+            fileID: upload.fileID, code: upload.code ?? StorageError.Code(rawValue: "unknown"),
+            reason: upload.reason ?? "")
     }
 }

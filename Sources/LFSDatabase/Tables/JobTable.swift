@@ -4,7 +4,7 @@ package import LFSSystem
 
 /// `lfs_job`: what this device has to upload, and what it has noted of files that it cannot upload or read.
 package enum JobTable {
-    static let name = "lfs_job"
+    package static let name = "lfs_job"
 
     /// What a job says of its file.
     package enum State: String, Sendable {

@@ -1,0 +1,76 @@
+import Foundation
+import LFSDatabase
+import LFSSystem
+import LFSTransfer
+
+/// What an app asks of the queue of uploads: how it stands, to wait for it, to hold it and to change it.
+struct UploadQueue: Sendable {
+    let runner: BackgroundRunner
+    let pool: ExecutorPool
+    let journal: DatabaseJournal
+    let hub: EventHub
+    let waiting: RowWait
+    let wallClock: @Sendable () -> Date
+
+    private var now: Int64 { wallClock().millisecondsSince1970 }
+
+    /// - Parameter isMade: whether the bytes of a file without a row are here, so that the row may come yet.
+    func progress(
+        of id: FileID, isMade: @Sendable () async throws -> Bool
+    ) async throws -> AsyncStream<TransferProgress> {
+        let (stream, end) = hub.listen(to: id)
+        do {
+            let file = try await runner.read { db in try FileTable.state(of: id, db) }
+            if let file {
+                if file.job != .queued { end(file.file.status == .remote ? file.complete : nil) }
+            } else if try await !isMade() {
+                throw LFSError(
+                    .unknownFile, "There is no such file in the database, and none was made here to be inserted.",
+                    fileID: id)
+            }
+            return stream
+        } catch {
+            end(nil)
+            throw error
+        }
+    }
+
+    func wait(_ timeout: Duration?) async throws -> UploadSummary {
+        try await waiting.wait(timeout) { db in try !JobTable.hasQueued(db) }
+        return try await runner.read { db in try UploadSummary(db) }
+    }
+
+    /// - Parameter ids: nil for all but those whose bytes are noted as lost or damaged.
+    func retry(_ ids: [FileID]?) async throws -> Int {
+        let now = now
+        let count = try await runner.write { db in
+            guard let ids else { return try JobTable.queueAllAgain(now: now, db) }
+            return try ids.reduce(0) { try $0 + (JobTable.queueAgain($1, now: now, db) ? 1 : 0) }
+        }
+        pool.wake()
+        return count
+    }
+
+    /// Queues an upload for a row in either state, unless the row has gone. Of a `remote` row every byte is sent, whatever
+    /// the storage says of the object that is there.
+    func queue(_ id: FileID) async throws {
+        let now = now
+        try await runner.write { db in try JobTable.queue(id, now: now, db) }
+        pool.wake()
+    }
+
+    func cancel(_ id: FileID) async throws {
+        try await runner.write { db in try JobTable.cancel(id, db) }
+        journal.noteCancellation()
+        pool.cancel(id)
+        hub.endProgress(id)
+        hub.send(.cancelled(id))
+        hub.ringWaiters()
+    }
+}
+
+extension RowState {
+    fileprivate var complete: TransferProgress {
+        TransferProgress(bytesTransferred: file.byteCount, totalBytes: file.byteCount)
+    }
+}
