@@ -59,7 +59,6 @@ public final class S3Storage: RemoteStorage {
         let largest = Int64(provider.supportsMultipart ? provider.maximumPartCount : 1) * (5 << 30)
         capabilities = StorageCapabilities(
             kind: "s3", proof: provider.keepsChecksums || provider.entityTagIsMD5 ? .checksum : .byteCount,
-            resumesUploads: provider.supportsMultipart,
             maximumByteCount: min(largest, 5 << 40))
     }
 

@@ -1,6 +1,6 @@
 import LFSStorage
 import LFSSystem
-
+import TestSupport
 @testable import LFSTransfer
 
 /// A pool without tasks: the state under test, the executors that it believes in, and what must hold after every step.
@@ -59,7 +59,7 @@ struct PoolModel {
         let jobs = (1...count).compactMap { _ -> TransferJob? in
             lastID += 1
             guard let key = ObjectKey(listed: "test/\(lastID)") else { return nil }
-            return TransferJob(id: "\(lastID)", key: key, byteCount: byteCount, attempts: 0, checkpoint: nil)
+            return TransferJob(id: "\(lastID)", key: key, byteCount: byteCount, content: .ofNothing, attempts: 0, checkpoint: nil)
         }
         free += state.enqueue(jobs)
     }

@@ -146,8 +146,8 @@ struct PoolStateTests {
     static func jobs(_ count: Int, from first: Int = 1, byteCount: Int64 = 1) throws -> [TransferJob] {
         try (first..<first + count).map { number in
             TransferJob(
-                id: "\(number)", key: try ObjectKey("test/\(number)"), byteCount: byteCount, attempts: 0,
-                checkpoint: nil)
+                id: "\(number)", key: try ObjectKey("test/\(number)"), byteCount: byteCount,
+                content: .ofNothing, attempts: 0, checkpoint: nil)
         }
     }
 }

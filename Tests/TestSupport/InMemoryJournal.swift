@@ -145,8 +145,8 @@ package final class InMemoryJournal: TransferJournal {
 
     private static func job(_ entry: Entry, _ now: Duration) -> TransferJob {
         TransferJob(
-            id: entry.id, key: entry.key, byteCount: entry.byteCount, attempts: entry.attempts,
-            lastError: entry.lastError,
+            id: entry.id, key: entry.key, byteCount: entry.byteCount, content: .ofNothing,
+            attempts: entry.attempts, lastError: entry.lastError,
             sending: SendBudget(byteCount: entry.sending.byteCount, age: now - entry.sentSince), checkpoint: nil)
     }
 
@@ -169,4 +169,9 @@ package final class InMemoryJournal: TransferJournal {
 /// The error of a journal that could not be read or written just then.
 package struct JournalIsBusy: Error {
     package init() {}
+}
+
+extension TransferJob.Content {
+    /// For jobs whose bytes nobody reads.
+    package static let ofNothing = TransferJob.Content(sha256: "", contentType: nil, name: nil)
 }

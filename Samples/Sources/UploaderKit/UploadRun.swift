@@ -82,7 +82,7 @@ struct UploadRun: Sendable {
             try String.fetchOne(db, sql: "SELECT file FROM pragma_database_list WHERE name = 'main'")
                 ?? databaseOptions.database
         }
-        let damaged = try await database.read { db in try UploadFailure.damagedFiles(db) }
+        let damaged = try await database.read { db in Set(try Upload.all().damaged().fetchAll(db).map(\.id)) }
         let lfs = try await LFSManager.open(database, options: options)
         let table = DocumentTable(isOurs: access != .any || file.isOurs)
         if table.isOurs, access != .any || transfer.changeStorage {

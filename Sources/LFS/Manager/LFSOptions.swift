@@ -16,6 +16,18 @@ public struct LFSOptions: Sendable {
     public var persistenceLocation: URL?
     /// The folder that keeps the files; nil for `<database file>.lfs`. A database in memory needs it.
     public var localStore: URL?
+    /// What is done with the folder of another database in the place of the local store, as it is left when a database file
+    /// is deleted, or erased by `eraseDatabaseOnSchemaChange`, and made anew.
+    public enum ForeignStore: Hashable, Sendable {
+        /// ``LFSManager/open(_:options:)`` throws ``LFSError/Code/wrongStore``.
+        case refuse
+        /// The folder is renamed, with the id of its database at the end, and a new one is made. Its files stay in it, and
+        /// nobody removes them: for development, where databases come and go.
+        case moveAside
+    }
+
+    /// What is done with the folder of another database in the place of the local store.
+    public var foreignStore = ForeignStore.refuse
     /// How many uploads run at once at the most. At least 1.
     public var maxExecutors = 10
     /// How many downloads that somebody waits for run at once at the most. At least 1, and less counts as 1.

@@ -24,9 +24,16 @@ struct Opening: Sendable {
             return identity
         }
         namespace = identity.namespace
-        let storePath = try Self.storePath(options, identity)
-        let store = try await BlockingPool.shared.run { _ in
-            try LocalStore(at: storePath, databaseID: identity.databaseID.text, generation: identity.generation)
+        let storePath = try identity.storePath(options.localStore)
+        let movesAside = options.foreignStore == .moveAside
+        let (store, aside) = try await BlockingPool.shared.run { _ in
+            let id = identity.databaseID.text
+            let aside = movesAside ? try ForeignStore.moveAside(storePath, databaseID: id) : nil
+            return (try LocalStore(at: storePath, databaseID: id, generation: identity.generation), aside)
+        }
+        if let aside {
+            options.logger.notice(
+                "the folder of another database was moved aside", metadata: ["lfs.folder": "\(aside)"])
         }
         ownsStore = try await OpenLock.take(store.openLock) { [runner] in
             try await runner.read(StateTable.isResetting)
@@ -81,16 +88,5 @@ struct Opening: Sendable {
             options.logger.warning("committed files stay where they wait", metadata: ["error.message": "\(error)"])
             return false
         }
-    }
-
-    private static func storePath(_ options: LFSOptions, _ identity: DatabaseIdentity) throws -> String {
-        if let url = options.localStore { return url.absoluteURL.path }
-        if identity.path.isEmpty {
-            throw LFSError(
-                .noLocalStore,
-                "A database in memory has no folder beside it. Set LFSOptions.localStore to the folder that shall keep its files."
-            )
-        }
-        return identity.path + ".lfs"
     }
 }

@@ -9,18 +9,8 @@ import Synchronization
 
 /// The durable queue of uploads: the table `lfs_job`, read page by page.
 final class DatabaseJournal: TransferJournal {
-    /// What an upload needs to know of a row, as it was when its job was loaded.
-    private struct Description: Sendable {
-        var sha256: String
-        var contentType: String?
-        var name: String?
-        /// ``epoch`` at the time.
-        var epoch: UInt64
-        /// When it was read, in milliseconds since 1970.
-        var time: Int64
-    }
-
-    /// Other processes delete and cancel too, which ``epoch`` does not tell. This old is what a row says at the most.
+    /// Other processes delete and cancel too, which ``changes`` does not count. What was read of a row is used this long, in
+    /// milliseconds.
     private static let freshness: Int64 = 1_000
 
     private let namespace: Namespace
@@ -30,7 +20,6 @@ final class DatabaseJournal: TransferJournal {
     private let wallClock: @Sendable () -> Date
     /// No wait can be longer than this, so a time further away comes from a clock that was set back.
     private let longestWait: Duration
-    private let descriptions = Mutex<[FileID: Description]>([:])
     private let cancellations = Mutex<UInt64>(0)
 
     init(
@@ -46,7 +35,7 @@ final class DatabaseJournal: TransferJournal {
     }
 
     /// As long as it stays the same, an upload that was pending is pending.
-    private var epoch: UInt64 { observer.deletions &+ cancellations.withLock { $0 } }
+    private var changes: UInt64 { observer.deletions &+ cancellations.withLock { $0 } }
 
     /// Tells that an upload was cancelled in the database.
     func noteCancellation() { cancellations.withLock { $0 &+= 1 } }
@@ -56,7 +45,7 @@ final class DatabaseJournal: TransferJournal {
     func page(_ lane: TransferLane, limit: Int, excluding held: Set<FileID>) async throws -> TransferPage {
         let now = wallClock().millisecondsSince1970
         let far = now + longestWait.milliseconds
-        let epoch = epoch
+        let changes = changes
         let (rows, next) = try await runner.read { db in
             // Held jobs come first in the order, so this many rows hold a whole page of others if there is one.
             var rows = try JobTable.due(lane: lane.rawValue, now: now, limit: limit + held.count, db)
@@ -80,20 +69,15 @@ final class DatabaseJournal: TransferJournal {
             try await fail(unusable)
             return try await page(lane, limit: limit, excluding: held)
         }
-        // Those of jobs that were dropped before they ran have nobody to use them.
-        descriptions.withLock { known in known = known.filter { held.contains($0.key) } }
         var jobs: [TransferJob] = []
         for row in usable where jobs.count < limit && !held.contains(row.id) {
-            jobs.append(try row.job(now: now))
-            let description = Description(
-                sha256: row.sha256, contentType: row.contentType, name: row.name, epoch: epoch, time: now)
-            descriptions.withLock { $0[row.id] = description }
+            jobs.append(try row.job(now: now, changes: changes))
         }
         return TransferPage(jobs: jobs, nextDue: next.map { .milliseconds(max($0 - now, 1)) })
     }
 
     func check(_ job: TransferJob) async throws -> UploadDecision {
-        guard let description = try await currentDescription(of: job) else { return .skip(.notPending) }
+        guard let content = try await currentContent(of: job) else { return .skip(.notPending) }
         let id = job.id
         // Of a disk that is gone the system may have kept the names, and what it has read.
         if job.lastError == .sourceUnreadable { _ = try await hasLostPlace() }
@@ -114,27 +98,21 @@ final class DatabaseJournal: TransferJournal {
         do {
             return .upload(
                 try UploadSource(
-                    descriptor: file, byteCount: job.byteCount, sha256: description.sha256,
-                    contentType: description.contentType, name: description.name))
+                    descriptor: file, byteCount: job.byteCount, sha256: content.sha256,
+                    contentType: content.contentType, name: content.name))
         } catch {
             if error.isRetryable { throw error }
             return .fail(error)
         }
     }
 
-    /// The row as it was loaded, or read again when rows were deleted or uploads cancelled since; nil when it is not
+    /// What the job has brought along, or read again when rows were deleted or uploads cancelled since; nil when it is not
     /// pending any more.
-    private func currentDescription(of job: TransferJob) async throws -> Description? {
-        let (epoch, now) = (epoch, wallClock().millisecondsSince1970)
-        if let known = descriptions.withLock({ $0[job.id] }), known.epoch == epoch,
-            (0...Self.freshness).contains(now - known.time)
-        {
-            return known
-        }
+    private func currentContent(of job: TransferJob) async throws -> TransferJob.Content? {
+        let age = wallClock().millisecondsSince1970 - job.content.readAt
+        if job.content.changes == changes, (0...Self.freshness).contains(age) { return job.content }
         let file = try await runner.read { db in try FileTable.pending(job.id, db) }
-        return file.map {
-            Description(sha256: $0.sha256, contentType: $0.contentType, name: $0.name, epoch: epoch, time: now)
-        }
+        return file.map { .init(sha256: $0.sha256, contentType: $0.contentType, name: $0.name) }
     }
 
     /// Whether the disk of one of the places has gone since the last look.
@@ -172,9 +150,6 @@ final class DatabaseJournal: TransferJournal {
         let now = wallClock().millisecondsSince1970
         try await runner.write { db in
             for outcome in outcomes { try OutcomeRecord(outcome, now: now).save(db) }
-        }
-        descriptions.withLock { known in
-            for outcome in outcomes { known[outcome.job.id] = nil }
         }
     }
 

@@ -4,12 +4,16 @@ import LFSTransfer
 
 /// What a row of the queue is to the pool.
 extension JobRow {
-    /// - Parameter now: in milliseconds since 1970.
-    func job(now: Int64) throws -> TransferJob {
+    /// - Parameters:
+    ///   - now: in milliseconds since 1970.
+    ///   - changes: as ``TransferJob/Content/changes``, from before it was read.
+    func job(now: Int64, changes: UInt64) throws -> TransferJob {
         // A clock that was set back makes the day begin anew.
         let age = sentSince >= 0 && sentSince <= now ? Duration.milliseconds(now - sentSince) : .zero
         return TransferJob(
-            id: id, key: try ObjectKey(key), byteCount: byteCount, attempts: attempts,
+            id: id, key: try ObjectKey(key), byteCount: byteCount,
+            content: .init(sha256: sha256, contentType: contentType, name: name, readAt: now, changes: changes),
+            attempts: attempts,
             lastError: errorCode.map(StorageError.Code.init(rawValue:)),
             sending: SendBudget(byteCount: sentBytes, age: age),
             checkpoint: checkpoint.map(UploadCheckpoint.init(rawValue:)), replacesObject: replacesObject,

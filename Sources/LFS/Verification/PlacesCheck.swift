@@ -1,3 +1,4 @@
+import GRDB
 import LFSDatabase
 import LFSFiles
 import LFSStorage
@@ -18,20 +19,39 @@ struct PlacesCheck: Sendable {
     /// - Throws: ``LFSError/Code/wrongStorage`` when rows say that files are on the storage and none of them is.
     func requireUsedStorage(_ storage: any RemoteStorage) async throws {
         guard try await runner.read(FileTable.hasRemote) else { return }
+        if try await storage.capabilities.listsObjects ? hasListedObject(storage) : hasAskedObject(storage) { return }
+        throw LFSError(
+            .wrongStorage,
+            "Not one of the files that are on the storage by their rows was found there. Nothing was changed. Check the bucket, the prefix and the endpoint, or whether the share is mounted. If the storage really is empty, say so (VerifyOptions.acceptsEmpty)."
+        )
+    }
+
+    private func hasListedObject(_ storage: any RemoteStorage) async throws -> Bool {
         for prefix in try await prefixes() {
             var continuation: String?
             var watch = ListingWatch()
             repeat {
                 let page = try await storage.list(ListRequest(prefix: prefix, continuation: continuation))
-                if try await hasRow(for: page.objects) { return }
+                if try await hasRow(for: page.objects) { return true }
                 try watch.check(page.objects.lazy.map(\.key.rawValue), next: page.next)
                 continuation = page.next
             } while continuation != nil
         }
-        throw LFSError(
-            .wrongStorage,
-            "Not one of the files that are on the storage by their rows was found there. Nothing was changed. Check the bucket, the prefix and the endpoint, or whether the share is mounted. If the storage really is empty, say so (VerifyOptions.acceptsEmpty)."
-        )
+        return false
+    }
+
+    /// As ``hasListedObject(_:)``, of a storage that lists none: asks for some of the files.
+    private func hasAskedObject(_ storage: any RemoteStorage) async throws -> Bool {
+        let rows = try await runner.read { db in try FileTable.settledRemote(after: "".databaseValue, limit: 100, db) }
+        for key in rows.elements.compactMap(\.readable).compactMap({ ObjectKey.usable($0.key) }) {
+            do {
+                _ = try await storage.head(key)
+                return true
+            } catch let error as StorageError where error.isMissing {
+                continue
+            }
+        }
+        return rows.elements.isEmpty
     }
 
     /// - Throws: ``LFSError/Code/wrongStore`` when the folder was made for a later opening than the first and has nothing

@@ -56,8 +56,12 @@ struct Verifier {
         try await checkFiles()
         if options.checksRemote {
             progress.stage = .objects
-            for prefix in try await placesCheck.prefixes() { try await checkObjects(prefix) }
-            try await checkOddKeys()
+            if storage.capabilities.listsObjects {
+                for prefix in try await placesCheck.prefixes() { try await checkObjects(prefix) }
+                try await checkOddKeys()
+            } else {
+                try await checkObjectsOneByOne()
+            }
         }
         progress.stage = .orphans
         try await checkStore()
@@ -91,6 +95,19 @@ struct Verifier {
             try await examine(page.doubtful, .remote)
             if prefix == namespace.prefix { try await checkOrphans(page.unknown, age) }
             onProgress(progress)
+        }
+    }
+
+    /// Of a storage that lists none. Those that no row knows stay unknown.
+    private mutating func checkObjectsOneByOne() async throws {
+        try await runner.forEachPage { db, last in
+            try FileTable.settledRemote(after: last, limit: 1_000, db)
+        } _: { rows in
+            let ids = rows.compactMap(\.readable).map(\.id)
+            try await examine(ids, .remote)
+            progress.report.objects += ids.count
+            onProgress(progress)
+            return true
         }
     }
 

@@ -135,7 +135,7 @@ package struct StoreMarker: Codable, Sendable {
         FileError(
             .wrongStore,
             "\(directory.path) belongs to another database (\(databaseID)). "
-                + "Move it aside, or put the database back beside its own folder.",
+                + "Move it aside (LFSOptions.foreignStore does it by itself), or put the database back beside its own folder.",
             path: directory.path)
     }
 }

@@ -12,16 +12,17 @@ public struct StorageCapabilities: Hashable, Sendable {
     public var kind: String
     /// How an upload is proven.
     public var proof: Proof
-    /// Whether an interrupted upload goes on from its last checkpoint.
-    public var resumesUploads: Bool
+    /// Whether it lists its objects (``RemoteStorage/list(_:)``). Where it does not, a verification asks for each object by
+    /// itself, and finds none that no row knows.
+    public var listsObjects: Bool
     /// The largest object it takes, in bytes; nil when it names no limit.
     public var maximumByteCount: Int64?
 
     /// A value with its parts.
-    public init(kind: String, proof: Proof, resumesUploads: Bool = false, maximumByteCount: Int64? = nil) {
+    public init(kind: String, proof: Proof, listsObjects: Bool = true, maximumByteCount: Int64? = nil) {
         self.kind = kind
         self.proof = proof
-        self.resumesUploads = resumesUploads
+        self.listsObjects = listsObjects
         self.maximumByteCount = maximumByteCount
     }
 }

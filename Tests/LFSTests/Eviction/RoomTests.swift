@@ -105,7 +105,7 @@ struct RoomTests {
             try await lfs.pin([files[0].id])
             await storage.waitForArrivals(1)
             try await yield(while: host.filesInStore().count < 4)
-            await lfs.room.makeRoomIfPossible()
+            await lfs.automaticEviction.makeRoomIfPossible()
             #expect(try host.filesInStore() == Set(files.map(\.id)), "what is not uploaded stays, whatever the budget")
             storage.open()
             try await yield(while: host.filesInStore() != [files[0].id])
@@ -124,7 +124,7 @@ struct RoomTests {
             let contents = try await lfs.contents(of: files[0])
             _ = try await read(files[1], lfs)
             #expect(try host.filesInStore().contains(files[0].id))
-            await lfs.room.makeRoomIfPossible()
+            await lfs.automaticEviction.makeRoomIfPossible()
             // One that rang for itself would never wait, and the time limit would end it.
             try await yield(while: !lfs.places.ledger.changed.isAwaited)
             let barrier = try self.barrier(host)
@@ -169,7 +169,7 @@ struct RoomTests {
                     let available = try lfs.places.store.availableByteCount()
                     // There is room for it, and less than twice.
                     let byteCount = available - (1 << 20) - (64 << 10)
-                    try await lfs.room.withRoom(for: FileID.make(), byteCount) { onBytes in
+                    try await lfs.automaticEviction.withRoom(for: FileID.make(), byteCount) { onBytes in
                         // In pieces, as a download does: a look in between counts one of them twice at the most.
                         try Data().write(to: part)
                         let file = try FileHandle(forWritingTo: part)
@@ -178,12 +178,12 @@ struct RoomTests {
                             onBytes(min(come + (32 << 10), byteCount))
                         }
                         try file.close()
-                        await lfs.room.makeRoomIfPossible()
+                        await lfs.automaticEviction.makeRoomIfPossible()
                         try #expect(host.filesInStore() == kept)
                         try FileManager.default.removeItem(at: part)
                     }
                     // Without its bytes on the disk they have to be made room for.
-                    try await lfs.room.withRoom(for: FileID.make(), byteCount + (256 << 10)) { _ in
+                    try await lfs.automaticEviction.withRoom(for: FileID.make(), byteCount + (256 << 10)) { _ in
                         try #expect(host.filesInStore().count == 1)
                     }
                 }
@@ -210,7 +210,7 @@ struct RoomTests {
                 let files = try await absentFiles(2, host, lfs)
                 _ = try await read(files[0], lfs)
                 isBlocking.withLock { $0 = true }
-                async let refilled: Void = lfs.room.refill()
+                async let refilled: Void = lfs.automaticEviction.refill()
                 await blocked.wait()
                 isBlocking.withLock { $0 = false }
                 try await #expect(read(files[1], lfs)?.count == 1_000)

@@ -38,7 +38,7 @@ struct StatusCommand: ParsableCommand {
     func run() throws {
         try reportingErrors {
             let (status, failures) = try DocumentDatabase.openForReading(database.database).database.read { db in
-                (try LFSStatus(db), try UploadFailure.fetchAll(db))
+                (try LFSStatus(db), try Upload.all().failed().order(Upload.Columns.fileID).fetchAll(db))
             }
             if json {
                 let figures = Figures(
@@ -54,7 +54,7 @@ struct StatusCommand: ParsableCommand {
                 let seconds = max(0, Date().timeIntervalSince(outage.since))
                 Console.result("the storage is away or refuses, for \(Format.time(seconds)): \(outage.reason)")
             }
-            for failure in failures { Console.result("failed \(failure.fileID): \(failure.reason)") }
+            for failure in failures { Console.result("failed \(failure.fileID): \(failure.reason ?? "for an unknown reason")") }
         }
     }
 }
