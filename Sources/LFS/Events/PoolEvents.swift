@@ -51,7 +51,9 @@ struct PoolEvents: Sendable {
     }
 
     private func log(_ id: FileID, _ error: StorageError, _ nextAttempt: Duration?) {
-        let metadata: Logger.Metadata = ["lfs.file.id": "\(id)", "error.code": "\(error.code)"]
+        let metadata: Logger.Metadata = [
+            "lfs.file.id": "\(id)", "error.code": "\(error.code)", "error.message": "\(error.message)",
+        ]
         if nextAttempt == nil {
             logger.info("upload failed", metadata: metadata)
         } else {

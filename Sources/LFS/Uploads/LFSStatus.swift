@@ -50,14 +50,12 @@ public struct UploadSummary: Hashable, Sendable {
     init(_ db: Database) throws {
         pending = try JobTable.count(.queued, db)
         failed = try JobTable.count(.failed, db)
-        failures = try Upload.all().failed().order(Upload.Columns.fileID).limit(1_000).fetchAll(db).map(UploadFailure.init)
+        failures = try JobTable.failures(limit: 1_000, db).map { UploadFailure(try $0.record.get()) }
     }
 }
 
 extension UploadFailure {
-    fileprivate init(_ upload: Upload) {
-        self.init(
-            fileID: upload.fileID, code: upload.code ?? StorageError.Code(rawValue: "unknown"),
-            reason: upload.reason ?? "")
+    fileprivate init(_ failure: JobFailure) {
+        self.init(fileID: failure.id, code: StorageError.Code(rawValue: failure.code), reason: failure.message)
     }
 }

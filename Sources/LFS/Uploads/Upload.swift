@@ -99,8 +99,8 @@ extension Upload: FetchableRecord, TableRecord {
 extension Upload.State: DatabaseValueConvertible {}
 
 extension FileData {
-    /// The upload of a file, if it has one on this device.
-    public static let upload = hasOne(Upload.self, using: ForeignKey([Upload.Columns.fileID]))
+    /// The upload of a file, if it has one on this device; in a record that joins it, the property `upload`.
+    public static let upload = hasOne(Upload.self, key: "upload", using: ForeignKey([Upload.Columns.fileID]))
 }
 
 extension DerivableRequest where RowDecoder == Upload {

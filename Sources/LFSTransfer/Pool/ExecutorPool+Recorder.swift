@@ -57,8 +57,9 @@ extension ExecutorPool {
                 default: false
                 }
             }
-            // A read meanwhile passed over these jobs as held, and any of them may have become due again just then.
-            let isIncomplete = hasRetries || shared.reads != reads
+            // Reads pass over jobs that are held, and any of these may have been queued anew meanwhile.
+            let wasChanged = batch.count { shared.heldAtChange.remove($0.job.id) != nil } > 0
+            let isIncomplete = hasRetries || wasChanged || shared.reads != reads
             if isIncomplete { shared.mayHaveMore = Set(TransferLane.allCases) }
             let count = shared.pool.recorded(batch)
             return (count, shared.pool.isIdle, isIncomplete)

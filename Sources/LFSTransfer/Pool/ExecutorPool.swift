@@ -16,6 +16,8 @@ package final class ExecutorPool: Sendable {
         var outcomes: [TransferOutcome] = []
         /// Whether the journal may hold more due jobs of the lane than the pool has seen.
         var mayHaveMore: Set<TransferLane> = Set(TransferLane.allCases)
+        /// The jobs that were held when the journal changed last: the change may have been about one of them.
+        var heldAtChange: Set<FileID> = []
         /// How often the journal was read.
         var reads = 0
         /// The executors that are at work, by their job.
@@ -137,7 +139,10 @@ package final class ExecutorPool: Sendable {
 
     /// The durable queue has changed: look again.
     package func wake() {
-        shared.withLock { $0.mayHaveMore = Set(TransferLane.allCases) }
+        shared.withLock { shared in
+            shared.mayHaveMore = Set(TransferLane.allCases)
+            shared.heldAtChange = shared.pool.held
+        }
         feed.notify()
     }
 

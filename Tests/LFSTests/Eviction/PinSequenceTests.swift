@@ -61,3 +61,23 @@ private final class OnePass<Element: Sendable>: Sequence, Sendable {
         }
     }
 }
+
+@Suite("Pinning the files of a request", .timeLimit(.minutes(1)))
+struct PinRequestTests {
+    @Test("pins those that it names now, with an order and a limit, and unpins them")
+    func request() async throws {
+        try await withHost { host in
+            try await withManager(host) { lfs in
+                let files = try await keptFiles(4, host, lfs)
+                let newest = FileData.order(FileData.Columns.id.desc).limit(2)
+                #expect(try await lfs.pin(newest) == 2)
+                for (index, file) in files.enumerated() { try await #expect(lfs.isPinned(file.id) == (index > 1)) }
+                let report = try await lfs.evictAll()
+                #expect(report.evicted.files == 2 && report.stays[.pinned]?.files == 2)
+                #expect(try await lfs.unpin(FileData.all()) == 4)
+                #expect(try await lfs.evictAll().evicted.files == 2)
+                #expect(try await lfs.pin(FileData.none()) == 0)
+            }
+        }
+    }
+}

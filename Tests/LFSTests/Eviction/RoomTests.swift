@@ -13,11 +13,6 @@ import Testing
 
 @Suite("Holding a budget all the time", .timeLimit(.minutes(2)))
 struct RoomTests {
-    /// Files of 1,000 bytes that are on the storage and not here.
-    private func absentFiles(_ count: Int, _ host: TestHost, _ lfs: LFSManager) async throws -> [FileData] {
-        try await remoteFiles((0..<count).map { _ in someBytes() }, host, lfs)
-    }
-
     @Test(
         "Reading ten times as much as may stay never takes more, and leaves what was read last",
         arguments: [false, true])

@@ -13,6 +13,11 @@ func keptFiles(_ count: Int, byteCount: Int = 1_000, _ host: TestHost, _ lfs: LF
     return files
 }
 
+/// Files of 1,000 bytes that are on the storage and not here.
+func absentFiles(_ count: Int, _ host: TestHost, _ lfs: LFSManager) async throws -> [FileData] {
+    try await remoteFiles((0..<count).map { _ in someBytes() }, host, lfs)
+}
+
 extension TestHost {
     /// Writes down when the local copies were last used, in seconds since 1970.
     func setUses(_ uses: [(FileData, Double)]) async throws {

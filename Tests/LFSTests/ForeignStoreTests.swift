@@ -1,0 +1,81 @@
+import Foundation
+import GRDB
+import LFS
+import LFSStorage
+import LFSSystem
+import TestSupport
+import Testing
+
+@Suite("The folder of an erased database", .timeLimit(.minutes(1)))
+struct ForeignStoreTests {
+    /// A database with a file, erased as GRDB does it when the schema changes, or deleted and made anew.
+    private func erase(_ host: TestHost) async throws -> FileID {
+        var id: FileID?
+        try await withManager(host) { lfs in
+            let file = try await lfs.makeFile(from: .bytes([1, 2, 3]))
+            try await host.database.write { try file.insert($0) }
+            try await lfs.waitForUploads()
+            id = file.id
+        }
+        try await host.database.erase()
+        try TestHost.migrator.migrate(host.database)
+        return try #require(id)
+    }
+
+    private func foldersAside(_ host: TestHost) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: host.folder.path).filter { $0.contains(".lfs.of-") }.sorted()
+    }
+
+    @Test("is refused as it comes")
+    func refused() async throws {
+        try await withHost { host in
+            _ = try await erase(host)
+            #expect(await errorCode { try await withManager(host) { _ in } } == .wrongStore)
+            #expect(try foldersAside(host).isEmpty)
+        }
+    }
+
+    @Test("is moved aside with its files, each time, and the new database works")
+    func movedAside() async throws {
+        try await withHost { host in
+            var options = host.options
+            options.foreignStore = .moveAside
+            for count in 1...3 {
+                let id = try await erase(host)
+                try await withManager(host, options) { lfs in
+                    let file = try await lfs.makeFile(from: .bytes([4]))
+                    try await host.database.write { try file.insert($0) }
+                    try await lfs.waitForUploads()
+                    #expect(try await lfs.data(of: file) == Data([4]))
+                }
+                let aside = try foldersAside(host)
+                #expect(aside.count == count)
+                let kept = aside.map { host.folder.appendingPathComponent($0).appendingPathComponent(id.uuidString).path }
+                #expect(kept.contains(where: FileManager.default.fileExists(atPath:)))
+                // The next one is erased again, with the folder of this one in its place.
+                try await host.database.erase()
+                try TestHost.migrator.migrate(host.database)
+                try FileManager.default.removeItem(at: host.store)
+            }
+        }
+    }
+
+    @Test("stays while its own database is open somewhere, and so does a folder that does not say whose it is")
+    func inUse() async throws {
+        try await withHost { host in
+            var options = host.options
+            options.foreignStore = .moveAside
+            try await withHost { other in
+                options.localStore = other.store
+                try await withManager(other) { _ in
+                    #expect(await errorCode { try await withManager(host, options) { _ in } } == .wrongStore)
+                }
+                let marker = other.store.appendingPathComponent("lfs.json")
+                try Data("{\"something\": 1}".utf8).write(to: marker)
+                #expect(await errorCode { try await withManager(host, options) { _ in } } == .wrongStore)
+                #expect(FileManager.default.fileExists(atPath: marker.path))
+                #expect(try foldersAside(other).isEmpty)
+            }
+        }
+    }
+}
