@@ -1,5 +1,3 @@
-import Synchronization
-
 package import struct Foundation.Date
 
 /// The name of one file everywhere: UUID version 7 in lowercase text (RFC 9562, section 5.7).
@@ -27,11 +25,7 @@ public struct FileID: Hashable, Sendable, CustomStringConvertible {
     private init(unchecked text: String) { self.text = text }
 
     /// A new id that sorts after every other that this process has made for the same or an earlier time.
-    package static func make(at time: Date = Date()) -> FileID {
-        let milliseconds = UInt64(max(0, time.timeIntervalSince1970 * 1_000))
-        let low = 0x8000_0000_0000_0000 | UInt64.random(in: 0...0x3FFF_FFFF_FFFF_FFFF)
-        return FileID(Bits(high: sequence.next(milliseconds), low: low))
-    }
+    package static func make(at time: Date = Date()) -> FileID { sequence.make(at: time) }
 
     private static let sequence = FileIDSequence()
 
@@ -89,34 +83,5 @@ extension FileID: Codable {
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(text)
-    }
-}
-
-/// The upper halves of new ids: milliseconds, and in the twelve bits of `rand_a` a number that starts at random and counts
-/// up within a millisecond (RFC 9562, section 6.2, method 1). When it is used up, the next millisecond is taken early.
-private final class FileIDSequence: Sendable {
-    private struct State {
-        var milliseconds: UInt64 = 0
-        var count: UInt64 = 0
-    }
-
-    /// How many milliseconds may be taken early: those of more ids than anybody makes in that time.
-    private static let furthestAhead: UInt64 = 64
-
-    private let state = Mutex(State())
-
-    func next(_ milliseconds: UInt64) -> UInt64 {
-        state.withLock { state in
-            let isBehind = milliseconds < state.milliseconds
-            // What is further behind is another time: the clock was set back, or is one of a test.
-            if isBehind ? state.milliseconds - milliseconds > Self.furthestAhead : milliseconds > state.milliseconds {
-                state = State(milliseconds: milliseconds, count: UInt64.random(in: 0..<0x800))
-            } else if state.count < 0xFFF {
-                state.count += 1
-            } else {
-                state = State(milliseconds: state.milliseconds + 1, count: UInt64.random(in: 0..<0x800))
-            }
-            return state.milliseconds << 16 | 0x7000 | state.count
-        }
     }
 }

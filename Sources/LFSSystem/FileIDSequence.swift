@@ -1,0 +1,38 @@
+import struct Foundation.Date
+import Synchronization
+
+/// The upper halves of new ids: milliseconds, and in the twelve bits of `rand_a` a number that starts at random and counts
+/// up within a millisecond (RFC 9562, section 6.2, method 1). When it is used up, the next millisecond is taken early.
+final class FileIDSequence: Sendable {
+    private struct State {
+        var milliseconds: UInt64 = 0
+        var count: UInt64 = 0
+    }
+
+    /// How many milliseconds may be taken early: those of more ids than anybody makes in that time.
+    private static let furthestAhead: UInt64 = 64
+
+    private let state = Mutex(State())
+
+    /// A new id that sorts after every other that this sequence has made for the same or an earlier time.
+    func make(at time: Date) -> FileID {
+        let milliseconds = UInt64(max(0, time.timeIntervalSince1970 * 1_000))
+        let low = 0x8000_0000_0000_0000 | UInt64.random(in: 0...0x3FFF_FFFF_FFFF_FFFF)
+        return FileID(FileID.Bits(high: next(milliseconds), low: low))
+    }
+
+    private func next(_ milliseconds: UInt64) -> UInt64 {
+        state.withLock { state in
+            let isBehind = milliseconds < state.milliseconds
+            // What is further behind is another time: the clock was set back, or is one of a test.
+            if isBehind ? state.milliseconds - milliseconds > Self.furthestAhead : milliseconds > state.milliseconds {
+                state = State(milliseconds: milliseconds, count: UInt64.random(in: 0..<0x800))
+            } else if state.count < 0xFFF {
+                state.count += 1
+            } else {
+                state = State(milliseconds: state.milliseconds + 1, count: UInt64.random(in: 0..<0x800))
+            }
+            return state.milliseconds << 16 | 0x7000 | state.count
+        }
+    }
+}
