@@ -136,7 +136,7 @@ extension LFSManager {
                 throw LFSError(.notRunning, "Nothing runs: the LFSManager was stopped, or start() was not called yet.")
             }
             let left = deadline.map { max($0 - .now, .zero) } ?? options.pollInterval
-            await waiter.signal.wait(for: min(left, options.pollInterval), clock: options.clock)
+            await waiter.signal.wait(atMost: min(left, options.pollInterval), clock: options.clock)
             if Task.isCancelled { throw LFSError.wrapping(CancellationError()) }
         }
     }
