@@ -49,15 +49,19 @@ public struct RetryingStorage<Base: RemoteStorage>: RemoteStorage {
     /// A download is held to the version whose first byte came. A storage that does not tell the version is not asked
     /// to go on: two versions must never be mixed, so after its first byte an error is final.
     public func download(_ request: DownloadRequest, into sink: DownloadSink) async throws -> RemoteObject {
-        let arrived = Mutex(ResumingDownload.Arrived(byteCount: 0, entityTag: request.entityTag))
+        let arrived = ResumingDownload.Arrived(byteCount: 0, entityTag: request.entityTag)
+        let state = Mutex((arrived: arrived, isMixed: false))
         let counting = DownloadSink { tag in
-            arrived.withLock { $0.entityTag = $0.entityTag ?? tag }
+            state.withLock { $0.isMixed = !$0.arrived.begin(entityTag: tag) }
             sink.begin(entityTag: tag)
         } _: { bytes in
+            if state.withLock({ $0.isMixed }) {
+                throw StorageError(.changed, "The object was replaced while it was read.", key: request.key)
+            }
             try sink.write(bytes)
-            arrived.withLock { $0.byteCount += Int64(bytes.count) }
+            state.withLock { $0.arrived.byteCount += Int64(bytes.count) }
         }
-        let download = ResumingDownload(retries) { arrived.withLock { $0 } }
+        let download = ResumingDownload(retries) { state.withLock { $0.arrived } }
         return try await download.run { try await base.download(request.rest(after: $0), into: counting) }
     }
 

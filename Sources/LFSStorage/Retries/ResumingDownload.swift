@@ -12,6 +12,12 @@ package struct ResumingDownload {
             self.entityTag = entityTag
         }
 
+        /// Hears which version the bytes that come next are of. Returns whether they go with those that are here.
+        mutating func begin(entityTag tag: String) -> Bool {
+            if byteCount == 0 { entityTag = tag }
+            return entityTag == tag
+        }
+
         fileprivate var canBeGoneOnWith: Bool { byteCount == 0 || entityTag != nil }
     }
 
