@@ -75,6 +75,41 @@ struct RetryingStorageTests {
         #expect(cut.requests.count == 1)
     }
 
+    /// A storage that sends the version it has, whichever one is asked for.
+    private struct ForgetfulStorage: StorageWrapper {
+        let base: any RemoteStorage
+
+        func download(_ request: DownloadRequest, into sink: DownloadSink) async throws -> RemoteObject {
+            try await base.download(DownloadRequest(request.key, range: request.range), into: sink)
+        }
+    }
+
+    @Test("do not mix the versions of a storage that goes on with another one than it was asked for")
+    func otherVersion() async throws {
+        let key = try await stored()
+        let (memory, other) = (memory, SampleBytes.make(10_000, seed: 2))
+        let cut = CuttingStorage(ForgetfulStorage(base: memory), after: 3_000) { attempt in
+            guard attempt == 2 else { return }
+            _ = try await memory.upload(.temporary(other), to: key, session: UploadSession())
+        }
+        let error = await #expect(throws: StorageError.self) {
+            _ = try await download(DownloadRequest(key), from: retrying(cut))
+        }
+        #expect(error?.code == .changed)
+    }
+
+    @Test("take another version when no byte of the first one has come")
+    func otherVersionBeforeTheFirstByte() async throws {
+        let key = try await stored()
+        let (memory, other) = (memory, SampleBytes.make(10_000, seed: 2))
+        let cut = CuttingStorage(memory, after: 0, times: 1) { attempt in
+            guard attempt == 2 else { return }
+            _ = try await memory.upload(.temporary(other), to: key, session: UploadSession())
+        }
+        let again = CuttingStorage(cut, after: 3_000, times: 2)
+        #expect(try await download(DownloadRequest(key), from: retrying(again)) == other)
+    }
+
     @Test("wait as long as the storage asks, up to the cap", arguments: [(5, 5), (86_400, 60)])
     func retryAfter(_ asked: Int, _ waited: Int) async throws {
         let key = try await stored()

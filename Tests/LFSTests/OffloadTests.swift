@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import LFSStorage
+import LFSSystem
 import LFSTransfer
 import TestSupport
 import Testing

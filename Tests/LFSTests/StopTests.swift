@@ -3,7 +3,7 @@ import Foundation
 import GRDB
 import LFSStorage
 import LFSTesting
-import LFSTransfer
+import LFSSystem
 import Synchronization
 import TestSupport
 import Testing

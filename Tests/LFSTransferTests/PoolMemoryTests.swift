@@ -1,4 +1,5 @@
 import LFSStorage
+import LFSSystem
 import Synchronization
 import TestSupport
 import Testing

@@ -192,24 +192,12 @@ final class BackgroundWork: Sendable {
 
     /// Does the work to its end. After a stop it has the grace period to end by itself, then it is cancelled.
     private func untilStopped(gracePeriod: Duration, _ work: @escaping @Sendable () async -> Void) async {
-        let (stop, ended, clock) = (lifecycle.stop, Latch(), options.clock)
-        await withTaskGroup(of: Void.self) { tasks in
-            tasks.addTask {
-                await work()
-                ended.open()
-            }
-            tasks.addTask {
-                await withTaskGroup(of: Void.self) { either in
-                    either.addTask { await stop.wait() }
-                    either.addTask { await ended.wait() }
-                    await either.next()
-                    either.cancelAll()
-                }
-                await ended.wait(atMost: gracePeriod, clock: clock)
-            }
-            // Whichever is first, it is over for the other.
-            await tasks.next()
-            tasks.cancelAll()
-        }
+        let (stop, clock) = (lifecycle.stop, options.clock)
+        await race(
+            work,
+            {
+                await stop.wait()
+                await clock.wait(for: gracePeriod)
+            })
     }
 }

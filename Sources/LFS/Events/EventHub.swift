@@ -1,5 +1,4 @@
 import LFSSystem
-import LFSTransfer
 import Synchronization
 
 /// Passes events on to everyone who listens, and rings for those who wait for the queue to drain.

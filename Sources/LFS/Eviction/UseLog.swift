@@ -1,7 +1,6 @@
 import Foundation
 import LFSDatabase
 import LFSSystem
-import LFSTransfer
 import Synchronization
 
 /// When the local copies of files were last used, without a write for each use.

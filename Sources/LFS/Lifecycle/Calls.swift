@@ -1,5 +1,4 @@
 import LFSSystem
-import LFSTransfer
 import Synchronization
 
 /// Calls of the host that take long. A stop ends them and waits for them.
@@ -11,8 +10,9 @@ final class Calls: Sendable {
         var underWay: [Int: CancellationFlag] = [:]
     }
 
-    private enum Outcome<Result: Sendable>: Sendable {
-        case ended(Result), stopped
+    private enum Ending<Value: Sendable>: Sendable {
+        case ended(Result<Value, any Error>)
+        case closed(byStop: Bool)
     }
 
     /// Those that the current task is part of: what a call tells the host may stop the manager.
@@ -67,32 +67,27 @@ final class Calls: Sendable {
             cause: error)
     }
 
-    private func untilClosed<Result: Sendable>(
-        _ purpose: String, _ body: @escaping @Sendable () async throws -> Result
-    ) async throws -> Result {
-        try await withThrowingTaskGroup(of: Outcome<Result>.self) { tasks in
-            let closing = closing
-            tasks.addTask { .ended(try await body()) }
-            tasks.addTask {
-                await closing.wait()
-                return .stopped
-            }
-            let isStopped: Bool
-            if case .ended(let result) = try await tasks.next() {
-                tasks.cancelAll()
-                return result
-            } else {
-                isStopped = state.withLock { $0.isClosed }
-            }
-            // Its own task was cancelled, or the manager was stopped. Either way it comes to its end first.
-            tasks.cancelAll()
-            do {
-                if case .ended(let result) = try await tasks.next() { return result }
-                throw CancellationError()
-            } catch  where isStopped {
-                throw Self.stopped(purpose, error)
+    private func untilClosed<Value: Sendable>(
+        _ purpose: String, _ body: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value {
+        let endings: [Ending<Value>] = await race(
+            {
+                do { return .ended(.success(try await body())) } catch { return .ended(.failure(error)) }
+            },
+            {
+                await self.closing.wait()
+                return .closed(byStop: self.state.withLock { $0.isClosed })
+            })
+        // Its own task was cancelled, or the manager was stopped. Either way the body came to its end.
+        var isStopped = false
+        for ending in endings {
+            switch ending {
+            case .closed(let byStop): isStopped = byStop
+            case .ended(.success(let value)): return value
+            case .ended(.failure(let error)): throw isStopped ? Self.stopped(purpose, error) : error
             }
         }
+        throw CancellationError()
     }
 
     private func enter(_ purpose: String, _ flag: CancellationFlag) throws(LFSError) -> Int {

@@ -1,4 +1,4 @@
-import LFSTransfer
+import LFSSystem
 import Synchronization
 
 /// Where a manager is in its life: open, running, stopped.

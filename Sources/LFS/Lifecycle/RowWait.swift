@@ -24,7 +24,7 @@ struct RowWait: Sendable {
                 throw LFSError(.notRunning, "Nothing runs: the LFSManager was stopped, or start() was not called yet.")
             }
             let left = deadline.map { max($0 - .now, .zero) } ?? pollInterval
-            await waiter.signal.wait(for: min(left, pollInterval), clock: clock)
+            await waiter.signal.wait(atMost: min(left, pollInterval), clock: clock)
             try Task.checkCancellation()
         }
     }

@@ -1,5 +1,4 @@
 import LFSSystem
-import LFSTransfer
 import Synchronization
 
 /// The local copies that this process reads, or waits for to read them. Eviction by a policy passes them over: their space

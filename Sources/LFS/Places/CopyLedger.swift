@@ -1,6 +1,5 @@
 import HeapModule
 import LFSSystem
-import LFSTransfer
 import Synchronization
 
 /// Which local copies there are, how large they are, and which of them was not used for the longest time, so that no

@@ -14,12 +14,13 @@ final class DownloadScheduler: Sendable {
     }
 
     typealias Work = @Sendable () async throws -> Void
+    private typealias Asker = Waiter<Result<Void, any Error>>
 
     private struct State {
         var queue: DownloadQueue<Key>
         var work: [Key: Work] = [:]
         var tasks: [Key: Task<Void, Never>] = [:]
-        var askers: [Int: (key: Key, continuation: CheckedContinuation<Void, any Error>)] = [:]
+        var askers: [Int: (key: Key, waiter: Asker)] = [:]
         var lastAsker = 0
         var isStopped = false
     }
@@ -44,39 +45,31 @@ final class DownloadScheduler: Sendable {
     /// - Throws: its error; `CancellationError` when the asking task was cancelled; ``LFSError/Code/notRunning`` after
     ///   a stop.
     func run(_ key: Key, _ urgency: DownloadUrgency, _ work: @escaping Work) async throws {
-        let asker = state.withLock { state in
+        let waiter = Asker()
+        let asker = try change { state -> Result<Int, any Error> in
+            if state.isStopped { return .failure(Self.stopped) }
+            if Task.isCancelled { return .failure(CancellationError()) }
             state.lastAsker += 1
-            return state.lastAsker
-        }
-        try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
-                let refusal: (any Error)? = change { state in
-                    if state.isStopped { return Self.stopped }
-                    if Task.isCancelled { return CancellationError() }
-                    state.askers[asker] = (key, continuation)
-                    if state.work[key] == nil { state.work[key] = work }
-                    state.queue.ask(key, asker: asker, urgency)
-                    return nil
-                }
-                if let refusal { continuation.resume(throwing: refusal) }
-            }
-        } onCancel: {
-            leave(asker)
-        }
+            state.askers[state.lastAsker] = (key, waiter)
+            if state.work[key] == nil { state.work[key] = work }
+            state.queue.ask(key, asker: state.lastAsker, urgency)
+            return .success(state.lastAsker)
+        }.get()
+        try await waiter.wait { leave(asker) }.get()
     }
 
     private func leave(_ asker: Int) {
-        let (continuation, idle) = change { state -> (CheckedContinuation<Void, any Error>?, Task<Void, Never>?) in
-            guard let (key, continuation) = state.askers.removeValue(forKey: asker) else { return (nil, nil) }
+        let (waiter, idle) = change { state -> (Asker?, Task<Void, Never>?) in
+            guard let (key, waiter) = state.askers.removeValue(forKey: asker) else { return (nil, nil) }
             switch state.queue.leave(key, asker: asker) {
-            case .others: return (continuation, nil)
+            case .others: return (waiter, nil)
             case .nothing: state.work[key] = nil
-            case .running: return (continuation, state.tasks[key])
+            case .running: return (waiter, state.tasks[key])
             }
-            return (continuation, nil)
+            return (waiter, nil)
         }
         idle?.cancel()
-        continuation?.resume(throwing: CancellationError())
+        waiter?.resume(returning: .failure(CancellationError()))
     }
 
     // MARK: Running
@@ -88,13 +81,13 @@ final class DownloadScheduler: Sendable {
         } catch {
             result = .failure(error)
         }
-        let askers = change { state -> [CheckedContinuation<Void, any Error>] in
+        let askers = change { state -> [Asker] in
             state.tasks[key] = nil
             guard let askers = state.queue.end(key) else { return [] }
             state.work[key] = nil
-            return askers.compactMap { state.askers.removeValue(forKey: $0)?.continuation }
+            return askers.compactMap { state.askers.removeValue(forKey: $0)?.waiter }
         }
-        for asker in askers { asker.resume(with: result) }
+        for asker in askers { asker.resume(returning: result) }
     }
 
     /// Changes the state, begins what may begin then, and tells when the first reader came or the last one went.
@@ -120,10 +113,10 @@ final class DownloadScheduler: Sendable {
             state.isStopped = true
             for (asker, entry) in state.askers { _ = state.queue.leave(entry.key, asker: asker) }
             defer { state.askers = [:] }
-            return (Array(state.tasks.values), state.askers.values.map(\.continuation))
+            return (Array(state.tasks.values), state.askers.values.map(\.waiter))
         }
         for task in tasks { task.cancel() }
-        for asker in askers { asker.resume(throwing: Self.stopped) }
+        for asker in askers { asker.resume(returning: .failure(Self.stopped)) }
     }
 
     /// As ``halt()``, and returns when nothing runs any more.

@@ -5,9 +5,8 @@ import LFSSystem
 
 /// Fetches the bytes of one file from the remote storage into the local store, and goes on where an earlier try ended.
 ///
-/// It retries by itself, since only it knows how to go on: with the bytes that came, and only while the object is the
-/// version that they are of. Bytes of two versions, or of a version nobody can name, are never put together: it begins
-/// again at the first byte instead.
+/// It retries by itself, since only it can begin again at the first byte: where the storage names no version, and once
+/// when the bytes turn out not to be those of the row.
 struct Downloader: Sendable {
     let store: LocalStore
     let storage: any RemoteStorage
@@ -16,7 +15,7 @@ struct Downloader: Sendable {
     let random: @Sendable () -> Double
 
     /// How many tries in a row may bring next to nothing.
-    private static let maxFailures = 4
+    private static let maxAttempts = 4
     /// A try that brings this many bytes was worth it, if they can be kept or are more than any before it brought.
     private static let worthwhileByteCount: Int64 = 64 * 1_024
 
@@ -42,40 +41,34 @@ struct Downloader: Sendable {
     private func fill(
         _ incoming: IncomingFile, _ file: FileRow, _ onProgress: @escaping @Sendable (Int64) -> Void
     ) async throws {
-        // Tries in a row that brought next to nothing.
-        var failures = 0
-        var furthest: Int64 = 0
-        var hasBegunAgain = false
-        while true {
-            let start = incoming.byteCount
-            do {
-                if start < file.byteCount { try await transfer(incoming, file, from: start, onProgress) }
-                return try await incoming.finish(sha256: file.sha256)
-            } catch let error where start > 0 && !hasBegunAgain && Self.isOtherContent(error) {
-                // What came before does not fit to what comes now; either may be the wrong one.
-                (hasBegunAgain, failures, furthest) = (true, 0, 0)
-                try await beginAgain(incoming)
-            } catch let error as StorageError where error.isRetryable && !Task.isCancelled {
-                let isWorthwhile = incoming.byteCount - max(start, furthest) >= Self.worthwhileByteCount
-                failures = isWorthwhile ? 0 : failures + 1
-                furthest = max(furthest, incoming.byteCount)
-                guard failures < Self.maxFailures else { throw error }
-                let delay = backoff.delay(afterFailures: max(failures, 1), random: random())
-                try await clock.sleep(for: min(max(delay, error.retryAfter ?? .zero), backoff.cap))
-                if incoming.entityTag == nil { try await beginAgain(incoming) }
-            }
+        let retries = Retries(
+            maxAttempts: Self.maxAttempts, backoff: backoff, clock: clock, random: random, repeatsCancelled: true)
+        let download = ResumingDownload(
+            retries, worthwhileByteCount: Self.worthwhileByteCount,
+            arrived: { .init(byteCount: incoming.byteCount, entityTag: incoming.entityTag) },
+            restart: { try await beginAgain(incoming) })
+        // Whether the last try went on with bytes of an earlier one.
+        var wasResumed = false
+        func attempt(_ arrived: ResumingDownload.Arrived) async throws {
+            wasResumed = arrived.byteCount > 0
+            if arrived.byteCount < file.byteCount { try await transfer(incoming, file, arrived, onProgress) }
+            try await incoming.finish(sha256: file.sha256)
+        }
+        do {
+            try await download.run(attempt)
+        } catch let error where wasResumed && Self.isOtherContent(error) {
+            // What came before does not fit to what comes now; either may be the wrong one.
+            try await beginAgain(incoming)
+            try await download.run(attempt)
         }
     }
 
     private func transfer(
-        _ incoming: IncomingFile, _ file: FileRow, from start: Int64, _ onProgress: @escaping @Sendable (Int64) -> Void
+        _ incoming: IncomingFile, _ file: FileRow, _ arrived: ResumingDownload.Arrived,
+        _ onProgress: @escaping @Sendable (Int64) -> Void
     ) async throws {
-        var request = DownloadRequest(try ObjectKey(file.key))
-        if start > 0 {
-            request.range = start..<file.byteCount
-            request.entityTag = incoming.entityTag
-        }
-        onProgress(start)
+        let request = DownloadRequest(try ObjectKey(file.key)).rest(after: arrived, end: file.byteCount)
+        onProgress(arrived.byteCount)
         let sink = DownloadSink(onBegin: incoming.begin(entityTag:)) { bytes in
             try incoming.write(bytes)
             onProgress(incoming.byteCount)

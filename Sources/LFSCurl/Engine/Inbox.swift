@@ -1,5 +1,6 @@
 import CCurl
 import LFSHTTP
+import LFSSystem
 import Synchronization
 
 /// What tasks and other threads tell the engine's thread.
@@ -25,10 +26,10 @@ final class Inbox: Sendable {
         var multi: MultiPointer?
         var isRunning = false
         var isClosed = false
-        var whenClosed: [CheckedContinuation<Void, Never>] = []
     }
 
     private let state = Mutex(State())
+    private let closed = Latch()
 
     enum Submission { case closed, start, running }
 
@@ -51,22 +52,16 @@ final class Inbox: Sendable {
 
     /// Asks the thread to end everything. What has not begun is ended too.
     func close() {
-        state.withLock { state in
+        let isClosed = state.withLock { state in
             state.mail.isClosing = true
             if state.isRunning { wake(&state) } else { state.isClosed = true }
+            return state.isClosed
         }
+        if isClosed { closed.open() }
     }
 
     /// Returns when the thread has given everything back.
-    func waitUntilClosed() async {
-        await withCheckedContinuation { continuation in
-            let isClosed = state.withLock { state in
-                if !state.isClosed { state.whenClosed.append(continuation) }
-                return state.isClosed
-            }
-            if isClosed { continuation.resume() }
-        }
-    }
+    func waitUntilClosed() async { await closed.waitThroughCancellation() }
 
     // MARK: The engine's thread
 
@@ -93,17 +88,16 @@ final class Inbox: Sendable {
 
     /// The thread ends. From here on nobody touches the multi handle.
     func end() {
-        let (rest, waiting) = state.withLock { state in
+        let rest = state.withLock { state in
             (state.multi, state.isClosed, state.isRunning) = (nil, true, false)
             defer {
-                state.whenClosed = []
                 state.mail = Mail()
                 state.mail.isClosing = true
             }
-            return (state.mail.submitted, state.whenClosed)
+            return state.mail.submitted
         }
         for transfer in rest { transfer.end(.failure(HTTPError.closed)) }
-        for continuation in waiting { continuation.resume() }
+        closed.open()
     }
 
     private func tell(_ change: (inout Mail) -> Void) {

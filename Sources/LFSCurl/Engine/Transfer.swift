@@ -6,15 +6,13 @@ import Synchronization
 /// One request on its way, and what has come back so far.
 ///
 /// Unchecked because its plain properties belong to the engine's thread alone, from ``Inbox/submit(_:)`` on. The task
-/// that made it touches only the two mutexes.
+/// that made it touches only the phase and the outcome.
 final class Transfer: @unchecked Sendable {
     private enum Phase { case new, submitting, submitted, cancelled }
 
     let request: HTTPRequest
     private let phase = Mutex(Phase.new)
-    private let outcome = Mutex<
-        (result: Result<HTTPResponse, any Error>?, continuation: CheckedContinuation<Void, Never>?)
-    >((nil, nil))
+    private let outcome = Waiter<Result<HTTPResponse, any Error>>()
 
     // The engine's thread only.
     var handle: EasyHandle?
@@ -46,23 +44,9 @@ final class Transfer: @unchecked Sendable {
     func result(_ submit: (Transfer) -> Void, cancel: @escaping @Sendable (Transfer) -> Void) async throws
         -> HTTPResponse
     {
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                outcome.withLock { $0.continuation = continuation }
-                let isNew = phase.withLock { phase in
-                    guard phase == .new else { return false }
-                    phase = .submitting
-                    return true
-                }
-                guard isNew else { return end(.failure(Self.cancellation)) }
-                submit(self)
-                // One that came meanwhile would have met an engine that does not know the transfer yet.
-                let isCancelled = phase.withLock { phase in
-                    if phase == .submitting { phase = .submitted }
-                    return phase == .cancelled
-                }
-                if isCancelled { cancel(self) }
-            }
+        try await withTaskCancellationHandler {
+            begin(submit, cancel)
+            return try await outcome.wait().get()
         } onCancel: {
             let wasSubmitted = phase.withLock { phase in
                 defer { phase = .cancelled }
@@ -70,23 +54,28 @@ final class Transfer: @unchecked Sendable {
             }
             if wasSubmitted { cancel(self) }
         }
-        // Under the lock, not through the continuation: the thread sanitizer does not see the continuation's order.
-        guard let result = outcome.withLock({ $0.result }) else { throw Self.cancellation }
-        return try result.get()
+    }
+
+    private func begin(_ submit: (Transfer) -> Void, _ cancel: (Transfer) -> Void) {
+        let isNew = phase.withLock { phase in
+            guard phase == .new else { return false }
+            phase = .submitting
+            return true
+        }
+        guard isNew else { return end(.failure(Self.cancellation)) }
+        submit(self)
+        // A cancellation that came meanwhile would have met an engine that does not know the transfer yet.
+        let isCancelled = phase.withLock { phase in
+            if phase == .submitting { phase = .submitted }
+            return phase == .cancelled
+        }
+        if isCancelled { cancel(self) }
     }
 
     static let cancellation = HTTPError(.cancelled, "The request was cancelled.", cause: CancellationError())
 
     /// Ends it, once; later calls do nothing.
-    func end(_ result: Result<HTTPResponse, any Error>) {
-        let continuation = outcome.withLock { outcome in
-            guard outcome.result == nil else { return nil as CheckedContinuation<Void, Never>? }
-            outcome.result = result
-            defer { outcome.continuation = nil }
-            return outcome.continuation
-        }
-        continuation?.resume()
-    }
+    func end(_ result: Result<HTTPResponse, any Error>) { outcome.resume(returning: result) }
 
     // MARK: The body that goes out
 

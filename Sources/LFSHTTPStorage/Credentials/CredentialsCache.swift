@@ -1,6 +1,6 @@
 package import Foundation
 import LFSStorage
-import Synchronization
+import LFSSystem
 
 /// Keeps credentials until shortly before they end, and has the provider asked by one caller at a time.
 ///
@@ -18,7 +18,7 @@ package final class CredentialsCache<Credentials: ExpiringCredentials>: Sendable
         fileprivate let number: Int
     }
 
-    private enum Answer {
+    private enum Answer: Sendable {
         case issued(Issued)
         case failure(any Error)
         /// Who asked was cancelled, or the waiting caller itself.
@@ -31,13 +31,12 @@ package final class CredentialsCache<Credentials: ExpiringCredentials>: Sendable
         /// The earliest time to ask for credentials that take the place of good ones.
         var nextTry = Date.distantPast
         var isAsking = false
-        var nextID = 0
-        var waiting: [Int: CheckedContinuation<Answer, Never>] = [:]
     }
 
     private let provide: @Sendable () async throws -> Credentials
     private let now: @Sendable () -> Date
-    private let state = Mutex(State())
+    /// The credentials, and the callers that wait for the answer to another one.
+    private let queue = WaitQueue<State, Answer>(State())
 
     /// - Parameter provide: the provider. It may throw any error; a ``StorageError`` comes out as it is.
     package init(
@@ -48,7 +47,7 @@ package final class CredentialsCache<Credentials: ExpiringCredentials>: Sendable
     }
 
     /// How many callers wait for the answer to another one.
-    package var waiterCount: Int { state.withLock { $0.waiting.count } }
+    package var waiterCount: Int { queue.waiterCount }
 
     /// Credentials that have not ended.
     ///
@@ -77,7 +76,7 @@ package final class CredentialsCache<Credentials: ExpiringCredentials>: Sendable
     /// Forgets credentials that the server refused, unless the provider has been asked again meanwhile: many requests may
     /// be refused at once, and it is asked once for all of them, even if it gives the same again.
     package func invalidate(_ used: Issued) {
-        state.withLock { state in
+        queue.change { state, _ in
             if state.held?.number == used.number { state.held = nil }
         }
     }
@@ -90,7 +89,7 @@ package final class CredentialsCache<Credentials: ExpiringCredentials>: Sendable
 
     private func decide() -> Decision {
         let now = now()
-        return state.withLock { state in
+        return queue.change { state, _ in
             if let held = state.held {
                 let rest = Self.rest(of: held.credentials, at: now)
                 // While one asks, the others go on with what is still good.
@@ -106,7 +105,7 @@ package final class CredentialsCache<Credentials: ExpiringCredentials>: Sendable
         let new = await provided()
         let now = now()
         let wasCancelled = Task.isCancelled
-        let (answer, waiting) = state.withLock { state in
+        return queue.change { state, line in
             state.isAsking = false
             let answer: Answer
             switch new {
@@ -123,11 +122,9 @@ package final class CredentialsCache<Credentials: ExpiringCredentials>: Sendable
                     answer = wasCancelled ? .none : .failure(error)
                 }
             }
-            defer { state.waiting = [:] }
-            return (answer, Array(state.waiting.values))
+            line.answerAll(answer)
+            return answer
         }
-        for continuation in waiting { continuation.resume(returning: answer) }
-        return answer
     }
 
     private func provided() async -> Result<Credentials, any Error> {
@@ -142,23 +139,8 @@ package final class CredentialsCache<Credentials: ExpiringCredentials>: Sendable
     }
 
     private func wait() async -> Answer {
-        let id = state.withLock { state in
-            state.nextID += 1
-            return state.nextID
-        }
-        return await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let mayWait = state.withLock { state in
-                    // The answer may have come since the decision to wait.
-                    guard state.isAsking, !Task.isCancelled else { return false }
-                    state.waiting[id] = continuation
-                    return true
-                }
-                if !mayWait { continuation.resume(returning: .none) }
-            }
-        } onCancel: {
-            state.withLock { $0.waiting.removeValue(forKey: id) }?.resume(returning: .none)
-        }
+        // The answer may have come since the decision to wait.
+        await queue.wait(ifCancelled: Answer.none) { $0.isAsking ? nil : Answer.none }
     }
 
     private static func rest(of credentials: Credentials, at now: Date) -> TimeInterval {

@@ -6,10 +6,7 @@ import Synchronization
 /// keep their tries in the database; a second layer of retries would multiply the two.
 public struct RetryingStorage<Base: RemoteStorage>: RemoteStorage {
     private let base: Base
-    private let maxAttempts: Int
-    private let backoff: Backoff
-    private let clock: any Clock<Duration>
-    private let random: @Sendable () -> Double
+    private let retries: Retries
 
     /// - Parameters:
     ///   - maxAttempts: how often a call is tried in all, at least once.
@@ -20,10 +17,8 @@ public struct RetryingStorage<Base: RemoteStorage>: RemoteStorage {
         random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }
     ) {
         self.base = base
-        self.maxAttempts = max(maxAttempts, 1)
-        self.backoff = backoff
-        self.clock = clock
-        self.random = random
+        retries = Retries(
+            maxAttempts: maxAttempts, backoff: backoff, clock: clock, random: random, repeatsCancelled: false)
     }
 
     /// Those of the storage below.
@@ -54,46 +49,30 @@ public struct RetryingStorage<Base: RemoteStorage>: RemoteStorage {
     /// A download is held to the version whose first byte came. A storage that does not tell the version is not asked
     /// to go on: two versions must never be mixed, so after its first byte an error is final.
     public func download(_ request: DownloadRequest, into sink: DownloadSink) async throws -> RemoteObject {
-        let received = Mutex<Int64>(0)
-        let version = Mutex(request.entityTag)
-        let counting = DownloadSink {
-            let tag = $0
-            version.withLock { $0 = $0 ?? tag }
+        let arrived = ResumingDownload.Arrived(byteCount: 0, entityTag: request.entityTag)
+        let state = Mutex((arrived: arrived, isMixed: false))
+        let counting = DownloadSink { tag in
+            state.withLock { $0.isMixed = !$0.arrived.begin(entityTag: tag) }
             sink.begin(entityTag: tag)
         } _: { bytes in
-            try sink.write(bytes)
-            received.withLock { $0 += Int64(bytes.count) }
-        }
-        let start = request.range?.lowerBound ?? 0
-        let end = request.range?.upperBound ?? Int64.max
-        var next = request
-        return try await retrying {
-            let position = start + received.withLock { $0 }
-            if position > start {
-                next.entityTag = version.withLock { $0 }
-                next.range = position..<max(position, end)
+            if state.withLock({ $0.isMixed }) {
+                throw StorageError(.changed, "The object was replaced while it was read.", key: request.key)
             }
-            return try await base.download(next, into: counting)
-        } while: {
-            received.withLock { $0 } == 0 || version.withLock { $0 } != nil
+            try sink.write(bytes)
+            state.withLock { $0.arrived.byteCount += Int64(bytes.count) }
         }
+        let download = ResumingDownload(retries) { state.withLock { $0.arrived } }
+        return try await download.run { try await base.download(request.rest(after: $0), into: counting) }
     }
 
-    private func retrying<Result>(
-        _ call: () async throws -> Result, while mayGoOn: () -> Bool = { true }
-    ) async throws -> Result {
-        var attempt = 1
+    private func retrying<Result>(_ call: () async throws -> Result) async throws -> Result {
+        var failures = 0
         while true {
             do {
                 return try await call()
             } catch {
-                // Anything but a storage's own error came from the sink, and a full disk is not mended by asking again.
-                guard let failure = error as? StorageError, failure.isRetryable, failure.code != .cancelled,
-                    attempt < maxAttempts, mayGoOn()
-                else { throw error }
-                let delay = backoff.delay(afterFailures: attempt, random: random())
-                try await clock.sleep(for: min(max(delay, failure.retryAfter ?? .zero), backoff.cap))
-                attempt += 1
+                failures += 1
+                try await retries.wait(afterFailures: failures, error)
             }
         }
     }

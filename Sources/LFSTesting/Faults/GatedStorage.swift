@@ -1,4 +1,5 @@
 public import LFSStorage
+import LFSSystem
 import Synchronization
 
 /// A storage whose calls of one kind wait at a gate that a test opens, so that a test decides what runs beside what.
@@ -13,14 +14,9 @@ public final class GatedStorage: StorageWrapper {
         var arrivals: [ObjectKey] = []
         var inside = 0
         var maxInside = 0
-        var nextTicket = 0
-        var waiting: [(ticket: Int, key: ObjectKey, continuation: CheckedContinuation<Bool, Never>)] = []
-        var watchers: [(ticket: Int, count: Int, continuation: CheckedContinuation<Void, Never>)] = []
-
-        mutating func makeTicket() -> Int {
-            nextTicket += 1
-            return nextTicket
-        }
+        /// The calls at the gate. They are answered whether they may pass.
+        var waiting: [(key: ObjectKey, call: Waiter<Bool>)] = []
+        var watchers: [(count: Int, watcher: Waiter<Void>)] = []
     }
 
     /// The storage below, which is sound.
@@ -49,21 +45,16 @@ public final class GatedStorage: StorageWrapper {
 
     /// Returns when this many calls have come, counted from the beginning, or when the task is cancelled.
     public func waitForArrivals(_ count: Int) async {
-        let ticket = state.withLock { $0.makeTicket() }
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let isReady = state.withLock { state in
-                    if Task.isCancelled || state.arrivals.count >= count { return true }
-                    state.watchers.append((ticket, count, continuation))
-                    return false
-                }
-                if isReady { continuation.resume() }
-            }
-        } onCancel: {
-            let watcher = state.withLock { state in
-                state.watchers.firstIndex { $0.ticket == ticket }.map { state.watchers.remove(at: $0) }
-            }
-            watcher?.continuation.resume()
+        let watcher = Waiter<Void>()
+        let hasToWait = state.withLock { state in
+            guard state.arrivals.count < count else { return false }
+            state.watchers.append((count, watcher))
+            return true
+        }
+        guard hasToWait else { return }
+        await watcher.wait {
+            state.withLock { state in state.watchers.removeAll { $0.watcher === watcher } }
+            watcher.resume(returning: ())
         }
     }
 
@@ -76,7 +67,7 @@ public final class GatedStorage: StorageWrapper {
             defer { state.waiting = [] }
             return state.waiting
         }
-        for waiter in waiting { waiter.continuation.resume(returning: true) }
+        for waiter in waiting { waiter.call.resume(returning: true) }
     }
 
     /// Lets calls that come from now on wait.
@@ -88,7 +79,7 @@ public final class GatedStorage: StorageWrapper {
         let waiter = state.withLock { state in
             state.waiting.firstIndex { $0.key == key }.map { state.waiting.remove(at: $0) }
         }
-        waiter?.continuation.resume(returning: true)
+        waiter?.call.resume(returning: true)
         return waiter != nil
     }
 
@@ -111,48 +102,41 @@ public final class GatedStorage: StorageWrapper {
 
     private func passing<Value>(_ way: Way, _ key: ObjectKey, _ call: () async throws -> Value) async throws -> Value {
         guard way == self.way else { return try await call() }
-        let ticket = arrive(key)
+        state.withLock { state in
+            state.inside += 1
+            state.maxInside = max(state.maxInside, state.inside)
+        }
         defer { state.withLock { $0.inside -= 1 } }
-        guard await waitAtGate(ticket, key) else {
+        guard await waitAtGate(key) else {
             throw StorageError(.cancelled, "The call was cancelled at the gate.", key: key)
         }
         return try await call()
     }
 
-    private func arrive(_ key: ObjectKey) -> Int {
-        state.withLock { state in
-            state.inside += 1
-            state.maxInside = max(state.maxInside, state.inside)
-            return state.makeTicket()
-        }
-    }
-
     /// Returns false when the task was cancelled before it could pass.
-    private func waitAtGate(_ ticket: Int, _ key: ObjectKey) async -> Bool {
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let (answer, watchers) = state.withLock { state in
-                    // It counts as arrived only when it waits, so that a test can let it pass right away.
-                    state.arrivals.append(key)
-                    let answer: Bool? = Task.isCancelled ? false : state.isOpen ? true : nil
-                    if answer == nil { state.waiting.append((ticket, key, continuation)) }
-                    return (answer, Self.takeWatchers(&state))
-                }
-                for watcher in watchers { watcher.resume() }
-                if let answer { continuation.resume(returning: answer) }
+    private func waitAtGate(_ key: ObjectKey) async -> Bool {
+        let call = Waiter<Bool>()
+        let (answer, watchers) = state.withLock { state in
+            // It counts as arrived only when it waits, so that a test can let it pass right away.
+            state.arrivals.append(key)
+            let answer: Bool? = Task.isCancelled ? false : state.isOpen ? true : nil
+            if answer == nil { state.waiting.append((key, call)) }
+            return (answer, Self.takeWatchers(&state))
+        }
+        for watcher in watchers { watcher.resume(returning: ()) }
+        if let answer { return answer }
+        return await call.wait {
+            let isLeft = state.withLock { state in
+                state.waiting.firstIndex { $0.call === call }.map { state.waiting.remove(at: $0) } != nil
             }
-        } onCancel: {
-            let waiter = state.withLock { state in
-                state.waiting.firstIndex { $0.ticket == ticket }.map { state.waiting.remove(at: $0) }
-            }
-            waiter?.continuation.resume(returning: false)
+            if isLeft { call.resume(returning: false) }
         }
     }
 
-    private static func takeWatchers(_ state: inout State) -> [CheckedContinuation<Void, Never>] {
+    private static func takeWatchers(_ state: inout State) -> [Waiter<Void>] {
         let count = state.arrivals.count
         let ready = state.watchers.filter { $0.count <= count }
         state.watchers.removeAll { $0.count <= count }
-        return ready.map(\.continuation)
+        return ready.map(\.watcher)
     }
 }

@@ -19,8 +19,7 @@ package struct RetryPolicy: Sendable {
 
     /// The delay after this many failures, or what the storage asked for if that is longer.
     package func delay(afterFailures failures: Int, _ error: StorageError) -> Duration {
-        let asked = min(max(error.retryAfter ?? .zero, .zero), maxRetryAfter)
-        return max(backoff.delay(afterFailures: failures, random: random()), asked)
+        backoff.delay(afterFailures: failures, error, maxRetryAfter: maxRetryAfter, random: random())
     }
 
     /// So many tries in a row to read the local file have to fail before it is given up: a bad sector stays bad, while a

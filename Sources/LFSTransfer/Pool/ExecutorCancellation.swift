@@ -1,3 +1,4 @@
+import LFSSystem
 import Synchronization
 
 /// Tells one executor that the job it works on was cancelled.

@@ -1,4 +1,5 @@
 import LFSStorage
+import LFSSystem
 import Synchronization
 
 /// The pool's recorder: outcomes become durable, in batches.

@@ -187,7 +187,7 @@ package final class ExecutorPool: Sendable {
                 // The database could not be read; the next look is after a while, not at once.
                 wait = policy.delay(afterFailures: 6, StorageError(wrapping: error))
             }
-            if !isStopping { await feed.wait(for: wait, clock: clock) }
+            if !isStopping { await feed.wait(atMost: wait, clock: clock) }
         }
     }
 
@@ -254,7 +254,7 @@ package final class ExecutorPool: Sendable {
         await withTaskGroup(of: Void.self) { watch in
             watch.addTask {
                 await self.halt.wait()
-                await end.wait(for: gracePeriod, clock: self.clock)
+                await end.wait(atMost: gracePeriod, clock: self.clock)
                 self.cancelAll()
             }
             // Discarding, for an ordinary group keeps every executor that has left until somebody asks for its result.
@@ -283,13 +283,7 @@ package final class ExecutorPool: Sendable {
     /// a task of its own for each job would cost more than a small upload's own work, and another one comes if jobs wait.
     private func runExecutor() async {
         let cancellation = ExecutorCancellation()
-        await withTaskGroup(of: Void.self) { tasks in
-            tasks.addTask { await cancellation.wait() }
-            tasks.addTask { await self.work(cancellation) }
-            // Whichever is first, it is over for the other.
-            await tasks.next()
-            tasks.cancelAll()
-        }
+        await race({ await cancellation.wait() }, { await self.work(cancellation) })
     }
 
     private func work(_ cancellation: ExecutorCancellation) async {

@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import LFSStorage
 import LFSTesting
+import LFSSystem
 import LFSTransfer
 import TestSupport
 import Testing

@@ -1,6 +1,6 @@
 import Dispatch
 import GRDB
-import LFSTransfer
+import LFSSystem
 import Synchronization
 import TestSupport
 import Testing

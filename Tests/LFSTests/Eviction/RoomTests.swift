@@ -4,7 +4,6 @@ import LFSFiles
 import LFSStorage
 import LFSTesting
 import LFSSystem
-import LFSTransfer
 import Synchronization
 import TestSupport
 import Testing

@@ -1,7 +1,7 @@
 import Foundation
 import GRDB
 import LFSStorage
-import LFSTransfer
+import LFSSystem
 import Synchronization
 import TestSupport
 import Testing

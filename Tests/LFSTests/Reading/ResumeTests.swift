@@ -3,7 +3,7 @@ import GRDB
 import LFS
 import LFSStorage
 import LFSTesting
-import LFSTransfer
+import LFSSystem
 import Testing
 
 @Suite("A download that is cut off", .timeLimit(.minutes(2)))

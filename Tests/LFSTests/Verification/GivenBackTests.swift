@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import LFS
 import LFSStorage
-import LFSTransfer
+import LFSSystem
 import TestSupport
 import Testing
 

@@ -5,7 +5,6 @@ import LFSFiles
 import LFSStorage
 import LFSTesting
 import LFSSystem
-import LFSTransfer
 import Synchronization
 import Testing
 

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@testable import LFSTransfer
+@testable import LFSSystem
 
 @Suite("Signals and latches", .timeLimit(.minutes(1)))
 struct SignalTests {
@@ -12,7 +12,7 @@ struct SignalTests {
         signal.notify()
         await signal.wait()
         let clock = ManualClock()
-        async let second: Void = signal.wait(for: .seconds(5), clock: clock)
+        async let second: Void = signal.wait(atMost: .seconds(5), clock: clock)
         await clock.waitForSleepers()
         clock.advance(by: .seconds(5))
         await second

@@ -28,4 +28,13 @@ public struct Backoff: Hashable, Sendable {
     public func delay(afterFailures failures: Int, random: Double) -> Duration {
         ceiling(afterFailures: failures) * min(max(random, 0), 1)
     }
+
+    /// The delay after this many failures, or what the storage asked for with Retry-After if that is longer.
+    ///
+    /// - Parameter maxRetryAfter: the longest that a storage can ask for.
+    package func delay(
+        afterFailures failures: Int, _ error: StorageError, maxRetryAfter: Duration, random: Double
+    ) -> Duration {
+        max(delay(afterFailures: failures, random: random), min(error.retryAfter ?? .zero, maxRetryAfter))
+    }
 }
