@@ -38,9 +38,9 @@ struct MarkerFile<Marker: Codable & Sendable>: Sendable {
                 return .unknown
             }
             text = try Self.contents(of: file)
-        } catch  where error.isMissing {
+        } catch let error where error.isMissing {
             return .missing
-        } catch  where error.isSymbolicLink {
+        } catch let error where error.isSymbolicLink {
             return .unknown
         }
         if let marker = Self.decode(text) { return .found(marker) }

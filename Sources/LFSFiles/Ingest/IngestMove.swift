@@ -53,7 +53,7 @@ struct IngestMove: Sendable {
     func take(_ source: SourceFile) throws -> Bool {
         do {
             try area.adopt(path, as: id)
-        } catch  where error.isOtherFileSystem {
+        } catch let error where error.isOtherFileSystem {
             return false
         }
         do {

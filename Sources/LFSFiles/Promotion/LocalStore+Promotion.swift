@@ -34,9 +34,9 @@ extension LocalStore {
             try file.setMode(0o400)
             try area.directory.rename(id.text, to: directory, as: id.text)
             return .promoted
-        } catch  where error.isMissing {
+        } catch let error where error.isMissing {
             return try contains(id) ? .alreadyThere : .missing
-        } catch  where error.isOtherFileSystem {
+        } catch let error where error.isOtherFileSystem {
             return try promoteByCopy(id, from: area)
         }
     }

@@ -9,7 +9,7 @@ extension LocalStore {
         do {
             try file.setMode(0o400)
             try area.directory.rename(staged.text, to: directory, as: id.text)
-        } catch  where error.isOtherFileSystem {
+        } catch let error where error.isOtherFileSystem {
             try copyIn(staged, as: id, from: area)
         }
         try directory.synchronize()

@@ -55,7 +55,7 @@ package enum StagingPlace: Sendable {
     private static func own(_ folder: Directory, _ path: String) throws(FileError) -> StagingPlace {
         do {
             return .own(try StagingArea(folder, isShared: true))
-        } catch  where [.readOnly, .noSpace].contains(error.code) {
+        } catch let error where [.readOnly, .noSpace].contains(error.code) {
             // Nothing can be taken out of it, and all of it can be read.
             return .earlier(EarlierFolder(path, [folder]))
         }

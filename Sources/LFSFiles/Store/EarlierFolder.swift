@@ -25,7 +25,7 @@ extension Directory {
         do {
             let file = try openForReading(name)
             return try file.status().isRegularFile ? file : nil
-        } catch  where error.isMissing || error.isSymbolicLink || error.isNoFile {
+        } catch let error where error.isMissing || error.isSymbolicLink || error.isNoFile {
             return nil
         }
     }

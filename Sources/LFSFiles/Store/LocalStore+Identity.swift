@@ -11,7 +11,7 @@ extension LocalStore {
         do {
             let (now, opened) = (try FileStatus(following: path), try directory.status())
             isSame = now.inode == opened.inode && now.device == opened.device
-        } catch  where error.isMissing {
+        } catch let error where error.isMissing {
             throw changed("is not there any more")
         } catch {
             throw FileError.keeping(error, at: path)
@@ -27,7 +27,7 @@ extension LocalStore {
         let folder: Directory
         do {
             folder = try Directory.open(path)
-        } catch  where error.isMissing {
+        } catch let error where error.isMissing {
             return nil
         }
         let (now, opened) = (try folder.status(), try directory.status())

@@ -29,13 +29,13 @@ extension LocalStore {
         let name = "\(id.text).\(FileID.make().text)"
         do {
             try directory.rename(id.text, to: folder, as: name)
-        } catch  where error.isMissing {
+        } catch let error where error.isMissing {
             return nil
         }
         guard try folder.status(of: name)?.inode == examined.inode else {
             do {
                 try folder.renameExclusively(name, to: directory, as: id.text)
-            } catch  where error.isExisting {
+            } catch let error where error.isExisting {
                 // A third one has come: the one moved by mistake stays where nothing is lost.
             }
             return nil

@@ -78,7 +78,7 @@ package final class LocalStore: Sendable {
     package func open(_ id: FileID) throws(SystemError) -> Descriptor? {
         do {
             return try directory.openForReading(id.text)
-        } catch  where error.isMissing {
+        } catch let error where error.isMissing {
             return nil
         }
     }

@@ -26,7 +26,7 @@ struct PartialFile {
             let file: Descriptor
             do {
                 file = try directory.openOrCreate(name(id))
-            } catch  where error.isPermissionDenied || error.isSymbolicLink || error.isNoFile {
+            } catch let error where error.isPermissionDenied || error.isSymbolicLink || error.isNoFile {
                 // A crash in the finish left it read-only, or it is none of ours: a link, a socket.
                 try directory.remove(name(id))
                 continue
@@ -64,7 +64,7 @@ struct PartialFile {
         let file: Descriptor
         do {
             file = try directory.openForReading(Self.tagName(id))
-        } catch  where error.isMissing {
+        } catch let error where error.isMissing {
             return nil
         }
         var bytes = [UInt8](repeating: 0, count: Self.longestTag + 1)

@@ -88,7 +88,7 @@ struct DirectoryUpload: Sendable {
     private static func create(_ part: String, in folder: Directory) throws(SystemError) -> Descriptor? {
         do {
             return try folder.create(part)
-        } catch where error.isExisting {
+        } catch let error where error.isExisting {
             return nil
         }
     }
@@ -110,7 +110,7 @@ struct DirectoryUpload: Sendable {
         do {
             try checked("flock", file.path) { flock(file.raw, LOCK_EX | LOCK_NB) }
             return true
-        } catch where error.errno == EWOULDBLOCK {
+        } catch let error where error.errno == EWOULDBLOCK {
             return false
         }
     }
