@@ -3,8 +3,8 @@ import LFSSystem
 
 /// A small JSON file by which a folder says whose it is.
 ///
-/// It is whole under its name or not there: written aside, synced and read back, then renamed. A disk that loses what it
-/// has acknowledged can still leave it cut, so a reader tells that apart from what others have written.
+/// It is whole under its name or not there: written aside, synced and read back, then renamed. A disk that loses what
+/// it has acknowledged can still leave it cut, so a reader tells that apart from what others have written.
 struct MarkerFile<Marker: Codable & Sendable>: Sendable {
     enum Content: Sendable {
         case missing

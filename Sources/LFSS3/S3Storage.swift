@@ -7,8 +7,8 @@ import LFSSystem
 /// Objects in a bucket of Amazon S3, or of another server that speaks its language.
 ///
 /// Files go out with their SHA-256 in the signature and as a checksum that the server compares; large ones in parts,
-/// several at once, which go on after an interruption. An upload counts when the server's own word on the object agrees.
-/// New objects are as private as the bucket makes them.
+/// several at once, which go on after an interruption. An upload counts when the server's own word on the object
+/// agrees. New objects are as private as the bucket makes them.
 ///
 /// Source: Amazon S3 API reference, version 2006-03-01. ``S3Provider`` says what is known of other servers.
 public final class S3Storage: RemoteStorage {

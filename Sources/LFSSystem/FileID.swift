@@ -4,8 +4,8 @@ package import struct Foundation.Date
 
 /// The name of one file everywhere: UUID version 7 in lowercase text (RFC 9562, section 5.7).
 ///
-/// It is made here or parsed from a lowercase UUID, so it is safe as a file name and as part of an object key: text from
-/// outside is checked once, when it becomes one.
+/// It is made here or parsed from a lowercase UUID, so it is safe as a file name and as part of an object key: text
+/// from outside is checked once, when it becomes one.
 public struct FileID: Hashable, Sendable, CustomStringConvertible {
     package let text: String
 
@@ -71,7 +71,8 @@ public struct FileID: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension FileID: Comparable {
-    /// In the order in which the files were made, as far as their clocks were right; that of the text, as in the database.
+    /// In the order in which the files were made, as far as their clocks were right; that of the text, as in the
+    /// database.
     public static func < (left: FileID, right: FileID) -> Bool { left.text < right.text }
 }
 
@@ -92,8 +93,9 @@ extension FileID: Codable {
     }
 }
 
-/// The upper halves of new ids: milliseconds, and in the twelve bits of `rand_a` a number that starts at random and counts
-/// up within a millisecond (RFC 9562, section 6.2, method 1). When it is used up, the next millisecond is taken early.
+/// The upper halves of new ids: milliseconds, and in the twelve bits of `rand_a` a number that starts at random and
+/// counts up within a millisecond (RFC 9562, section 6.2, method 1). When it is used up, the next millisecond is taken
+/// early.
 private final class FileIDSequence: Sendable {
     private struct State {
         var milliseconds: UInt64 = 0

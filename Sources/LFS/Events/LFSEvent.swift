@@ -26,8 +26,8 @@ public enum LFSEvent: Sendable {
     case downloaded(FileID, byteCount: Int64)
     /// A download ended without the file. It is tried again when somebody asks for the file again.
     case downloadFailed(FileID, LFSError)
-    /// Uploads and deletions wait, because the remote storage as a whole is away, refuses us or fails: one try at a time
-    /// finds out when that is over. Nil: they go on. A reason that changes is told again.
+    /// Uploads and deletions wait, because the remote storage as a whole is away, refuses us or fails: one try at a
+    /// time finds out when that is over. Nil: they go on. A reason that changes is told again.
     ///
     /// No file is to blame and none is told to have failed.
     case outage(StorageOutage?)

@@ -22,7 +22,8 @@ public struct FileSource: Sendable {
         FileSource(ingest: .copying(path: url.path), suggestedName: url.lastPathComponent, refusal: refusal(url))
     }
 
-    /// A file that is given up: it is gone from its place when `makeFile` returns. Within one file system it is not copied.
+    /// A file that is given up: it is gone from its place when `makeFile` returns. Within one file system it is not
+    /// copied.
     public static func movingFile(_ url: URL) -> FileSource {
         FileSource(ingest: .moving(path: url.path), suggestedName: url.lastPathComponent, refusal: refusal(url))
     }

@@ -35,8 +35,8 @@ extension FileData: FetchableRecord, PersistableRecord {
 
     /// Reads a row of `lfs_file`.
     ///
-    /// - Throws: ``LFSError/Code/invalidRow`` for one that another program has written and that cannot be right. A cursor
-    ///   goes on with the next row after it; `fetchAll` ends with it.
+    /// - Throws: ``LFSError/Code/invalidRow`` for one that another program has written and that cannot be right. A
+    ///   cursor goes on with the next row after it; `fetchAll` ends with it.
     public init(row: Row) throws {
         do {
             self.init(try FileRow(row: row))

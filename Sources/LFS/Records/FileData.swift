@@ -32,7 +32,8 @@ public struct FileData: Identifiable, Hashable, Codable, Sendable {
     public internal(set) var status: Status
     /// Where the object is, without a query; nil until the file is ``Status/remote``.
     public internal(set) var url: URL?
-    /// What the storage vouches for; nil until the file is ``Status/remote``, and while nobody here has asked the storage.
+    /// What the storage vouches for; nil until the file is ``Status/remote``, and while nobody here has asked the
+    /// storage.
     public internal(set) var proof: Proof?
     /// The name to show to people. It is never part of a path, so it may be any text.
     public var name: String?

@@ -23,8 +23,8 @@ struct Reset: Sendable {
         )
     }
 
-    /// Deletes the rows. Their deletion is no deletion of the files, so it leaves no tombstones, but for files that were
-    /// never uploaded: what an unfinished upload has left on the storage is of use to nobody.
+    /// Deletes the rows. Their deletion is no deletion of the files, so it leaves no tombstones, but for files that
+    /// were never uploaded: what an unfinished upload has left on the storage is of use to nobody.
     func deleteRows(
         _ confirmation: ResetConfirmation, alongside: @escaping @Sendable (Database) throws -> Void
     ) async throws {
@@ -40,8 +40,8 @@ struct Reset: Sendable {
 
     /// Removes the bytes that a reset has left, if there was one.
     ///
-    /// Only for the holder of the exclusive open lock, before anything is made or swept. What was made after the reset stays:
-    /// the database may be a backup from its middle that was put back beside a newer folder.
+    /// Only for the holder of the exclusive open lock, before anything is made or swept. What was made after the reset
+    /// stays: the database may be a backup from its middle that was put back beside a newer folder.
     func finish() async throws {
         guard let resetBefore = try await runner.read(StateTable.resetBefore) else { return }
         let places = places

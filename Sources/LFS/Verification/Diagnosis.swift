@@ -8,7 +8,8 @@ struct Diagnosis {
     enum Side { case local, remote }
 
     let comparison: FileComparison
-    /// The furthest a queued upload may be put off, in milliseconds since 1970: more comes from a clock that was set back.
+    /// The furthest a queued upload may be put off, in milliseconds since 1970: more comes from a clock that was set
+    /// back.
     let furthest: Int64
 
     func finding(_ side: Side) -> VerifyFinding? {

@@ -3,8 +3,8 @@ import LFSFiles
 import LFSStorage
 import LFSSystem
 
-/// Whether the places that rows speak of are the right ones: a mount that is empty and a bucket that is another one must
-/// not look like the loss of everything.
+/// Whether the places that rows speak of are the right ones: a mount that is empty and a bucket that is another one
+/// must not look like the loss of everything.
 struct PlacesCheck: Sendable {
     let runner: BackgroundRunner
     let places: FilePlaces
@@ -34,8 +34,8 @@ struct PlacesCheck: Sendable {
         )
     }
 
-    /// - Throws: ``LFSError/Code/wrongStore`` when the folder was made for a later opening than the first and has nothing
-    ///   of what has to be in it: the folder that was used before is elsewhere.
+    /// - Throws: ``LFSError/Code/wrongStore`` when the folder was made for a later opening than the first and has
+    ///   nothing of what has to be in it: the folder that was used before is elsewhere.
     func requireUsedStore() async throws {
         let places = places
         let isYounger = try await BlockingPool.shared.run { _ in (try places.store.madeFor() ?? 1) > 1 }

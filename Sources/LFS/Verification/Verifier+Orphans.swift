@@ -29,8 +29,8 @@ extension Verifier {
         }
     }
 
-    /// That no row knows a thing proves nothing: a backup may have been put back, with its folder and all that could show
-    /// it, and a copy on another machine may be in use. So it goes only when a person says so.
+    /// That no row knows a thing proves nothing: a backup may have been put back, with its folder and all that could
+    /// show it, and a copy on another machine may be in use. So it goes only when a person says so.
     private mutating func tellOrphan(
         _ orphan: VerifyFinding, _ removal: (Verifier, VerifyFinding) async throws -> VerifyFinding.Outcome
     ) async throws {
@@ -87,7 +87,8 @@ extension Verifier {
                 : "A file was made and never inserted. The next opening removes it when nobody else has the database open."
         )
         finding.found = .init(byteCount: status.byteCount)
-        // The process that made a staged file may still insert it: only the holder of the exclusive open lock may remove it.
+        // The process that made a staged file may still insert it: only the holder of the exclusive open lock may
+        // remove it.
         guard isStore else { return try await tell(finding) { _, _ in .found } }
         try await tellOrphan(finding) { try await $0.repairer.remove($1, age) }
     }

@@ -3,7 +3,8 @@ import GRDB
 /// The triggers on an owner's table. They note files and do nothing else.
 ///
 /// The rows that a statement replaces are noted before they go, since no delete trigger fires for them. Whether the
-/// statement goes on to replace them is not known then (`OR IGNORE`, `ON CONFLICT DO UPDATE`): a note is only a question.
+/// statement goes on to replace them is not known then (`OR IGNORE`, `ON CONFLICT DO UPDATE`): a note is only a
+/// question.
 struct OwnerTriggers {
     let all: [String]
 

@@ -2,7 +2,8 @@ import Foundation
 package import GRDB
 import LFSSystem
 
-/// A row of one of our tables as input: other programs write them, and other devices do. Nothing in it ends the process.
+/// A row of one of our tables as input: other programs write them, and other devices do. Nothing in it ends the
+/// process.
 ///
 /// Every read throws ``TableError/Code/invalidRow`` with the name of the row, of the column and of what stands there.
 package struct CheckedRow {

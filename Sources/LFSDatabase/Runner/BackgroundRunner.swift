@@ -49,7 +49,8 @@ package final class BackgroundRunner: Sendable {
         }
     }
 
-    /// Runs the body in a transaction that others may share. It may run twice, so it does nothing but read and write rows.
+    /// Runs the body in a transaction that others may share. It may run twice, so it does nothing but read and write
+    /// rows.
     package func write<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
         let result = Slot<Value>()
         return try await withCheckedThrowingContinuation { continuation in

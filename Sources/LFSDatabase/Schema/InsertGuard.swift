@@ -15,7 +15,8 @@ package enum InsertGuard {
         func contains(_ id: FileID) throws(SystemError) -> Bool
     }
 
-    /// Installs the guard of a manager. That of one which is gone without a stop is replaced; until then it lets all pass.
+    /// Installs the guard of a manager. That of one which is gone without a stop is replaced; until then it lets all
+    /// pass.
     ///
     /// - Parameter holder: kept by the manager alone, so it is gone with it.
     /// - Throws: ``TableError/Code/alreadyOpen`` when the connection has the guard of another manager.

@@ -30,7 +30,8 @@ package enum Schema {
 
     /// Rows come from other programs as well, so each column says what it takes. What reads them trusts none of it.
     ///
-    /// Tables that somebody observes have row ids: SQLite's update hook, by which GRDB observes, is not called for others.
+    /// Tables that somebody observes have row ids: SQLite's update hook, by which GRDB observes, is not called for
+    /// others.
     private static let tables = """
         -- What the database says of itself.
         CREATE TABLE lfs_state (

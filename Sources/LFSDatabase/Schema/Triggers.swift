@@ -35,8 +35,8 @@ enum Triggers {
         BEGIN SELECT RAISE(ABORT, 'LFS: the content of a file never changes. Make a new FileData instead.'); END
         """
 
-    /// A copy of the record that was read before the upload, inserted in its place, must not undo it, and no record knows
-    /// the proof.
+    /// A copy of the record that was read before the upload, inserted in its place, must not undo it, and no record
+    /// knows the proof.
     private static let noteReplaced = """
         CREATE TRIGGER lfs_file_note_replaced BEFORE INSERT ON lfs_file
         BEGIN
@@ -59,8 +59,8 @@ enum Triggers {
 
     /// The job is born with the row. A row with another database's key came from another device: its bytes are there.
     ///
-    /// What comes back from deletion, by `INSERT OR REPLACE` under `recursive_triggers` too, has its pin again, and the job
-    /// that a `remote` row had.
+    /// What comes back from deletion, by `INSERT OR REPLACE` under `recursive_triggers` too, has its pin again, and the
+    /// job that a `remote` row had.
     private static let enqueue = """
         CREATE TRIGGER lfs_file_enqueue AFTER INSERT ON lfs_file
         BEGIN

@@ -77,8 +77,8 @@ package enum FileTable {
             arguments: StatementArguments(ids))
     }
 
-    /// How many files have their only bytes here, as far as is known: not uploaded yet, to be uploaded again, or lost on
-    /// the storage.
+    /// How many files have their only bytes here, as far as is known: not uploaded yet, to be uploaded again, or lost
+    /// on the storage.
     package static func onlyHereCount(_ db: Database) throws -> Int {
         let sql = """
             SELECT count(*) FROM lfs_file

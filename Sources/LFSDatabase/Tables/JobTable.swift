@@ -104,8 +104,8 @@ package enum JobTable {
         return "INSERT INTO lfs_job (\(made.columns)) SELECT \(made.values), \(values) FROM \(FileTable.name) f WHERE f.id = ?1"
     }
 
-    /// Queues an upload for a row in either state, unless the row has gone. Of a `remote` row every byte is sent, whatever
-    /// the storage says of the object that is there.
+    /// Queues an upload for a row in either state, unless the row has gone. Of a `remote` row every byte is sent,
+    /// whatever the storage says of the object that is there.
     package static func queue(_ id: FileID, now: Int64, _ db: Database) throws {
         try db.execute(
             sql: """

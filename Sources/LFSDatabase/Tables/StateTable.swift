@@ -18,7 +18,8 @@ package enum StateTable {
 
     // MARK: What is not garbage
 
-    /// Files made before this millisecond since 1970 are kept though no row knows them: another copy of the database may.
+    /// Files made before this millisecond since 1970 are kept though no row knows them: another copy of the database
+    /// may.
     ///
     /// In a reset that has not ended nothing is known: the rows are gone, and the bytes are not.
     package static func knowsFrom(_ db: Database) throws -> Int64 {
@@ -43,8 +44,8 @@ package enum StateTable {
 
     /// Counts an opening, beyond what the folder beside it has counted.
     ///
-    /// A database that is older than its folder, and one that comes to a folder that has not counted it, know nothing of
-    /// what was made until now.
+    /// A database that is older than its folder, and one that comes to a folder that has not counted it, know nothing
+    /// of what was made until now.
     /// - Parameters:
     ///   - marker: the number of the opening that the folder has seen last; 0 for none.
     ///   - isNew: whether the folder was made for the first opening.

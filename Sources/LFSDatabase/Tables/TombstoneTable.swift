@@ -75,7 +75,8 @@ package enum TombstoneTable {
             db, sql: "SELECT * FROM lfs_tombstone WHERE fileID IN (\(marks))", arguments: arguments)
     }
 
-    /// Removes the tombstone of bytes that are gone, unless an upload that ended meanwhile has called for another removal.
+    /// Removes the tombstone of bytes that are gone, unless an upload that ended meanwhile has called for another
+    /// removal.
     package static func removeDone(_ id: String, _ db: Database) throws {
         try db.execute(sql: "DELETE FROM lfs_tombstone WHERE fileID = ? AND state = 'removing'", arguments: [id])
     }
@@ -128,8 +129,8 @@ package enum TombstoneTable {
     /// Notes which tombstones a reset keeps, of those there are and of those that its deletions make.
     ///
     /// Files that were never uploaded get one as well: what an unfinished upload has left on the storage is of use to
-    /// nobody. Not those from a time that another copy of the database may know better, which may have uploaded them: the
-    /// first 48 bits of an id are its milliseconds.
+    /// nobody. Not those from a time that another copy of the database may know better, which may have uploaded them:
+    /// the first 48 bits of an id are its milliseconds.
     static func noteKept(_ db: Database) throws {
         try db.execute(
             sql: """

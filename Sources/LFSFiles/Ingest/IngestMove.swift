@@ -64,7 +64,8 @@ struct IngestMove: Sendable {
         return true
     }
 
-    /// Puts the file back where it was. It is the caller's only one, so it is kept where no sweep takes it if it cannot.
+    /// Puts the file back where it was. It is the caller's only one, so it is kept where no sweep takes it if it
+    /// cannot.
     ///
     /// - Returns: the first error, with a word on where the file is.
     private func giveBack(_ source: SourceFile, after failure: FileError) -> FileError {

@@ -61,11 +61,11 @@ extension LocalStore {
         return try copyIn(id) { () throws(SystemError) in try folder.open(id) }
     }
 
-    /// Another file system, or a file that has other names: the copy is durable under its final name before the original
-    /// goes.
+    /// Another file system, or a file that has other names: the copy is durable under its final name before the
+    /// original goes.
     ///
-    /// A deletion that comes meanwhile takes the source, then the copies, then what is in the store. The copy has its name
-    /// before the source is opened, so whichever of the three the deletion meets, nothing is left.
+    /// A deletion that comes meanwhile takes the source, then the copies, then what is in the store. The copy has its
+    /// name before the source is opened, so whichever of the three the deletion meets, nothing is left.
     private func promoteByCopy(_ id: FileID, from area: StagingArea) throws(SystemError) -> Promotion {
         let promotion = try copyIn(id) { () throws(SystemError) in try area.open(id) }
         return promotion == .promoted ? try take(id, from: area) : promotion

@@ -6,8 +6,8 @@ extension StagingArea {
     ///
     /// An area that was made for another database or another store stays as it is, and a new one is made beside it.
     /// - Parameter wasUsed: whether the database knows of an area in it.
-    /// - Throws: ``FileError/Code/folderAbsent`` when the location was used before and is not there: it would be made on
-    ///   the disk below its mount point; ``FileError/Code/permissionDenied`` when others can replace what is in it.
+    /// - Throws: ``FileError/Code/folderAbsent`` when the location was used before and is not there: it would be made
+    ///   on the disk below its mount point; ``FileError/Code/permissionDenied`` when others can replace what is in it.
     package convenience init(in location: String, wasUsed: Bool, _ owner: StagingOwner) throws(FileError) {
         try self.init(Self.folder(in: location, wasUsed: wasUsed, owner), isShared: true)
     }

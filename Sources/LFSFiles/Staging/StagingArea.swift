@@ -38,8 +38,8 @@ package final class StagingArea: Sendable {
         }
     }
 
-    /// Whether the disk that it is on is there still: its marker is read from the device, and its path leads to it. True
-    /// for the default one, which goes with its store. Blocks the thread.
+    /// Whether the disk that it is on is there still: its marker is read from the device, and its path leads to it.
+    /// True for the default one, which goes with its store. Blocks the thread.
     package func isThere() -> Bool {
         guard lock != nil else { return true }
         do {

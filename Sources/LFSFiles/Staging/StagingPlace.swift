@@ -7,8 +7,8 @@ import LFSSystem
 package enum StagingPlace: Sendable {
     /// Made for this database and this store: files are taken out of it, and swept.
     case own(StagingArea)
-    /// Made for this database with another store, as before it was moved, or by the database that it is a copy of: files
-    /// are copied out of it, and nothing in it is touched.
+    /// Made for this database with another store, as before it was moved, or by the database that it is a copy of:
+    /// files are copied out of it, and nothing in it is touched.
     case earlier(EarlierFolder)
     /// Everything else: nothing in it is looked at.
     case closed(ClosedPlace)

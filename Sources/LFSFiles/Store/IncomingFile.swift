@@ -3,9 +3,9 @@ import Synchronization
 
 /// A download on its way into the store: written aside, checked, synced, then given its name.
 ///
-/// A file of at least ``resumableByteCount`` is written to its ``PartialFile``, so that a later try, also one by another
-/// process, goes on where this one ended. A smaller one, and one that another process fetches at the same time, is
-/// written under a name of its own and goes with its failure.
+/// A file of at least ``resumableByteCount`` is written to its ``PartialFile``, so that a later try, also one by
+/// another process, goes on where this one ended. A smaller one, and one that another process fetches at the same time,
+/// is written under a name of its own and goes with its failure.
 ///
 /// One task writes at a time, from a thread that may block.
 package final class IncomingFile: Sendable {

@@ -21,8 +21,8 @@ extension LocalStore {
         guard found.databaseID == marker.databaseID else { throw changed("belongs to another database now") }
     }
 
-    /// The folder that its path leads to now, if that is another one than was opened and is this database's: the disk with
-    /// an earlier one was mounted again.
+    /// The folder that its path leads to now, if that is another one than was opened and is this database's: the disk
+    /// with an earlier one was mounted again.
     package func folderInPlace() throws -> EarlierFolder? {
         let folder: Directory
         do {

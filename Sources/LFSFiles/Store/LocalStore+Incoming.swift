@@ -8,8 +8,8 @@ extension LocalStore {
         package let changed: Int64
     }
 
-    /// Removes what nobody can go on with, but for folders, which are none of ours. Only for the holder of the exclusive
-    /// open lock.
+    /// Removes what nobody can go on with, but for folders, which are none of ours. Only for the holder of the
+    /// exclusive open lock.
     ///
     /// - Returns: the downloads that somebody can go on with.
     package func clearIncoming() throws -> [Unfinished] {

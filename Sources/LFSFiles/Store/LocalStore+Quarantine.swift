@@ -1,6 +1,7 @@
 package import LFSSystem
 
-/// Damaged files that may be all that is left of a content: `quarantine/<id>.<unique id>`. Nothing is uploaded from there.
+/// Damaged files that may be all that is left of a content: `quarantine/<id>.<unique id>`. Nothing is uploaded from
+/// there.
 extension LocalStore {
     static let quarantineName = "quarantine"
 

@@ -35,8 +35,8 @@ struct PartialFile {
             guard try lock.tryLock(.exclusive) else { return nil }
             let status = try file.status()
             guard try directory.status(of: name(id))?.inode == status.inode else { continue }
-            // A crash in the finish left it under both of its names: what is in the store is not to be written to. Nor is
-            // a pipe, or a file of somebody else.
+            // A crash in the finish left it under both of its names: what is in the store is not to be written to. Nor
+            // is a pipe, or a file of somebody else.
             guard status.isSolelyOurs else {
                 try directory.remove(name(id))
                 continue

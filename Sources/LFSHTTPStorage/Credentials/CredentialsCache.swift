@@ -74,8 +74,8 @@ package final class CredentialsCache<Credentials: ExpiringCredentials>: Sendable
         }
     }
 
-    /// Forgets credentials that the server refused, unless the provider has been asked again meanwhile: many requests may
-    /// be refused at once, and it is asked once for all of them, even if it gives the same again.
+    /// Forgets credentials that the server refused, unless the provider has been asked again meanwhile: many requests
+    /// may be refused at once, and it is asked once for all of them, even if it gives the same again.
     package func invalidate(_ used: Issued) {
         state.withLock { state in
             if state.held?.number == used.number { state.held = nil }

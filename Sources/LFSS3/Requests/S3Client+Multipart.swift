@@ -57,7 +57,8 @@ extension S3Client {
         }
     }
 
-    /// AbortMultipartUpload, until the server has forgotten the upload: a part that arrives meanwhile may stay otherwise.
+    /// AbortMultipartUpload, until the server has forgotten the upload: a part that arrives meanwhile may stay
+    /// otherwise.
     ///
     /// Where its lists cannot be read, that it has taken it three times has to do.
     func abort(_ key: ObjectKey, _ uploadID: String) async throws {

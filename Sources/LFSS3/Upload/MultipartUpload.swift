@@ -6,9 +6,9 @@ import LFSSystem
 
 /// Uploads a file in parts, several at once, and goes on where an earlier try was interrupted.
 ///
-/// The order that makes it safe: the upload's id is durable before the first part goes out, each part's tag and checksum
-/// after it, and the object appears when all parts are there. Nothing is believed of an earlier try but what the server
-/// lists and what matches the local bytes.
+/// The order that makes it safe: the upload's id is durable before the first part goes out, each part's tag and
+/// checksum after it, and the object appears when all parts are there. Nothing is believed of an earlier try but what
+/// the server lists and what matches the local bytes.
 struct MultipartUpload: Sendable {
     let client: S3Client
     let provider: S3Provider
@@ -60,8 +60,8 @@ struct MultipartUpload: Sendable {
 
     /// What the server has of an earlier try; nil when that was given up, and this one begins anew.
     ///
-    /// A list that cannot be read may have been cut off, or be that of a server with words of its own, whose next one will
-    /// not be readable either: the second in a row counts as that.
+    /// A list that cannot be read may have been cut off, or be that of a server with words of its own, whose next one
+    /// will not be readable either: the second in a row counts as that.
     private func listedParts(of earlier: MultipartCheckpoint) async throws -> [ListPartsReply.Part]? {
         do {
             return try await client.parts(of: key, earlier.uploadID ?? "")
@@ -113,7 +113,8 @@ struct MultipartUpload: Sendable {
                 try await client.abort(key, upload.uploadID)
             }
         } catch let failure as S3Failure where !failure.storageError.isRetryable || failure.isNoSuchUpload {
-            // None is there, credentials may not list, or the server cannot: then the sweep or the bucket's rule finds them.
+            // None is there, credentials may not list, or the server cannot: then the sweep or the bucket's rule finds
+            // them.
             return
         } catch let error as StorageError where (error.cause as? UnreadableReply)?.isWhole == true {
             // The server has words of its own, and will have them the next time as well.

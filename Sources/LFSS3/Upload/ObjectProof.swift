@@ -48,7 +48,8 @@ struct ObjectProof: Sendable {
         if let md5, case .md5(let hex) = object.words.first { return decision(hex == md5, isSure: tagsAreMD5) }
         let local = try await digests(for: object.words)
         let decisions = object.words.map { compare($0, local) }
-        // Of two words that differ the one that contradicts counts: sending the bytes again costs less than losing them.
+        // Of two words that differ the one that contradicts counts: sending the bytes again costs less than losing
+        // them.
         if decisions.contains(.other) { return .other }
         return decisions.contains(.same) ? .same : .unknown
     }

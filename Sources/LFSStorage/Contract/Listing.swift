@@ -17,7 +17,8 @@ public struct ListRequest: Hashable, Sendable {
 
 /// One page of a listing.
 public struct ListPage: Hashable, Sendable {
-    /// Objects in the order of their keys' bytes. Checksums may be missing here even if ``RemoteStorage/head(_:)`` has them.
+    /// Objects in the order of their keys' bytes. Checksums may be missing here even if ``RemoteStorage/head(_:)`` has
+    /// them.
     public var objects: [RemoteObject]
     /// What to ask with for the next page; nil on the last one.
     public var next: String?

@@ -1,5 +1,5 @@
-/// Watches over a listing that comes in pages, so that it ends also on a server that goes in circles: one that names the
-/// same page for ever, by the same token, by tokens that alternate or by ever new ones.
+/// Watches over a listing that comes in pages, so that it ends also on a server that goes in circles: one that names
+/// the same page for ever, by the same token, by tokens that alternate or by ever new ones.
 ///
 /// What a listing names only grows, so a page has to bring something behind all that came before it. Not each page has
 /// to: some servers sort otherwise than by bytes, and pages may be empty after many deletions.

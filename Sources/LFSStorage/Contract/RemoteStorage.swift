@@ -24,7 +24,8 @@ public protocol RemoteStorage: Sendable {
     /// The entity tag goes to ``DownloadSink/begin(entityTag:)`` first, where the storage has one.
     /// - Returns: the whole object's description, also for a range.
     /// - Throws: ``StorageError/Code/missing``, ``StorageError/Code/changed`` when the request's entity tag is not
-    ///   the object's, or ``StorageError/Code/rangeRefused``. The sink may hold bytes after an error; they are the right ones as far as they go.
+    ///   the object's, or ``StorageError/Code/rangeRefused``. The sink may hold bytes after an error; they are the
+    ///   right ones as far as they go.
     func download(_ request: DownloadRequest, into sink: DownloadSink) async throws -> RemoteObject
 
     /// Describes an object without its bytes.

@@ -143,7 +143,8 @@ public final class DirectoryStorage: RemoteStorage {
 
     // MARK: Folders
 
-    /// Runs a call in the folder of a key, made if it is missing only where asked for, on a thread that may block, with the system's errors turned into storage errors.
+    /// Runs a call in the folder of a key, made if it is missing only where asked for, on a thread that may block, with
+    /// the system's errors turned into storage errors.
     ///
     /// A folder that was removed and made again under a handle we keep shows as a missing file; it is opened anew once.
     private func inFolder<Result: Sendable>(

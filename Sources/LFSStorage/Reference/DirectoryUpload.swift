@@ -49,7 +49,8 @@ struct DirectoryUpload: Sendable {
         return try folder.remove(part)
     }
 
-    /// Opens the part file under a lock. Another upload of the same key is waited for; a part without an owner is reused.
+    /// Opens the part file under a lock. Another upload of the same key is waited for; a part without an owner is
+    /// reused.
     private func create(_ part: String, _ flag: CancellationFlag) throws -> Descriptor {
         while true {
             let file = try Self.open(part, in: folder)

@@ -1,7 +1,8 @@
 public import LFSStorage
 import Synchronization
 
-/// A storage whose downloads break off after some bytes, as a connection does, and which remembers what it was asked for.
+/// A storage whose downloads break off after some bytes, as a connection does, and which remembers what it was asked
+/// for.
 public final class CuttingStorage: StorageWrapper {
     private struct State {
         var requests: [DownloadRequest] = []

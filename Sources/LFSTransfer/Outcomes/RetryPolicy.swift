@@ -23,8 +23,8 @@ package struct RetryPolicy: Sendable {
         return max(backoff.delay(afterFailures: failures, random: random()), asked)
     }
 
-    /// So many tries in a row to read the local file have to fail before it is given up: a bad sector stays bad, while a
-    /// disk that was pulled out comes back.
+    /// So many tries in a row to read the local file have to fail before it is given up: a bad sector stays bad, while
+    /// a disk that was pulled out comes back.
     static let maxUnreadable = 10
 
     /// What a try that ended with this error comes to.

@@ -149,7 +149,8 @@ package final class ExecutorPool: Sendable {
         feed.notify()
     }
 
-    /// Drops those of the jobs that wait in memory; they are found again in the durable queue if they still stand there.
+    /// Drops those of the jobs that wait in memory; they are found again in the durable queue if they still stand
+    /// there.
     ///
     /// - Returns: those that cannot be dropped, because their uploads are under way.
     package func withdraw(_ ids: Set<FileID>) -> Set<FileID> {
@@ -274,8 +275,9 @@ package final class ExecutorPool: Sendable {
         }
     }
 
-    /// One executor's life: jobs until none is left, or until one of them is cancelled. Then the whole executor ends, for
-    /// a task of its own for each job would cost more than a small upload's own work, and another one comes if jobs wait.
+    /// One executor's life: jobs until none is left, or until one of them is cancelled. Then the whole executor ends,
+    /// for a task of its own for each job would cost more than a small upload's own work, and another one comes if jobs
+    /// wait.
     private func runExecutor() async {
         let cancellation = ExecutorCancellation()
         await withTaskGroup(of: Void.self) { tasks in

@@ -10,8 +10,8 @@ import LFSSystem
 /// Large files bend the rule in two ways, or a single one would hold up every small file behind it: an executor that
 /// is busy with a large file does not count, and the last executor is kept for small files.
 ///
-/// While a reader waits for a download, uploads yield: those under way go on, and one at a time is begun when none runs,
-/// so that they are slow then and never stand still.
+/// While a reader waits for a download, uploads yield: those under way go on, and one at a time is begun when none
+/// runs, so that they are slow then and never stand still.
 struct PoolState {
     let maxExecutors: Int
     private var window: [TransferLane: [TransferJob]] = [.small: [], .large: []]

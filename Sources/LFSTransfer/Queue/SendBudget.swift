@@ -1,5 +1,5 @@
-/// How much of a file was sent by tries that failed, so that a storage that fails at every end of it does not get it again
-/// every minute: at most four times its size a day beyond the first time, later and later.
+/// How much of a file was sent by tries that failed, so that a storage that fails at every end of it does not get it
+/// again every minute: at most four times its size a day beyond the first time, later and later.
 package struct SendBudget: Hashable, Sendable {
     /// The bytes that were sent since the day began, the first time included.
     package private(set) var byteCount: Int64

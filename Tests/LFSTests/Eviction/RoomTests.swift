@@ -34,7 +34,8 @@ struct RoomTests {
             for turn in 0..<2 {
                 try await withManager(host, options) { lfs in
                     for step in 0..<60 {
-                        // Every other read is of one of the last five, so that the order of uses is not that of arrivals.
+                        // Every other read is of one of the last five, so that the order of uses is not that of
+                        // arrivals.
                         let file =
                             step % 2 == 0
                             ? files[(step / 2 + turn) % 30] : files[(step / 2 + turn + 25 + step % 5) % 30]

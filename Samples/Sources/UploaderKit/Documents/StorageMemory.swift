@@ -4,8 +4,8 @@ import GRDB
 ///
 /// A wrong `--to` would split the files over two storages, and a verification would take what is on the other for lost.
 enum StorageMemory {
-    /// The remembered storage; nil when there is none, and as long as no file is on it and none is to be deleted from it:
-    /// whoever mistyped the first one gives another.
+    /// The remembered storage; nil when there is none, and as long as no file is on it and none is to be deleted from
+    /// it: whoever mistyped the first one gives another.
     static func bindingLocation(_ db: Database) throws -> String? {
         guard try db.tableExists(DocumentSchema.ownTable), try db.tableExists("lfs_file") else { return nil }
         let row = try Row.fetchOne(
