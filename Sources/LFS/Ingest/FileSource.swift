@@ -52,7 +52,10 @@ public struct FileSource: Sendable {
         let scheme = url.scheme.map { "of the scheme '\($0)'" } ?? "without a scheme"
         return LFSError(
             .notAFile,
-            "The URL is one \(scheme), not of a file on this device. Fetch it first and pass its bytes as .chunks or .bytes, or make the URL with URL(fileURLWithPath:)."
+            """
+            The URL is one \(scheme), not of a file on this device. Fetch it first and pass its bytes as .chunks or \
+            .bytes, or make the URL with URL(fileURLWithPath:).
+            """
         )
     }
 }

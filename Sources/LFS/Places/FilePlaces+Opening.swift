@@ -37,7 +37,11 @@ extension FilePlaces {
         guard try await lacksFiles(runner) else { return }
         throw LFSError(
             .folderAbsent,
-            "Files wait for their upload that may be in \(absent.path), and it is not there. Is the disk of \(location) mounted? If it is gone for good, open the database without this persistence location, and verify with repairs and VerifyOptions.acceptsEmpty."
+            """
+            Files wait for their upload that may be in \(absent.path), and it is not there. Is the disk of \(location) \
+            mounted? If it is gone for good, open the database without this persistence location, and verify with \
+            repairs and VerifyOptions.acceptsEmpty.
+            """
         )
     }
 

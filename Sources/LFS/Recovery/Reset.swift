@@ -19,7 +19,10 @@ struct Reset: Sendable {
         guard count > confirmation.notUploaded else { return }
         throw LFSError(
             .notUploaded,
-            "\(count) files are not uploaded and would be lost, and the reset was confirmed for \(confirmation.notUploaded). Wait for uploads, or confirm the loss of \(count)."
+            """
+            \(count) files are not uploaded and would be lost, and the reset was confirmed for \
+            \(confirmation.notUploaded). Wait for uploads, or confirm the loss of \(count).
+            """
         )
     }
 

@@ -164,8 +164,10 @@ struct Diagnosis {
             finding.message = "It was noted as lost, but the right bytes are here."
             finding.repair = .upload
         } else {
-            finding.message =
-                "It was noted as lost. The storage has an object of its size; only fetching it shows whether it is right."
+            finding.message = """
+                It was noted as lost. The storage has an object of its size; only fetching it shows whether it is \
+                right.
+                """
             finding.repair = .fetch
             (finding.isLoss, finding.isKnown) = (comparison.isKnownLoss, comparison.isKnownLoss)
         }

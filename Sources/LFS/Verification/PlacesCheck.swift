@@ -30,7 +30,11 @@ struct PlacesCheck: Sendable {
         }
         throw LFSError(
             .wrongStorage,
-            "Not one of the files that are on the storage by their rows was found there. Nothing was changed. Check the bucket, the prefix and the endpoint, or whether the share is mounted. If the storage really is empty, say so (VerifyOptions.acceptsEmpty)."
+            """
+            Not one of the files that are on the storage by their rows was found there. Nothing was changed. Check the \
+            bucket, the prefix and the endpoint, or whether the share is mounted. If the storage really is empty, say \
+            so (VerifyOptions.acceptsEmpty).
+            """
         )
     }
 
@@ -51,7 +55,11 @@ struct PlacesCheck: Sendable {
         if isAnyHere || !isAnyWanted { return }
         throw LFSError(
             .wrongStore,
-            "\(places.store.path) was made anew after the database was in use, and has none of the files that have to be in it. Nothing was changed. Is the disk with the earlier folder mounted? If that folder is gone for good, say so (VerifyOptions.acceptsEmpty)."
+            """
+            \(places.store.path) was made anew after the database was in use, and has none of the files that have to \
+            be in it. Nothing was changed. Is the disk with the earlier folder mounted? If that folder is gone for \
+            good, say so (VerifyOptions.acceptsEmpty).
+            """
         )
     }
 

@@ -36,7 +36,8 @@ extension Verifier {
     ) async throws {
         var finding = orphan
         finding.message +=
-            " Another copy of this database may know it: a newer one, one on another machine, or this one before a reset."
+            " Another copy of this database may know it:"
+            + " a newer one, one on another machine, or this one before a reset."
         let isRemovable = options.removesUnknown
         finding.repair = isRemovable ? .remove : nil
         try await tell(finding) { isRemovable ? try await removal($0, $1) : .found }
@@ -84,7 +85,10 @@ extension Verifier {
             kind: .orphanedLocally, fileID: id, key: namespace.key(of: id),
             message: isStore
                 ? "The local store has a file that no row knows."
-                : "A file was made and never inserted. The next opening removes it when nobody else has the database open."
+                : """
+                A file was made and never inserted. The next opening removes it when nobody else has the database \
+                open.
+                """
         )
         finding.found = .init(byteCount: status.byteCount)
         // The process that made a staged file may still insert it: only the holder of the exclusive open lock may

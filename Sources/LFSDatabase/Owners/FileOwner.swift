@@ -77,7 +77,10 @@ package struct FileOwner: Sendable {
             guard try db.tableExists(owner.table, in: "main") else { return false }
             throw TableError(
                 .unsuitableOwner,
-                "The table '\(owner.table)' was made anew, or its column '\(owner.column)' renamed, without the triggers of LFS. Call FileData.deletedWithOwner again in that migration."
+                """
+                The table '\(owner.table)' was made anew, or its column '\(owner.column)' renamed, without the \
+                triggers of LFS. Call FileData.deletedWithOwner again in that migration.
+                """
             )
         }
     }

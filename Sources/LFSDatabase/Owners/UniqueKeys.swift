@@ -62,7 +62,10 @@ struct UniqueKeys: Sendable {
             guard !parts.isEmpty else {
                 throw TableError(
                     .unsuitableOwner,
-                    "The unique index '\(name)' of '\(table)' has no plain column, so the rows that an INSERT OR REPLACE removes by it cannot be found."
+                    """
+                    The unique index '\(name)' of '\(table)' has no plain column, so the rows that an INSERT OR \
+                    REPLACE removes by it cannot be found.
+                    """
                 )
             }
             keys.append(Key(parts: parts, isPlain: !isPartial && parts.count == columns.count))

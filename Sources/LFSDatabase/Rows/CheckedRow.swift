@@ -37,7 +37,10 @@ package struct CheckedRow {
     package func invalid(_ column: String, _ cause: (any Error)? = nil) -> TableError {
         TableError(
             .invalidRow,
-            "The row \(Self.words(stored(name))) of \(table) cannot be read: its \(column) is \(Self.words(stored(column))). Another program has written it: correct it, or delete the row.",
+            """
+            The row \(Self.words(stored(name))) of \(table) cannot be read: its \(column) is \
+            \(Self.words(stored(column))). Another program has written it: correct it, or delete the row.
+            """,
             fileID: FileID.fromDatabaseValue(stored(name)), cause: cause)
     }
 

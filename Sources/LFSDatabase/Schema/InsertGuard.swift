@@ -27,16 +27,20 @@ package enum InsertGuard {
             guard try Bool.fetchOne(db, sql: "SELECT lfs_guard_is_held()") == false else {
                 throw TableError(
                     .alreadyOpen,
-                    "This database connection has an LFSManager already. Use that one, or stop it first. One that was started runs until its stop(), also when nobody refers to it any more."
+                    """
+                    This database connection has an LFSManager already. Use that one, or stop it first. One that was \
+                    started runs until its stop(), also when nobody refers to it any more.
+                    """
                 )
             }
             try remove(db)
         }
-        db.add(function: function { [weak holder] id in
+        let hasBytes = function { [weak holder] id in
             // A place that cannot be examined now is no proof that the bytes are gone: the upload finds out.
             guard let holder else { return true }
             return (try? holder.contains(id)) ?? true
-        })
+        }
+        db.add(function: hasBytes)
         db.add(function: isHeld { [weak holder] in holder != nil })
         try db.execute(
             sql: """

@@ -148,7 +148,10 @@ package enum FileTable {
     /// Writes that right bytes were read from its object.
     static func noteProof(_ id: FileID, _ db: Database) throws {
         try db.execute(
-            sql: "UPDATE lfs_file SET proof = 'checksum' WHERE id = ? AND status = 'remote' AND proof IS NOT 'checksum'",
+            sql: """
+                UPDATE lfs_file SET proof = 'checksum'
+                WHERE id = ? AND status = 'remote' AND proof IS NOT 'checksum'
+                """,
             arguments: [id])
     }
 
@@ -163,7 +166,9 @@ package enum FileTable {
 /// Rows in the order of their ids, page by page.
 extension FileTable {
     /// All rows, with what a scan needs of them.
-    package static func scan(after id: DatabaseValue, limit: Int, _ db: Database) throws -> RowPage<RowResult<ScannedRow>> {
+    package static func scan(
+        after id: DatabaseValue, limit: Int, _ db: Database
+    ) throws -> RowPage<RowResult<ScannedRow>> {
         let sql = scanned + " WHERE f.id > ? ORDER BY f.id LIMIT ?"
         return RowPage(try RowResult.fetchAll(db.cachedStatement(sql: sql), arguments: [id, limit]))
     }

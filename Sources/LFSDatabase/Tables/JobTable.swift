@@ -101,7 +101,10 @@ package enum JobTable {
 
     private static func insertion(_ more: String, _ values: String) -> String {
         let made = insertion(", " + more, of: "f", now: "?2")
-        return "INSERT INTO lfs_job (\(made.columns)) SELECT \(made.values), \(values) FROM \(FileTable.name) f WHERE f.id = ?1"
+        return """
+            INSERT INTO lfs_job (\(made.columns)) SELECT \(made.values), \(values)
+            FROM \(FileTable.name) f WHERE f.id = ?1
+            """
     }
 
     /// Queues an upload for a row in either state, unless the row has gone. Of a `remote` row every byte is sent,
@@ -157,7 +160,8 @@ package enum JobTable {
         sentSince: Int64, _ db: Database
     ) throws {
         let sql = """
-            UPDATE lfs_job SET attempts = ?, notBefore = ?, errorCode = ?, errorMessage = ?, sentBytes = ?, sentSince = ?
+            UPDATE lfs_job SET attempts = ?, notBefore = ?, errorCode = ?, errorMessage = ?,
+                sentBytes = ?, sentSince = ?
             WHERE fileID = ? AND state = 'queued' AND notBefore = ?
             """
         try db.cachedStatement(sql: sql).execute(
@@ -177,7 +181,10 @@ package enum JobTable {
     ///
     /// - Parameter place: its first column, as it is stored.
     package static func fail(_ place: DatabaseValue, code: String, message: String, _ db: Database) throws {
-        let sql = "UPDATE lfs_job SET state = 'failed', errorCode = ?, errorMessage = ? WHERE fileID = ? AND state = 'queued'"
+        let sql = """
+            UPDATE lfs_job SET state = 'failed', errorCode = ?, errorMessage = ?
+            WHERE fileID = ? AND state = 'queued'
+            """
         try db.execute(sql: sql, arguments: [code, message, place])
     }
 

@@ -17,8 +17,9 @@ package enum TombstoneTable {
     package static func due(
         now: Int64, furthest: Int64, pendingOnly: Bool, limit: Int, _ db: Database
     ) throws -> [RowResult<Tombstone>] {
+        let state = pendingOnly ? "AND state = 'pending'" : ""
         let sql = """
-            SELECT * FROM lfs_tombstone WHERE (notBefore <= ? OR notBefore > ?)\(pendingOnly ? " AND state = 'pending'" : "")
+            SELECT * FROM lfs_tombstone WHERE (notBefore <= ? OR notBefore > ?) \(state)
             ORDER BY notBefore, fileID LIMIT ?
             """
         return try RowResult.fetchAll(db, sql: sql, arguments: [now, furthest, limit])
@@ -119,7 +120,9 @@ package enum TombstoneTable {
 
     /// Gives a file a tombstone unless it has one, or a row. Returns whether it did.
     package static func add(_ id: FileID, key: String, _ db: Database) throws -> Bool {
-        let sql = "INSERT OR IGNORE INTO lfs_tombstone (fileID, key) SELECT ?1, ?2 WHERE NOT \(FileTable.contains("?1"))"
+        let sql = """
+            INSERT OR IGNORE INTO lfs_tombstone (fileID, key) SELECT ?1, ?2 WHERE NOT \(FileTable.contains("?1"))
+            """
         try db.cachedStatement(sql: sql).execute(arguments: [id, key])
         return db.changesCount > 0
     }

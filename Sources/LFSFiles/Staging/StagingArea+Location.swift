@@ -24,7 +24,10 @@ extension StagingArea {
         } catch let error as SystemError where error.isMissing && wasUsed {
             throw FileError(
                 .folderAbsent,
-                "The persistence location \(location) was used before and is not there. Is its disk mounted? If it is gone for good, make it anew: mkdir -m 700 '\(location)'",
+                """
+                The persistence location \(location) was used before and is not there. Is its disk mounted? If it is \
+                gone for good, make it anew: mkdir -m 700 '\(location)'
+                """,
                 path: location, cause: error)
         } catch {
             throw FileError.keeping(error, at: location)
@@ -37,7 +40,10 @@ extension StagingArea {
         }
         throw FileError(
             .permissionDenied,
-            "Folders that are made in \(location) get another owner, so no file is safe there. Choose another persistence location.",
+            """
+            Folders that are made in \(location) get another owner, so no file is safe there. Choose another \
+            persistence location.
+            """,
             path: location)
     }
 

@@ -42,7 +42,10 @@ package enum StagingPlace: Sendable {
                 let marker = folder.child(StagingMarker.file.name)
                 throw FileError(
                     .wrongStore,
-                    "\(path) does not say whose it is: \(marker) is missing or damaged. If it is this database's, move the files in it into the folder \(LocalStore.temporaryName) of the local store.",
+                    """
+                    \(path) does not say whose it is: \(marker) is missing or damaged. If it is this database's, move \
+                    the files in it into the folder \(LocalStore.temporaryName) of the local store.
+                    """,
                     path: path)
             }
         } catch let error as FileError {

@@ -56,7 +56,10 @@ extension LocalStore {
     private func changed(_ what: String) -> FileError {
         FileError(
             .wrongStore,
-            "\(path) \(what). Nothing was removed and nothing is taken for lost. Is its disk mounted? Put the folder back, then open the database again.",
+            """
+            \(path) \(what). Nothing was removed and nothing is taken for lost. Is its disk mounted? Put the folder \
+            back, then open the database again.
+            """,
             path: path)
     }
 }

@@ -44,7 +44,10 @@ package struct StoreMarker: Codable, Sendable {
             guard marker.layout <= currentLayout else {
                 throw FileError(
                     .wrongStore,
-                    "\(directory.path) has layout \(marker.layout), which is newer than this version of LFS. Update LFS.",
+                    """
+                    \(directory.path) has layout \(marker.layout), which is newer than this version of LFS. \
+                    Update LFS.
+                    """,
                     path: directory.path)
             }
             guard marker.databaseID == databaseID else { throw isAnothers(directory, marker.databaseID) }
@@ -84,8 +87,12 @@ package struct StoreMarker: Codable, Sendable {
         guard reserve != nil || isEmpty else {
             throw FileError(
                 .wrongStore,
-                "\(directory.child(name)) is missing or damaged, so nothing says whose the files beside it are. "
-                    + "If they are of this database, say so: echo '{\"databaseID\":\"\(databaseID)\",\"generation\":\(openings + 1),\"layout\":\(currentLayout)}' > '\(directory.child(name))'",
+                """
+                \(directory.child(name)) is missing or damaged, so nothing says whose the files beside it are. \
+                If they are of this database, say so: \
+                echo '{"databaseID":"\(databaseID)","generation":\(openings + 1),"layout":\(currentLayout)}' \
+                > '\(directory.child(name))'
+                """,
                 path: directory.path)
         }
         let marker = StoreMarker(

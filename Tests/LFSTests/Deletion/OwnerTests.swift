@@ -20,7 +20,10 @@ struct OwnerTests {
         "REPLACE INTO recipe (_rowid_, title) VALUES (1, 'other')",
         "UPDATE OR REPLACE recipe SET title = 'toast' WHERE id = 2",
         "UPDATE OR REPLACE recipe SET id = 1 WHERE id = 2",
-        "INSERT INTO recipe (id, title, photoId) VALUES (1, 'x', :new) ON CONFLICT DO UPDATE SET photoId = excluded.photoId",
+        """
+        INSERT INTO recipe (id, title, photoId) VALUES (1, 'x', :new)
+        ON CONFLICT DO UPDATE SET photoId = excluded.photoId
+        """,
         "BEGIN; DELETE FROM recipe WHERE id = 1; UPDATE recipe SET photoId = NULL; COMMIT",
         "UPDATE OR REPLACE recipe SET isActive = 1 WHERE id = 2",
         "UPDATE OR REPLACE recipe SET code = 'B' WHERE id = 2",
