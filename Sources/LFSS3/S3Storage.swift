@@ -20,13 +20,17 @@ public final class S3Storage: RemoteStorage {
     private let permits: Permits
     private let transport: any HTTPTransport
 
+    /// A bucket, or a part of one. Nothing is asked of the network here.
+    ///
     /// - Parameters:
+    ///   - bucket: the name of the bucket, which has to be there.
     ///   - prefix: stands before every key, with a slash between them.
     ///   - region: nil for `us-east-1`. The right one is learned when the server names another.
     ///   - endpoint: the URL of the server; nil for Amazon's in that region. `http` has to be allowed by the options.
+    ///   - addressing: whether the bucket stands in the host's name or in the path.
     ///   - credentials: asked for before the first request, and again before they end.
-    /// - Throws: ``StorageError/Code/invalidRequest`` for a name or a URL that cannot be one. Nothing is asked of the
-    ///   network here.
+    ///   - options: what is special about the server and the way to it.
+    /// - Throws: `StorageError.Code.invalidRequest` for a name or a URL that cannot be one.
     public convenience init(
         bucket: String, prefix: String = "", region: String? = nil, endpoint: URL? = nil,
         addressing: S3Addressing = .automatic, credentials: S3CredentialsProvider = .automatic,
@@ -68,7 +72,7 @@ public final class S3Storage: RemoteStorage {
 
     /// Asks for the credentials now, so that missing ones show before the first upload. The server is not asked.
     ///
-    /// - Throws: ``StorageError/Code/unauthorized``, with what is missing.
+    /// - Throws: `StorageError.Code.unauthorized`, with what is missing.
     public func requireCredentials() async throws {
         try await translatingFailures(nil) { try await client.requireCredentials() }
     }

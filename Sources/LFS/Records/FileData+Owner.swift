@@ -19,6 +19,7 @@ extension FileData {
     ///   - table: The table of the owners. Renaming it later is fine. When a migration makes it anew, adds a unique
     ///     index to it, or renames the column, it calls this again.
     ///   - column: The column with the ids of files. It gets an index if it has none.
+    ///   - db: The connection of the migration.
     /// - Throws: ``LFSError/Code/unsuitableOwner`` when there is no such table or column.
     public static func deletedWithOwner(_ table: String, column: String, in db: Database) throws {
         do { try FileOwner.install(table, column, db) } catch { throw LFSError.wrapping(error) }

@@ -76,7 +76,7 @@ public struct LFSError: Error, Sendable, CustomStringConvertible {
         public static let wrongStorage = Code(rawValue: "wrongStorage")
         /// The app's database could not be read or written; ``LFSError/cause`` is its error.
         public static let database = Code(rawValue: "database")
-        /// The remote storage failed; ``LFSError/cause`` is its ``StorageError``.
+        /// The remote storage failed; ``LFSError/cause`` is its `StorageError`.
         public static let storage = Code(rawValue: "storage")
     }
 

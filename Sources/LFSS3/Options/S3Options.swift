@@ -17,7 +17,11 @@ public struct S3Options: Sendable {
         /// The key.
         public var key: String
 
-        /// A value with its parts.
+        /// A certificate and its key, each by the path of its file. Nothing is read before the first connection.
+        ///
+        /// - Parameters:
+        ///   - certificate: the path of the certificate's PEM file.
+        ///   - key: the path of the PEM file with the private key.
         public init(certificate: String, key: String) {
             self.certificate = certificate
             self.key = key

@@ -24,7 +24,10 @@ public final class DownloadSink: Sendable {
 
     /// A sink that hands the bytes to a closure.
     ///
-    /// - Parameter onBegin: takes the entity tag of the object whose bytes follow. It must not block.
+    /// - Parameters:
+    ///   - onBegin: takes the entity tag of the object whose bytes follow. It must not block.
+    ///   - body: takes the next bytes, which are valid until it returns. What it throws ends the download, and comes out
+    ///     of it as it was thrown.
     public init(
         onBegin: @escaping @Sendable (_ entityTag: String) -> Void = { _ in },
         _ body: @escaping @Sendable (UnsafeRawBufferPointer) throws -> Void

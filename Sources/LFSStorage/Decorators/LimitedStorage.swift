@@ -5,7 +5,11 @@ public final class LimitedStorage<Base: RemoteStorage>: RemoteStorage {
     private let base: Base
     private let permits: Permits
 
-    /// - Parameter concurrentCalls: at least 1; less counts as 1.
+    /// Puts the limit before a storage.
+    ///
+    /// - Parameters:
+    ///   - base: the storage that answers.
+    ///   - concurrentCalls: at least 1; less counts as 1.
     public init(_ base: Base, concurrentCalls: Int) {
         self.base = base
         permits = Permits(concurrentCalls)
