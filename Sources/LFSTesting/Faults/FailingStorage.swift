@@ -9,12 +9,16 @@ public final class FailingStorage: StorageWrapper {
     private let operations: Set<StorageOperation>
     private let left: Mutex<Int>
 
+    /// Puts the fault before a sound storage.
+    ///
     /// - Parameters:
-    ///   - times: how many calls fail, all kinds together.
-    ///   - operations: the kinds of calls that fail.
+    ///   - base: the sound storage.
+    ///   - operations: the calls that fail.
+    ///   - times: how many of them fail, all kinds together.
+    ///   - error: what they throw.
     public init(
-        _ base: any RemoteStorage, times: Int, with error: StorageError,
-        operations: Set<StorageOperation> = Set(StorageOperation.allCases)
+        _ base: any RemoteStorage, on operations: Set<StorageOperation> = StorageOperation.all, times: Int,
+        with error: StorageError
     ) {
         self.base = base
         self.error = error
@@ -22,12 +26,11 @@ public final class FailingStorage: StorageWrapper {
         self.left = Mutex(times)
     }
 
-    /// A storage whose first call fails.
+    /// A storage of whose calls, as far as they are among the operations, the first one fails.
     public static func once(
-        _ base: any RemoteStorage, with error: StorageError,
-        operations: Set<StorageOperation> = Set(StorageOperation.allCases)
+        _ base: any RemoteStorage, on operations: Set<StorageOperation> = StorageOperation.all, with error: StorageError
     ) -> FailingStorage {
-        FailingStorage(base, times: 1, with: error, operations: operations)
+        FailingStorage(base, on: operations, times: 1, with: error)
     }
 
     /// How many calls are still to fail.

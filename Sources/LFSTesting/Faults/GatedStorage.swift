@@ -1,20 +1,15 @@
 public import LFSStorage
 import Synchronization
 
-/// A storage whose calls of one kind wait at a gate that a test opens, so that a test decides what runs beside what.
+/// A storage whose calls of some kinds wait at a gate that a test opens, so that a test decides what runs beside what.
 public final class GatedStorage: StorageWrapper {
-    /// Which calls wait.
-    public enum Way: Hashable, Sendable {
-        case upload, download, delete
-    }
-
     private struct State {
         var isOpen = false
-        var arrivals: [ObjectKey] = []
+        var arrivals: [ObjectKey?] = []
         var inside = 0
         var maxInside = 0
         var nextTicket = 0
-        var waiting: [(ticket: Int, key: ObjectKey, continuation: CheckedContinuation<Bool, Never>)] = []
+        var waiting: [(ticket: Int, key: ObjectKey?, continuation: CheckedContinuation<Bool, Never>)] = []
         var watchers: [(ticket: Int, count: Int, continuation: CheckedContinuation<Void, Never>)] = []
 
         mutating func makeTicket() -> Int {
@@ -25,27 +20,31 @@ public final class GatedStorage: StorageWrapper {
 
     /// The storage below, which is sound.
     public let base: any RemoteStorage
-    private let way: Way
+    private let operations: Set<StorageOperation>
     private let state = Mutex(State())
 
-    /// Puts the fault before a sound storage.
+    /// Puts the gate before a storage.
+    ///
     /// - Parameters:
-    ///   - way: which calls wait at the gate; the others pass unseen.
+    ///   - base: the storage behind the gate.
+    ///   - operations: which calls wait at the gate; the others pass unseen.
     ///   - isOpen: whether they pass from the beginning, to be counted only.
-    public init(_ base: any RemoteStorage, on way: Way = .upload, isOpen: Bool = false) {
+    public init(_ base: any RemoteStorage, on operations: Set<StorageOperation> = [.upload], isOpen: Bool = false) {
         self.base = base
-        self.way = way
+        self.operations = operations
         state.withLock { $0.isOpen = isOpen }
     }
 
     // MARK: What a test sees
 
-    /// The keys of the calls that came so far, in the order they came; each try counts.
-    public var arrivals: [ObjectKey] { state.withLock { $0.arrivals } }
-    /// The keys of the calls that wait now.
-    public var waiting: [ObjectKey] { state.withLock { $0.waiting.map(\.key) } }
+    /// The keys of the calls that came so far, in the order they came; each try counts. A listing has no key.
+    public var arrivals: [ObjectKey] { state.withLock { $0.arrivals.compactMap(\.self) } }
+    /// How many calls came so far; each try counts.
+    public var arrivalCount: Int { state.withLock { $0.arrivals.count } }
+    /// The keys of the calls that wait now. A listing has no key.
+    public var waiting: [ObjectKey] { state.withLock { $0.waiting.compactMap(\.key) } }
     /// The largest number of calls that were under way at one time, waiting ones included.
-    public var maxConcurrentUploads: Int { state.withLock { $0.maxInside } }
+    public var maxConcurrentCalls: Int { state.withLock { $0.maxInside } }
 
     /// Returns when this many calls have come, counted from the beginning, or when the task is cancelled.
     public func waitForArrivals(_ count: Int) async {
@@ -104,13 +103,25 @@ public final class GatedStorage: StorageWrapper {
         try await passing(.download, request.key) { try await base.download(request, into: sink) }
     }
 
+    /// Waits at the gate, if this kind of call does, and passes the call on.
+    public func head(_ key: ObjectKey) async throws -> RemoteObject {
+        try await passing(.head, key) { try await base.head(key) }
+    }
+
     /// Waits at the gate, if deletes do, and passes the call on.
     public func delete(_ key: ObjectKey, abandoning checkpoint: UploadCheckpoint?) async throws {
         try await passing(.delete, key) { try await base.delete(key, abandoning: checkpoint) }
     }
 
-    private func passing<Value>(_ way: Way, _ key: ObjectKey, _ call: () async throws -> Value) async throws -> Value {
-        guard way == self.way else { return try await call() }
+    /// Waits at the gate, if listings do, and passes the call on.
+    public func list(_ request: ListRequest) async throws -> ListPage {
+        try await passing(.list, nil) { try await base.list(request) }
+    }
+
+    private func passing<Value>(
+        _ operation: StorageOperation, _ key: ObjectKey?, _ call: () async throws -> Value
+    ) async throws -> Value {
+        guard operations.contains(operation) else { return try await call() }
         let ticket = arrive(key)
         defer { state.withLock { $0.inside -= 1 } }
         guard await waitAtGate(ticket, key) else {
@@ -119,7 +130,7 @@ public final class GatedStorage: StorageWrapper {
         return try await call()
     }
 
-    private func arrive(_ key: ObjectKey) -> Int {
+    private func arrive(_ key: ObjectKey?) -> Int {
         state.withLock { state in
             state.inside += 1
             state.maxInside = max(state.maxInside, state.inside)
@@ -128,7 +139,7 @@ public final class GatedStorage: StorageWrapper {
     }
 
     /// Returns false when the task was cancelled before it could pass.
-    private func waitAtGate(_ ticket: Int, _ key: ObjectKey) async -> Bool {
+    private func waitAtGate(_ ticket: Int, _ key: ObjectKey?) async -> Bool {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let (answer, watchers) = state.withLock { state in

@@ -53,7 +53,7 @@ struct RoomTests {
 
     @Test("Downloads beside each other make room before their bytes come")
     func beside() async throws {
-        let storage = GatedStorage(InMemoryStorage(), on: .download, isOpen: true)
+        let storage = GatedStorage(InMemoryStorage(), on: [.download], isOpen: true)
         try await withHost(storage: storage) { host in
             var options = host.options
             var files: [FileData] = []
@@ -238,7 +238,7 @@ struct RoomTests {
     @Test("A download that fails gives its room back")
     func failure() async throws {
         let storage = FailingStorage(
-            InMemoryStorage(), times: 0, with: StorageError(.forbidden, "no"), operations: [.download])
+            InMemoryStorage(), on: [.download], times: 0, with: StorageError(.forbidden, "no"))
         try await withLFS(storage: storage, configure: { $0.eviction = EvictionPolicy(maxByteCount: 3_000) }) {
             host, lfs in
             let file = try await absentFiles(1, host, lfs)[0]
