@@ -78,6 +78,8 @@ public final class S3Storage: RemoteStorage {
     }
 
     /// Stores the source's bytes, in parts from ``S3Options/multipartThreshold`` on.
+    ///
+    /// - Throws: as `RemoteStorage` says it of `upload(_:to:session:)`.
     public func upload(_ source: UploadSource, to key: ObjectKey, session: UploadSession) async throws -> RemoteObject {
         try await translatingFailures(key) {
             let isLarge = source.byteCount >= max(options.multipartThreshold, 1) && provider.supportsMultipart
@@ -93,16 +95,22 @@ public final class S3Storage: RemoteStorage {
     }
 
     /// Fetches an object or a range of it.
+    ///
+    /// - Throws: as `RemoteStorage` says it of `download(_:into:)`.
     public func download(_ request: DownloadRequest, into sink: DownloadSink) async throws -> RemoteObject {
         try await translatingFailures(request.key) { try await ObjectDownload(client: client, request).run(sink) }
     }
 
     /// Describes an object.
+    ///
+    /// - Throws: as `RemoteStorage` says it of `head(_:)`.
     public func head(_ key: ObjectKey) async throws -> RemoteObject {
         try await translatingFailures(key) { try await client.described(key).remoteObject(key, at: client.place) }
     }
 
     /// Removes an object, and the parts of an upload in parts that was given up.
+    ///
+    /// - Throws: as `RemoteStorage` says it of `delete(_:abandoning:)`.
     public func delete(_ key: ObjectKey, abandoning checkpoint: UploadCheckpoint?) async throws {
         try await translatingFailures(key) {
             if let uploadID = checkpoint.flatMap(MultipartCheckpoint.init)?.uploadID {
@@ -114,11 +122,15 @@ public final class S3Storage: RemoteStorage {
 
     /// A URL that anybody may download an object with, for a while: 1 second to 7 days, and no longer than the
     /// credentials live. It is a secret: do not store or log it.
+    ///
+    /// - Throws: `StorageError.Code.invalidRequest` for another time span, and `unauthorized` without credentials.
     public func downloadURL(for key: ObjectKey, expires: Duration) async throws -> URL {
         try await translatingFailures(key) { try await client.presign(.get, key, expires: expires) }
     }
 
     /// A URL that anybody may upload an object with, for a while; see ``downloadURL(for:expires:)``.
+    ///
+    /// - Throws: as ``downloadURL(for:expires:)``.
     public func uploadURL(for key: ObjectKey, expires: Duration) async throws -> URL {
         try await translatingFailures(key) { try await client.presign(.put, key, expires: expires) }
     }

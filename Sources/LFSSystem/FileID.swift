@@ -78,6 +78,8 @@ extension FileID: Comparable {
 
 extension FileID: Codable {
     /// Reads a lowercase UUID from a single value.
+    ///
+    /// - Throws: `DecodingError` for any other value.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         guard let id = FileID(text: try container.decode(String.self)) else {
@@ -87,6 +89,8 @@ extension FileID: Codable {
     }
 
     /// Writes the text as a single value.
+    ///
+    /// - Throws: what the encoder throws.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(text)

@@ -62,8 +62,8 @@ public struct TransferProgress: Hashable, Sendable {
 
 /// Why the remote storage as a whole is of no use now.
 public struct StorageOutage: Hashable, Codable, Sendable {
-    /// What kind of failure it is: `unreachable`, `unauthorized`, `misconfigured`, `forbidden`, or one that every upload
-    /// ends with.
+    /// What kind of failure it is: `unreachable`, `unauthorized`, `misconfigured`, `forbidden`, or one that every
+    /// upload ends with.
     public var code: StorageError.Code
     /// A sentence for the person who has to mend it.
     public var reason: String

@@ -59,6 +59,9 @@ extension FileData: FetchableRecord, PersistableRecord {
     }
 
     /// Turns the refusals of the LFS triggers into ``LFSError``.
+    ///
+    /// - Throws: ``LFSError/Code/bytesMissing`` when the bytes are nowhere on this device, ``LFSError/Code/deleted``
+    ///   while those of a deleted file with the id are being removed, and what GRDB throws.
     public func aroundInsert(_ db: Database, insert: () throws -> InsertionSuccess) throws {
         do {
             _ = try insert()

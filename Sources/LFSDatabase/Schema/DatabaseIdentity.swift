@@ -44,7 +44,7 @@ package struct DatabaseIdentity: Sendable {
                 """
             )
         }
-        // It stands in markers, and is the name of a folder.
+        // The id is written into the markers of folders and is the name of one, so nothing but an id is taken.
         guard let id = FileID(text: try checked.value("databaseID")) else {
             throw TableError(
                 .wrongStore,
@@ -61,7 +61,7 @@ package struct DatabaseIdentity: Sendable {
         path = try String.fetchOne(db, sql: "SELECT file FROM pragma_database_list WHERE name = 'main'") ?? ""
     }
 
-    /// Far from where counting on would end.
+    /// More openings than any database has had, and few enough that the next ones can be counted too.
     private static let mostOpenings: Int64 = 1 << 50
 
     private static func hasUnknownMigration(_ db: Database) throws -> Bool {

@@ -15,10 +15,12 @@ package enum InsertGuard {
         func contains(_ id: FileID) throws(SystemError) -> Bool
     }
 
-    /// Installs the guard of a manager. That of one which is gone without a stop is replaced; until then it lets all
-    /// pass.
+    /// Installs the guard of a manager. A manager that is gone without having been stopped leaves its guard on the
+    /// connection; that guard lets every row pass, and is replaced here.
     ///
-    /// - Parameter holder: kept by the manager alone, so it is gone with it.
+    /// - Parameters:
+    ///   - db: the host's writer.
+    ///   - holder: tells whether bytes are here. Only the manager keeps it, so it is gone when the manager is.
     /// - Throws: ``TableError/Code/alreadyOpen`` when the connection has the guard of another manager.
     package static func install(_ db: Database, for holder: some Holder) throws {
         let isThere = try Bool.fetchOne(
@@ -36,7 +38,8 @@ package enum InsertGuard {
             try remove(db)
         }
         let hasBytes = function { [weak holder] id in
-            // A place that cannot be examined now is no proof that the bytes are gone: the upload finds out.
+            // A folder that cannot be read now does not prove that the bytes are gone. The row passes, and the upload
+            // finds out.
             guard let holder else { return true }
             return (try? holder.contains(id)) ?? true
         }

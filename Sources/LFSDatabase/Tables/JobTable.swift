@@ -146,7 +146,8 @@ package enum JobTable {
 
     // MARK: Outcomes
 
-    /// What a try of an upload has to be, so that its outcome may be written: one of the turn that the job still has.
+    /// A try of an upload, by the file and by the turn in which its job was taken. Its outcome is written only while
+    /// the job still has that turn: a job that was queued again meanwhile has another one.
     package struct Try {
         let id: FileID
         let turn: Int64

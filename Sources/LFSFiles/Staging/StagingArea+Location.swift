@@ -32,7 +32,8 @@ extension StagingArea {
         } catch {
             throw FileError.keeping(error, at: location)
         }
-        // By the first name an area is found again that was made and not noted: nothing can be in it.
+        // The first name is the database's id. A crash may come after an area was made and before the database noted
+        // it; by that name the next opening finds it again. No file can be in it yet.
         var id = FileID(text: owner.databaseID) ?? FileID.make()
         for _ in 0..<8 {
             if let area = try take(id, in: folder, owner) { return area }
@@ -69,7 +70,8 @@ extension StagingArea {
         }
     }
 
-    /// Makes the marker, or makes it anew after a crash in the middle of that, unless another process is about to.
+    /// Makes the marker of an empty area, and replaces one that a crash has cut off. Does nothing while another process
+    /// holds the area's lock, since that process does the same.
     private static func setUp(_ folder: Directory, in location: Directory, _ owner: StagingOwner) throws {
         let lock = try OwnFolder.lock(StagingMarker.lockName, in: folder)
         guard try lock.tryLock(.exclusive) else { return }
@@ -86,7 +88,8 @@ extension StagingArea {
         do {
             return try location.openOrMake(id.text)
         } catch {
-            // A link, a file, or a folder of another user. What could not be made has no name.
+            // Something else has the name: a link, a file, a folder of another user. Without anything of that name the
+            // folder could not be made.
             if try location.status(of: id.text) != nil { return nil }
             throw error
         }

@@ -37,7 +37,8 @@ extension LocalStore {
             do {
                 try folder.renameExclusively(name, to: directory, as: id.text)
             } catch let error where error.isExisting {
-                // A third one has come: the one moved by mistake stays where nothing is lost.
+                // Yet another file has the name by now. The one that was moved by mistake stays in quarantine, where
+                // nothing is removed.
             }
             return nil
         }

@@ -80,7 +80,7 @@ final class S3Client: Sendable {
                 throw failure
             }
             issued = try await credentials.current()
-            // The same keys again would only be refused again.
+            // The provider has given the same credentials again, which the server would refuse again.
             if correction == .credentials, issued.credentials == signing.issued.credentials { throw failure }
         }
     }

@@ -67,7 +67,14 @@ public struct StorageError: Error, Sendable, CustomStringConvertible {
     /// The error below this one, if there is one.
     public var cause: (any Error)?
 
-    /// An error with its parts.
+    /// An error of a storage.
+    ///
+    /// - Parameters:
+    ///   - code: what kind of failure it is. It decides whether another try follows.
+    ///   - message: a sentence for the person who has to mend it, without a secret.
+    ///   - key: the object that it was about; nil when it was about the storage as a whole.
+    ///   - retryAfter: how long the storage asked to be left alone; nil when it asked for nothing.
+    ///   - cause: the error below this one, if there is one.
     public init(
         _ code: Code, _ message: String, key: ObjectKey? = nil, retryAfter: Duration? = nil, cause: (any Error)? = nil
     ) {

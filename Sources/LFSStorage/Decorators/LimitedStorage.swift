@@ -19,26 +19,36 @@ public final class LimitedStorage<Base: RemoteStorage>: RemoteStorage {
     public var capabilities: StorageCapabilities { base.capabilities }
 
     /// Passes the call on when its turn comes.
+    ///
+    /// - Throws: `cancelled` when the task is cancelled before its turn, and what the storage below throws.
     public func upload(_ source: UploadSource, to key: ObjectKey, session: UploadSession) async throws -> RemoteObject {
         try await limited { try await base.upload(source, to: key, session: session) }
     }
 
     /// Passes the call on when its turn comes.
+    ///
+    /// - Throws: `cancelled` when the task is cancelled before its turn, and what the storage below throws.
     public func download(_ request: DownloadRequest, into sink: DownloadSink) async throws -> RemoteObject {
         try await limited { try await base.download(request, into: sink) }
     }
 
     /// Passes the call on when its turn comes.
+    ///
+    /// - Throws: `cancelled` when the task is cancelled before its turn, and what the storage below throws.
     public func head(_ key: ObjectKey) async throws -> RemoteObject {
         try await limited { try await base.head(key) }
     }
 
     /// Passes the call on when its turn comes.
+    ///
+    /// - Throws: `cancelled` when the task is cancelled before its turn, and what the storage below throws.
     public func delete(_ key: ObjectKey, abandoning checkpoint: UploadCheckpoint?) async throws {
         try await limited { try await base.delete(key, abandoning: checkpoint) }
     }
 
     /// Passes the call on when its turn comes.
+    ///
+    /// - Throws: `cancelled` when the task is cancelled before its turn, and what the storage below throws.
     public func list(_ request: ListRequest) async throws -> ListPage {
         try await limited { try await base.list(request) }
     }

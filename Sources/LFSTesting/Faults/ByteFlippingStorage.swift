@@ -18,6 +18,8 @@ public struct ByteFlippingStorage: StorageWrapper {
     }
 
     /// Passes the call on with the fault that the type is named after.
+    ///
+    /// - Throws: what the storage below throws.
     public func upload(_ source: UploadSource, to key: ObjectKey, session: UploadSession) async throws -> RemoteObject {
         guard operations.contains(.upload), source.byteCount > 0 else {
             return try await base.upload(source, to: key, session: session)
@@ -30,6 +32,8 @@ public struct ByteFlippingStorage: StorageWrapper {
     }
 
     /// Passes the call on with the fault that the type is named after.
+    ///
+    /// - Throws: what the storage below throws.
     public func download(_ request: DownloadRequest, into sink: DownloadSink) async throws -> RemoteObject {
         guard operations.contains(.download) else { return try await base.download(request, into: sink) }
         let isFlipped = Mutex(false)

@@ -47,6 +47,8 @@ public final class CuttingStorage: StorageWrapper {
     public var sentBytes: Int64 { state.withLock { $0.sentBytes } }
 
     /// Passes the call on with the fault that the type is named after.
+    ///
+    /// - Throws: `StorageError.Code.timeout` where it breaks off, and what the storage below throws.
     public func upload(_ source: UploadSource, to key: ObjectKey, session: UploadSession) async throws -> RemoteObject {
         guard source.byteCount > byteCount, isCut(.upload) else {
             return try await base.upload(source, to: key, session: session)
@@ -56,6 +58,8 @@ public final class CuttingStorage: StorageWrapper {
     }
 
     /// Passes the call on with the fault that the type is named after.
+    ///
+    /// - Throws: `StorageError.Code.timeout` where it breaks off, and what the storage below throws.
     public func download(_ request: DownloadRequest, into sink: DownloadSink) async throws -> RemoteObject {
         let attempt = state.withLock { state in
             state.requests.append(request)

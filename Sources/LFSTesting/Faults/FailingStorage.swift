@@ -37,30 +37,40 @@ public final class FailingStorage: StorageWrapper {
     public var failuresLeft: Int { left.withLock { $0 } }
 
     /// Passes the call on with the fault that the type is named after.
+    ///
+    /// - Throws: the error that it was given, and what the storage below throws.
     public func upload(_ source: UploadSource, to key: ObjectKey, session: UploadSession) async throws -> RemoteObject {
         try failIfDue(.upload)
         return try await base.upload(source, to: key, session: session)
     }
 
     /// Passes the call on with the fault that the type is named after.
+    ///
+    /// - Throws: the error that it was given, and what the storage below throws.
     public func download(_ request: DownloadRequest, into sink: DownloadSink) async throws -> RemoteObject {
         try failIfDue(.download)
         return try await base.download(request, into: sink)
     }
 
     /// Passes the call on with the fault that the type is named after.
+    ///
+    /// - Throws: the error that it was given, and what the storage below throws.
     public func head(_ key: ObjectKey) async throws -> RemoteObject {
         try failIfDue(.head)
         return try await base.head(key)
     }
 
     /// Passes the call on with the fault that the type is named after.
+    ///
+    /// - Throws: the error that it was given, and what the storage below throws.
     public func delete(_ key: ObjectKey, abandoning checkpoint: UploadCheckpoint?) async throws {
         try failIfDue(.delete)
         try await base.delete(key, abandoning: checkpoint)
     }
 
     /// Passes the call on with the fault that the type is named after.
+    ///
+    /// - Throws: the error that it was given, and what the storage below throws.
     public func list(_ request: ListRequest) async throws -> ListPage {
         try failIfDue(.list)
         return try await base.list(request)

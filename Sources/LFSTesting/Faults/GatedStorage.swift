@@ -94,26 +94,41 @@ public final class GatedStorage: StorageWrapper {
     // MARK: Calls
 
     /// Waits at the gate, if uploads do, and passes the call on.
+    ///
+    /// - Throws: `StorageError.Code.cancelled` when the task is cancelled while it waits, and what the storage below
+    ///   throws.
     public func upload(_ source: UploadSource, to key: ObjectKey, session: UploadSession) async throws -> RemoteObject {
         try await passing(.upload, key) { try await base.upload(source, to: key, session: session) }
     }
 
     /// Waits at the gate, if downloads do, and passes the call on.
+    ///
+    /// - Throws: `StorageError.Code.cancelled` when the task is cancelled while it waits, and what the storage below
+    ///   throws.
     public func download(_ request: DownloadRequest, into sink: DownloadSink) async throws -> RemoteObject {
         try await passing(.download, request.key) { try await base.download(request, into: sink) }
     }
 
     /// Waits at the gate, if this kind of call does, and passes the call on.
+    ///
+    /// - Throws: `StorageError.Code.cancelled` when the task is cancelled while it waits, and what the storage below
+    ///   throws.
     public func head(_ key: ObjectKey) async throws -> RemoteObject {
         try await passing(.head, key) { try await base.head(key) }
     }
 
     /// Waits at the gate, if deletes do, and passes the call on.
+    ///
+    /// - Throws: `StorageError.Code.cancelled` when the task is cancelled while it waits, and what the storage below
+    ///   throws.
     public func delete(_ key: ObjectKey, abandoning checkpoint: UploadCheckpoint?) async throws {
         try await passing(.delete, key) { try await base.delete(key, abandoning: checkpoint) }
     }
 
     /// Waits at the gate, if listings do, and passes the call on.
+    ///
+    /// - Throws: `StorageError.Code.cancelled` when the task is cancelled while it waits, and what the storage below
+    ///   throws.
     public func list(_ request: ListRequest) async throws -> ListPage {
         try await passing(.list, nil) { try await base.list(request) }
     }

@@ -19,6 +19,8 @@ public struct LyingStorage: StorageWrapper {
     }
 
     /// Passes the call on with the fault that the type is named after.
+    ///
+    /// - Throws: what the storage below throws.
     public func upload(_ source: UploadSource, to key: ObjectKey, session: UploadSession) async throws -> RemoteObject {
         guard operations.contains(.upload) else { return try await base.upload(source, to: key, session: session) }
         session.report(bytesTransferred: source.byteCount)
@@ -27,12 +29,16 @@ public struct LyingStorage: StorageWrapper {
             url: URL(fileURLWithPath: "/nowhere").appendingPathComponent(key.rawValue))
     }
     /// Passes the call on with the fault that the type is named after.
+    ///
+    /// - Throws: what the storage below throws.
     public func download(_ request: DownloadRequest, into sink: DownloadSink) async throws -> RemoteObject {
         guard operations.contains(.download) else { return try await base.download(request, into: sink) }
         return try await base.download(request, into: DownloadSink(onBegin: sink.begin(entityTag:)) { _ in })
     }
 
     /// Passes the call on with the fault that the type is named after.
+    ///
+    /// - Throws: what the storage below throws.
     public func delete(_ key: ObjectKey, abandoning checkpoint: UploadCheckpoint?) async throws {
         guard !operations.contains(.delete) else { return }
         try await base.delete(key, abandoning: checkpoint)

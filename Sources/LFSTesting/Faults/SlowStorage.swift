@@ -26,30 +26,45 @@ public struct SlowStorage: StorageWrapper {
     }
 
     /// Passes the call on with the fault that the type is named after.
+    ///
+    /// - Throws: `StorageError.Code.cancelled` when the task is cancelled while it waits, and what the storage below
+    ///   throws.
     public func upload(_ source: UploadSource, to key: ObjectKey, session: UploadSession) async throws -> RemoteObject {
         try await wait(.upload)
         return try await base.upload(source, to: key, session: session)
     }
 
     /// Passes the call on with the fault that the type is named after.
+    ///
+    /// - Throws: `StorageError.Code.cancelled` when the task is cancelled while it waits, and what the storage below
+    ///   throws.
     public func download(_ request: DownloadRequest, into sink: DownloadSink) async throws -> RemoteObject {
         try await wait(.download)
         return try await base.download(request, into: sink)
     }
 
     /// Passes the call on with the fault that the type is named after.
+    ///
+    /// - Throws: `StorageError.Code.cancelled` when the task is cancelled while it waits, and what the storage below
+    ///   throws.
     public func head(_ key: ObjectKey) async throws -> RemoteObject {
         try await wait(.head)
         return try await base.head(key)
     }
 
     /// Passes the call on with the fault that the type is named after.
+    ///
+    /// - Throws: `StorageError.Code.cancelled` when the task is cancelled while it waits, and what the storage below
+    ///   throws.
     public func delete(_ key: ObjectKey, abandoning checkpoint: UploadCheckpoint?) async throws {
         try await wait(.delete)
         try await base.delete(key, abandoning: checkpoint)
     }
 
     /// Passes the call on with the fault that the type is named after.
+    ///
+    /// - Throws: `StorageError.Code.cancelled` when the task is cancelled while it waits, and what the storage below
+    ///   throws.
     public func list(_ request: ListRequest) async throws -> ListPage {
         try await wait(.list)
         return try await base.list(request)

@@ -22,6 +22,8 @@ public struct TruncatingStorage: StorageWrapper {
     }
 
     /// Passes the call on with the fault that the type is named after.
+    ///
+    /// - Throws: what the storage below throws.
     public func upload(_ source: UploadSource, to key: ObjectKey, session: UploadSession) async throws -> RemoteObject {
         guard operations.contains(.upload) else { return try await base.upload(source, to: key, session: session) }
         let rest = try UploadSource.temporary(source.contents().dropLast(lostBytes))
@@ -32,6 +34,8 @@ public struct TruncatingStorage: StorageWrapper {
     }
 
     /// Passes the call on with the fault that the type is named after.
+    ///
+    /// - Throws: what the storage below throws.
     public func download(_ request: DownloadRequest, into sink: DownloadSink) async throws -> RemoteObject {
         guard operations.contains(.download) else { return try await base.download(request, into: sink) }
         // The last bytes so far stay behind: whether more come shows only with the next ones.

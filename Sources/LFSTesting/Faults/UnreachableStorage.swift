@@ -40,30 +40,40 @@ public final class UnreachableStorage: StorageWrapper {
     }
 
     /// Passes the call on with the fault that the type is named after.
+    ///
+    /// - Throws: `StorageError.Code.unreachable` while the network is off, and what the storage below throws.
     public func upload(_ source: UploadSource, to key: ObjectKey, session: UploadSession) async throws -> RemoteObject {
         try requireNetwork(.upload, key)
         return try await base.upload(source, to: key, session: session)
     }
 
     /// Passes the call on with the fault that the type is named after.
+    ///
+    /// - Throws: `StorageError.Code.unreachable` while the network is off, and what the storage below throws.
     public func download(_ request: DownloadRequest, into sink: DownloadSink) async throws -> RemoteObject {
         try requireNetwork(.download, request.key)
         return try await base.download(request, into: sink)
     }
 
     /// Passes the call on with the fault that the type is named after.
+    ///
+    /// - Throws: `StorageError.Code.unreachable` while the network is off, and what the storage below throws.
     public func head(_ key: ObjectKey) async throws -> RemoteObject {
         try requireNetwork(.head, key)
         return try await base.head(key)
     }
 
     /// Passes the call on with the fault that the type is named after.
+    ///
+    /// - Throws: `StorageError.Code.unreachable` while the network is off, and what the storage below throws.
     public func delete(_ key: ObjectKey, abandoning checkpoint: UploadCheckpoint?) async throws {
         try requireNetwork(.delete, key)
         try await base.delete(key, abandoning: checkpoint)
     }
 
     /// Passes the call on with the fault that the type is named after.
+    ///
+    /// - Throws: `StorageError.Code.unreachable` while the network is off, and what the storage below throws.
     public func list(_ request: ListRequest) async throws -> ListPage {
         try requireNetwork(.list, nil)
         return try await base.list(request)

@@ -57,7 +57,8 @@ extension ExecutorPool {
                 default: false
                 }
             }
-            // A read meanwhile passed over these jobs as held, and any of them may have become due again just then.
+            // The journal was read while these jobs were still held, so the read left them out. Some of them may be due
+            // again by now, so it has to be read once more.
             let isIncomplete = hasRetries || shared.reads != reads
             if isIncomplete { shared.mayHaveMore = Set(TransferLane.allCases) }
             let count = shared.pool.recorded(batch)
@@ -69,7 +70,7 @@ extension ExecutorPool {
         if isIdle { events(.idle) }
     }
 
-    /// What an earlier process has found counts no longer.
+    /// Clears the outage that an earlier process has noted in the database; this one finds out for itself.
     private func forgetOutage() async {
         do {
             try await journal.note(outage: nil)
@@ -93,7 +94,7 @@ extension ExecutorPool {
         do {
             try await journal.note(outage: now)
         } catch {
-            // The pool goes by what it knows itself; what is written is for those who ask the database.
+            // The note in the database is for the app's status only. The pool works without it.
             events(.journalFailed(error))
         }
         events(.outage(now))
@@ -104,7 +105,7 @@ extension ExecutorPool {
         case .uploaded(let object): events(.uploaded(id: outcome.job.id, object))
         case .retry(let error, let delay, _): events(.failed(id: outcome.job.id, error, nextAttempt: delay))
         case .failed(let error): events(.failed(id: outcome.job.id, error, nextAttempt: nil))
-        // It is told of the storage, once, and not of every file.
+        // An outage is told once, of the storage, and not for each file that waits.
         case .waiting, .skipped, .givenBack: break
         }
     }

@@ -116,7 +116,8 @@ package final class ExecutorPool: Sendable {
 
     // MARK: Deletions
 
-    /// Asks for leave to delete an object; nil while the storage is away. Who gets it calls ``endDeletion(_:_:)``.
+    /// Asks whether an object may be deleted now; nil while the storage is away. Otherwise the caller deletes it and
+    /// calls ``endDeletion(_:_:)``.
     package func admitDeletion() -> Admission? { shared.withLock { $0.pool.admitDeletion() } }
 
     package func endDeletion(_ admission: Admission, _ error: StorageError?) {
@@ -125,12 +126,12 @@ package final class ExecutorPool: Sendable {
 
     /// Whether the storage as a whole is away, as far as is known.
     package var isAway: Bool { shared.withLock { $0.pool.outage != nil } }
-    /// As ``isAway``, without a doubt.
+    /// As ``isAway``, but false while the only refusal may be about a single file.
     package var isKnownAway: Bool { shared.withLock { $0.pool.outage?.isDoubtful == false } }
 
     private func noteOutage(_ executors: Int) {
         launch(executors)
-        // The recorder tells, alone, so that what it tells comes in order.
+        // Only the recorder tells of outages, so that beginnings and ends come in order.
         record.notify()
         outage.notify()
     }
@@ -283,7 +284,7 @@ package final class ExecutorPool: Sendable {
         await withTaskGroup(of: Void.self) { tasks in
             tasks.addTask { await cancellation.wait() }
             tasks.addTask { await self.work(cancellation) }
-            // Whichever is first, it is over for the other.
+            // The work is done, or was cancelled: either way the other task ends as well.
             await tasks.next()
             tasks.cancelAll()
         }

@@ -59,7 +59,7 @@ enum StorageAnswer {
         case .integrity, .noSpace: self = .known
         case .throttled, .serverError: self = .alive
         case .timeout, .unknown: self = .silent
-        // Some of these are found out without asking the storage.
+        // Such a failure may have been found on this device, before the storage was asked.
         default: self = .nothing
         }
     }
@@ -79,7 +79,8 @@ extension PoolState {
             if current.isAskedAgain { (current.mayProbe, current.isAskedAgain) = (true, false) }
         }
         if current.isEnded(by: answer) {
-            // Only a probe ends it: what was under way when it began may have been answered before.
+            // A call that began before the outage may have been answered before it, too. So its success does not end
+            // the outage, but lets a probe go at once.
             if !wasProbe, current.probe == nil { current.mayProbe = true }
             outage = wasProbe ? nil : current
             return
@@ -89,7 +90,7 @@ extension PoolState {
             current.error = error
             current.isDoubtful = false
             if wasProbe { current.failures += 1 }
-        // It told nothing: another one may be the probe.
+        // The probe ended without an answer of the storage, so another call may be the probe.
         case .nothing: if wasProbe { current.mayProbe = true }
         default: if wasProbe { current.failures += 1 }
         }
@@ -147,7 +148,7 @@ extension PoolState {
         let answer: StorageAnswer =
             switch error?.code {
             case nil, .missing: .accepted
-            // Who may upload need not be allowed to delete: that is no outage.
+            // Credentials may allow uploads and no deletions, so this does not show an outage.
             case .forbidden: .known
             default: error.map(StorageAnswer.init) ?? .nothing
             }
