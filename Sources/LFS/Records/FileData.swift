@@ -4,8 +4,8 @@ public import LFSSystem
 /// A file that a record of the app refers to: a row of the table `lfs_file`.
 ///
 /// ``LFSManager/makeFile(from:name:contentType:onProgress:)`` makes it once the bytes are durable. Inserting it is all
-/// that attaching takes: when the transaction commits, the bytes move into the local store and the upload is queued;
-/// when it rolls back, nothing has happened.
+/// that attaching takes: the commit queues the upload, and the running manager moves the bytes into the local store.
+/// When the transaction rolls back, nothing has happened.
 ///
 /// The content never changes. For other bytes make another file, and delete this one when nothing refers to it.
 public struct FileData: Identifiable, Hashable, Codable, Sendable {

@@ -224,6 +224,44 @@ struct OwnerTests {
         }
     }
 
+    @Test("A column that owns files is dropped once it owns none, and what it was emptied of goes")
+    func droppedColumn() async throws {
+        try await withOwners { owners in
+            let drop = "ALTER TABLE recipe DROP COLUMN photoId"
+            let refusal = await #expect(throws: DatabaseError.self) {
+                try await owners.host.database.write { try $0.execute(sql: drop) }
+            }
+            #expect(refusal?.message?.contains("lfs_owner_") == true)
+            try await owners.host.database.write { db in
+                try db.execute(sql: "UPDATE recipe SET photoId = NULL")
+                try FileData.keptWithoutOwner("recipe", column: "photoId", in: db)
+                try db.execute(sql: drop)
+            }
+            try await #expect(owners.lfs.waitForDeletions() == 0)
+            #expect(try owners.host.filesInStore() == [owners.new.id])
+        }
+    }
+
+    @Test("Without foreign keys a file goes although a record refers to it, and an owner lets go of no such file")
+    func withoutForeignKeys() async throws {
+        try await withOwners { owners in
+            try await owners.host.database.writeWithoutTransaction { db in
+                try db.execute(sql: "PRAGMA foreign_keys = OFF")
+                try db.execute(sql: "INSERT INTO note (fileId) VALUES (?)", arguments: [owners.old.id])
+                try db.execute(sql: "DELETE FROM recipe")
+            }
+            try await owners.lfs.waitForDeletions()
+            #expect(try owners.host.filesInStore() == [owners.old.id, owners.new.id])
+            try await owners.host.database.write { db in
+                _ = try owners.old.delete(db)
+                #expect(try Int.fetchOne(db, sql: "SELECT count(*) FROM note") == 1)
+            }
+            try await #expect(owners.lfs.waitForDeletions() == 0)
+            #expect(try owners.host.filesInStore() == [owners.new.id])
+            #expect(await errorCode { _ = try await owners.lfs.contents(of: owners.old) } == .unknownFile)
+        }
+    }
+
     @Test(
         "What cannot be an owner is refused",
         arguments: [("nothing", "photoId"), ("recipe", "nothing"), ("odd", "fileId")])
