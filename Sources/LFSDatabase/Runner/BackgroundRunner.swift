@@ -21,7 +21,7 @@ package final class BackgroundRunner: Sendable {
         var isScheduled = false
     }
 
-    /// So that a transaction stays short whatever has piled up.
+    /// How many writes one transaction takes, so that it stays short when many wait.
     private static let operationsPerTransaction = 64
 
     private let writer: any DatabaseWriter

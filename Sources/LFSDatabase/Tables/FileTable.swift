@@ -98,7 +98,7 @@ package enum FileTable {
         return try String.fetchSet(db, sql: sql)
     }
 
-    /// Those of the keys that a row of any id has.
+    /// The keys that are in use: those of them that stand in any row.
     package static func used(_ keys: some Collection<String>, _ db: Database) throws -> Set<String> {
         try String.fetchSet(
             db, sql: "SELECT key FROM lfs_file WHERE key IN (\(databaseQuestionMarks(count: keys.count)))",

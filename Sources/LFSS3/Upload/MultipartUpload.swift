@@ -149,7 +149,8 @@ struct MultipartUpload: Sendable {
     ) async throws {
         // A server that keeps no checksum proves the whole by a tag over the parts' MD5s, if by anything.
         let digester = SourceDigester(source, withMD5: !(usesSHA256 && provider.keepsChecksums))
-        // Set before the permit goes back: the group learns of the error only after that.
+        // The permit of a failed part is free before the group has its error. This flag is set before either, so that
+        // no further part begins in between.
         let hasFailed = CancellationFlag()
         try await withThrowingDiscardingTaskGroup { group in
             for number in 1...plan.count {
@@ -249,13 +250,13 @@ struct MultipartUpload: Sendable {
     /// The server does not know the upload: it was completed, and only the answer was lost; or it was given up.
     private func afterLostUpload(_ checkpoint: MultipartCheckpoint) async throws -> RemoteObject {
         let proof = proof(.likely(partSize: checkpoint.partSize))
-        // What the server says of an object that was damaged may be what it said before that.
+        // The object may have been damaged since the server has computed what it says of it.
         if !session.replacesObject, let object = try await proof.existing(key, client) { return object }
         try await forget(checkpoint)
         throw StorageError(.serverError, "The server has forgotten the upload; it begins anew.", key: key)
     }
 
-    /// An upload that cannot be completed any more is given up at once; its parts would be stored and paid for ever.
+    /// Aborts an upload that no later try can complete. Its parts would otherwise stay on the server and cost money.
     private func giveUpIfUseless(_ checkpoint: MultipartCheckpoint, _ error: any Error) async throws {
         let failure = error as? S3Failure
         if failure?.isLostUpload == true || Task.isCancelled { return }

@@ -1,7 +1,8 @@
 import LFSStorage
 import LFSSystem
 
-/// The storage as a whole is away, refuses us or fails: one probe at a time finds out when that is over.
+/// A time in which the storage as a whole is away, refuses us or fails. One call at a time, the probe, finds out
+/// whether it is over.
 struct Outage {
     /// What may find out that it is over.
     enum Probe: Equatable {
@@ -14,12 +15,12 @@ struct Outage {
     var failures = 1
     /// Whether the wait is over and the next who asks may go as the probe.
     var mayProbe: Bool
-    /// Whether somebody has asked for a probe while one was under way, which began before there was news.
+    /// Whether a probe was asked for while one was under way. It began before the reason to ask, so another follows.
     var isAskedAgain = false
     /// What is the probe now; nil when nothing is.
     var probe: Probe?
-    /// Whether a single file was refused so far, and by an answer that may be about that file: another one is tried at
-    /// once, and nobody is told before it is refused as well.
+    /// Whether the only refusal so far may be about a single file. Then another file is tried at once, and the outage
+    /// is told only when that one is refused too.
     var isDoubtful: Bool
 
     init(_ error: StorageError) {
