@@ -24,6 +24,10 @@ let package = Package(
         .library(name: "LFSS3", targets: ["LFSS3"]),
         .library(name: "LFSTesting", targets: ["LFSTesting"]),
     ],
+    traits: [
+        .trait(name: "Curl", description: "The HTTP engine on libcurl, for S3. An app without S3 switches it off."),
+        .default(enabledTraits: ["Curl"]),
+    ],
     dependencies: [
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
@@ -46,12 +50,16 @@ let package = Package(
         .systemLibrary(
             name: "CCurl", pkgConfig: "libcurl",
             providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]),
-        .target(name: "LFSCurl", dependencies: ["CCurl", "LFSHTTP", "LFSSystem"]),
+        // Both arrows depend on the trait: with one left, SwiftPM looks for libcurl for apps that do not need it, and
+        // warns.
+        .target(
+            name: "LFSCurl",
+            dependencies: [.target(name: "CCurl", condition: .when(traits: ["Curl"])), "LFSHTTP", "LFSSystem"]),
         .target(
             name: "LFSHTTPStorage",
             dependencies: [
                 "LFSHTTP", "LFSStorage", "LFSSystem", crypto,
-                .target(name: "LFSCurl", condition: .when(platforms: [.macOS, .linux])),
+                .target(name: "LFSCurl", condition: .when(platforms: [.macOS, .linux], traits: ["Curl"])),
             ]),
         .target(name: "LFSS3", dependencies: ["LFSHTTPStorage", "LFSHTTP", "LFSStorage", "LFSSystem", crypto]),
         .target(name: "LFSTesting", dependencies: ["LFSStorage", "LFSSystem"]),

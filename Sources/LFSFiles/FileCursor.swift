@@ -17,7 +17,8 @@ package final class FileCursor: Sendable {
         names = try directory.names()
     }
 
-    /// The ids among the next names, nil at the end, without a look at what has them. Blocks the thread.
+    /// The ids among the next names; nil at the end. Only names are read, so an id may also be that of a folder. Blocks
+    /// the thread.
     package func nextIDs(limit: Int = 500) throws(SystemError) -> [FileID]? {
         let page = try names.next(limit: limit)
         if page.isEmpty { return nil }

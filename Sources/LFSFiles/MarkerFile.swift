@@ -3,8 +3,9 @@ import LFSSystem
 
 /// A small JSON file by which a folder says whose it is.
 ///
-/// It is whole under its name or not there: written aside, synced and read back, then renamed. A disk that loses what it
-/// has acknowledged can still leave it cut, so a reader tells that apart from what others have written.
+/// It is written in another folder, synced, read back and then renamed, so that a crash leaves a whole file or none. A
+/// disk that reports a sync too early can still leave it empty or cut off after a power cut. A reader tells such a file
+/// (``Content/damaged``) from one that another program has written (``Content/unknown``).
 struct MarkerFile<Marker: Codable & Sendable>: Sendable {
     enum Content: Sendable {
         case missing
@@ -27,7 +28,12 @@ struct MarkerFile<Marker: Codable & Sendable>: Sendable {
         self.put = put
     }
 
-    /// - Parameter fromDevice: whether what the system has kept in memory of a disk that is gone does not count.
+    /// Reads the marker.
+    ///
+    /// - Parameters:
+    ///   - folder: the folder that it is in.
+    ///   - fromDevice: reads from the device and not from the system's memory, which still has the file when its disk
+    ///     is gone.
     func read(in folder: Directory, fromDevice: Bool = false) throws(SystemError) -> Content {
         let text: Data
         do {
@@ -38,9 +44,9 @@ struct MarkerFile<Marker: Codable & Sendable>: Sendable {
                 return .unknown
             }
             text = try Self.contents(of: file)
-        } catch  where error.isMissing {
+        } catch let error where error.isMissing {
             return .missing
-        } catch  where error.isSymbolicLink {
+        } catch let error where error.isSymbolicLink {
             return .unknown
         }
         if let marker = Self.decode(text) { return .found(marker) }

@@ -9,7 +9,10 @@ enum OwnFolder {
         guard status.owner == FileStatus.currentUser else {
             throw FileError(
                 .permissionDenied,
-                "\(path) belongs to user \(status.owner), and this process runs as user \(FileStatus.currentUser). Run it as that user, or name another folder.",
+                """
+                \(path) belongs to user \(status.owner), and this process runs as user \(FileStatus.currentUser). Run \
+                it as that user, or name another folder.
+                """,
                 path: path)
         }
         guard status.permissions & 0o022 == 0 else {
@@ -27,13 +30,19 @@ enum OwnFolder {
         guard status.owner == FileStatus.currentUser || status.owner == 0 else {
             throw FileError(
                 .permissionDenied,
-                "\(path) belongs to user \(status.owner), who could replace what is in it. Name a folder of this user (\(FileStatus.currentUser)).",
+                """
+                \(path) belongs to user \(status.owner), who could replace what is in it. Name a folder of this user \
+                (\(FileStatus.currentUser)).
+                """,
                 path: path)
         }
         guard status.permissions & 0o022 == 0 || status.permissions & 0o1000 != 0 else {
             throw FileError(
                 .permissionDenied,
-                "Other users can replace what is in \(path) (mode \(octal(status))). Run: chmod go-w '\(path)', or chmod +t '\(path)' if others need it.",
+                """
+                Other users can replace what is in \(path) (mode \(octal(status))). Run: chmod go-w '\(path)', or \
+                chmod +t '\(path)' if others need it.
+                """,
                 path: path)
         }
     }
@@ -68,7 +77,10 @@ enum OwnFolder {
             guard try file.status().isSolelyOurs else {
                 throw FileError(
                     .wrongStore,
-                    "\(path) is not a file of this user with one name, so it cannot be a lock. Close the database everywhere and remove it.",
+                    """
+                    \(path) is not a file of this user with one name, so it cannot be a lock. Close the database \
+                    everywhere and remove it.
+                    """,
                     path: path)
             }
             return file
@@ -83,7 +95,10 @@ enum OwnFolder {
         guard let error = error as? SystemError, error.isSymbolicLink || error.isNoFolder else { return nil }
         return FileError(
             .wrongStore,
-            "A link, or a file of another kind, has the name \(path), and is not followed. Remove it: LFS makes it anew.",
+            """
+            A link, or a file of another kind, has the name \(path), and is not followed. \
+            Remove it: LFS makes it anew.
+            """,
             path: path, cause: error)
     }
 

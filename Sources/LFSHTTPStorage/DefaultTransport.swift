@@ -1,15 +1,16 @@
 package import LFSHTTP
 import LFSStorage
 
-#if canImport(LFSCurl)
+#if Curl && canImport(LFSCurl)
 import LFSCurl
 #endif
 
-/// The engine that this platform has, for storages that were given no other transport.
+/// The engine that this platform has, for storages that were given no other transport. The package's trait `Curl`,
+/// which is on by default, is about the one on libcurl.
 package enum DefaultTransport {
     /// An engine of its own for one storage, or a stand-in whose every call says that there is none.
     package static func make(_ options: HTTPOptions) -> any HTTPTransport {
-        #if canImport(LFSCurl)
+        #if Curl && canImport(LFSCurl)
         CurlTransport(options)
         #else
         MissingTransport()
@@ -17,12 +18,16 @@ package enum DefaultTransport {
     }
 }
 
-/// Stands where this package has no engine for the platform. It sends nothing.
+/// Stands in where this package has no engine for the platform, or was built without it. It sends nothing.
 struct MissingTransport: HTTPTransport {
     /// - Throws: ``StorageError/Code/misconfigured``, always.
     func send(_ request: HTTPRequest) async throws -> HTTPResponse {
         throw StorageError(
-            .misconfigured, "There is no HTTP engine for this platform: give the storage a transport in its options.")
+            .misconfigured,
+            """
+            There is no HTTP engine for this platform, or the package's trait Curl is off: switch that on, or give the \
+            storage a transport in its options.
+            """)
     }
 
     func shutdown() async {}

@@ -6,6 +6,8 @@ public import LFSStorage
 extension S3Storage {
     /// One page of a listing ("ListObjectsV2" of the Amazon S3 API reference). Names that are no keys of this package
     /// are left out.
+    ///
+    /// - Throws: as `RemoteStorage` says it of `list(_:)`.
     public func list(_ request: ListRequest) async throws -> ListPage {
         try await translatingFailures(nil) {
             var list = S3Request(
@@ -38,6 +40,7 @@ extension S3Storage {
     ///   - prefix: the beginning of the keys, such as a database's namespace with its slash.
     ///   - age: younger ones stay, since they may be under way on another device.
     /// - Returns: how many were given up.
+    /// - Throws: `StorageError`. What was given up before stays given up.
     @discardableResult
     public func abandonUploads(below prefix: String, olderThan age: Duration) async throws -> Int {
         try await translatingFailures(nil) {

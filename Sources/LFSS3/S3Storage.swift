@@ -7,8 +7,8 @@ import LFSSystem
 /// Objects in a bucket of Amazon S3, or of another server that speaks its language.
 ///
 /// Files go out with their SHA-256 in the signature and as a checksum that the server compares; large ones in parts,
-/// several at once, which go on after an interruption. An upload counts when the server's own word on the object agrees.
-/// New objects are as private as the bucket makes them.
+/// several at once, which go on after an interruption. An upload counts when the server's own word on the object
+/// agrees. New objects are as private as the bucket makes them.
 ///
 /// Source: Amazon S3 API reference, version 2006-03-01. ``S3Provider`` says what is known of other servers.
 public final class S3Storage: RemoteStorage {
@@ -20,13 +20,17 @@ public final class S3Storage: RemoteStorage {
     private let permits: Permits
     private let transport: any HTTPTransport
 
+    /// A bucket, or a part of one. Nothing is asked of the network here.
+    ///
     /// - Parameters:
+    ///   - bucket: the name of the bucket, which has to be there.
     ///   - prefix: stands before every key, with a slash between them.
     ///   - region: nil for `us-east-1`. The right one is learned when the server names another.
     ///   - endpoint: the URL of the server; nil for Amazon's in that region. `http` has to be allowed by the options.
+    ///   - addressing: whether the bucket stands in the host's name or in the path.
     ///   - credentials: asked for before the first request, and again before they end.
-    /// - Throws: ``StorageError/Code/invalidRequest`` for a name or a URL that cannot be one. Nothing is asked of the
-    ///   network here.
+    ///   - options: what is special about the server and the way to it.
+    /// - Throws: `StorageError.Code.invalidRequest` for a name or a URL that cannot be one.
     public convenience init(
         bucket: String, prefix: String = "", region: String? = nil, endpoint: URL? = nil,
         addressing: S3Addressing = .automatic, credentials: S3CredentialsProvider = .automatic,
@@ -67,12 +71,14 @@ public final class S3Storage: RemoteStorage {
 
     /// Asks for the credentials now, so that missing ones show before the first upload. The server is not asked.
     ///
-    /// - Throws: ``StorageError/Code/unauthorized``, with what is missing.
+    /// - Throws: `StorageError.Code.unauthorized`, with what is missing.
     public func requireCredentials() async throws {
         try await translatingFailures(nil) { try await client.requireCredentials() }
     }
 
     /// Stores the source's bytes, in parts from ``S3Options/multipartThreshold`` on.
+    ///
+    /// - Throws: as `RemoteStorage` says it of `upload(_:to:session:)`.
     public func upload(_ source: UploadSource, to key: ObjectKey, session: UploadSession) async throws -> RemoteObject {
         try await translatingFailures(key) {
             let isLarge = source.byteCount >= max(options.multipartThreshold, 1) && provider.supportsMultipart
@@ -88,16 +94,22 @@ public final class S3Storage: RemoteStorage {
     }
 
     /// Fetches an object or a range of it.
+    ///
+    /// - Throws: as `RemoteStorage` says it of `download(_:into:)`.
     public func download(_ request: DownloadRequest, into sink: DownloadSink) async throws -> RemoteObject {
         try await translatingFailures(request.key) { try await ObjectDownload(client: client, request).run(sink) }
     }
 
     /// Describes an object.
+    ///
+    /// - Throws: as `RemoteStorage` says it of `head(_:)`.
     public func head(_ key: ObjectKey) async throws -> RemoteObject {
         try await translatingFailures(key) { try await client.described(key).remoteObject(key, at: client.place) }
     }
 
     /// Removes an object, and the parts of an upload in parts that was given up.
+    ///
+    /// - Throws: as `RemoteStorage` says it of `delete(_:abandoning:)`.
     public func delete(_ key: ObjectKey, abandoning checkpoint: UploadCheckpoint?) async throws {
         try await translatingFailures(key) {
             if let uploadID = checkpoint.flatMap(MultipartCheckpoint.init)?.uploadID {
@@ -109,11 +121,15 @@ public final class S3Storage: RemoteStorage {
 
     /// A URL that anybody may download an object with, for a while: 1 second to 7 days, and no longer than the
     /// credentials live. It is a secret: do not store or log it.
+    ///
+    /// - Throws: `StorageError.Code.invalidRequest` for another time span, and `unauthorized` without credentials.
     public func downloadURL(for key: ObjectKey, expires: Duration) async throws -> URL {
         try await translatingFailures(key) { try await client.presign(.get, key, expires: expires) }
     }
 
     /// A URL that anybody may upload an object with, for a while; see ``downloadURL(for:expires:)``.
+    ///
+    /// - Throws: as ``downloadURL(for:expires:)``.
     public func uploadURL(for key: ObjectKey, expires: Duration) async throws -> URL {
         try await translatingFailures(key) { try await client.presign(.put, key, expires: expires) }
     }

@@ -16,7 +16,8 @@ package final class BlockingPool: TaskExecutor {
     /// Threads that take what comes from the network: neither whoever is slow to fill a pipe nor a thousand files
     /// that are made may hold them up.
     package static let sinks = BlockingPool(width: 32)
-    /// Threads that the tasks of uploads prefer: an app that takes in a thousand files must not hold up those on their way.
+    /// Threads that the tasks of uploads prefer: an app that takes in a thousand files must not hold up those on their
+    /// way.
     package static let uploads = BlockingPool(width: 16)
 
     private struct State {

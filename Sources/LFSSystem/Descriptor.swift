@@ -34,7 +34,8 @@ package final class Descriptor: Sendable {
         return FileStatus(raw)
     }
 
-    /// Has what is read from here on come from the device, not from the system's memory, as far as the system can do that.
+    /// Has what is read from here on come from the device, not from the system's memory, as far as the system can do
+    /// that.
     package func dropCache() {
         #if canImport(Darwin)
         _ = fcntl(raw, F_NOCACHE, 1)

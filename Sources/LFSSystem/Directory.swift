@@ -82,10 +82,10 @@ package final class Directory: Sendable {
         while true {
             do {
                 return Descriptor(owning: try openAt(name, flags), path: child(name))
-            } catch  where error.isMissing {}
+            } catch let error where error.isMissing {}
             do {
                 return try create(name)
-            } catch  where error.isExisting {}
+            } catch let error where error.isExisting {}
         }
     }
 
@@ -115,7 +115,7 @@ package final class Directory: Sendable {
             try checked("link", directory.child(newName)) {
                 linkat(descriptor.raw, name, directory.descriptor.raw, newName, 0)
             }
-        } catch where error.isUnsupported {
+        } catch let error where error.isUnsupported {
             return try renameWithoutLink(name, to: directory, as: newName, error)
         }
         try checked("unlink", child(name)) { unlinkat(descriptor.raw, name, 0) }

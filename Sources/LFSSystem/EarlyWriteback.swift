@@ -1,4 +1,5 @@
-/// Has the device take a long file while it is still being written, so that the sync at its end finds little left to do.
+/// Has the device take a long file while it is still being written, so that the sync at its end finds little left to
+/// do.
 ///
 /// It is a hint: what counts is the sync, and only that tells of errors (`sync_file_range(2)` leaves them to it when it
 /// does not wait). Systems without that call write when they see fit.

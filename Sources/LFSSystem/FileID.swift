@@ -2,8 +2,8 @@ package import struct Foundation.Date
 
 /// The name of one file everywhere: UUID version 7 in lowercase text (RFC 9562, section 5.7).
 ///
-/// It is made here or parsed from a lowercase UUID, so it is safe as a file name and as part of an object key: text from
-/// outside is checked once, when it becomes one.
+/// It is made here or parsed from a lowercase UUID, so it is safe as a file name and as part of an object key: text
+/// from outside is checked once, when it becomes one.
 public struct FileID: Hashable, Sendable, CustomStringConvertible {
     package let text: String
 
@@ -65,12 +65,15 @@ public struct FileID: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension FileID: Comparable {
-    /// In the order in which the files were made, as far as their clocks were right; that of the text, as in the database.
+    /// In the order in which the files were made, as far as their clocks were right; that of the text, as in the
+    /// database.
     public static func < (left: FileID, right: FileID) -> Bool { left.text < right.text }
 }
 
 extension FileID: Codable {
     /// Reads a lowercase UUID from a single value.
+    ///
+    /// - Throws: `DecodingError` for any other value.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         guard let id = FileID(text: try container.decode(String.self)) else {
@@ -80,6 +83,8 @@ extension FileID: Codable {
     }
 
     /// Writes the text as a single value.
+    ///
+    /// - Throws: what the encoder throws.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(text)

@@ -27,7 +27,7 @@ package final class FileLock: Sendable {
         do {
             try checked("flock", descriptor.path) { flock(descriptor.raw, Self.flag(kind) | LOCK_NB) }
             return true
-        } catch where error.errno == EWOULDBLOCK {
+        } catch let error where error.errno == EWOULDBLOCK {
             return false
         }
     }

@@ -6,7 +6,8 @@ import Musl
 import Darwin
 #endif
 
-/// The name of a thread, which debuggers and `ps -T` show. Without one of its own it has that of the one that started it.
+/// The name of a thread, which debuggers and `ps -T` show. Without one of its own it has that of the one that started
+/// it.
 package enum ThreadName {
     /// Names the calling thread. At most 15 bytes.
     ///

@@ -9,7 +9,7 @@ package enum TransferEvent: Sendable {
     case failed(id: FileID, StorageError, nextAttempt: Duration?)
     /// The storage as a whole is away or refuses us, and why; nil: it is back.
     case outage(StorageError?)
-    /// An outage has lasted for another while: who has something to ask may be the probe.
+    /// The wait between two probes of an outage is over. A deletion that waits may ask the storage now, as the probe.
     case probeIsDue
     /// The durable queue could not be read or written; it is tried again by itself.
     case journalFailed(any Error)

@@ -61,6 +61,15 @@ struct SnippetTests {
         for name in names { #expect(files.contains { $0.hasSuffix("/\(name).swift") }, "There is no \(name)") }
     }
 
+    @Test("The README names the products of the package, and no others")
+    func products() throws {
+        let (readme, manifest) = (try Self.text("README.md"), try Self.text("Package.swift"))
+        let named = readme.matches(of: /\.product\(name: "(\w+)", package: "lfs"\)/).map { $0.1 }
+        let made = manifest.matches(of: /\.library\(name: "(\w+)"/).map { $0.1 }
+        #expect(named == made)
+        #expect(!made.isEmpty)
+    }
+
     @Test("The table of S3 servers says what the code does")
     func servers() throws {
         let page = Self.root.appendingPathComponent("Sources/LFSS3/LFSS3.docc/LFSS3.md")
@@ -73,6 +82,10 @@ struct SnippetTests {
                 + "| \(count) from \(provider.minimumPartSize >> 20) MiB |"
         }
         #expect(rows.map(String.init) == expected)
+    }
+
+    private static func text(_ path: String) throws -> String {
+        try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
     }
 
     /// The Swift blocks of a page.

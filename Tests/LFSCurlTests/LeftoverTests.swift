@@ -4,7 +4,8 @@ import LFSHTTP
 import TestSupport
 import Testing
 
-/// That nothing is left of an engine. Each test has a process of its own, since it counts all that the process has open.
+/// That nothing is left of an engine. Each test has a process of its own, since it counts all that the process has
+/// open.
 @Suite(.timeLimit(.minutes(3))) struct LeftoverTests {
     @Test func shutdownEndsWhatIsUnderWayAndGivesEverythingBack() async {
         await #expect(processExitsWith: .success) { try await Leftovers.ofShutdown() }

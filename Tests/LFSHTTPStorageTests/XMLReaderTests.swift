@@ -9,8 +9,11 @@ import Testing
 
     @Test func readsElementsAndTheirText() throws {
         let root = try read(
-            "<?xml version=\"1.0\"?>\n<A xmlns=\"http://n\"><B>1</B><C/><B>&lt;&amp;&#65;<![CDATA[<x>]]>\u{E9}</B></A>\n"
-        )
+            """
+            <?xml version="1.0"?>
+            <A xmlns="http://n"><B>1</B><C/><B>&lt;&amp;&#65;<![CDATA[<x>]]>\u{E9}</B></A>
+
+            """)
         #expect(root.name == "A")
         #expect(root.all("B").map(\.text) == ["1", "<&A<x>\u{E9}"])
         #expect(root.optional("C") == nil)

@@ -83,7 +83,8 @@ extension BrokenStorage {
         session.report(bytesTransferred: 0)
         return try await base.upload(source, to: key, session: UploadSession())
     })
-    /// Ends a cancelled upload only when somebody has asked for its object, as a server does that had all bytes by then.
+    /// Ends a cancelled upload only when somebody has asked for its object, as a server does that had all bytes by
+    /// then.
     static func finishesLate() -> BrokenStorage {
         let unfinished = Mutex<(key: ObjectKey, content: [UInt8])?>(nil)
         return BrokenStorage(

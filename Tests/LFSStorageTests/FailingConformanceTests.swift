@@ -30,19 +30,19 @@ struct FailingConformanceTests {
             "uploads to one key beside each other leave one of them whole",
             "a reader sees a whole object while it is being replaced"),
         Fault(
-            "that flips a bit on the way up", ByteFlippingStorage(InMemoryStorage(), on: .upload),
+            "that flips a bit on the way up", ByteFlippingStorage(InMemoryStorage(), on: [.upload]),
             "a file of a little more than one chunk comes back as it went in",
             "a file of three megabytes comes back as it went in",
             "uploads to many keys beside each other are all kept"),
         Fault(
-            "that flips a bit on the way down", ByteFlippingStorage(InMemoryStorage(), on: .download),
+            "that flips a bit on the way down", ByteFlippingStorage(InMemoryStorage(), on: [.download]),
             "a file of one byte comes back as it went in",
             "a download that is cancelled on its way ends, and gave the right bytes so far"),
         Fault(
             "that claims to have stored what it has not", LyingStorage(InMemoryStorage()),
             "an empty file comes back as it went in"),
         Fault(
-            "that fails once", FailingStorage.once(InMemoryStorage(), with: refused, operations: [.upload]),
+            "that fails once", FailingStorage.once(InMemoryStorage(), on: [.upload], with: refused),
             "an empty file comes back as it went in"),
         Fault(
             "that cannot be reached", UnreachableStorage(InMemoryStorage()),

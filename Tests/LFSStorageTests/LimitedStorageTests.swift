@@ -24,7 +24,7 @@ struct LimitedStorageTests {
             gate.open()
             try await group.waitForAll()
         }
-        #expect(gate.maxConcurrentUploads == limit)
+        #expect(gate.maxConcurrentCalls == limit)
         #expect(gate.arrivals.count == 20)
     }
 
@@ -62,7 +62,7 @@ struct LimitedStorageTests {
             gate.open()
             try await group.waitForAll()
         }
-        #expect(gate.maxConcurrentUploads == 3)
+        #expect(gate.maxConcurrentCalls == 3)
     }
 
     @Test("is given back by a call that fails")

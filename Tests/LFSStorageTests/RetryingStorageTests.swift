@@ -114,7 +114,7 @@ struct RetryingStorageTests {
     func retryAfter(_ asked: Int, _ waited: Int) async throws {
         let key = try await stored()
         let busy = StorageError(.throttled, "Slow down.", retryAfter: .seconds(asked))
-        let storage = retrying(FailingStorage.once(memory, with: busy, operations: [.head]))
+        let storage = retrying(FailingStorage.once(memory, on: [.head], with: busy))
         async let object = storage.head(key)
         await clock.waitForSleepers { $0 == [.seconds(waited)] }
         clock.advance(by: .seconds(waited))
@@ -123,7 +123,7 @@ struct RetryingStorageTests {
 
     @Test("end after the last attempt with the last error")
     func givesUp() async throws {
-        let failing = FailingStorage(memory, times: 9, with: StorageError(.serverError, "Down."), operations: [.list])
+        let failing = FailingStorage(memory, on: [.list], times: 9, with: StorageError(.serverError, "Down."))
         let error = await #expect(throws: StorageError.self) {
             try await retrying(failing).list(ListRequest(prefix: ""))
         }

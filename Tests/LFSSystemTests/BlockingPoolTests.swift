@@ -144,7 +144,8 @@ struct BlockingPoolTests {
     }
 }
 
-/// Calls each of which adds another one, so that the queue is never empty before the end. Owner of the counts: the mutex.
+/// Calls each of which adds another one, so that the queue is never empty before the end. Owner of the counts: the
+/// mutex.
 private final class SteadyLoad: Sendable {
     /// What a call holds.
     private final class Content: Sendable {

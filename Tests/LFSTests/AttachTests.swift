@@ -2,6 +2,8 @@ import Foundation
 import GRDB
 import LFS
 import LFSStorage
+import Synchronization
+import TestSupport
 import Testing
 
 @Suite("Attaching files in the host's transaction", .timeLimit(.minutes(1)))
@@ -133,6 +135,49 @@ struct AttachTests {
             #expect(try host.count("lfs_job") == 0)
             #expect(try await lfs.contents(of: row) == nil)
             #expect(try await lfs.localURL(of: row) == nil)
+        }
+    }
+
+    @Test("A file that is committed before the start waits for its upload, can be read, and moves with the start")
+    func beforeTheStart() async throws {
+        try await withHost { host in
+            try await withManager(host, starts: false) { lfs in
+                let bytes = someBytes()
+                let photo = try await lfs.makeFile(from: .bytes(bytes))
+                try await host.database.write { try photo.insert($0) }
+                #expect(try host.count("lfs_job WHERE state = 'queued'") == 1)
+                #expect(try await lfs.bytes(of: photo, range: 0..<1_000) == Data(bytes))
+                #expect(try host.filesInTemporary() == [photo.id])
+                #expect(try host.filesInStore() == [])
+                try lfs.start()
+                try await lfs.waitForUploads()
+                try await yield(while: host.filesInStore() != [photo.id])
+                #expect(try host.filesInTemporary() == [])
+            }
+        }
+    }
+
+    @Test("A file that is inserted into another database is taken as another device's, and goes from the first")
+    func otherDatabase() async throws {
+        try await withHost { first in
+            var options = first.options
+            options.temporaryFileGracePeriod = .zero
+            let made = Mutex<FileData?>(nil)
+            try await withManager(first, options) { lfs in
+                let photo = try await lfs.makeFile(from: .bytes(someBytes()))
+                made.withLock { $0 = photo }
+            }
+            let photo = try #require(made.withLock { $0 })
+            #expect(try first.filesInTemporary() == [photo.id])
+            try await withLFS { second, lfs in
+                try await second.database.write { try photo.insert($0) }
+                try await lfs.waitForUploads()
+                #expect(try second.file(photo.id)?.status == .local)
+                #expect(try second.count("lfs_job") == 0)
+                #expect(try await lfs.contents(of: photo) == nil)
+            }
+            try await withManager(first, options) { _ in }
+            #expect(try first.filesInTemporary() == [])
         }
     }
 

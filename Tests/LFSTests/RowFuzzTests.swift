@@ -185,7 +185,8 @@ private struct OddValues {
                 db,
                 sql: """
                     SELECT m.name AS tableName, c.name AS columnName
-                    FROM sqlite_master m, pragma_table_info(m.name) c WHERE m.type = 'table' AND m.name LIKE 'lfs\\_%' ESCAPE '\\'
+                    FROM sqlite_master m, pragma_table_info(m.name) c
+                    WHERE m.type = 'table' AND m.name LIKE 'lfs\\_%' ESCAPE '\\'
                     ORDER BY 1, 2
                     """
             ).map { (table: $0["tableName"] as String, column: $0["columnName"] as String) }

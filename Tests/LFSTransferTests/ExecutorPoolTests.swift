@@ -16,7 +16,7 @@ struct ExecutorPoolTests {
             await harness.waitForEnd(of: 10_000)
             #expect(harness.journal.endings.count { $0.value == .uploaded } == 10_000)
             #expect(counted.arrivals.count == 10_000 && Set(counted.arrivals).count == 10_000)
-            #expect(counted.maxConcurrentUploads <= 10)
+            #expect(counted.maxConcurrentCalls <= 10)
             #expect((harness.journal.reads.events.max() ?? 0) <= PoolState.windowLimit)
             let recorded = harness.journal.records.joined().map(\.job.id)
             #expect(recorded.count == 10_000 && Set(recorded).count == 10_000)
@@ -33,7 +33,7 @@ struct ExecutorPoolTests {
             #expect(harness.pool.executorCount == expected)
             gate.open()
             await harness.waitForEnd(of: jobs)
-            #expect(gate.maxConcurrentUploads <= expected)
+            #expect(gate.maxConcurrentCalls <= expected)
         }
     }
 

@@ -9,8 +9,8 @@ import Testing
 #if os(Linux)
 @Suite("The memory of a pool", .timeLimit(.minutes(5)))
 struct PoolMemoryTests {
-    /// Every round starts an executor that leaves again. It runs in a process of its own: in a shared one, the memory of
-    /// the tests beside it would be measured as well.
+    /// Every round starts an executor that leaves again. It runs in a process of its own: in a shared one, the memory
+    /// of the tests beside it would be measured as well.
     @Test("does not grow with the executors that came and left")
     func executorsThatLeft() async throws {
         await #expect(processExitsWith: .success) {

@@ -52,7 +52,8 @@ struct RefusedCredentialsTests {
         try await withPool(storage, random: 0, jobs: numbers(0..<60)) { harness in
             await harness.events.wait { $0.count { $0.uploadedID != nil } == 57 }
             answer.open()
-            // Only while others are taken is a file to blame, and all others may be through before it was refused often.
+            // Only while others are taken is a file to blame, and all others may be through before it was refused
+            // often.
             var more = 60
             while !refused.allSatisfy({ harness.journal.endings[$0] != nil }) {
                 let id: FileID = "\(more)"

@@ -64,7 +64,8 @@ package final class ManualClock: Clock {
         for sleeper in woken { sleeper.continuation.resume() }
     }
 
-    /// Returns when the times that sleepers still sleep, shortest first, meet a condition, or when the task is cancelled.
+    /// Returns when the times that sleepers still sleep, shortest first, meet a condition, or when the task is
+    /// cancelled.
     package func waitForSleepers(until isMet: @escaping @Sendable ([Duration]) -> Bool = { !$0.isEmpty }) async {
         let id = state.withLock { $0.watchers.makeID() }
         await withTaskCancellationHandler {

@@ -8,8 +8,8 @@ package struct PulledDisk: Sendable {
     package let folder: URL
     private let image: URL
 
-    /// Runs a test on one. Returns nil, with the reason on standard output, where none can be mounted: that takes root on
-    /// Linux.
+    /// Runs a test on one. Returns nil, with the reason on standard output, where none can be mounted: that takes root
+    /// on Linux.
     package static func with<Result>(_ body: (PulledDisk) async throws -> Result) async throws -> Result? {
         try await withTemporaryFolder { parent in
             let disk = PulledDisk(folder: parent.child("disk"), image: parent.child("image"))
@@ -55,7 +55,8 @@ package struct PulledDisk: Sendable {
 
     package func putBack(wasUnmounted: Bool) throws {
         if !wasUnmounted { try unmount() }
-        // The system keeps the dead file system for as long as a file on it is open, and a disk that is back is another.
+        // The system keeps the dead file system for as long as a file on it is open, and a disk that is back is
+        // another.
         let again = image.appendingPathExtension("again")
         try FileManager.default.copyItem(at: image, to: again)
         guard try mount(again) else { throw ToolFailure(what: "mount", reason: "could not mount \(again.path)") }

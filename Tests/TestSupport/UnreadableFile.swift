@@ -1,7 +1,7 @@
 package import Foundation
 
-/// Runs a test while a file cannot be read, also by root: one of the kernel's own that may only be written stands in its
-/// place. It is a regular file of 4,096 bytes. It cannot be moved either.
+/// Runs a test while a file cannot be read, also by root: one of the kernel's own that may only be written stands in
+/// its place. It is a regular file of 4,096 bytes. It cannot be moved either.
 ///
 /// Returns nil, with the reason on standard output, where that cannot be had: it takes root on Linux.
 package func withUnreadableFile<Result>(at url: URL, _ body: () async throws -> Result) async throws -> Result? {

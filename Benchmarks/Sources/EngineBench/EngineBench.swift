@@ -4,8 +4,8 @@ import LFSHTTPStorage
 import LFSSystem
 import Synchronization
 
-/// The engine alone against the yardstick: the same PUTs to the same server that discards them, by this package's engine
-/// and by a bare C program on libcurl's multi interface, in turn.
+/// The engine alone against the yardstick: the same PUTs to the same server that discards them, by this package's
+/// engine and by a bare C program on libcurl's multi interface, in turn.
 ///
 ///     swift build -c release --product engine-bench && .build/release/engine-bench [ROUNDS [small|large]]
 @main

@@ -119,7 +119,8 @@ struct OtherDatabaseTests {
                 let copy = folder.appendingPathComponent("b.sqlite")
                 try TestDatabase.copyHalfDone(folder.appendingPathComponent("a.sqlite"), to: copy)
                 try FileManager.default.moveItem(
-                    at: folder.appendingPathComponent("a.sqlite.lfs"), to: folder.appendingPathComponent("b.sqlite.lfs"))
+                    at: folder.appendingPathComponent("a.sqlite.lfs"),
+                    to: folder.appendingPathComponent("b.sqlite.lfs"))
                 let storage = ["status", "list"].contains(command) ? [] : ["--to", "dir:remote"]
                 let arguments = [command, "--database", "b.sqlite"] + storage + (command == "push" ? ["files"] : [])
                 let result = try UploaderProcess(arguments, in: folder).wait()

@@ -46,7 +46,8 @@ struct PullDamageTests {
             #expect(try uploader("push", "--progress", "none", "files", in: folder).status == 0)
             let id = content == "text" ? "CAST(id AS BLOB)" : "X'FF'"
             try TestDatabase.execute(
-                "UPDATE uploader_document SET id = \(id) WHERE rowid = 2", in: folder.appendingPathComponent("a.sqlite"))
+                "UPDATE uploader_document SET id = \(id) WHERE rowid = 2",
+                in: folder.appendingPathComponent("a.sqlite"))
             let pulled = try UploaderProcess(
                 ["pull", "--database", "a.sqlite", "--to", "dir:remote", "--all", "--output", "out"], in: folder,
                 through: ["/usr/bin/timeout", "60"]

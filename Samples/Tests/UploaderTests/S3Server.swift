@@ -24,7 +24,8 @@ struct S3Server: Codable, Sendable, CustomTestStringConvertible {
 
     /// The words that name a bucket on the command line.
     func storage(_ bucket: String, _ prefix: String, endpoint: URL? = nil) -> String {
-        "s3://\(bucket)/\(prefix)?endpoint=\((endpoint ?? self.endpoint).absoluteString)&region=\(region)&addressing=path&provider=\(profile)"
+        let endpoint = (endpoint ?? self.endpoint).absoluteString
+        return "s3://\(bucket)/\(prefix)?endpoint=\(endpoint)&region=\(region)&addressing=path&provider=\(profile)"
     }
 
     /// The keys as the AWS tools take them.

@@ -86,8 +86,8 @@ enum TestDatabase {
         }
     }
 
-    /// Counts, also while an uploader works on the database. Only a connection that may write takes back what a kill has left
-    /// half done.
+    /// Counts, also while an uploader works on the database. Only a connection that may write takes back what a kill
+    /// has left half done.
     static func count(_ sql: String, in file: URL) throws -> Int {
         do {
             return try count(sql, in: file, isReadOnly: true)

@@ -33,7 +33,8 @@ final class CommitObserver: TransactionObserver, Sendable {
         self.onCommit = onCommit
     }
 
-    /// Counts the commits in which a file's row was deleted: as long as it stays the same, a row that was there is there.
+    /// Counts the commits in which a file's row was deleted: as long as it stays the same, a row that was there is
+    /// there.
     var deletions: UInt64 { state.withLock { $0.deletions } }
 
     func takeChanges() -> Changes {

@@ -36,8 +36,8 @@ struct Promoter: Sendable {
 
     private func move(_ ids: [FileID]) async throws {
         let places = places
-        // Bytes that are nowhere are the upload's business: it says so in the row. One file that cannot be read holds up
-        // no other.
+        // Bytes that are nowhere are the upload's business: it says so in the row. One file that cannot be read holds
+        // up no other.
         try await BlockingPool.shared.run { _ in
             var failure: SystemError?
             for id in ids {

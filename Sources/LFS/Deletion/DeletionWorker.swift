@@ -30,8 +30,8 @@ struct DeletionWorker: Sendable {
     private static let batch = 100
     private static let parallel = 4
 
-    /// Works off what is due, round by round, until told to stop. Returns how long until more is due; nil when nothing is
-    /// left, or what is left waits for the storage.
+    /// Works off what is due, round by round, until told to stop. Returns how long until more is due; nil when nothing
+    /// is left, or what is left waits for the storage.
     func run(until isStopped: @Sendable () -> Bool) async throws -> Duration? {
         while !isStopped(), !Task.isCancelled {
             // What stands against a deletion that an owner asks for must not hold up the others.
@@ -112,8 +112,8 @@ struct DeletionWorker: Sendable {
         return (begun.filter { !$0.isAmong(nowBusy) }, nowBusy.isEmpty ? nil : pollInterval)
     }
 
-    /// Tombstones that another program has written and that cannot be read do not stand in the others' way. A verification
-    /// tells them.
+    /// Tombstones that another program has written and that cannot be read do not stand in the others' way. A
+    /// verification tells them.
     private func putOff(_ rows: [RowResult<Tombstone>], until time: Int64) async throws {
         let unreadable = rows.compactMap { row in row.problem.map { (place: row.place, reason: $0.message) } }
         if unreadable.isEmpty { return }

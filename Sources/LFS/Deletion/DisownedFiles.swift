@@ -12,8 +12,8 @@ struct DisownedFiles: Sendable {
 
     private static let batch = 500
 
-    /// Works off the notes that are due. Each batch is looked at and deleted in one transaction, so no reference can come
-    /// between. A file that the database refuses to delete keeps its note and a reason, and is tried again later.
+    /// Works off the notes that are due. Each batch is looked at and deleted in one transaction, so no reference can
+    /// come between. A file that the database refuses to delete keeps its note and a reason, and is tried again later.
     ///
     /// - Throws: ``TableError/Code/unsuitableOwner``, database errors; nothing is deleted then.
     func delete() async throws {

@@ -42,8 +42,8 @@ final class EventHub: Sendable {
         return stream
     }
 
-    /// The progress of one file until it is through, given up or cancelled, and a way to end it before, with what it has
-    /// come to if that is known.
+    /// The progress of one file until it is through, given up or cancelled, and a way to end it before, with what it
+    /// has come to if that is known.
     func listen(
         to id: FileID
     ) -> (AsyncStream<TransferProgress>, end: @Sendable (_ last: TransferProgress?) -> Void) {

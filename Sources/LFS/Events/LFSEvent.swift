@@ -26,8 +26,8 @@ public enum LFSEvent: Sendable {
     case downloaded(FileID, byteCount: Int64)
     /// A download ended without the file. It is tried again when somebody asks for the file again.
     case downloadFailed(FileID, LFSError)
-    /// Uploads and deletions wait, because the remote storage as a whole is away, refuses us or fails: one try at a time
-    /// finds out when that is over. Nil: they go on. A reason that changes is told again.
+    /// Uploads and deletions wait, because the remote storage as a whole is away, refuses us or fails: one try at a
+    /// time finds out when that is over. Nil: they go on. A reason that changes is told again.
     ///
     /// No file is to blame and none is told to have failed.
     case outage(StorageOutage?)
@@ -44,7 +44,11 @@ public struct TransferProgress: Hashable, Sendable {
     /// The size of the file in bytes.
     public var totalBytes: Int64
 
-    /// A value with its parts.
+    /// Progress as tests and previews of an app make it; the manager's own comes with ``LFSEvent``.
+    ///
+    /// - Parameters:
+    ///   - bytesTransferred: the bytes that have arrived so far.
+    ///   - totalBytes: the size of the file in bytes.
     public init(bytesTransferred: Int64, totalBytes: Int64) {
         self.bytesTransferred = bytesTransferred
         self.totalBytes = totalBytes
@@ -58,15 +62,20 @@ public struct TransferProgress: Hashable, Sendable {
 
 /// Why the remote storage as a whole is of no use now.
 public struct StorageOutage: Hashable, Codable, Sendable {
-    /// What kind of failure it is: ``StorageError/Code/unreachable``, ``StorageError/Code/unauthorized``,
-    /// ``StorageError/Code/misconfigured``, ``StorageError/Code/forbidden``, or one that every upload ends with.
+    /// What kind of failure it is: `unreachable`, `unauthorized`, `misconfigured`, `forbidden`, or one that every
+    /// upload ends with.
     public var code: StorageError.Code
     /// A sentence for the person who has to mend it.
     public var reason: String
     /// When it began, as far as is known.
     public var since: Date
 
-    /// A value with its parts.
+    /// An outage as tests and previews of an app make it; the manager's own comes with ``LFSEvent/outage(_:)``.
+    ///
+    /// - Parameters:
+    ///   - code: what kind of failure it is.
+    ///   - reason: a sentence for the person who has to mend it.
+    ///   - since: when it began.
     public init(code: StorageError.Code, reason: String, since: Date) {
         self.code = code
         self.reason = reason
@@ -83,7 +92,12 @@ public struct UploadFailure: Hashable, Sendable {
     /// A sentence for the person who has to mend it.
     public var reason: String
 
-    /// A value with its parts.
+    /// A failure as tests and previews of an app make it; ``fetchAll(_:)`` reads those of the database.
+    ///
+    /// - Parameters:
+    ///   - fileID: the file that is not uploaded.
+    ///   - code: what kind of failure it was.
+    ///   - reason: a sentence for the person who has to mend it.
     public init(fileID: FileID, code: StorageError.Code, reason: String) {
         self.fileID = fileID
         self.code = code

@@ -84,8 +84,8 @@ final class AutomaticEviction: Sendable {
         ledger.settle(id, byteCount: byteCount, arrived: arrival.byteCount, now: now)
     }
 
-    /// A copy that cannot be evicted now is no reason to refuse a reader or to end the background work: the next change or
-    /// the next look at the folder tries again.
+    /// A copy that cannot be evicted now is no reason to refuse a reader or to end the background work: the next change
+    /// or the next look at the folder tries again.
     func makeRoomIfPossible() async {
         await tryQuietly { try await self.makeRoom() }
     }

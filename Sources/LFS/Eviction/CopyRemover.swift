@@ -6,10 +6,10 @@ import Synchronization
 
 /// Removes local copies, and nothing that is not proven to be on the storage. Every way to evict ends here.
 ///
-/// Three steps keep it safe. Before them objects are read back that the storage does not vouch for. A durable transaction
-/// judges the rows, so that a power cut cannot take back what allows the removal. A second one, alone, judges them again
-/// and takes the names away before it ends: whoever deletes a row and inserts it anew, or pins it, comes before that or
-/// after it, in this process or another. The bytes go outside of both.
+/// Three steps keep it safe. Before them objects are read back that the storage does not vouch for. A durable
+/// transaction judges the rows, so that a power cut cannot take back what allows the removal. A second one, alone,
+/// judges them again and takes the names away before it ends: whoever deletes a row and inserts it anew, or pins it,
+/// comes before that or after it, in this process or another. The bytes go outside of both.
 struct CopyRemover: Sendable {
     let runner: BackgroundRunner
     let places: FilePlaces

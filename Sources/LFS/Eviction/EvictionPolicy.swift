@@ -8,10 +8,10 @@ public import GRDB
 /// policy.keep { FileData.filter(sql: "id IN (SELECT photoId FROM recipe WHERE isFavourite)") }
 /// ```
 ///
-/// ``maxByteCount`` and ``minAvailableByteCount`` say how much has to go; the copy that was not used for the longest time
-/// goes first. All else says what stays, and that always wins: what could not be evicted for it is the
-/// ``EvictionReport/shortfall``. Whatever the policy, a copy stays while its upload is not proven, while it is pinned, and
-/// while this process reads it.
+/// ``maxByteCount`` and ``minAvailableByteCount`` say how much has to go; the copy that was not used for the longest
+/// time goes first. All else says what stays, and that always wins: what could not be evicted for it is the
+/// ``EvictionReport/shortfall``. Whatever the policy, a copy stays while its upload is not proven, while it is pinned,
+/// and while this process reads it.
 public struct EvictionPolicy: Sendable {
     /// Names files that stay. It is called when copies are evicted, so it may depend on the time.
     public typealias Request = @Sendable () -> QueryInterfaceRequest<FileData>
@@ -50,9 +50,9 @@ public struct EvictionPolicy: Sendable {
 
     /// Keeps the files that a request names. Called again, it keeps those of the other request as well.
     ///
-    /// - Parameter request: made anew whenever copies are evicted, while the database is used: it builds a request, and does
-    ///   not touch the database itself. It may have an order and a limit: "the last hundred". While it fails nothing is
-    ///   evicted, which the log warns of.
+    /// - Parameter request: made anew whenever copies are evicted, while the database is used: it builds a request, and
+    ///   does not touch the database itself. It may have an order and a limit: "the last hundred". While it fails
+    ///   nothing is evicted, which the log warns of.
     public mutating func keep(_ request: @escaping Request) { requests.append(request) }
 
     /// Whether it can free anything.

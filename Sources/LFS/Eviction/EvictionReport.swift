@@ -22,8 +22,8 @@ public struct StayReason: RawRepresentable, Hashable, Codable, Sendable, CustomS
 
     /// Its upload is not proven, or its object was found missing or damaged: these may be its only bytes.
     public static let notUploaded = StayReason(rawValue: "notUploaded")
-    /// The storage vouches for the number of its bytes alone, and the object could not be read back; or the policy does not
-    /// want that: ``EvictionPolicy/unproven``.
+    /// The storage vouches for the number of its bytes alone, and the object could not be read back; or the policy does
+    /// not want that: ``EvictionPolicy/unproven``.
     public static let unproven = StayReason(rawValue: "unproven")
     /// No row has it. If its time is over, a sweep removes it.
     public static let orphaned = StayReason(rawValue: "orphaned")

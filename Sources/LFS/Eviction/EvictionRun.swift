@@ -42,7 +42,7 @@ struct EvictionRun: Sendable {
 
     /// On a full disk the order is less exact, and that is no reason to free nothing.
     private func flushUses() async throws {
-        do { try await uses.flush() } catch where NoSpace.isCause(of: error) { return }
+        do { try await uses.flush() } catch let error where NoSpace.isCause(of: error) { return }
     }
 
     /// As many of the first copies as it takes, up to a page.

@@ -5,9 +5,9 @@ import Synchronization
 
 /// When the local copies of files were last used, without a write for each use.
 ///
-/// Uses are noted in memory and written to `lfs_copy.lastUsed` together: once in a while as long as the manager runs, at
-/// its stop, and whenever somebody calls ``flush()`` because a decision depends on them. A crash loses the uses since the
-/// last write, and nothing else.
+/// Uses are noted in memory and written to `lfs_copy.lastUsed` together: once in a while as long as the manager runs,
+/// at its stop, and whenever somebody calls ``flush()`` because a decision depends on them. A crash loses the uses
+/// since the last write, and nothing else.
 final class UseLog: Sendable {
     private let runner: BackgroundRunner
     private let wallClock: @Sendable () -> Date
@@ -34,8 +34,8 @@ final class UseLog: Sendable {
         if isFirst { hasNotes.notify() }
     }
 
-    /// Returns when every use that was noted before the call is in `lfs_copy`. Files without a row are passed over. Works in
-    /// a cancelled task too, as that of a `run()` is.
+    /// Returns when every use that was noted before the call is in `lfs_copy`. Files without a row are passed over.
+    /// Works in a cancelled task too, as that of a `run()` is.
     ///
     /// - Throws: the database's error; what was not written is kept for the next time.
     func flush() async throws {

@@ -22,7 +22,8 @@ public struct FileSource: Sendable {
         FileSource(ingest: .copying(path: url.path), suggestedName: url.lastPathComponent, refusal: refusal(url))
     }
 
-    /// A file that is given up: it is gone from its place when `makeFile` returns. Within one file system it is not copied.
+    /// A file that is given up: it is gone from its place when `makeFile` returns. Within one file system it is not
+    /// copied.
     public static func movingFile(_ url: URL) -> FileSource {
         FileSource(ingest: .moving(path: url.path), suggestedName: url.lastPathComponent, refusal: refusal(url))
     }
@@ -51,7 +52,10 @@ public struct FileSource: Sendable {
         let scheme = url.scheme.map { "of the scheme '\($0)'" } ?? "without a scheme"
         return LFSError(
             .notAFile,
-            "The URL is one \(scheme), not of a file on this device. Fetch it first and pass its bytes as .chunks or .bytes, or make the URL with URL(fileURLWithPath:)."
+            """
+            The URL is one \(scheme), not of a file on this device. Fetch it first and pass its bytes as .chunks or \
+            .bytes, or make the URL with URL(fileURLWithPath:).
+            """
         )
     }
 }

@@ -1,4 +1,5 @@
-/// The media type that a name's extension stands for (IANA media types registry), for the kinds of file that apps attach.
+/// The media type that a name's extension stands for (IANA media types registry), for the kinds of file that apps
+/// attach.
 enum MediaType {
     static func of(name: String?) -> String? {
         guard let name, let dot = name.lastIndex(of: "."), dot != name.startIndex else { return nil }

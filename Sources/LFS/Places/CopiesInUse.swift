@@ -1,8 +1,8 @@
 import LFSSystem
 import Synchronization
 
-/// The local copies that this process reads, or waits for to read them. Eviction by a policy passes them over: their space
-/// would not be free before they are closed, and a reader that has just fetched one must find it.
+/// The local copies that this process reads, or waits for to read them. Eviction by a policy passes them over: their
+/// space would not be free before they are closed, and a reader that has just fetched one must find it.
 final class CopiesInUse: Sendable {
     private struct State {
         var counts: [FileID: Int] = [:]

@@ -7,8 +7,8 @@ extension FilePlaces {
     /// Opens every place that the database knows, and the one that the options name.
     ///
     /// - Parameter location: the persistence location; nil for the default one in the store.
-    /// - Throws: ``LFSError/Code/folderAbsent`` when the location is not there, or the folder in it in which files wait;
-    ///   other places that are away are passed over until the next look.
+    /// - Throws: ``LFSError/Code/folderAbsent`` when the location is not there, or the folder in it in which files
+    ///   wait; other places that are away are passed over until the next look.
     static func open(_ store: LocalStore, location: URL?, _ runner: BackgroundRunner) async throws -> FilePlaces {
         let paths = try await runner.read(LocationTable.paths)
         let opened = try await BlockingPool.shared.run { _ in
@@ -37,13 +37,18 @@ extension FilePlaces {
         guard try await lacksFiles(runner) else { return }
         throw LFSError(
             .folderAbsent,
-            "Files wait for their upload that may be in \(absent.path), and it is not there. Is the disk of \(location) mounted? If it is gone for good, open the database without this persistence location, and verify with repairs and VerifyOptions.acceptsEmpty."
+            """
+            Files wait for their upload that may be in \(absent.path), and it is not there. Is the disk of \(location) \
+            mounted? If it is gone for good, open the database without this persistence location, and verify with \
+            repairs and VerifyOptions.acceptsEmpty.
+            """
         )
     }
 
     private static func isFolder(_ path: String, in location: String) -> Bool { path.hasPrefix(location + "/") }
 
-    /// Whether the bytes of a file that was made here and not uploaded are nowhere, and nobody has said that they are lost.
+    /// Whether the bytes of a file that was made here and not uploaded are nowhere, and nobody has said that they are
+    /// lost.
     private func lacksFiles(_ runner: BackgroundRunner) async throws -> Bool {
         var isLacking = false
         try await runner.forEachPage { db, last in

@@ -61,8 +61,8 @@ final class FilePlaces: InsertGuard.Holder {
     /// Where bytes may be that cannot be looked for now: unmounted disks, and folders that do not say whose they are.
     var closed: [ClosedPlace] { lists.withLock { $0.closed } }
 
-    /// Adds the areas of other starts, by the paths that the database knows them by, and drops those whose disk has gone.
-    /// What cannot be used is looked at again the next time. Blocks the thread.
+    /// Adds the areas of other starts, by the paths that the database knows them by, and drops those whose disk has
+    /// gone. What cannot be used is looked at again the next time. Blocks the thread.
     ///
     /// - Returns: whether one was dropped.
     @discardableResult
@@ -145,8 +145,8 @@ final class FilePlaces: InsertGuard.Holder {
         return isCopied == true
     }
 
-    /// Brings a file into the store if that takes no more than a rename, or if nobody else would. Where there is no room it
-    /// stays where it is: the promoter tries again, and tells of it. Blocks the thread.
+    /// Brings a file into the store if that takes no more than a rename, or if nobody else would. Where there is no
+    /// room it stays where it is: the promoter tries again, and tells of it. Blocks the thread.
     func promoteAtOnce(_ id: FileID) throws(SystemError) {
         do throws(SystemError) {
             _ = try promote(id, from: areas.filter { $0.isOnDisk(of: store) })
@@ -172,8 +172,8 @@ final class FilePlaces: InsertGuard.Holder {
         return try store.open(id)
     }
 
-    /// Removes the bytes of a file everywhere on this device but in folders of another store of the database. What is in
-    /// a folder that stands in its place is kept.
+    /// Removes the bytes of a file everywhere on this device but in folders of another store of the database. What is
+    /// in a folder that stands in its place is kept.
     func remove(_ id: FileID) throws {
         for area in areas { try area.clear(id) }
         try store.removeCopies(id)
@@ -195,7 +195,8 @@ final class FilePlaces: InsertGuard.Holder {
 
     // MARK: Holding
 
-    /// Takes for a sweep what nobody else uses. Only for the holder of the store's exclusive open lock. Blocks the thread.
+    /// Takes for a sweep what nobody else uses. Only for the holder of the store's exclusive open lock. Blocks the
+    /// thread.
     func beginSweep() throws(SystemError) -> [StagingArea] {
         var taken: [StagingArea] = []
         do throws(SystemError) {

@@ -54,6 +54,9 @@ struct MissingFileSearch: Sendable {
     }
 
     private static func storeIsAway(_ path: String) -> String {
-        "The folder at \(path) was made, or put there, while the database was in use with another one, which may have the bytes of the file. Is its disk mounted? Put it back, then open the database again."
+        """
+        The folder at \(path) was made, or put there, while the database was in use with another one, which may have \
+        the bytes of the file. Is its disk mounted? Put it back, then open the database again.
+        """
     }
 }

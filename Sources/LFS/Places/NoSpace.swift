@@ -21,7 +21,7 @@ enum NoSpace {
     static func withSpareRoom<Value>(of store: LocalStore, _ body: () async throws -> Value) async throws -> Value {
         do {
             return try await body()
-        } catch where isCause(of: error) {
+        } catch let error where isCause(of: error) {
             guard try await BlockingPool.shared.run({ _ in try store.giveUpSpareRoom() }) else { throw error }
             return try await body()
         }

@@ -1,16 +1,20 @@
-/// Who a download is for. What a user waits for goes first.
+/// Why a download is wanted: a reader waits for it, or it is fetched ahead. Readers go first.
 enum DownloadUrgency: Int, Comparable, Sendable {
     case prefetch, reader
 
     static func < (left: DownloadUrgency, right: DownloadUrgency) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// What downloads are for and which of them may run, as a value: no clock, no task, no lock. One owner changes it under
-/// one lock.
+/// Who asks for which download, and which downloads may run.
 ///
-/// The rules: one download for each key, however many ask. As many as ``maxDownloads`` that a reader waits for run at
-/// once, whatever else runs. A prefetch begins only while no reader waits and there is room beside all others. The
-/// urgency of a download is that of its most urgent asker, so it changes while the download waits or runs.
+/// It is a value without clock, task or lock, so that its rules can be tested alone. `DownloadScheduler` owns it, and
+/// changes it under its lock. The rules:
+///
+/// - There is one download for each key, however many ask for it.
+/// - Downloads that a reader waits for: up to ``maxDownloads`` of them run at once. Prefetches that run do not count.
+/// - A prefetch begins only while no reader waits, and while fewer than ``maxDownloads`` run in all.
+/// - A download is as urgent as the most urgent of those who ask for it. So its urgency can change while it waits or
+///   runs.
 struct DownloadQueue<Key: Hashable> {
     private enum Phase {
         case waiting, running
@@ -25,10 +29,13 @@ struct DownloadQueue<Key: Hashable> {
         var urgency: DownloadUrgency { askers.values.max() ?? .prefetch }
     }
 
-    /// What an asker who leaves, leaves behind.
+    /// What remains of a download when somebody no longer asks for it.
     enum Leaving {
-        case others, nothing
-        /// A download that runs for nobody and has to be stopped.
+        /// Others still ask for it.
+        case others
+        /// Nothing: nobody asks for it, and it had not begun.
+        case nothing
+        /// A download that runs although nobody asks for it any more: the caller has to stop it.
         case running
     }
 
@@ -84,7 +91,7 @@ struct DownloadQueue<Key: Hashable> {
             urgency = .prefetch
         }
         while let key = lines[urgency, default: Line()].next() {
-            // It may have been dropped, begun or moved to the other line since it was put into this one.
+            // A key stays in its line when its download is dropped, begins or changes its urgency, and is skipped here.
             guard let entry = entries[key], entry.phase == .waiting, entry.urgency == urgency else { continue }
             update(key) { $0?.phase = .running }
             return key
@@ -92,8 +99,10 @@ struct DownloadQueue<Key: Hashable> {
         return nil
     }
 
-    /// A download has ended. Returns whom to tell; nil when it ended because nobody asked for it any more and somebody
-    /// asks again by now: then it waits for another turn.
+    /// Notes that a download has ended, and returns whom to tell.
+    ///
+    /// A download that nobody asked for any more is stopped, and somebody may ask for it again before it has ended.
+    /// Then the result is nil, and the download waits for its next turn.
     mutating func end(_ key: Key) -> [Int]? {
         guard let entry = entries[key] else { return [] }
         if entry.phase == .ending, !entry.askers.isEmpty {
@@ -132,7 +141,7 @@ struct DownloadQueue<Key: Hashable> {
 /// First in, first out.
 private struct Line<Key> {
     private var keys: [Key] = []
-    /// What stands before it is done.
+    /// The index of the first key that still waits; those before it were taken and are removed later, many at once.
     private var first = 0
 
     mutating func add(_ key: Key) { keys.append(key) }

@@ -24,15 +24,16 @@ struct FileReader: Sendable {
     /// Opens the local copy of a file, fetched first if need be; nil when its device has not uploaded it yet.
     func open(_ file: FileRow) async throws -> OpenCopy? {
         let id = file.id
-        // From before the download, so that what was fetched for this reader is here when it opens it.
+        // The file counts as in use from before the download on, so that the copy is not evicted between the end of the
+        // download and the moment when this reader opens it.
         let use = places.inUse.begin(id)
-        // A copy that was fetched may be removed again before it is opened here.
+        // Another process may evict the copy before it is opened here; then it is fetched again.
         for _ in 0..<3 {
             if let descriptor = try await local(id, file.byteCount) {
                 return OpenCopy(id: id, file: descriptor, use: use)
             }
             guard let row = try await remoteRow(id) else { return nil }
-            // Its bytes were here all the time, in a place that is back.
+            // The bytes are on this device, in a folder that was away and is back: look there again.
             if row.status == .local { continue }
             try await fetch(row, for: .reader)
         }
@@ -50,7 +51,7 @@ struct FileReader: Sendable {
         defer { hub.endDownload(file.id) }
         do {
             let places = places
-            // An earlier download may have ended between the asker's look and its question.
+            // Another download of the file may have ended after the reader had looked and before it asked for this one.
             if try await BlockingPool.shared.run({ _ in try places.contains(id) }) { return }
             try await eviction.withRoom(for: id, file.byteCount) { onBytes in
                 try await downloader.fetch(file) { bytes in
@@ -76,7 +77,12 @@ struct FileReader: Sendable {
         _ = try await readBack.noteDamage(of: file, error)
     }
 
-    /// The deletion of a file removes its local copy once, and that may have been before its bytes came.
+    /// Checks, after the bytes of a file have come, that its row is still there, and removes the bytes otherwise.
+    ///
+    /// The deletion of a file removes its local copy only once. If that was before the bytes came, nobody else would
+    /// remove them.
+    ///
+    /// - Parameter participle: what was done to the file, for the error's message.
     func requireRow(_ id: FileID, _ participle: String = "fetched") async throws {
         let isThere = try await runner.readThroughCancellation { db in try FileTable.contains(id, db) }
         if isThere { return }
@@ -151,7 +157,8 @@ struct FileReader: Sendable {
 
     // MARK: Finding
 
-    /// Opens the local copy, and notes its use. One that has not the size of the file is not shown to anybody.
+    /// Opens the local copy, and notes its use; nil when there is none. A copy of another size than the file's is
+    /// damaged, and an error.
     private func local(_ id: FileID, _ byteCount: Int64) async throws -> Descriptor? {
         guard let (descriptor, status) = try await find(id) else { return nil }
         guard status.isRegularFile, status.byteCount == byteCount else { throw OpenCopy.isDamaged(id) }
@@ -168,14 +175,18 @@ struct FileReader: Sendable {
                 try places.open(id).map { (descriptor: $0, status: try $0.status()) }
             }
         } catch let error as SystemError {
-            // The disk that one of the places was on may have gone.
+            // The disk of one of the folders may have been pulled out. If that is the reason, the others are looked
+            // into.
             guard try await MissingFileSearch(runner: runner, places: places).refreshPlaces() else { throw error }
             return try await find(id)
         }
     }
 
-    /// The row of a file that is on the storage, or whose bytes were found here after all; nil when its device has not
-    /// uploaded it yet.
+    /// The row of a file that has no local copy, as it is now. It is `remote`, or it is `local` and the bytes were
+    /// found after all, in a folder that is back; nil when another device made the file and has not uploaded it yet.
+    ///
+    /// - Throws: ``LFSError/Code/folderAbsent`` or ``LFSError/Code/bytesMissing`` when this device made the file, and
+    ///   ``LFSError/Code/unknownFile`` when there is no row.
     private func remoteRow(_ id: FileID) async throws -> FileRow? {
         // The caller's copy may be older than the upload.
         let row = try await row(of: id)

@@ -2,11 +2,14 @@ public import GRDB
 
 /// The forms that write and fetch in one, as GRDB's own, and right about what the database gives.
 ///
-/// GRDB's read the row by `RETURNING`, which SQLite computes before the triggers behind the statement run
-/// (lang_returning.html, section 3): ``updateID`` would be the one before. So do those that take another type to fetch
-/// (`as:`) or a selection; fetch that after the write instead.
+/// GRDB's own methods read the row by `RETURNING`. SQLite computes that before the triggers of the statement run
+/// (https://sqlite.org/lang_returning.html, section 3), so ``updateID`` would be the one before. That still holds for
+/// GRDB's methods that take another type to fetch (`as:`) or a selection: fetch after the write instead.
 extension FileData {
     /// Inserts the row and returns it as it is in the database then.
+    ///
+    /// - Throws: ``LFSError/Code/bytesMissing`` when the bytes are nowhere on this device, ``LFSError/Code/deleted``
+    ///   while those of a deleted file with the id are being removed, and what GRDB throws.
     public func insertAndFetch(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil
     ) throws -> FileData {
@@ -15,6 +18,8 @@ extension FileData {
     }
 
     /// Updates all columns of the row and returns it as it is in the database then.
+    ///
+    /// - Throws: what GRDB throws, such as `RecordError.recordNotFound` when there is no such row.
     public func updateAndFetch(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil
     ) throws -> FileData {
@@ -24,6 +29,8 @@ extension FileData {
 
     /// Changes the record, updates the changed columns, and returns the row as it is in the database then; nil when
     /// nothing has changed.
+    ///
+    /// - Throws: what the closure throws, and what GRDB throws, such as `RecordError.recordNotFound`.
     public mutating func updateChangesAndFetch(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil,
         modify: (inout FileData) throws -> Void
@@ -32,6 +39,8 @@ extension FileData {
     }
 
     /// Updates the row, or inserts it if it is not there, and returns it as it is in the database then.
+    ///
+    /// - Throws: as ``insertAndFetch(_:onConflict:)``.
     public func saveAndFetch(
         _ db: Database, onConflict conflictResolution: Database.ConflictResolution? = nil
     ) throws -> FileData {
@@ -40,6 +49,8 @@ extension FileData {
     }
 
     /// Inserts the row, or updates the one that is there, and returns it as it is in the database then.
+    ///
+    /// - Throws: as ``insertAndFetch(_:onConflict:)``.
     public func upsertAndFetch(
         _ db: Database, onConflict conflictTarget: [String] = [],
         updating strategy: UpsertUpdateStrategy = .allColumns,

@@ -35,8 +35,8 @@ extension FileData: FetchableRecord, PersistableRecord {
 
     /// Reads a row of `lfs_file`.
     ///
-    /// - Throws: ``LFSError/Code/invalidRow`` for one that another program has written and that cannot be right. A cursor
-    ///   goes on with the next row after it; `fetchAll` ends with it.
+    /// - Throws: ``LFSError/Code/invalidRow`` for one that another program has written and that cannot be right. A
+    ///   cursor goes on with the next row after it; `fetchAll` ends with it.
     public init(row: Row) throws {
         do {
             self.init(try FileRow(row: row))
@@ -59,6 +59,9 @@ extension FileData: FetchableRecord, PersistableRecord {
     }
 
     /// Turns the refusals of the LFS triggers into ``LFSError``.
+    ///
+    /// - Throws: ``LFSError/Code/bytesMissing`` when the bytes are nowhere on this device, ``LFSError/Code/deleted``
+    ///   while those of a deleted file with the id are being removed, and what GRDB throws.
     public func aroundInsert(_ db: Database, insert: () throws -> InsertionSuccess) throws {
         do {
             _ = try insert()

@@ -3,9 +3,9 @@ public import LFSSystem
 
 /// A file that a record of the app refers to: a row of the table `lfs_file`.
 ///
-/// ``LFSManager/makeFile(from:name:contentType:)`` makes it once the bytes are durable. Inserting it is all that
-/// attaching takes: when the transaction commits, the bytes move into the local store and the upload is queued; when
-/// it rolls back, nothing has happened.
+/// ``LFSManager/makeFile(from:name:contentType:onProgress:)`` makes it once the bytes are durable. Inserting it is all
+/// that attaching takes: the commit queues the upload, and the running manager moves the bytes into the local store.
+/// When the transaction rolls back, nothing has happened.
 ///
 /// The content never changes. For other bytes make another file, and delete this one when nothing refers to it.
 public struct FileData: Identifiable, Hashable, Codable, Sendable {
@@ -32,7 +32,8 @@ public struct FileData: Identifiable, Hashable, Codable, Sendable {
     public internal(set) var status: Status
     /// Where the object is, without a query; nil until the file is ``Status/remote``.
     public internal(set) var url: URL?
-    /// What the storage vouches for; nil until the file is ``Status/remote``, and while nobody here has asked the storage.
+    /// What the storage vouches for; nil until the file is ``Status/remote``, and while nobody here has asked the
+    /// storage.
     public internal(set) var proof: Proof?
     /// The name to show to people. It is never part of a path, so it may be any text.
     public var name: String?

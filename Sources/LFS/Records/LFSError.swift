@@ -76,7 +76,7 @@ public struct LFSError: Error, Sendable, CustomStringConvertible {
         public static let wrongStorage = Code(rawValue: "wrongStorage")
         /// The app's database could not be read or written; ``LFSError/cause`` is its error.
         public static let database = Code(rawValue: "database")
-        /// The remote storage failed; ``LFSError/cause`` is its ``StorageError``.
+        /// The remote storage failed; ``LFSError/cause`` is its `StorageError`.
         public static let storage = Code(rawValue: "storage")
     }
 
@@ -89,7 +89,13 @@ public struct LFSError: Error, Sendable, CustomStringConvertible {
     /// The error below this one, if there is one.
     public let cause: (any Error)?
 
-    /// An error with its parts.
+    /// An error as tests and previews of an app make it.
+    ///
+    /// - Parameters:
+    ///   - code: what kind of failure it is.
+    ///   - message: what happened and what to do about it.
+    ///   - fileID: the file that it was about, if it was about one.
+    ///   - cause: the error below this one, if there is one.
     public init(_ code: Code, _ message: String, fileID: FileID? = nil, cause: (any Error)? = nil) {
         self.code = code
         self.message = message

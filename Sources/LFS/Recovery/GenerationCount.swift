@@ -3,8 +3,8 @@ import LFSDatabase
 import LFSFiles
 import LFSSystem
 
-/// Counts the openings of a database, in `lfs_state` and in the marker of its folder. Only under the open lock: whoever held
-/// it alone before has counted as well.
+/// Counts the openings of a database, in `lfs_state` and in the marker of its folder. Only under the open lock: whoever
+/// held it alone before has counted as well.
 ///
 /// The folder is made with the number of the opening that makes it, then the database counts durably, then the folder
 /// does. So an opening that ended at any of these steps is told from a copy: the folder says that it was made for the

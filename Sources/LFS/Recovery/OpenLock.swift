@@ -26,7 +26,10 @@ enum OpenLock {
         }
         throw LFSError(
             .openElsewhere,
-            "A reset of this database has not come to its end, and another process has the database open, so it cannot be finished. Close it there, then open it again."
+            """
+            A reset of this database has not come to its end, and another process has the database open, so it cannot \
+            be finished. Close it there, then open it again.
+            """
         )
     }
 }

@@ -6,8 +6,8 @@ import LFSSystem
 
 /// Which files are orphans: the one definition, for sweeps and for verification, here and on the remote storage.
 ///
-/// An orphan has no row in any state and no tombstone. It may go only when its grace period is over and when this database
-/// can know of it: see ``Age``.
+/// An orphan has no row in any state and no tombstone. It may go only when its grace period is over and when this
+/// database can know of it: see ``Age``.
 struct Orphans: Sendable {
     let runner: BackgroundRunner
 
@@ -62,8 +62,8 @@ struct Orphans: Sendable {
     /// Gives an orphan a tombstone, so that its bytes go here and on the remote storage, unless it is none by now.
     ///
     /// - Parameter age: by which it was found old enough.
-    /// - Returns: whether it was given one; nil, with nothing changed, when the database has lost rows since then, as by
-    ///   a reset: that it is an orphan means nothing any more.
+    /// - Returns: whether it was given one; nil, with nothing changed, when the database has lost rows since then, as
+    ///   by a reset: that it is an orphan means nothing any more.
     func remove(_ id: FileID, _ age: Age, namespace: Namespace) async throws -> Bool? {
         try await runner.write { db in
             guard try StateTable.knowsFrom(db) == age.from, try !StateTable.isResetting(db) else { return nil }

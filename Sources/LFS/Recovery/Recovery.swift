@@ -18,8 +18,8 @@ struct Recovery: Sendable {
 
     /// Promotes what was committed. With `sweeps`, removes orphans that are older than the grace period.
     ///
-    /// - Parameter sweeps: only for the holder of the store's exclusive open lock: nobody else has the database open then,
-    ///   so no other process can be about to insert a file that has no row yet.
+    /// - Parameter sweeps: only for the holder of the store's exclusive open lock: nobody else has the database open
+    ///   then, so no other process can be about to insert a file that has no row yet.
     func repair(sweeps: Bool) async throws {
         // Before anything is removed, and before any row is written that would make it look as if it knew them.
         if sweeps, try await hasUnknownFile() { try await orphans.doubtAllUntilNow(wallClock()) }
@@ -43,10 +43,11 @@ struct Recovery: Sendable {
     }
 
     /// Whether the store has a file of a row that was committed after the last one this database has: somebody knew it
-    /// and this database does not, because it is a backup that was put back, or because a power cut took back its commits.
+    /// and this database does not, because it is a backup that was put back, or because a power cut took back its
+    /// commits.
     ///
-    /// Only names are read of what is older than the last row, so a clean store costs one listing. A file that waits in a
-    /// staging area is no sign, since nobody may ever have inserted it.
+    /// Only names are read of what is older than the last row, so a clean store costs one listing. A file that waits in
+    /// a staging area is no sign, since nobody may ever have inserted it.
     private func hasUnknownFile() async throws -> Bool {
         let (last, from) = try await runner.read(StateTable.times)
         // It was made before its row was committed; how long before is the host's business.

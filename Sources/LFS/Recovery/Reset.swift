@@ -19,7 +19,10 @@ struct Reset: Sendable {
         guard count > confirmation.notUploaded else { return }
         throw LFSError(
             .notUploaded,
-            "\(count) files are not uploaded and would be lost, and the reset was confirmed for \(confirmation.notUploaded). Wait for uploads, or confirm the loss of \(count)."
+            """
+            \(count) files are not uploaded and would be lost, and the reset was confirmed for \
+            \(confirmation.notUploaded). Wait for uploads, or confirm the loss of \(count).
+            """
         )
     }
 
@@ -63,8 +66,8 @@ struct Reset: Sendable {
 
     /// Removes the bytes that a reset has left, if there was one.
     ///
-    /// Only for the holder of the exclusive open lock, before anything is made or swept. What was made after the reset stays:
-    /// the database may be a backup from its middle that was put back beside a newer folder.
+    /// Only for the holder of the exclusive open lock, before anything is made or swept. What was made after the reset
+    /// stays: the database may be a backup from its middle that was put back beside a newer folder.
     func finish() async throws {
         guard let resetBefore = try await runner.read(StateTable.resetBefore) else { return }
         let places = places

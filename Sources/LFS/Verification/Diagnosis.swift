@@ -8,7 +8,8 @@ struct Diagnosis {
     enum Side { case local, remote }
 
     let comparison: FileComparison
-    /// The furthest a queued upload may be put off, in milliseconds since 1970: more comes from a clock that was set back.
+    /// The furthest a queued upload may be put off, in milliseconds since 1970: more comes from a clock that was set
+    /// back.
     let furthest: Int64
 
     func finding(_ side: Side) -> VerifyFinding? {
@@ -163,8 +164,10 @@ struct Diagnosis {
             finding.message = "It was noted as lost, but the right bytes are here."
             finding.repair = .upload
         } else {
-            finding.message =
-                "It was noted as lost. The storage has an object of its size; only fetching it shows whether it is right."
+            finding.message = """
+                It was noted as lost. The storage has an object of its size; only fetching it shows whether it is \
+                right.
+                """
             finding.repair = .fetch
             (finding.isLoss, finding.isKnown) = (comparison.isKnownLoss, comparison.isKnownLoss)
         }

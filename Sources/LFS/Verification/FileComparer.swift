@@ -22,7 +22,8 @@ struct FileComparer: Sendable {
 
     /// All three sides of a file; nil when its row is gone, or in motion.
     ///
-    /// - Throws: ``FileError/Code/wrongStore`` when the store was swapped, and every error but "missing" of the storage.
+    /// - Throws: ``FileError/Code/wrongStore`` when the store was swapped, and every error but "missing" of the
+    ///   storage.
     func compare(_ id: FileID) async throws -> FileComparison? {
         for _ in 0..<Self.tries {
             try Task.checkCancellation()

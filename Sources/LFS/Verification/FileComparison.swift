@@ -37,8 +37,8 @@ struct FileComparison: Sendable {
         return object.byteCount == file.byteCount && object.sha256 == file.sha256
     }
 
-    /// A loss that was noted stays one until right bytes are proven somewhere: an object that tells no checksum may be the
-    /// one that a download has found to be another.
+    /// A loss that was noted stays one until right bytes are proven somewhere: an object that tells no checksum may be
+    /// the one that a download has found to be another.
     var isKnownLoss: Bool { (row.isNotedAsLost || row.isSuspect) && local != .good && !isProvenRemote }
 
     var local: Content {

@@ -63,7 +63,9 @@ struct FileScan: Sendable {
     }
 
     /// Blocks the thread.
-    private func scan(_ record: Result<ScannedRow, TableError>, into page: inout Page, _ flag: CancellationFlag) throws {
+    private func scan(
+        _ record: Result<ScannedRow, TableError>, into page: inout Page, _ flag: CancellationFlag
+    ) throws {
         try flag.check()
         page.files += 1
         switch record {

@@ -5,9 +5,10 @@ import LFSSystem
 
 /// Lays the rows of one namespace beside the storage's listing of it and tells what does not match.
 ///
-/// Both come in pages and in the order of the keys, and each page goes before the next but one comes. Nothing depends on
-/// that order but how many files are compared once more: a row without an object here is asked for by HEAD, and an object without
-/// a row by a query, so a storage that lists in another order, or leaves something out, makes it slower and not wrong.
+/// Both come in pages and in the order of the keys, and each page goes before the next but one comes. Nothing depends
+/// on that order but how many files are compared once more: a row without an object here is asked for by HEAD, and an
+/// object without a row by a query, so a storage that lists in another order, or leaves something out, makes it slower
+/// and not wrong.
 struct ObjectScan: Sendable {
     struct Page: Sendable {
         /// Rows that say `remote` and whose object was not seen, or not as recorded.

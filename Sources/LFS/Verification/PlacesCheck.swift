@@ -4,8 +4,8 @@ import LFSFiles
 import LFSStorage
 import LFSSystem
 
-/// Whether the places that rows speak of are the right ones: a mount that is empty and a bucket that is another one must
-/// not look like the loss of everything.
+/// Whether the places that rows speak of are the right ones: a mount that is empty and a bucket that is another one
+/// must not look like the loss of everything.
 struct PlacesCheck: Sendable {
     let runner: BackgroundRunner
     let places: FilePlaces
@@ -54,8 +54,8 @@ struct PlacesCheck: Sendable {
         return rows.elements.isEmpty
     }
 
-    /// - Throws: ``LFSError/Code/wrongStore`` when the folder was made for a later opening than the first and has nothing
-    ///   of what has to be in it: the folder that was used before is elsewhere.
+    /// - Throws: ``LFSError/Code/wrongStore`` when the folder was made for a later opening than the first and has
+    ///   nothing of what has to be in it: the folder that was used before is elsewhere.
     func requireUsedStore() async throws {
         let places = places
         let isYounger = try await BlockingPool.shared.run { _ in (try places.store.madeFor() ?? 1) > 1 }
@@ -71,7 +71,11 @@ struct PlacesCheck: Sendable {
         if isAnyHere || !isAnyWanted { return }
         throw LFSError(
             .wrongStore,
-            "\(places.store.path) was made anew after the database was in use, and has none of the files that have to be in it. Nothing was changed. Is the disk with the earlier folder mounted? If that folder is gone for good, say so (VerifyOptions.acceptsEmpty)."
+            """
+            \(places.store.path) was made anew after the database was in use, and has none of the files that have to \
+            be in it. Nothing was changed. Is the disk with the earlier folder mounted? If that folder is gone for \
+            good, say so (VerifyOptions.acceptsEmpty).
+            """
         )
     }
 

@@ -19,7 +19,8 @@ struct Repairer: Sendable {
     /// Mends what a comparison has found, and notes a loss.
     ///
     /// - Returns: what came of it; ``VerifyFinding/Outcome/failed(_:)`` when the storage or the disk refused.
-    /// - Throws: when the store is not the one that was opened, when the database fails, and when the task is cancelled.
+    /// - Throws: when the store is not the one that was opened, when the database fails, and when the task is
+    ///   cancelled.
     func repair(_ finding: VerifyFinding, _ comparison: FileComparison) async throws -> VerifyFinding.Outcome {
         try await requireStore()
         do {
@@ -86,8 +87,8 @@ struct Repairer: Sendable {
 
     // MARK: Uploads
 
-    /// Queues an upload for a row in either state, unless the row has gone. Of a `remote` row every byte is sent, whatever
-    /// the storage says of the object that is there.
+    /// Queues an upload for a row in either state, unless the row has gone. Of a `remote` row every byte is sent,
+    /// whatever the storage says of the object that is there.
     func upload(_ id: FileID) async throws {
         let now = wallClock().millisecondsSince1970
         try await runner.write { db in try JobTable.queue(id, now: now, db) }

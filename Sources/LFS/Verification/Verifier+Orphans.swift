@@ -29,14 +29,15 @@ extension Verifier {
         }
     }
 
-    /// That no row knows a thing proves nothing: a backup may have been put back, with its folder and all that could show
-    /// it, and a copy on another machine may be in use. So it goes only when a person says so.
+    /// That no row knows a thing proves nothing: a backup may have been put back, with its folder and all that could
+    /// show it, and a copy on another machine may be in use. So it goes only when a person says so.
     private mutating func tellOrphan(
         _ orphan: VerifyFinding, _ removal: (Verifier, VerifyFinding) async throws -> VerifyFinding.Outcome
     ) async throws {
         var finding = orphan
         finding.message +=
-            " Another copy of this database may know it: a newer one, one on another machine, or this one before a reset."
+            " Another copy of this database may know it:"
+            + " a newer one, one on another machine, or this one before a reset."
         let isRemovable = options.removesUnknown
         finding.repair = isRemovable ? .remove : nil
         try await tell(finding) { isRemovable ? try await removal($0, $1) : .found }
@@ -84,10 +85,14 @@ extension Verifier {
             kind: .orphanedLocally, fileID: id, key: namespace.key(of: id),
             message: isStore
                 ? "The local store has a file that no row knows."
-                : "A file was made and never inserted. The next opening removes it when nobody else has the database open."
+                : """
+                A file was made and never inserted. The next opening removes it when nobody else has the database \
+                open.
+                """
         )
         finding.found = .init(byteCount: status.byteCount)
-        // The process that made a staged file may still insert it: only the holder of the exclusive open lock may remove it.
+        // The process that made a staged file may still insert it: only the holder of the exclusive open lock may
+        // remove it.
         guard isStore else { return try await tell(finding) { _, _ in .found } }
         try await tellOrphan(finding) { try await $0.repairer.remove($1, age) }
     }

@@ -36,7 +36,8 @@ public struct VerifyFinding: Hashable, Sendable {
         public static let unusableKey = Kind(rawValue: "unusableKey")
         /// A row, or what LFS notes of it, has a value that cannot be right; another program has written it.
         public static let unreadableRow = Kind(rawValue: "unreadableRow")
-        /// Damaged bytes, or a folder that stood in a file's place, that an earlier repair has put into the folder `quarantine`.
+        /// Damaged bytes, or a folder that stood in a file's place, that an earlier repair has put into the folder
+        /// `quarantine`.
         public static let quarantined = Kind(rawValue: "quarantined")
     }
 

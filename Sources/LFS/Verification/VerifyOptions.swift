@@ -11,23 +11,23 @@ public struct VerifyOptions: Sendable {
     /// Whether what can be mended without a loss is mended. Without it nothing is changed, but that
     /// damage is noted which was seen by ``readsRemote``: the local bytes of such a file are not evicted any more.
     public var repairs = false
-    /// How old a local file without a row has to be before it is an orphan; one that was made and not inserted has to be
-    /// as old as ``LFSOptions/temporaryFileGracePeriod`` as well.
+    /// How old a local file without a row has to be before it is an orphan; one that was made and not inserted has to
+    /// be as old as ``LFSOptions/temporaryFileGracePeriod`` as well.
     public var localGracePeriod = Duration.seconds(24 * 3_600)
-    /// How old an object without a row has to be, by the time in its id, before it is an orphan. Choose it longer than a
-    /// copy of this database may lag behind: what another one uploaded lately may have no row here yet.
+    /// How old an object without a row has to be, by the time in its id, before it is an orphan. Choose it longer than
+    /// a copy of this database may lag behind: what another one uploaded lately may have no row here yet.
     public var remoteGracePeriod = Duration.seconds(7 * 24 * 3_600)
-    /// Goes on even if nothing at all of what the rows say is found: on the remote storage, or in a local folder that is
-    /// newer than the database. Without it that is ``LFSError/Code/wrongStorage`` or ``LFSError/Code/wrongStore``. Folders
-    /// that are away (``LFSManager/absentFolders()``) then count as gone for good.
+    /// Goes on even if nothing at all of what the rows say is found: on the remote storage, or in a local folder that
+    /// is newer than the database. Without it that is ``LFSError/Code/wrongStorage`` or ``LFSError/Code/wrongStore``.
+    /// Folders that are away (``LFSManager/absentFolders()``) then count as gone for good.
     public var acceptsEmpty = false
 
     /// Whether a repair also deletes orphans: files and objects that no row knows, and damaged bytes in
     /// quarantine without a row. Without it they are told and stay.
     ///
-    /// Nothing in one copy of a database can tell garbage from the files of another copy: a newer one over which a backup
-    /// was put back, one on another machine, this one before a reset. Deleting is final. Say so only when this is the one
-    /// copy that is left, and nobody wants anything from the others.
+    /// Nothing in one copy of a database can tell garbage from the files of another copy: a newer one over which a
+    /// backup was put back, one on another machine, this one before a reset. Deleting is final. Say so only when this
+    /// is the one copy that is left, and nobody wants anything from the others.
     public var removesUnknown = false
 
     /// Options that compare everything but the bytes of local files, and change nothing.

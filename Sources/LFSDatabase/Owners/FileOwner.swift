@@ -69,15 +69,18 @@ package struct FileOwner: Sendable {
 
     /// All owners, under the names that their tables have now.
     ///
-    /// - Throws: ``TableError/Code/unsuitableOwner`` when a table was made anew without its triggers: what its rows refer
-    ///   to could not be told from what nobody wants.
+    /// - Throws: ``TableError/Code/unsuitableOwner`` when a table was made anew without its triggers: what its rows
+    ///   refer to could not be told from what nobody wants.
     package static func all(_ db: Database) throws -> [FileOwner] {
         try stored(db).filter { owner in
             if owner.isComplete { return true }
             guard try db.tableExists(owner.table, in: "main") else { return false }
             throw TableError(
                 .unsuitableOwner,
-                "The table '\(owner.table)' was made anew, or its column '\(owner.column)' renamed, without the triggers of LFS. Call FileData.deletedWithOwner again in that migration."
+                """
+                The table '\(owner.table)' was made anew, or its column '\(owner.column)' renamed, without the \
+                triggers of LFS. Call FileData.deletedWithOwner again in that migration.
+                """
             )
         }
     }

@@ -1,12 +1,18 @@
 import GRDB
 
-/// The triggers on an owner's table. They note files and do nothing else.
+/// The SQL of the triggers on a table of the host whose rows own files.
 ///
-/// The rows that a statement replaces are noted before they go, since no delete trigger fires for them. Whether the
-/// statement goes on to replace them is not known then (`OR IGNORE`, `ON CONFLICT DO UPDATE`): a note is only a question.
+/// They only note files in `lfs_disowned`: files that a row refers to no longer, or may soon refer to no longer. After
+/// the commit the deletion worker looks at each noted file, and deletes it if nothing refers to it.
+///
+/// `INSERT OR REPLACE` and `UPDATE OR REPLACE` remove rows without firing their delete triggers. So two of the triggers
+/// run before the statement writes, and note the files of all rows that have a unique key of the new row. Such a row
+/// may stay after all, as with `OR IGNORE` or `ON CONFLICT DO UPDATE`; its file is noted then and not deleted.
 struct OwnerTriggers {
+    /// The statements that create them.
     let all: [String]
 
+    /// The names of the triggers of an owner whose names have this beginning, in the order of ``all``.
     static func names(_ prefix: String) -> [String] {
         ["deleted", "changed", "replacing", "replacing_by_update"].map { "\(prefix)_\($0)" }
     }
@@ -14,7 +20,7 @@ struct OwnerTriggers {
     init(_ owner: FileOwner, _ keys: UniqueKeys) {
         let names = Self.names(owner.prefix)
         let (table, column) = (owner.quotedTable, owner.quotedColumn)
-        // Ids are text; a blob or a number there is no file's.
+        // The id of a file is text, so a blob or a number in the column refers to none.
         func note(_ files: String) -> String {
             """
             INSERT INTO lfs_disowned (fileID) SELECT file FROM (\(files))

@@ -1,10 +1,11 @@
 import GRDB
 
-/// What a row of a table may share with no other: the row id, the primary key, unique indexes.
+/// The unique keys of a table: its row id, its primary key and its unique indexes. By them `INSERT OR REPLACE` decides
+/// which rows it removes.
 struct UniqueKeys: Sendable {
     private struct Key {
         var parts: [Part]
-        /// Whether the parts are all there is to it: no expression, and no condition.
+        /// Whether it is made of columns alone: the index has no expression and no `WHERE`.
         var isPlain: Bool
     }
 
@@ -12,7 +13,7 @@ struct UniqueKeys: Sendable {
         var column: String
         var collation: String?
 
-        /// In the order of the operators of SQL: the collation belongs to what stands before it.
+        /// The comparison in SQL. `COLLATE` stands last, and holds for both sides there.
         func compared(_ left: String, _ comparison: String) -> String {
             "\(left)\(column) \(comparison) NEW.\(column)" + (collation.map { " COLLATE \($0)" } ?? "")
         }
@@ -22,13 +23,15 @@ struct UniqueKeys: Sendable {
     /// The name by which the table's row id can be had, nil where there is none.
     let rowID: String?
 
-    /// Whether a row of the table may have to give way to `NEW`. In a trigger only.
+    /// An SQL condition, for a trigger: whether a row of the table has a unique key of `NEW`, and may be replaced by
+    /// it.
     var condition: String {
         keys.map { key in "(" + key.parts.map { $0.compared("", "=") }.joined(separator: " AND ") + ")" }
             .joined(separator: " OR ")
     }
 
-    /// Whether `NEW` may have a key that `OLD` has not, so that most updates cost nothing. In a trigger only.
+    /// An SQL condition, for a trigger: whether `NEW` may have another unique key than `OLD`. An update without such a
+    /// change replaces no row, and most updates are of that kind.
     var mayMove: String {
         guard keys.allSatisfy(\.isPlain) else { return "1" }
         return keys.map { key in
@@ -58,11 +61,15 @@ struct UniqueKeys: Sendable {
                         column: $0.quotedDatabaseIdentifier, collation: collation.map(\.quotedDatabaseIdentifier))
                 }
             }
-            // Fewer columns match more rows, which is safe; none would match all of them.
+            // Expressions of the index are left out. The remaining columns match more rows than the index does, and a
+            // file that is noted for too many rows is only looked at. Without any column all rows would match.
             guard !parts.isEmpty else {
                 throw TableError(
                     .unsuitableOwner,
-                    "The unique index '\(name)' of '\(table)' has no plain column, so the rows that an INSERT OR REPLACE removes by it cannot be found."
+                    """
+                    The unique index '\(name)' of '\(table)' has no plain column, so the rows that an INSERT OR \
+                    REPLACE removes by it cannot be found.
+                    """
                 )
             }
             keys.append(Key(parts: parts, isPlain: !isPartial && parts.count == columns.count))

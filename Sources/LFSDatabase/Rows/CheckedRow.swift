@@ -2,7 +2,8 @@ import Foundation
 package import GRDB
 import LFSSystem
 
-/// A row of one of our tables as input: other programs write them, and other devices do. Nothing in it ends the process.
+/// A row of one of our tables as input: other programs write them, and other devices do. Nothing in it ends the
+/// process.
 ///
 /// Every read throws ``TableError/Code/invalidRow`` with the name of the row, of the column and of what stands there.
 package struct CheckedRow {
@@ -36,7 +37,10 @@ package struct CheckedRow {
     package func invalid(_ column: String, _ cause: (any Error)? = nil) -> TableError {
         TableError(
             .invalidRow,
-            "The row \(Self.words(stored(name))) of \(table) cannot be read: its \(column) is \(Self.words(stored(column))). Another program has written it: correct it, or delete the row.",
+            """
+            The row \(Self.words(stored(name))) of \(table) cannot be read: its \(column) is \
+            \(Self.words(stored(column))). Another program has written it: correct it, or delete the row.
+            """,
             fileID: FileID.fromDatabaseValue(stored(name)), cause: cause)
     }
 

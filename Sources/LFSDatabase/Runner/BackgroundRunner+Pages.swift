@@ -1,7 +1,8 @@
 package import GRDB
 
 extension BackgroundRunner {
-    /// Reads one page after the other, each in a transaction of its own, until there is none or the closure has seen enough.
+    /// Reads one page after the other, each in a transaction of its own, until there is none or the closure has seen
+    /// enough.
     ///
     /// - Parameters:
     ///   - page: reads the rows that come after a value of the column that orders them.

@@ -21,7 +21,7 @@ package final class BackgroundRunner: Sendable {
         var isScheduled = false
     }
 
-    /// So that a transaction stays short whatever has piled up.
+    /// How many writes one transaction takes, so that it stays short when many wait.
     private static let operationsPerTransaction = 64
 
     private let writer: any DatabaseWriter
@@ -49,7 +49,8 @@ package final class BackgroundRunner: Sendable {
         }
     }
 
-    /// Runs the body in a transaction that others may share. It may run twice, so it does nothing but read and write rows.
+    /// Runs the body in a transaction that others may share. It may run twice, so it does nothing but read and write
+    /// rows.
     package func write<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
         let result = Slot<Value>()
         return try await withCheckedThrowingContinuation { continuation in
@@ -73,17 +74,23 @@ package final class BackgroundRunner: Sendable {
 
     /// Runs the body in a transaction of its own that is on the device when the call returns, and with it every commit
     /// before it, whatever the host's `synchronous` setting. Bytes go only on the strength of such a commit.
-    package func writeDurably<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
+    package func writeDurably<Value: Sendable>(
+        _ body: @escaping @Sendable (Database) throws -> Value
+    ) async throws -> Value {
         try await withWriter { db in try Self.transactDurably(db, body) }
     }
 
     /// Runs the body, once, in a transaction of its own: for what takes more than rows with it.
-    package func writeAlone<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
+    package func writeAlone<Value: Sendable>(
+        _ body: @escaping @Sendable (Database) throws -> Value
+    ) async throws -> Value {
         try await withWriter { db in try Self.transactAlone(db, body) }
     }
 
     /// Runs the body on the writer outside of any transaction, for what belongs to the connection and not to the data.
-    package func withWriter<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
+    package func withWriter<Value: Sendable>(
+        _ body: @escaping @Sendable (Database) throws -> Value
+    ) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
             writer.asyncWriteWithoutTransaction { db in
                 continuation.resume(with: Result { try body(db) }.mapError(Self.wording))
@@ -126,7 +133,10 @@ package final class BackgroundRunner: Sendable {
         guard let error = error as? DatabaseError, error.isNoSpace else { return error }
         return TableError(
             .noSpace,
-            "The disk that holds the database is full. Free local copies (LFSManager.evictAll, free), or make room otherwise.",
+            """
+            The disk that holds the database is full. \
+            Free local copies (LFSManager.evictAll, free), or make room otherwise.
+            """,
             cause: error)
     }
 

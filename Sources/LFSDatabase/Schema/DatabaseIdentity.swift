@@ -17,7 +17,10 @@ package struct DatabaseIdentity: Sendable {
         else {
             throw TableError(
                 .notMigrated,
-                "The database has no LFS tables. Call registerLFSMigrations() on its DatabaseMigrator and migrate before opening LFS."
+                """
+                The database has no LFS tables. Call registerLFSMigrations() on its DatabaseMigrator and migrate \
+                before opening LFS.
+                """
             )
         }
         let checked = CheckedRow(row, of: StateTable.name)
@@ -25,20 +28,30 @@ package struct DatabaseIdentity: Sendable {
         guard version <= Schema.version, try !Self.hasUnknownMigration(db) else {
             throw TableError(
                 .newerSchema,
-                "The database was written by a newer LFS (schema \(version); this one knows \(Schema.version)). Update LFS."
+                """
+                The database was written by a newer LFS (schema \(version); this one knows \(Schema.version)). \
+                Update LFS.
+                """
             )
         }
         guard version == Schema.version else {
             throw TableError(
                 .notMigrated,
-                "The database has the LFS tables of an older version (schema \(version); this one needs \(Schema.version)). Call registerLFSMigrations() on its DatabaseMigrator and migrate before opening LFS."
+                """
+                The database has the LFS tables of an older version (schema \(version); this one needs \
+                \(Schema.version)). Call registerLFSMigrations() on its DatabaseMigrator and migrate before \
+                opening LFS.
+                """
             )
         }
-        // It stands in markers, and is the name of a folder.
+        // The id is written into the markers of folders and is the name of one, so nothing but an id is taken.
         guard let id = FileID(text: try checked.value("databaseID")) else {
             throw TableError(
                 .wrongStore,
-                "The id of the database in lfs_state is none that LFS makes: another program has written it. Put the database back from a backup."
+                """
+                The id of the database in lfs_state is none that LFS makes: another program has written it. Put the \
+                database back from a backup.
+                """
             )
         }
         databaseID = id
@@ -48,7 +61,7 @@ package struct DatabaseIdentity: Sendable {
         path = try String.fetchOne(db, sql: "SELECT file FROM pragma_database_list WHERE name = 'main'") ?? ""
     }
 
-    /// Far from where counting on would end.
+    /// More openings than any database has had, and few enough that the next ones can be counted too.
     private static let mostOpenings: Int64 = 1 << 50
 
     private static func hasUnknownMigration(_ db: Database) throws -> Bool {

@@ -15,9 +15,12 @@ package enum InsertGuard {
         func contains(_ id: FileID) throws(SystemError) -> Bool
     }
 
-    /// Installs the guard of a manager. That of one which is gone without a stop is replaced; until then it lets all pass.
+    /// Installs the guard of a manager. A manager that is gone without having been stopped leaves its guard on the
+    /// connection; that guard lets every row pass, and is replaced here.
     ///
-    /// - Parameter holder: kept by the manager alone, so it is gone with it.
+    /// - Parameters:
+    ///   - db: the host's writer.
+    ///   - holder: tells whether bytes are here. Only the manager keeps it, so it is gone when the manager is.
     /// - Throws: ``TableError/Code/alreadyOpen`` when the connection has the guard of another manager.
     package static func install(_ db: Database, for holder: some Holder) throws {
         let isThere = try Bool.fetchOne(
@@ -26,16 +29,21 @@ package enum InsertGuard {
             guard try Bool.fetchOne(db, sql: "SELECT lfs_guard_is_held()") == false else {
                 throw TableError(
                     .alreadyOpen,
-                    "This database connection has an LFSManager already. Use that one, or stop it first. One that was started runs until its stop(), also when nobody refers to it any more."
+                    """
+                    This database connection has an LFSManager already. Use that one, or stop it first. One that was \
+                    started runs until its stop(), also when nobody refers to it any more.
+                    """
                 )
             }
             try remove(db)
         }
-        db.add(function: function { [weak holder] id in
-            // A place that cannot be examined now is no proof that the bytes are gone: the upload finds out.
+        let hasBytes = function { [weak holder] id in
+            // A folder that cannot be read now does not prove that the bytes are gone. The row passes, and the upload
+            // finds out.
             guard let holder else { return true }
             return (try? holder.contains(id)) ?? true
-        })
+        }
+        db.add(function: hasBytes)
         db.add(function: isHeld { [weak holder] in holder != nil })
         try db.execute(
             sql: """

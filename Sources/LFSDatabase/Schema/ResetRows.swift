@@ -2,8 +2,8 @@ package import GRDB
 
 /// The rows' side of removing everything of a database from a device.
 package enum ResetRows {
-    /// Deletes the rows and notes durably that the bytes follow. Their deletion is no deletion of the files, so it leaves
-    /// no tombstones but those that are kept. To be called in a durable transaction.
+    /// Deletes the rows and notes durably that the bytes follow. Their deletion is no deletion of the files, so it
+    /// leaves no tombstones but those that are kept. To be called in a durable transaction.
     ///
     /// - Parameters:
     ///   - before: milliseconds since 1970: the bytes of files that were made earlier go as well.

@@ -30,7 +30,8 @@ package enum Schema {
 
     /// Rows come from other programs as well, so each column says what it takes. What reads them trusts none of it.
     ///
-    /// Tables that somebody observes have row ids: SQLite's update hook, by which GRDB observes, is not called for others.
+    /// Tables that somebody observes have row ids: SQLite's update hook, by which GRDB observes, is not called for
+    /// others.
     private static let tables = """
         -- What the database says of itself.
         CREATE TABLE lfs_state (
@@ -46,14 +47,15 @@ package enum Schema {
             generation INTEGER NOT NULL DEFAULT 0 CHECK (typeof(generation) = 'integer' AND generation >= 0),
             -- Files made before this millisecond are not swept: an older copy of the database does not know them.
             sweepsFrom INTEGER NOT NULL DEFAULT 0 CHECK (typeof(sweepsFrom) = 'integer'),
-            -- While the storage as a whole is away or refuses us: a code of StorageError, its message, and since when in
-            -- milliseconds since 1970.
+            -- While the storage as a whole is away or refuses us: a code of StorageError, its message, and since when
+            -- in milliseconds since 1970.
             outageCode TEXT CHECK (typeof(outageCode) IN ('text', 'null')),
             outageMessage TEXT CHECK (typeof(outageMessage) IN ('text', 'null')),
             outageSince INTEGER CHECK (typeof(outageSince) IN ('integer', 'null')),
             -- Whether the rows are gone and their bytes are still to go: see LFSManager.reset.
             isResetting INTEGER NOT NULL DEFAULT 0 CHECK (isResetting IN (0, 1)),
-            -- Files made before this millisecond go with it. Younger ones are there when a backup from its middle is put back.
+            -- Files made before this millisecond go with it. Younger ones are there when a backup from its middle is
+            -- put back.
             resetBefore INTEGER NOT NULL DEFAULT 9223372036854775807
         );
 
@@ -78,7 +80,8 @@ package enum Schema {
         );
         CREATE INDEX lfs_file_updateID ON lfs_file(updateID);
 
-        -- From here on what concerns this device only. The queue of uploads, and notes of what cannot be uploaded or read.
+        -- From here on what concerns this device only. The queue of uploads, and notes of what cannot be uploaded or
+        -- read.
         CREATE TABLE lfs_job (
             fileID TEXT PRIMARY KEY NOT NULL CHECK (typeof(fileID) = 'text'),
             state TEXT NOT NULL DEFAULT 'queued' CHECK (state IN ('queued', 'failed', 'cancelled')),
@@ -128,14 +131,16 @@ package enum Schema {
         );
         CREATE INDEX lfs_copy_pinned ON lfs_copy(isPinned) WHERE isPinned = 1;
 
-        -- Columns of the host's tables that own files, as they were named then. The id is in the names of their triggers.
+        -- Columns of the host's tables that own files, as they were named then. The id is in the names of their
+        -- triggers.
         CREATE TABLE lfs_owner (
             id INTEGER PRIMARY KEY AUTOINCREMENT,
             tableName TEXT NOT NULL CHECK (typeof(tableName) = 'text'),
             columnName TEXT NOT NULL CHECK (typeof(columnName) = 'text')
         );
 
-        -- Files that an owner has let go of, or may have: to be deleted after the commit unless something refers to them.
+        -- Files that an owner has let go of, or may have: to be deleted after the commit unless something refers to
+        -- them.
         CREATE TABLE lfs_disowned (
             id INTEGER PRIMARY KEY,
             fileID TEXT UNIQUE NOT NULL CHECK (typeof(fileID) = 'text'),

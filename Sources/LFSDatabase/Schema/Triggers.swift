@@ -1,9 +1,11 @@
 import LFSSystem
 
-/// The rules that hold whoever writes: the record API, raw SQL, a cascade, another process.
+/// The triggers on `lfs_file`. They hold for whatever writes the row: the record API, raw SQL, a cascade, another
+/// process.
 ///
-/// No conflict clause stands in them: that of the statement which fires a trigger would be used in its place
-/// (lang_createtrigger.html), so that `INSERT OR REPLACE` by the host would replace our rows as well.
+/// None of their statements has a conflict clause such as `OR IGNORE`. SQLite uses the clause of the statement that
+/// fires a trigger in the place of those in it (https://sqlite.org/lang_createtrigger.html). An `INSERT OR REPLACE` of
+/// the host would then replace rows of ours. They ask with `NOT EXISTS` instead.
 enum Triggers {
     static let all = [
         // A row comes.
@@ -19,14 +21,15 @@ enum Triggers {
 
     // MARK: A row comes
 
-    /// Ids are not used again once their bytes have begun to go.
+    /// Refuses the id of a file that was deleted and whose bytes are being removed.
     private static let refuseRemoved = """
         CREATE TRIGGER lfs_file_refuse_removed BEFORE INSERT ON lfs_file
         WHEN EXISTS (SELECT 1 FROM lfs_tombstone WHERE fileID = NEW.id AND state = 'removing')
         BEGIN SELECT RAISE(ABORT, '\(InsertRefusal.removed.message)'); END
         """
 
-    /// `INSERT OR REPLACE` is an update in disguise, and fires no delete trigger unless `recursive_triggers` is on.
+    /// Refuses an `INSERT OR REPLACE` that gives a file other content. It changes a row as an update does, but fires no
+    /// update trigger, and no delete trigger either unless `recursive_triggers` is on.
     private static let keepReplaced = """
         CREATE TRIGGER lfs_file_keep_replaced BEFORE INSERT ON lfs_file
         WHEN EXISTS (
@@ -35,8 +38,8 @@ enum Triggers {
         BEGIN SELECT RAISE(ABORT, 'LFS: the content of a file never changes. Make a new FileData instead.'); END
         """
 
-    /// A copy of the record that was read before the upload, inserted in its place, must not undo it, and no record knows
-    /// the proof.
+    /// Remembers, before an `INSERT OR REPLACE`, what the row that it replaces says of the upload. The app may have
+    /// read its record before the upload ended, and no record has the proof. ``restoreReplaced`` puts both back.
     private static let noteReplaced = """
         CREATE TRIGGER lfs_file_note_replaced BEFORE INSERT ON lfs_file
         BEGIN
@@ -46,6 +49,7 @@ enum Triggers {
         END
         """
 
+    /// Puts back, after an `INSERT OR REPLACE`, that the file is uploaded, where it is, and what proves it.
     private static let restoreReplaced = """
         CREATE TRIGGER lfs_file_restore_replaced AFTER INSERT ON lfs_file
         WHEN EXISTS (SELECT 1 FROM lfs_replaced WHERE fileID = NEW.id)
@@ -57,10 +61,12 @@ enum Triggers {
         END
         """
 
-    /// The job is born with the row. A row with another database's key came from another device: its bytes are there.
+    /// Queues the upload in the transaction that inserts the row. A row whose key has another database's namespace was
+    /// made on another device, which uploads it.
     ///
-    /// What comes back from deletion, by `INSERT OR REPLACE` under `recursive_triggers` too, has its pin again, and the job
-    /// that a `remote` row had.
+    /// A file that was deleted and is inserted again before its bytes have begun to go gets back what its tombstone has
+    /// kept: its pin, and the job that a `remote` row had. That holds as well for an `INSERT OR REPLACE` with
+    /// `recursive_triggers`, which deletes the row and inserts it again.
     private static let enqueue = """
         CREATE TRIGGER lfs_file_enqueue AFTER INSERT ON lfs_file
         BEGIN
@@ -103,17 +109,19 @@ enum Triggers {
             FROM lfs_state) WHERE id = NEW.id;
         """
 
+    /// Gives a new row its `updateID`, unless it has one.
     private static let stampInsert = """
         CREATE TRIGGER lfs_file_stamp_insert AFTER INSERT ON lfs_file WHEN NEW.updateID = ''
         BEGIN \(stamp) END
         """
 
-    /// An update that brings an `updateID` of its own keeps it, as a change that another device made does.
+    /// Gives a changed row its `updateID`, unless the update sets one, as for a change that came from another device.
     private static let stampUpdate = """
         CREATE TRIGGER lfs_file_stamp_update AFTER UPDATE ON lfs_file WHEN NEW.updateID IS OLD.updateID
         BEGIN \(stamp) END
         """
 
+    /// Refuses an update that gives a file other content or another id.
     private static let keepContent = """
         CREATE TRIGGER lfs_file_keep_content BEFORE UPDATE OF id, key, byteCount, sha256 ON lfs_file
         WHEN NEW.id IS NOT OLD.id OR NEW.key IS NOT OLD.key
@@ -121,7 +129,8 @@ enum Triggers {
         BEGIN SELECT RAISE(ABORT, 'LFS: the content of a file never changes. Make a new FileData instead.'); END
         """
 
-    /// A copy of the record that was read before the upload, saved afterwards, must not undo it.
+    /// Takes back that a file is `local` when it is `remote`: the app has saved a record that it read before the
+    /// upload.
     private static let keepRemote = """
         CREATE TRIGGER lfs_file_keep_remote AFTER UPDATE OF status ON lfs_file
         WHEN OLD.status = 'remote' AND NEW.status = 'local'
@@ -130,7 +139,8 @@ enum Triggers {
 
     // MARK: It goes
 
-    /// The bytes have to go as well. What the file is to this device stays known until they begin to.
+    /// Notes that the bytes have to go as well, here and on the storage. The tombstone keeps the pin and the state of
+    /// the job, in case the file is inserted again before that has begun.
     private static let addTombstone = """
         CREATE TRIGGER lfs_file_deleted AFTER DELETE ON lfs_file
         BEGIN
@@ -146,6 +156,7 @@ enum Triggers {
         END
         """
 
+    /// Removes the note that an owner has let go of the file: it is deleted already.
     private static let forget = """
         CREATE TRIGGER lfs_file_forget AFTER DELETE ON lfs_file
         BEGIN DELETE FROM lfs_disowned WHERE fileID = OLD.id; END

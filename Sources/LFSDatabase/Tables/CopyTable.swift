@@ -7,7 +7,10 @@ package enum CopyTable {
     // MARK: Pins
 
     package static func pin(_ id: FileID, _ db: Database) throws {
-        let sql = "INSERT INTO lfs_copy (fileID, isPinned) VALUES (?, 1) ON CONFLICT (fileID) DO UPDATE SET isPinned = 1"
+        let sql = """
+            INSERT INTO lfs_copy (fileID, isPinned) VALUES (?, 1)
+            ON CONFLICT (fileID) DO UPDATE SET isPinned = 1
+            """
         try db.cachedStatement(sql: sql).execute(arguments: [id])
     }
 
@@ -25,7 +28,9 @@ package enum CopyTable {
     /// Writes that files were used, each at a time in milliseconds since 1970. Those without a row are passed over.
     ///
     /// Another process may have noted a later use. A time in the future comes from a clock that was set back since.
-    package static func noteUses(_ uses: some Sequence<(key: FileID, value: Int64)>, now: Int64, _ db: Database) throws {
+    package static func noteUses(
+        _ uses: some Sequence<(key: FileID, value: Int64)>, now: Int64, _ db: Database
+    ) throws {
         let statement = try db.cachedStatement(
             sql: """
                 INSERT INTO lfs_copy (fileID, lastUsed) SELECT ?1, ?2 WHERE \(FileTable.contains("?1"))

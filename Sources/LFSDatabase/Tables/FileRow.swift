@@ -78,8 +78,8 @@ package struct RowState: Hashable, Sendable, FetchableRecord {
     package var notBefore: Int64 = 0
     package var errorCode: String?
     package var errorMessage: String?
-    /// Somebody has read other bytes from its object than the file's, or none: what the storage says of it proves nothing
-    /// until right bytes were read from it, or sent again.
+    /// Somebody has read other bytes from its object than the file's, or none: what the storage says of it proves
+    /// nothing until right bytes were read from it, or sent again.
     package var isSuspect = false
 
     package init(row: Row) throws {

@@ -77,8 +77,8 @@ package enum FileTable {
             arguments: StatementArguments(ids))
     }
 
-    /// How many files have their only bytes here, as far as is known: not uploaded yet, to be uploaded again, or lost on
-    /// the storage.
+    /// How many files have their only bytes here, as far as is known: not uploaded yet, to be uploaded again, or lost
+    /// on the storage.
     package static func onlyHereCount(_ db: Database) throws -> Int {
         let sql = """
             SELECT count(*) FROM lfs_file
@@ -98,7 +98,7 @@ package enum FileTable {
         return try String.fetchSet(db, sql: sql)
     }
 
-    /// Those of the keys that a row of any id has.
+    /// The keys that are in use: those of them that stand in any row.
     package static func used(_ keys: some Collection<String>, _ db: Database) throws -> Set<String> {
         try String.fetchSet(
             db, sql: "SELECT key FROM lfs_file WHERE key IN (\(databaseQuestionMarks(count: keys.count)))",
@@ -148,7 +148,10 @@ package enum FileTable {
     /// Writes that right bytes were read from its object.
     static func noteProof(_ id: FileID, _ db: Database) throws {
         try db.execute(
-            sql: "UPDATE lfs_file SET proof = 'checksum' WHERE id = ? AND status = 'remote' AND proof IS NOT 'checksum'",
+            sql: """
+                UPDATE lfs_file SET proof = 'checksum'
+                WHERE id = ? AND status = 'remote' AND proof IS NOT 'checksum'
+                """,
             arguments: [id])
     }
 
@@ -163,7 +166,9 @@ package enum FileTable {
 /// Rows in the order of their ids, page by page.
 extension FileTable {
     /// All rows, with what a scan needs of them.
-    package static func scan(after id: DatabaseValue, limit: Int, _ db: Database) throws -> RowPage<RowResult<ScannedRow>> {
+    package static func scan(
+        after id: DatabaseValue, limit: Int, _ db: Database
+    ) throws -> RowPage<RowResult<ScannedRow>> {
         let sql = scanned + " WHERE f.id > ? ORDER BY f.id LIMIT ?"
         return RowPage(try RowResult.fetchAll(db.cachedStatement(sql: sql), arguments: [id, limit]))
     }

@@ -17,7 +17,8 @@ package struct JobRow: FetchableRecord, Sendable {
     /// Milliseconds since 1970.
     package let sentSince: Int64
     package let replacesObject: Bool
-    /// Milliseconds since 1970. Another one whenever the job was queued anew, so it tells the turns of a job apart.
+    /// When the upload may be tried, in milliseconds since 1970. It differs each time the job is queued, so it tells
+    /// whether an outcome is of the job as it is queued now.
     package let notBefore: Int64
 
     package init(row: Row) throws {

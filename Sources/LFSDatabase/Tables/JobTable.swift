@@ -101,11 +101,14 @@ package enum JobTable {
 
     private static func insertion(_ more: String, _ values: String) -> String {
         let made = insertion(", " + more, of: "f", now: "?2")
-        return "INSERT INTO lfs_job (\(made.columns)) SELECT \(made.values), \(values) FROM \(FileTable.name) f WHERE f.id = ?1"
+        return """
+            INSERT INTO lfs_job (\(made.columns)) SELECT \(made.values), \(values)
+            FROM \(FileTable.name) f WHERE f.id = ?1
+            """
     }
 
-    /// Queues an upload for a row in either state, unless the row has gone. Of a `remote` row every byte is sent, whatever
-    /// the storage says of the object that is there.
+    /// Queues an upload for a row in either state, unless the row has gone. Of a `remote` row every byte is sent,
+    /// whatever the storage says of the object that is there.
     package static func queue(_ id: FileID, now: Int64, _ db: Database) throws {
         try db.execute(
             sql: """
@@ -143,7 +146,8 @@ package enum JobTable {
 
     // MARK: Outcomes
 
-    /// What a try of an upload has to be, so that its outcome may be written: one of the turn that the job still has.
+    /// A try of an upload, by the file and by the turn in which its job was taken. Its outcome is written only while
+    /// the job still has that turn: a job that was queued again meanwhile has another one.
     package struct Try {
         let id: FileID
         let turn: Int64
@@ -157,7 +161,8 @@ package enum JobTable {
         sentSince: Int64, _ db: Database
     ) throws {
         let sql = """
-            UPDATE lfs_job SET attempts = ?, notBefore = ?, errorCode = ?, errorMessage = ?, sentBytes = ?, sentSince = ?
+            UPDATE lfs_job SET attempts = ?, notBefore = ?, errorCode = ?, errorMessage = ?,
+                sentBytes = ?, sentSince = ?
             WHERE fileID = ? AND state = 'queued' AND notBefore = ?
             """
         try db.cachedStatement(sql: sql).execute(
@@ -177,7 +182,10 @@ package enum JobTable {
     ///
     /// - Parameter place: its first column, as it is stored.
     package static func fail(_ place: DatabaseValue, code: String, message: String, _ db: Database) throws {
-        let sql = "UPDATE lfs_job SET state = 'failed', errorCode = ?, errorMessage = ? WHERE fileID = ? AND state = 'queued'"
+        let sql = """
+            UPDATE lfs_job SET state = 'failed', errorCode = ?, errorMessage = ?
+            WHERE fileID = ? AND state = 'queued'
+            """
         try db.execute(sql: sql, arguments: [code, message, place])
     }
 

@@ -13,20 +13,22 @@ package enum StateTable {
         "substr(\(key), 1, 33) = (SELECT namespace || '/' FROM \(schema)lfs_state)"
     }
 
-    /// Changes the row, since a transaction that changes nothing syncs nothing.
+    /// Changes the row in a way that means nothing, so that the commit is synced: SQLite syncs nothing for a
+    /// transaction that changes nothing.
     static func touch(_ db: Database) throws { try db.execute(sql: "UPDATE lfs_state SET barrier = barrier + 1") }
 
-    // MARK: What is not garbage
+    // MARK: Files without a row
 
-    /// Files made before this millisecond since 1970 are kept though no row knows them: another copy of the database may.
+    /// The millisecond since 1970 from which on this database knows every file. A file that was made before it and has
+    /// no row is kept, because another copy of the database may have its row.
     ///
-    /// In a reset that has not ended nothing is known: the rows are gone, and the bytes are not.
+    /// While a reset has not ended it knows none: the rows are deleted already, and the bytes are not.
     package static func knowsFrom(_ db: Database) throws -> Int64 {
         if try isResetting(db) { return .max }
         return try Int64.fetchOne(db, sql: "SELECT sweepsFrom FROM lfs_state") ?? 0
     }
 
-    /// From now on this database keeps whatever was made up to this moment and has no row.
+    /// Notes that files which were made up to now and have no row are to be kept; see ``knowsFrom(_:)``.
     ///
     /// - Parameter now: milliseconds since 1970.
     package static func doubtAll(until now: Int64, _ db: Database) throws {
@@ -41,10 +43,12 @@ package enum StateTable {
         return (try checked.number("updateMillisecond", in: times), try checked.number("sweepsFrom", in: times))
     }
 
-    /// Counts an opening, beyond what the folder beside it has counted.
+    /// Counts an opening of the database. The number gets larger than the one that the local store has noted.
     ///
-    /// A database that is older than its folder, and one that comes to a folder that has not counted it, know nothing of
-    /// what was made until now.
+    /// Files without a row that were made up to now are kept from then on in two cases: the store has noted a later
+    /// opening, so this database is an older copy; or the database was opened before and the store has noted no
+    /// opening, so it was used with another folder.
+    ///
     /// - Parameters:
     ///   - marker: the number of the opening that the folder has seen last; 0 for none.
     ///   - isNew: whether the folder was made for the first opening.

@@ -17,8 +17,9 @@ package enum TombstoneTable {
     package static func due(
         now: Int64, furthest: Int64, pendingOnly: Bool, limit: Int, _ db: Database
     ) throws -> [RowResult<Tombstone>] {
+        let state = pendingOnly ? "AND state = 'pending'" : ""
         let sql = """
-            SELECT * FROM lfs_tombstone WHERE (notBefore <= ? OR notBefore > ?)\(pendingOnly ? " AND state = 'pending'" : "")
+            SELECT * FROM lfs_tombstone WHERE (notBefore <= ? OR notBefore > ?) \(state)
             ORDER BY notBefore, fileID LIMIT ?
             """
         return try RowResult.fetchAll(db, sql: sql, arguments: [now, furthest, limit])
@@ -46,7 +47,8 @@ package enum TombstoneTable {
             arguments: StatementArguments(ids))
     }
 
-    /// Those that failed ten times, and those that wait longer than any backoff: another try is not expected to help.
+    /// Deletions that another try is not expected to help: those that failed ten times, those that wait longer than any
+    /// backoff, and those that another program has written so that they cannot be read.
     ///
     /// - Parameter late: a time further away than a backoff, in milliseconds since 1970.
     package static func stuck(
@@ -75,7 +77,8 @@ package enum TombstoneTable {
             db, sql: "SELECT * FROM lfs_tombstone WHERE fileID IN (\(marks))", arguments: arguments)
     }
 
-    /// Removes the tombstone of bytes that are gone, unless an upload that ended meanwhile has called for another removal.
+    /// Removes the tombstone of bytes that are gone, unless an upload that ended meanwhile has called for another
+    /// removal.
     package static func removeDone(_ id: String, _ db: Database) throws {
         try db.execute(sql: "DELETE FROM lfs_tombstone WHERE fileID = ? AND state = 'removing'", arguments: [id])
     }
@@ -97,7 +100,8 @@ package enum TombstoneTable {
             arguments: [notBefore, reason, place])
     }
 
-    /// Lets the object go that an upload has just made of a deleted file. Without a tombstone nobody has deleted it.
+    /// Asks for the deletion of an object once more, because an upload of the deleted file has ended just now and has
+    /// made it again. Does nothing for a file without a tombstone, which nobody has deleted.
     package static func removeAgain(_ id: FileID, _ db: Database) throws {
         let sql = "UPDATE lfs_tombstone SET state = 'pending', notBefore = 0 WHERE fileID = ?"
         try db.cachedStatement(sql: sql).execute(arguments: [id])
@@ -118,18 +122,21 @@ package enum TombstoneTable {
 
     /// Gives a file a tombstone unless it has one, or a row. Returns whether it did.
     package static func add(_ id: FileID, key: String, _ db: Database) throws -> Bool {
-        let sql = "INSERT OR IGNORE INTO lfs_tombstone (fileID, key) SELECT ?1, ?2 WHERE NOT \(FileTable.contains("?1"))"
+        let sql = """
+            INSERT OR IGNORE INTO lfs_tombstone (fileID, key) SELECT ?1, ?2 WHERE NOT \(FileTable.contains("?1"))
+            """
         try db.cachedStatement(sql: sql).execute(arguments: [id, key])
         return db.changesCount > 0
     }
 
     // MARK: Resetting
 
-    /// Notes which tombstones a reset keeps, of those there are and of those that its deletions make.
+    /// Notes which tombstones a reset keeps. They are those that exist, since their deletion was asked for, and those
+    /// of files that this database has made and never uploaded: an unfinished upload may have left parts on the
+    /// storage.
     ///
-    /// Files that were never uploaded get one as well: what an unfinished upload has left on the storage is of use to
-    /// nobody. Not those from a time that another copy of the database may know better, which may have uploaded them: the
-    /// first 48 bits of an id are its milliseconds.
+    /// A file that was made before ``StateTable/knowsFrom(_:)`` gets none: another copy of the database may have
+    /// uploaded it. The first 48 bits of an id are the milliseconds since 1970 at which it was made.
     static func noteKept(_ db: Database) throws {
         try db.execute(
             sql: """
@@ -156,7 +163,8 @@ package enum TombstoneTable {
 
 /// A row of `lfs_tombstone`.
 package struct Tombstone: FetchableRecord, Sendable {
-    /// As it is stored. One that is no id of a file has no bytes here, and has a key all the same.
+    /// The text in the row. When another program has written one that is no id, there are no local bytes to remove, and
+    /// the object under the key is removed all the same.
     package let fileID: String
     /// The file's id; nil for a text that is none.
     package let id: FileID?
@@ -173,7 +181,7 @@ package struct Tombstone: FetchableRecord, Sendable {
         checkpoint = try checked.value("checkpoint")
     }
 
-    /// What is counted beyond it changes no delay.
+    /// A higher count, which only another program can have written, would make no delay longer.
     private static let mostAttempts = 1_000_000
 }
 

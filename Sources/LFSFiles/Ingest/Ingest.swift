@@ -13,7 +13,7 @@ package struct IngestedFile: Hashable, Sendable {
 struct Ingest: Sendable {
     let area: StagingArea
     let id: FileID
-    /// Set by whoever else may end it.
+    /// Ends the ingest when somebody else sets it, such as a manager that stops.
     let flag: CancellationFlag
     /// Takes the number of bytes that are in so far.
     let onProgress: @Sendable (Int64) -> Void

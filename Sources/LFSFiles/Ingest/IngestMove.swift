@@ -53,7 +53,7 @@ struct IngestMove: Sendable {
     func take(_ source: SourceFile) throws -> Bool {
         do {
             try area.adopt(path, as: id)
-        } catch  where error.isOtherFileSystem {
+        } catch let error where error.isOtherFileSystem {
             return false
         }
         do {
@@ -64,7 +64,8 @@ struct IngestMove: Sendable {
         return true
     }
 
-    /// Puts the file back where it was. It is the caller's only one, so it is kept where no sweep takes it if it cannot.
+    /// Puts the file back where it was. Where that fails it is renamed so that no sweep removes it, because the caller
+    /// has no other copy.
     ///
     /// - Returns: the first error, with a word on where the file is.
     private func giveBack(_ source: SourceFile, after failure: FileError) -> FileError {
@@ -95,7 +96,7 @@ struct IngestMove: Sendable {
         }
     }
 
-    /// Makes the renamed file ours and durable, if what was hashed is what was renamed.
+    /// Sets the mode of the renamed file and makes it durable, after a check that it is the file whose bytes were read.
     private func settle(_ source: SourceFile) throws(FileError) {
         let after: FileStatus
         do {

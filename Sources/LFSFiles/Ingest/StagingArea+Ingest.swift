@@ -36,7 +36,7 @@ extension StagingArea {
         try directory.renameExclusively(id.text, to: Directory.open(parent), as: name)
     }
 
-    /// Takes a file that its caller will miss out of the reach of every sweep. Returns where it is.
+    /// Renames a file that could not be given back to its caller so that no sweep removes it. Returns its path.
     func keep(_ id: FileID) throws(SystemError) -> String {
         let name = id.text + ".kept"
         try directory.rename(id.text, to: directory, as: name)

@@ -21,22 +21,23 @@ extension LocalStore {
     /// A link or a folder in the place of the file is left as it is, and so is what a link leads to.
     package func promote(_ id: FileID, from area: StagingArea) throws(SystemError) -> Promotion {
         guard let file = try area.open(id) else { return try contains(id) ? .alreadyThere : .missing }
-        // What the store has is never replaced: it may be right bytes that were restored meanwhile.
+        // A file in the store is never replaced: it may hold right bytes that a repair has put there meanwhile.
         if let there = try open(id), try there.status().isRegularFile {
             guard try Self.isSame(file, there) else { return .alreadyThere }
-            // A crash came between the copy and the end of the original, or somebody else is as far as that.
+            // The file was copied, and its original is there still: a crash came in between, or another process is
+            // about to remove the original.
             try there.setMode(0o400)
             return try take(id, from: area)
         }
-        // Whoever has another name of it could write to it, and its mode is theirs too.
+        // A file that has another name as well could be written to by that name, and a new mode would hold for it too.
         guard try file.status().isSolelyOurs else { return try promoteByCopy(id, from: area) }
         do {
             try file.setMode(0o400)
             try area.directory.rename(id.text, to: directory, as: id.text)
             return .promoted
-        } catch  where error.isMissing {
+        } catch let error where error.isMissing {
             return try contains(id) ? .alreadyThere : .missing
-        } catch  where error.isOtherFileSystem {
+        } catch let error where error.isOtherFileSystem {
             return try promoteByCopy(id, from: area)
         }
     }
@@ -61,17 +62,18 @@ extension LocalStore {
         return try copyIn(id) { () throws(SystemError) in try folder.open(id) }
     }
 
-    /// Another file system, or a file that has other names: the copy is durable under its final name before the original
-    /// goes.
+    /// Promotes a file that cannot be renamed into the store, because it is on another file system or has other names.
+    /// The copy is durable under its final name before the original is removed.
     ///
-    /// A deletion that comes meanwhile takes the source, then the copies, then what is in the store. The copy has its name
-    /// before the source is opened, so whichever of the three the deletion meets, nothing is left.
+    /// The file may be deleted meanwhile. A deletion removes the original first, then copies that are being made, then
+    /// the file in the store. A copy gets its name before the original is opened. So the deletion finds it, or the copy
+    /// finds no original; nothing is left over in either case.
     private func promoteByCopy(_ id: FileID, from area: StagingArea) throws(SystemError) -> Promotion {
         let promotion = try copyIn(id) { () throws(SystemError) in try area.open(id) }
         return promotion == .promoted ? try take(id, from: area) : promotion
     }
 
-    /// Ends the original of a file that the store has. Of several that try, one does it.
+    /// Removes the original of a file that the store has by now. Of several callers one gets `promoted`.
     private func take(_ id: FileID, from area: StagingArea) throws(SystemError) -> Promotion {
         try area.remove(id) ? .promoted : .alreadyThere
     }
@@ -110,7 +112,8 @@ extension LocalStore {
 
     private static func copyName(_ id: FileID) -> String { "\(id.text).\(FileID.make().text).copy" }
 
-    /// Takes a file from those who copy it into the store at the moment; see ``promote(_:from:)``.
+    /// Removes the unfinished copies of a file that is being copied into the store, so that none becomes a file there
+    /// after a deletion.
     package func removeCopies(_ id: FileID) throws {
         var names: [String] = []
         try incoming.forEachFile { name in

@@ -6,8 +6,8 @@ extension StagingArea {
     ///
     /// An area that was made for another database or another store stays as it is, and a new one is made beside it.
     /// - Parameter wasUsed: whether the database knows of an area in it.
-    /// - Throws: ``FileError/Code/folderAbsent`` when the location was used before and is not there: it would be made on
-    ///   the disk below its mount point; ``FileError/Code/permissionDenied`` when others can replace what is in it.
+    /// - Throws: ``FileError/Code/folderAbsent`` when the location was used before and is not there: it would be made
+    ///   on the disk below its mount point; ``FileError/Code/permissionDenied`` when others can replace what is in it.
     package convenience init(in location: String, wasUsed: Bool, _ owner: StagingOwner) throws(FileError) {
         try self.init(Self.folder(in: location, wasUsed: wasUsed, owner), isShared: true)
     }
@@ -24,12 +24,16 @@ extension StagingArea {
         } catch let error as SystemError where error.isMissing && wasUsed {
             throw FileError(
                 .folderAbsent,
-                "The persistence location \(location) was used before and is not there. Is its disk mounted? If it is gone for good, make it anew: mkdir -m 700 '\(location)'",
+                """
+                The persistence location \(location) was used before and is not there. Is its disk mounted? If it is \
+                gone for good, make it anew: mkdir -m 700 '\(location)'
+                """,
                 path: location, cause: error)
         } catch {
             throw FileError.keeping(error, at: location)
         }
-        // By the first name an area is found again that was made and not noted: nothing can be in it.
+        // The first name is the database's id. A crash may come after an area was made and before the database noted
+        // it; by that name the next opening finds it again. No file can be in it yet.
         var id = FileID(text: owner.databaseID) ?? FileID.make()
         for _ in 0..<8 {
             if let area = try take(id, in: folder, owner) { return area }
@@ -37,7 +41,10 @@ extension StagingArea {
         }
         throw FileError(
             .permissionDenied,
-            "Folders that are made in \(location) get another owner, so no file is safe there. Choose another persistence location.",
+            """
+            Folders that are made in \(location) get another owner, so no file is safe there. Choose another \
+            persistence location.
+            """,
             path: location)
     }
 
@@ -63,7 +70,8 @@ extension StagingArea {
         }
     }
 
-    /// Makes the marker, or makes it anew after a crash in the middle of that, unless another process is about to.
+    /// Makes the marker of an empty area, and replaces one that a crash has cut off. Does nothing while another process
+    /// holds the area's lock, since that process does the same.
     private static func setUp(_ folder: Directory, in location: Directory, _ owner: StagingOwner) throws {
         let lock = try OwnFolder.lock(StagingMarker.lockName, in: folder)
         guard try lock.tryLock(.exclusive) else { return }
@@ -80,7 +88,8 @@ extension StagingArea {
         do {
             return try location.openOrMake(id.text)
         } catch {
-            // A link, a file, or a folder of another user. What could not be made has no name.
+            // Something else has the name: a link, a file, a folder of another user. Without anything of that name the
+            // folder could not be made.
             if try location.status(of: id.text) != nil { return nil }
             throw error
         }

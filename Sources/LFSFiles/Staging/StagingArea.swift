@@ -3,7 +3,7 @@ package import LFSSystem
 /// Where bytes wait between `makeFile` and the commit: one file per id, named by it.
 ///
 /// ```
-/// <db>.lfs/temporary/           0700   part of the local store: its marker and its open lock stand for it
+/// <db>.lfs/temporary/           0700   part of the local store, whose marker and open lock count for it too
 /// <location>/<generated id>/    0700   the area of one database and one store in a persistence location
 ///   staging.json                0600   whose it is
 ///   staging.lock                0600   held shared by all that use it; exclusive for a sweep
@@ -13,7 +13,7 @@ package final class StagingArea: Sendable {
     package let directory: Directory
     let identity: FolderIdentity
     var device: UInt64 { identity.device }
-    /// Nil where the open lock of the store is all there is to hold.
+    /// The lock of an area in a persistence location; nil for `temporary/`, for which the store's open lock counts.
     private let lock: FileLock?
 
     /// The default one, which is part of the store.
@@ -38,8 +38,8 @@ package final class StagingArea: Sendable {
         }
     }
 
-    /// Whether the disk that it is on is there still: its marker is read from the device, and its path leads to it. True
-    /// for the default one, which goes with its store. Blocks the thread.
+    /// Whether its disk is still there: its path leads to it, and its marker can be read from the device. Always true
+    /// for `temporary/`, which is part of the store. Blocks the thread.
     package func isThere() -> Bool {
         guard lock != nil else { return true }
         do {
@@ -55,7 +55,7 @@ package final class StagingArea: Sendable {
     /// Whether it is a folder of a persistence location.
     package func isIn(_ location: String) -> Bool { lock != nil && StagingPlace.split(path)?.parent == location }
 
-    /// Whether a file gets from here into a store by a rename.
+    /// Whether it is on the same file system as a store, so that a file can be renamed into the store.
     package func isOnDisk(of store: LocalStore) -> Bool { device == store.device }
 
     /// Whether both are the same folder, perhaps by different paths.
@@ -66,14 +66,15 @@ package final class StagingArea: Sendable {
     /// Takes it for a sweep. Returns false when somebody else uses it. Blocks the thread for a moment.
     package func beginSweep() throws(SystemError) -> Bool {
         guard let lock, try !lock.tryLock(.exclusive) else { return true }
-        // The try may have cost what was held: flock(2).
+        // To make a shared lock exclusive the system gives up the shared one first, and does not get it back when that
+        // fails; see flock(2).
         try lock.lock(.shared)
         return false
     }
 
     package func endSweep() throws(SystemError) { try lock?.lock(.shared) }
 
-    /// Gives it up for others to sweep. It can be read from all the same.
+    /// Gives its lock up, so that another process may sweep it. Files can still be read from it.
     package func release() throws(SystemError) { try lock?.unlock() }
 
     // MARK: Files

@@ -1,14 +1,15 @@
 import LFSSystem
 
-/// What is at a path that a row names as a staging area. A row gives no right to anything: the folder has to say
-/// itself whose it is.
+/// What is at a path that a row of the database names as a staging area.
 ///
-/// No link is followed below the persistence location; the path to it is its user's own.
+/// Another program may have written the row, so it gives no right to anything in the folder: the marker in the folder
+/// has to say whose it is. No link is followed below the persistence location. Links in the path to it are the app's
+/// own.
 package enum StagingPlace: Sendable {
     /// Made for this database and this store: files are taken out of it, and swept.
     case own(StagingArea)
-    /// Made for this database with another store, as before it was moved, or by the database that it is a copy of: files
-    /// are copied out of it, and nothing in it is touched.
+    /// Made for this database with another store: the database was moved since, or it is a copy of the one that made
+    /// the folder. Files are copied out of it, and nothing in it is changed.
     case earlier(EarlierFolder)
     /// Everything else: nothing in it is looked at.
     case closed(ClosedPlace)
@@ -42,7 +43,10 @@ package enum StagingPlace: Sendable {
                 let marker = folder.child(StagingMarker.file.name)
                 throw FileError(
                     .wrongStore,
-                    "\(path) does not say whose it is: \(marker) is missing or damaged. If it is this database's, move the files in it into the folder \(LocalStore.temporaryName) of the local store.",
+                    """
+                    \(path) does not say whose it is: \(marker) is missing or damaged. If it is this database's, move \
+                    the files in it into the folder \(LocalStore.temporaryName) of the local store.
+                    """,
                     path: path)
             }
         } catch let error as FileError {
@@ -55,7 +59,7 @@ package enum StagingPlace: Sendable {
     private static func own(_ folder: Directory, _ path: String) throws(FileError) -> StagingPlace {
         do {
             return .own(try StagingArea(folder, isShared: true))
-        } catch  where [.readOnly, .noSpace].contains(error.code) {
+        } catch let error where [.readOnly, .noSpace].contains(error.code) {
             // Nothing can be taken out of it, and all of it can be read.
             return .earlier(EarlierFolder(path, [folder]))
         }

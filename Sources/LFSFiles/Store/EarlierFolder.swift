@@ -1,6 +1,6 @@
 package import LFSSystem
 
-/// A folder of this database that belongs to another one of its stores: bytes are read from it, and that is all.
+/// A folder of this database that is not the store that was opened. Files are read from it; nothing in it is changed.
 package final class EarlierFolder: Sendable {
     package let path: String
     private let folders: [Directory]
@@ -20,12 +20,12 @@ package final class EarlierFolder: Sendable {
 }
 
 extension Directory {
-    /// Opens a regular file for reading; nil when nothing else, or nothing at all, has the name.
+    /// Opens a regular file for reading; nil when there is nothing of that name, or something else.
     func openRegular(_ name: String) throws(SystemError) -> Descriptor? {
         do {
             let file = try openForReading(name)
             return try file.status().isRegularFile ? file : nil
-        } catch  where error.isMissing || error.isSymbolicLink || error.isNoFile {
+        } catch let error where error.isMissing || error.isSymbolicLink || error.isNoFile {
             return nil
         }
     }

@@ -3,18 +3,19 @@ import Synchronization
 
 /// A download on its way into the store: written aside, checked, synced, then given its name.
 ///
-/// A file of at least ``resumableByteCount`` is written to its ``PartialFile``, so that a later try, also one by another
-/// process, goes on where this one ended. A smaller one, and one that another process fetches at the same time, is
-/// written under a name of its own and goes with its failure.
+/// A file of at least ``resumableByteCount`` is written to its ``PartialFile``, so that a later try, also one by
+/// another process, goes on where this one ended. A smaller one, and one that another process fetches at the same time,
+/// is written under a name of its own and goes with its failure.
 ///
 /// One task writes at a time, from a thread that may block.
 package final class IncomingFile: Sendable {
-    /// Smaller files are fetched again as quickly as they are gone on with.
+    /// Files from this size on are written to a ``PartialFile``. To fetch a smaller one again takes no longer than to
+    /// go on with it.
     package static let resumableByteCount: Int64 = 1 << 20
 
     private struct State {
         var hash = ContentHash()
-        /// Of the object that the bytes so far are of.
+        /// The entity tag of the object that the bytes so far are of.
         var tag: String?
         /// Whether bytes of another version are about to come.
         var isMixed = false
@@ -26,7 +27,7 @@ package final class IncomingFile: Sendable {
     private let expectedByteCount: Int64
     private let name: String
     private let file: Descriptor
-    /// Nil for one that nobody can go on with.
+    /// Where the bytes are kept for a later try; nil for a file that no later try goes on with.
     private let partial: PartialFile?
     private let state = Mutex(State())
 
@@ -52,7 +53,7 @@ package final class IncomingFile: Sendable {
 
     /// How many bytes there are.
     package var byteCount: Int64 { state.withLock { $0.hash.byteCount } }
-    /// Which version of the object they are of; nil when that is not known, and then there is no going on.
+    /// The entity tag of the object that they are of; nil when it is not known. Then no later try goes on with them.
     package var entityTag: String? { state.withLock { $0.tag } }
 
     /// Takes the hash of what an earlier try has left, if it can be gone on with.
@@ -61,7 +62,7 @@ package final class IncomingFile: Sendable {
         let count = try file.status().byteCount
         if count == 0 { return }
         let tag = try partial.tag()
-        // All of them need no version: only the check is left.
+        // When all bytes are there, none is fetched any more, so the version of the object does not matter.
         guard count <= expectedByteCount, tag != nil || count == expectedByteCount else { return try empty() }
         let found = try ContentHash(of: file, byteCount: count, flag)
         try file.seek(to: count)
@@ -88,7 +89,8 @@ package final class IncomingFile: Sendable {
         }
         do {
             if count == 0, let tag { try partial?.saveTag(tag) }
-            // Not at an offset: where a disk takes less than it says, the file then ends up short, and has no hole.
+            // This appends, and does not write at an offset. A disk that takes fewer bytes than it reports then leaves
+            // a file that is too short, which is noticed, and not one with a hole.
             try file.write(bytes)
         } catch {
             throw FileError.keeping(error, at: store.path)
@@ -150,7 +152,7 @@ package final class IncomingFile: Sendable {
     private func requireWhole() throws {
         let kept = try file.status().byteCount
         guard kept != expectedByteCount else { return }
-        // Nothing to go on from: which of its bytes are missing is not known.
+        // Nobody can tell which bytes are missing, so none is kept for a later try.
         try empty()
         throw FileError(
             .system, "\(store.path) took \(kept) of \(expectedByteCount) bytes without an error.", path: store.path)

@@ -13,7 +13,7 @@ extension LocalStore {
         do {
             try directory.rename(id.text, to: incoming, as: name)
             return name
-        } catch  where error.isMissing {
+        } catch let error where error.isMissing {
             return nil
         }
     }

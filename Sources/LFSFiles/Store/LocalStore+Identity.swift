@@ -11,7 +11,7 @@ extension LocalStore {
         do {
             let (now, opened) = (try FileStatus(following: path), try directory.status())
             isSame = now.inode == opened.inode && now.device == opened.device
-        } catch  where error.isMissing {
+        } catch let error where error.isMissing {
             throw changed("is not there any more")
         } catch {
             throw FileError.keeping(error, at: path)
@@ -21,13 +21,13 @@ extension LocalStore {
         guard found.databaseID == marker.databaseID else { throw changed("belongs to another database now") }
     }
 
-    /// The folder that its path leads to now, if that is another one than was opened and is this database's: the disk with
-    /// an earlier one was mounted again.
+    /// The folder that is at the path of the store now, if it is another one than was opened and belongs to this
+    /// database too. That happens when a disk is mounted while the store is open; files can be read from its folder.
     package func folderInPlace() throws -> EarlierFolder? {
         let folder: Directory
         do {
             folder = try Directory.open(path)
-        } catch  where error.isMissing {
+        } catch let error where error.isMissing {
             return nil
         }
         let (now, opened) = (try folder.status(), try directory.status())
@@ -38,16 +38,17 @@ extension LocalStore {
         return EarlierFolder(path, [folder] + (hasTemporary ? [try folder.openFolder(Self.temporaryName)] : []))
     }
 
-    /// What the folder says of itself now.
+    /// The marker as it is in the folder now.
     package func currentMarker() throws(FileError) -> StoreMarker {
         guard let found = try StoreMarker.find(in: directory) else { throw changed("has lost its \(StoreMarker.name)") }
         return found
     }
 
-    /// The opening of the database for which the folder was made, 1 for the first; nil from before it was noted.
+    /// The number of the opening of the database that made the folder, 1 for the first; nil when it is not known.
     package func madeFor() throws(FileError) -> Int64? { try StoreMarker.find(in: directory)?.madeFor }
 
-    /// Whether the database was used with another folder before, or in between: what is not here may be there.
+    /// Whether the database was used with another folder before this one, or between two uses of it. A file that is not
+    /// here may be there then.
     package func followsAnother() throws(FileError) -> Bool {
         guard let marker = try StoreMarker.find(in: directory) else { return false }
         return marker.followsAnother == true || (marker.madeFor ?? 1) > 1
@@ -56,7 +57,10 @@ extension LocalStore {
     private func changed(_ what: String) -> FileError {
         FileError(
             .wrongStore,
-            "\(path) \(what). Nothing was removed and nothing is taken for lost. Is its disk mounted? Put the folder back, then open the database again.",
+            """
+            \(path) \(what). Nothing was removed and nothing is taken for lost. Is its disk mounted? Put the folder \
+            back, then open the database again.
+            """,
             path: path)
     }
 }

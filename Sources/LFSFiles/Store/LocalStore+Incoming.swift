@@ -1,17 +1,17 @@
 package import LFSSystem
 
 extension LocalStore {
-    /// A download that ended, or was ended, before its last byte.
+    /// What a download has left that ended before its last byte.
     package struct Unfinished: Hashable, Sendable {
         package let id: FileID
         /// When its bytes last changed, in nanoseconds since 1970.
         package let changed: Int64
     }
 
-    /// Removes what nobody can go on with, but for folders, which are none of ours. Only for the holder of the exclusive
-    /// open lock.
+    /// Removes from `incoming/` whatever a later download cannot go on with. Folders stay, since LFS makes none there.
+    /// Only for the holder of the exclusive open lock.
     ///
-    /// - Returns: the downloads that somebody can go on with.
+    /// - Returns: the unfinished downloads that a later one can go on with.
     package func clearIncoming() throws -> [Unfinished] {
         var unfinished: [Unfinished] = []
         try incoming.forEachFile { name in

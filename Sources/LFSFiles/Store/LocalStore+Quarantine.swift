@@ -1,6 +1,7 @@
 package import LFSSystem
 
-/// Damaged files that may be all that is left of a content: `quarantine/<id>.<unique id>`. Nothing is uploaded from there.
+/// Damaged files that may be all that is left of a content: `quarantine/<id>.<unique id>`. Nothing is uploaded from
+/// there.
 extension LocalStore {
     static let quarantineName = "quarantine"
 
@@ -29,14 +30,15 @@ extension LocalStore {
         let name = "\(id.text).\(FileID.make().text)"
         do {
             try directory.rename(id.text, to: folder, as: name)
-        } catch  where error.isMissing {
+        } catch let error where error.isMissing {
             return nil
         }
         guard try folder.status(of: name)?.inode == examined.inode else {
             do {
                 try folder.renameExclusively(name, to: directory, as: id.text)
-            } catch  where error.isExisting {
-                // A third one has come: the one moved by mistake stays where nothing is lost.
+            } catch let error where error.isExisting {
+                // Yet another file has the name by now. The one that was moved by mistake stays in quarantine, where
+                // nothing is removed.
             }
             return nil
         }

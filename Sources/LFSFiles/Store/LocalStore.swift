@@ -18,13 +18,14 @@ package final class LocalStore: Sendable {
 
     package let directory: Directory
     package let incoming: Directory
-    /// Of its file system.
+    /// The number of the device that its file system is on, to notice when another one is mounted over it.
     let device: UInt64
     /// Held shared as long as the store is in use; exclusive for a sweep.
     package let openLock: FileLock
     /// Held by the one process that uploads.
     package let uploaderLock: FileLock
-    /// What the folder said of itself when it was opened. Only for which database it is: others may count on.
+    /// The marker as it was when the folder was opened. The database's id in it stays; the counts do not, since another
+    /// process may raise them. ``currentMarker()`` reads it again.
     package let marker: StoreMarker
 
     /// Opens the folder and makes it if it is missing; its parent has to exist.
@@ -56,10 +57,12 @@ package final class LocalStore: Sendable {
 
     /// Writes down which opening of the database uses the folder now. Only for a holder of the open lock.
     ///
-    /// - Parameter followsAnother: whether the database was used with another folder since.
+    /// - Parameters:
+    ///   - generation: the number of that opening, from 1 on.
+    ///   - followsAnother: whether the database was used with another folder since this one was used last.
     package func mark(generation: Int64, followsAnother: Bool = false) throws(FileError) {
         var marker = try currentMarker()
-        // Made by a version that noted it here.
+        // A folder that no opening has used was made for this one, unless its marker says otherwise.
         if marker.generation == 0 { marker.madeFor = marker.madeFor ?? generation }
         marker.generation = max(marker.generation, generation)
         if followsAnother { marker.followsAnother = true }
@@ -78,7 +81,7 @@ package final class LocalStore: Sendable {
     package func open(_ id: FileID) throws(SystemError) -> Descriptor? {
         do {
             return try directory.openForReading(id.text)
-        } catch  where error.isMissing {
+        } catch let error where error.isMissing {
             return nil
         }
     }

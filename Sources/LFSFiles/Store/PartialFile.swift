@@ -21,13 +21,15 @@ struct PartialFile {
     ///
     /// - Returns: nil when somebody else writes it.
     static func open(_ id: FileID, in directory: Directory) throws(SystemError) -> PartialFile? {
-        // Each turn but the last met somebody else's finish, at this very moment, or what a crash left in one.
+        // A turn ends without a result when the name was taken away meanwhile, by a download of the same file that was
+        // finished, or when what it stood for had to be removed first.
         for _ in 0..<4 {
             let file: Descriptor
             do {
                 file = try directory.openOrCreate(name(id))
-            } catch  where error.isPermissionDenied || error.isSymbolicLink || error.isNoFile {
-                // A crash in the finish left it read-only, or it is none of ours: a link, a socket.
+            } catch let error where error.isPermissionDenied || error.isSymbolicLink || error.isNoFile {
+                // A crash between the steps that finish a download has left the file read-only, or the name stands for
+                // a link or a socket, which LFS never makes.
                 try directory.remove(name(id))
                 continue
             }
@@ -35,8 +37,8 @@ struct PartialFile {
             guard try lock.tryLock(.exclusive) else { return nil }
             let status = try file.status()
             guard try directory.status(of: name(id))?.inode == status.inode else { continue }
-            // A crash in the finish left it under both of its names: what is in the store is not to be written to. Nor is
-            // a pipe, or a file of somebody else.
+            // A crash between the steps that finish a download has left the file with two names, here and in the store,
+            // and what is in the store must not be written to. Nor must a pipe, or a file of another user.
             guard status.isSolelyOurs else {
                 try directory.remove(name(id))
                 continue
@@ -59,12 +61,13 @@ struct PartialFile {
 
     var name: String { Self.name(id) }
 
-    /// The entity tag of what is there; nil when it is not known, and then nobody can go on from it.
+    /// The entity tag of the object whose bytes are there; nil when it is not known. Then no download can go on with
+    /// them.
     func tag() throws(SystemError) -> String? {
         let file: Descriptor
         do {
             file = try directory.openForReading(Self.tagName(id))
-        } catch  where error.isMissing {
+        } catch let error where error.isMissing {
             return nil
         }
         var bytes = [UInt8](repeating: 0, count: Self.longestTag + 1)

@@ -6,24 +6,31 @@ import LFSSystem
 package struct StoreMarker: Codable, Sendable {
     static let name = "lfs.json"
     private static let file = MarkerFile<StoreMarker>(name)
-    /// Of the folder's layout, not of the database's schema.
+    /// The version of the folder's layout that this code reads and writes. The database's schema has its own.
     static let currentLayout = 1
 
+    /// The id of the database that the folder belongs to.
     var databaseID: String
+    /// The version of the layout of this folder.
     var layout: Int
-    /// How often the database had been opened when it last used this folder. A database that has a lower number is an
-    /// older copy of the one that did.
+    /// How often the database had been opened when it last used this folder. A database that was opened fewer times is
+    /// an older copy of the one that used the folder.
     package var generation: Int64
-    /// The opening for which this folder was made, 1 for the first of the database; nil from before it was noted. A
-    /// later one means that the database was used with another folder before. Noted when the folder is made, so before
-    /// that opening is counted: when it ends in between, the next one can tell that it was the first.
+    /// The number of the opening that made this folder, 1 for the first one of the database; nil when it is not known,
+    /// because the marker was damaged.
+    ///
+    /// More than 1 means that the database was used with another folder before. It is written when the folder is made,
+    /// and the database counts the opening afterwards. If the process ends between the two, the next opening has the
+    /// same number, so that a folder made for a first opening is still known as one.
     package var madeFor: Int64?
-    /// Whether the database was used with another folder before, or in between; nil for no.
+    /// Whether the database was used with another folder before this one, or between two uses of it; nil for no.
     package var followsAnother: Bool?
 
-    /// The marker, made if there is none.
+    /// Reads the marker, makes it in a new folder, and checks that the folder is this database's.
     ///
     /// - Parameters:
+    ///   - incoming: the folder in which a new marker is written before it gets its name.
+    ///   - databaseID: the id of the database that is being opened.
     ///   - openings: how often the database was opened before.
     ///   - reserve: which database the lock file says that the folder belongs to; nil when it says nothing.
     static func check(
@@ -44,7 +51,10 @@ package struct StoreMarker: Codable, Sendable {
             guard marker.layout <= currentLayout else {
                 throw FileError(
                     .wrongStore,
-                    "\(directory.path) has layout \(marker.layout), which is newer than this version of LFS. Update LFS.",
+                    """
+                    \(directory.path) has layout \(marker.layout), which is newer than this version of LFS. \
+                    Update LFS.
+                    """,
                     path: directory.path)
             }
             guard marker.databaseID == databaseID else { throw isAnothers(directory, marker.databaseID) }
@@ -56,7 +66,8 @@ package struct StoreMarker: Codable, Sendable {
         }
     }
 
-    /// Makes the marker, unless another process has made it meanwhile, and may have counted in it.
+    /// Makes the marker. If another process makes it at the same time, that process may have raised its counts already,
+    /// so its marker stays and is returned.
     static func make(
         in directory: Directory, through incoming: Directory, databaseID: String, openings: Int64
     ) throws -> StoreMarker {
@@ -66,16 +77,17 @@ package struct StoreMarker: Codable, Sendable {
             try file.make(marker, in: directory, through: incoming)
             return marker
         } catch let error as SystemError {
-            // Another one has the name by now, or has opened the database alone and cleared what was unfinished.
+            // Another process has made the marker, or has removed ours from the folder for unfinished files, as it does
+            // when it opens the database alone.
             guard error.isExisting || error.isMissing, let other = try find(in: directory) else { throw error }
             return other
         }
     }
 
-    /// Makes the marker in the place of one that a power cut, or a disk that lies, has left empty or cut off.
+    /// Replaces a marker that is empty or cut off, as a power cut leaves it, or a disk that reports a sync too early.
     ///
-    /// The folder is taken for this database's only when its lock file says so, or when it holds no file that anybody
-    /// could miss. What the marker counted is gone, so whatever is there is taken for newer than the database.
+    /// The folder counts as this database's only when its lock file says so, or when there is no file in it. The counts
+    /// of the old marker are lost, so the files in the folder count as newer than the database, and none is swept.
     private static func makeAnew(
         in directory: Directory, through incoming: Directory, databaseID: String, openings: Int64, reserve: String?
     ) throws -> StoreMarker {
@@ -84,8 +96,12 @@ package struct StoreMarker: Codable, Sendable {
         guard reserve != nil || isEmpty else {
             throw FileError(
                 .wrongStore,
-                "\(directory.child(name)) is missing or damaged, so nothing says whose the files beside it are. "
-                    + "If they are of this database, say so: echo '{\"databaseID\":\"\(databaseID)\",\"generation\":\(openings + 1),\"layout\":\(currentLayout)}' > '\(directory.child(name))'",
+                """
+                \(directory.child(name)) is missing or damaged, so nothing says whose the files beside it are. \
+                If they are of this database, say so: \
+                echo '{"databaseID":"\(databaseID)","generation":\(openings + 1),"layout":\(currentLayout)}' \
+                > '\(directory.child(name))'
+                """,
                 path: directory.path)
         }
         let marker = StoreMarker(
@@ -95,7 +111,7 @@ package struct StoreMarker: Codable, Sendable {
         return marker
     }
 
-    /// Whether there is a file of anybody in the folder, or in those of its folders that keep files.
+    /// Whether there is any file in the folder, or in those of its folders that keep files.
     private static func holdsFiles(_ directory: Directory) throws -> Bool {
         if try directory.holdsFiles() { return true }
         for name in [LocalStore.temporaryName, LocalStore.quarantineName] {
@@ -120,7 +136,10 @@ package struct StoreMarker: Codable, Sendable {
         }
     }
 
-    /// - Parameter incoming: where the text is written first; what a crash leaves there goes with the next open.
+    /// Replaces the marker.
+    ///
+    /// - Parameter incoming: the folder in which it is written before it gets its name. The next opening removes what a
+    ///   crash has left there.
     static func write(_ marker: StoreMarker, in directory: Directory, through incoming: Directory) throws {
         try file.replace(with: marker, in: directory, through: incoming)
     }

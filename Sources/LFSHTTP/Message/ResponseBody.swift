@@ -8,6 +8,7 @@ package enum ResponseBody: Sendable {
 
     /// Into ``HTTPResponse/body``. A longer reply is an error.
     case bytes(limit: Int = 1 << 20)
-    /// To the sink, if `accept` says so when it sees the reply's head; otherwise into ``HTTPResponse/body``, up to 1 MiB.
+    /// To the sink, if `accept` says so when it sees the reply's head; otherwise into ``HTTPResponse/body``, up to 1
+    /// MiB.
     case sink(Sink, accept: @Sendable (HTTPResponseHead) -> Bool)
 }

@@ -2,17 +2,18 @@ package import Foundation
 import LFSStorage
 import LFSSystem
 
-/// Keeps credentials until shortly before they end, and has the provider asked by one caller at a time.
+/// Keeps credentials until shortly before they end, and lets one caller at a time ask the provider for others.
 ///
-/// The provider is asked in the task of the first caller who needs it; the others wait
-/// for its answer, and one of them takes over when that task is cancelled.
+/// The first caller who needs credentials asks in its own task, and the others wait for the answer. When that task is
+/// cancelled, one of those that wait asks instead.
 package final class CredentialsCache<Credentials: ExpiringCredentials>: Sendable {
     /// How long before their end credentials are replaced.
     private static var margin: TimeInterval { 300 }
     /// How long credentials that are still good are kept after the provider failed or gave none that last longer.
     private static var pause: TimeInterval { 30 }
 
-    /// Credentials, and which answer of the provider they were: a refusal speaks of that answer alone.
+    /// Credentials with the number of the provider's answer that they came in. When the server refuses them, only that
+    /// answer counts as refused, and not a later one.
     package struct Issued: Sendable {
         package let credentials: Credentials
         fileprivate let number: Int
@@ -21,14 +22,14 @@ package final class CredentialsCache<Credentials: ExpiringCredentials>: Sendable
     private enum Answer: Sendable {
         case issued(Issued)
         case failure(any Error)
-        /// Who asked was cancelled, or the waiting caller itself.
+        /// There is no answer: the task that asked was cancelled, or the one that waits.
         case none
     }
 
     private struct State {
         var held: Issued?
         var lastNumber = 0
-        /// The earliest time to ask for credentials that take the place of good ones.
+        /// When the provider may be asked again for others while those that are held are still good.
         var nextTry = Date.distantPast
         var isAsking = false
     }
@@ -55,7 +56,7 @@ package final class CredentialsCache<Credentials: ExpiringCredentials>: Sendable
     ///   have ended, ``StorageError/Code/cancelled``.
     package func credentials() async throws -> Credentials { try await current().credentials }
 
-    /// ``credentials()``, for who may have to give them back by ``invalidate(_:)``.
+    /// As ``credentials()``, for callers that tell by ``invalidate(_:)`` when the server refuses them.
     package func current() async throws -> Issued {
         while true {
             guard !Task.isCancelled else { throw StorageError(wrapping: CancellationError()) }
@@ -73,8 +74,8 @@ package final class CredentialsCache<Credentials: ExpiringCredentials>: Sendable
         }
     }
 
-    /// Forgets credentials that the server refused, unless the provider has been asked again meanwhile: many requests may
-    /// be refused at once, and it is asked once for all of them, even if it gives the same again.
+    /// Forgets credentials that the server refused, unless the provider has been asked again meanwhile: many requests
+    /// may be refused at once, and it is asked once for all of them, even if it gives the same again.
     package func invalidate(_ used: Issued) {
         queue.change { state, _ in
             if state.held?.number == used.number { state.held = nil }

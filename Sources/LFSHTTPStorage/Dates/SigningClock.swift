@@ -17,8 +17,8 @@ package final class SigningClock: Sendable {
 
     /// Takes over the time of a server that refused a signature for its date.
     ///
-    /// - Parameter date: what the refused request was signed with. Many may be refused at once, and each of them is to be
-    ///   signed again, whichever came first to put the time right.
+    /// - Parameter date: what the refused request was signed with. Many may be refused at once, and each of them is to
+    ///   be signed again, whichever came first to put the time right.
     /// - Returns: whether the two are a minute or more apart, so that signing once more may help.
     package func adjust(to serverDate: Date, signedAt date: Date) -> Bool {
         guard abs(serverDate.timeIntervalSince(date)) >= 60 else { return false }

@@ -2,7 +2,8 @@ package import LFSHTTP
 package import LFSStorage
 import Synchronization
 
-/// Lets those bytes of a reply through that were asked for, whatever part of the object the server sends.
+/// Passes on the bytes of a reply that were asked for, also when the server sends another part of the object, or all of
+/// it.
 package final class ReplyWindow: Sendable {
     private struct State {
         /// Where in the object the next byte of the reply stands.
@@ -10,9 +11,9 @@ package final class ReplyWindow: Sendable {
         var total: Int64?
         /// Where the reply has to end.
         var end: Int64?
-        /// Whether it is another version than the one that was asked for: not all servers heed the condition.
+        /// Whether the reply has another version of the object than was asked for. Some servers ignore `If-Match`.
         var isOther = false
-        /// Whether it is another part than the one that was asked for.
+        /// Whether the reply has another part of the object than was asked for.
         var isOtherRange = false
     }
 

@@ -8,8 +8,8 @@ package struct Endpoint: Hashable, Sendable {
     /// Percent-encoded, without a slash at its end; empty for none.
     package let path: String
 
-    /// - Throws: ``StorageError/Code/invalidRequest`` when the URL is more than a server and a plain path: whatever else
-    ///   stood in it would be dropped, or would lead somewhere else than it seems.
+    /// - Throws: ``StorageError/Code/invalidRequest`` when the URL is more than a server and a plain path: whatever
+    ///   else stood in it would be dropped, or would lead somewhere else than it seems.
     package init(_ url: URL) throws(StorageError) {
         if let reason = Self.objection(to: url) { throw StorageError(.invalidRequest, "The endpoint \(reason).") }
         do {

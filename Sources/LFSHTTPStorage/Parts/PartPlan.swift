@@ -18,8 +18,8 @@ package struct PartPlan: Hashable, Sendable {
     private static let preferredLargest = 512 * mebibyte
     private static let preferredCount: Int64 = 1_000
 
-    /// - Parameter wanted: the size of a part in bytes; it grows where there would be too many. nil lets the file's size
-    ///   decide.
+    /// - Parameter wanted: the size of a part in bytes; it grows where there would be too many. nil lets the file's
+    ///   size decide.
     /// - Throws: ``StorageError/Code/tooLarge`` when no size of parts fits.
     package init(byteCount: Int64, partSize wanted: Int64?, _ limits: PartLimits) throws(StorageError) {
         let maximumCount = Int64(max(limits.maximumCount, 1))

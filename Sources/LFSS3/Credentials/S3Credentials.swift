@@ -12,7 +12,13 @@ public struct S3Credentials: Sendable, Equatable {
     /// When temporary credentials end; nil when they do not, or when nobody knows.
     public var expiration: Date?
 
-    /// A value with its parts.
+    /// Credentials that are known by now. They are checked by the server alone, at the first request.
+    ///
+    /// - Parameters:
+    ///   - accessKeyID: the public half.
+    ///   - secretAccessKey: the secret half.
+    ///   - sessionToken: the token of temporary credentials; nil for those that last.
+    ///   - expiration: when they end, so that newer ones are asked for before; nil never asks again by itself.
     public init(accessKeyID: String, secretAccessKey: String, sessionToken: String? = nil, expiration: Date? = nil) {
         self.accessKeyID = accessKeyID
         self.secretAccessKey = secretAccessKey

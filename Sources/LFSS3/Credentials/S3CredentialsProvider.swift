@@ -22,7 +22,7 @@ public struct S3CredentialsProvider: Sendable {
     /// The environment when it has credentials, or else the profile.
     public static var automatic: S3CredentialsProvider { automatic(.process) }
 
-    /// Whatever a closure fetches. It may throw any error; a ``StorageError`` comes out as it is.
+    /// Whatever a closure fetches. It may throw any error; a `StorageError` comes out as it is.
     public static func custom(
         _ provide: @escaping @Sendable () async throws -> S3Credentials
     ) -> S3CredentialsProvider {

@@ -16,8 +16,10 @@ public struct S3Environment: Hashable, Sendable {
 
     /// Reads the variables and the profile's two files.
     ///
-    /// - Parameter profile: nil for the one that `AWS_PROFILE` names, or else `default`, which may be missing.
-    /// - Throws: ``StorageError/Code/invalidRequest`` for a profile that is missing, a file that cannot be read, and an
+    /// - Parameters:
+    ///   - profile: nil for the one that `AWS_PROFILE` names, or else `default`, which may be missing.
+    ///   - environment: the variables; those of the process unless others are given.
+    /// - Throws: `StorageError.Code.invalidRequest` for a profile that is missing, a file that cannot be read, and an
     ///   endpoint that is not the URL of a server.
     public static func resolve(
         profile: String? = nil, environment: [String: String] = ProcessInfo.processInfo.environment

@@ -17,7 +17,11 @@ public struct S3Options: Sendable {
         /// The key.
         public var key: String
 
-        /// A value with its parts.
+        /// A certificate and its key, each by the path of its file. Nothing is read before the first connection.
+        ///
+        /// - Parameters:
+        ///   - certificate: the path of the certificate's PEM file.
+        ///   - key: the path of the PEM file with the private key.
         public init(certificate: String, key: String) {
             self.certificate = certificate
             self.key = key
@@ -45,8 +49,8 @@ public struct S3Options: Sendable {
     /// For servers that ask for one.
     public var clientCertificate: ClientCertificate?
     /// Whether the proxies of the environment are followed: `https_proxy` or `http_proxy` by the endpoint's scheme,
-    /// else `all_proxy`, and `no_proxy` with the hosts that are reached without. Off by default, so that no variable leads
-    /// requests elsewhere unasked. A proxy for `https` sees no more than the server's name.
+    /// else `all_proxy`, and `no_proxy` with the hosts that are reached without. Off by default, so that no variable
+    /// leads requests elsewhere unasked. A proxy for `https` sees no more than the server's name.
     public var usesProxyFromEnvironment = false
     /// The time for connecting.
     public var connectTimeout: Duration = .seconds(15)

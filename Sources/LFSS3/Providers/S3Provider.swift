@@ -26,8 +26,8 @@ public struct S3Provider: Hashable, Sendable {
     public var checksumHeader: ChecksumHeader
     /// Whether the entity tag of a single upload is the MD5 of its bytes. If not, it is only a name for the version.
     public var entityTagIsMD5: Bool
-    /// Whether, where that is so, the tag of an upload in parts is the MD5 over the MD5s of its parts. If not, a tag that
-    /// differs says nothing.
+    /// Whether, where that is so, the tag of an upload in parts is the MD5 over the MD5s of its parts. If not, a tag
+    /// that differs says nothing.
     public var multipartTagIsMD5: Bool
     /// Whether `If-None-Match: *` keeps an upload from replacing an object.
     public var conditionalWrites: Bool

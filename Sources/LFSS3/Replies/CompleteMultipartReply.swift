@@ -5,8 +5,8 @@ package import LFSStorage
 ///
 /// S3 sends its status before it has put the parts together, so a 200 may carry an error.
 package enum CompleteMultipartReply: Hashable, Sendable {
-    /// The object is there. The tag is nil where the server leaves it out, or empty. The checksum, where the server keeps
-    /// one, is the base64 of a SHA-256 over the checksums of the parts, with `-` and the number of parts.
+    /// The object is there. The tag is nil where the server leaves it out, or empty. The checksum, where the server
+    /// keeps one, is the base64 of a SHA-256 over the checksums of the parts, with `-` and the number of parts.
     case completed(entityTag: EntityTag?, checksumSHA256: String?)
     case failed(ErrorReply)
 

@@ -9,8 +9,8 @@ extension HTTPResponseHead {
     /// Whether it leads a page for people that S3 has not written; an object of S3 may be one.
     var isForeignPage: Bool { isPage && !hasFieldOfS3 }
 
-    /// Whether it has a field that only S3 and servers like it write. A content delivery network before them puts fields of
-    /// its own, `x-amz-cf-…`, on every answer, also on those that it gives by itself.
+    /// Whether it has a field that only S3 and servers like it write. A content delivery network before them puts
+    /// fields of its own, `x-amz-cf-…`, on every answer, also on those that it gives by itself.
     var hasFieldOfS3: Bool { hasField(beginningWith: ["x-amz-", "x-goog-"], butNot: "x-amz-cf-") }
 }
 

@@ -14,7 +14,8 @@ package struct S3Failure: Error, Sendable, CustomStringConvertible {
     package let serverDate: Date?
     /// Whether the server refused the signature for its date: sign again with the server's time.
     package let isClockSkew: Bool
-    /// Whether the credentials were refused: they have ended, were taken back or are wrong. Ask the provider for others.
+    /// Whether the credentials were refused: they have ended, were taken back or are wrong. Ask the provider for
+    /// others.
     package let isAboutCredentials: Bool
     private let error: StorageError
 

@@ -1,5 +1,6 @@
-/// Why a list from a server was no list to this package.
+/// The answer of a server to the question for a list, of parts or of uploads, that could not be read as one.
 struct UnreadableReply: Error {
-    /// Whether it is a whole document: then the server has words of its own, and nothing was cut off.
+    /// Whether it is a whole XML document. Then nothing was cut off: the server writes such lists in another way, and
+    /// would answer the same again.
     let isWhole: Bool
 }

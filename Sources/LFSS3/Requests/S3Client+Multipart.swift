@@ -57,9 +57,10 @@ extension S3Client {
         }
     }
 
-    /// AbortMultipartUpload, until the server has forgotten the upload: a part that arrives meanwhile may stay otherwise.
+    /// AbortMultipartUpload, repeated until the server lists no parts of the upload: a part that arrives during an
+    /// abort may stay.
     ///
-    /// Where its lists cannot be read, that it has taken it three times has to do.
+    /// Where the server's lists cannot be read, three aborts that it has accepted are enough.
     func abort(_ key: ObjectKey, _ uploadID: String) async throws {
         var isReadable = true
         for _ in 0..<3 {

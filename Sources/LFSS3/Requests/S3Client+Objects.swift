@@ -5,8 +5,8 @@ import LFSStorage
 extension S3Client {
     /// An object's description.
     ///
-    /// - Throws: ``StorageError/Code/missing`` when S3 itself says so: a HEAD's 404 has no body that could tell S3 from a
-    ///   proxy, so the same is asked again by GET.
+    /// - Throws: ``StorageError/Code/missing`` when S3 itself says so: a HEAD's 404 has no body that could tell S3 from
+    ///   a proxy, so the same is asked again by GET.
     func described(_ key: ObjectKey) async throws -> StoredObject {
         try await stored(key) { $0.isVague }
     }

@@ -80,7 +80,7 @@ final class S3Client: Sendable {
                 throw failure
             }
             issued = try await credentials.current()
-            // The same keys again would only be refused again.
+            // The provider has given the same credentials again, which the server would refuse again.
             if correction == .credentials, issued.credentials == signing.issued.credentials { throw failure }
         }
     }
@@ -148,8 +148,8 @@ final class S3Client: Sendable {
 
     // MARK: Putting a signature right
 
-    /// What one request was signed with. A refusal is compared with this and not with what is known by then: many may be
-    /// refused at once, and the first of them puts right what the others were signed with too.
+    /// What one request was signed with. A refusal is compared with this and not with what is known by then: many may
+    /// be refused at once, and the first of them puts right what the others were signed with too.
     private struct Signing {
         let issued: CredentialsCache<S3Credentials>.Issued
         let date: Date

@@ -10,13 +10,13 @@ struct MultipartCompletion: Sendable {
     let key: ObjectKey
     let checkpoint: MultipartCheckpoint
 
-    /// Putting thousands of parts together takes the server minutes.
+    /// How long to wait for the answer: a server takes minutes to put thousands of parts together.
     private static let patience = Duration.seconds(300)
 
     /// What the server said of the object.
     struct Outcome: Sendable {
         let entityTag: EntityTag?
-        /// Whether that follows from the parts' digests, so that the object can only be made of them.
+        /// Whether the server's answer is computed from the parts' digests, which proves that it has these parts.
         let isProven: Bool
     }
 

@@ -41,7 +41,8 @@ final class MultipartProgress: Sendable {
         }
     }
 
-    /// Makes durable what is known. One call at a time writes, for all that came meanwhile; the others return at once.
+    /// Saves the checkpoint. Of calls that come together one saves, again as long as more has become known; the others
+    /// return at once.
     func save() async throws {
         guard var next = nextToSave(first: true) else { return }
         while true {

@@ -6,9 +6,9 @@ import LFSSystem
 
 /// Uploads a file in parts, several at once, and goes on where an earlier try was interrupted.
 ///
-/// The order that makes it safe: the upload's id is durable before the first part goes out, each part's tag and checksum
-/// after it, and the object appears when all parts are there. Nothing is believed of an earlier try but what the server
-/// lists and what matches the local bytes.
+/// The order that makes it safe: the upload's id is durable before the first part goes out, each part's tag and
+/// checksum after it, and the object appears when all parts are there. Nothing is believed of an earlier try but what
+/// the server lists and what matches the local bytes.
 struct MultipartUpload: Sendable {
     let client: S3Client
     let provider: S3Provider
@@ -58,10 +58,10 @@ struct MultipartUpload: Sendable {
         return earlier
     }
 
-    /// What the server has of an earlier try; nil when that was given up, and this one begins anew.
+    /// The parts that the server has of an earlier try; nil when that try was given up, and this one begins anew.
     ///
-    /// A list that cannot be read may have been cut off, or be that of a server with words of its own, whose next one will
-    /// not be readable either: the second in a row counts as that.
+    /// A list that cannot be read may have been cut off on its way. Or the server writes such lists in another way, and
+    /// the next one could not be read either. After the second such list in a row the earlier try is given up.
     private func listedParts(of earlier: MultipartCheckpoint) async throws -> [ListPartsReply.Part]? {
         do {
             return try await client.parts(of: key, earlier.uploadID ?? "")
@@ -101,22 +101,23 @@ struct MultipartUpload: Sendable {
         return .begun(checkpoint)
     }
 
-    /// Gives up uploads of this key that nobody knows: their beginning was answered, but the answer was lost.
+    /// Aborts uploads of this key that no checkpoint knows. The server had begun them, but its answer was lost.
     ///
-    /// Keys are unique and one process uploads, so what is not under way here is nobody's.
+    /// Keys are unique and only one process uploads, so an upload that is not under way here is under way nowhere.
     private func abortForgotten() async throws {
         do {
             let reply = try await client.uploads(below: key.rawValue, after: nil)
-            // Asked after the listing: whoever begins later than that is not in it.
+            // This is asked after the listing, so that an upload which begins meanwhile is not in the list.
             guard client.isAlone(key) else { return }
             for upload in reply.uploads where upload.key == client.location.prefix + key.rawValue {
                 try await client.abort(key, upload.uploadID)
             }
         } catch let failure as S3Failure where !failure.storageError.isRetryable || failure.isNoSuchUpload {
-            // None is there, credentials may not list, or the server cannot: then the sweep or the bucket's rule finds them.
+            // There is none, the credentials do not allow to list, or the server cannot. Such uploads are left to
+            // `abandonUploads` and to the rules of the bucket.
             return
         } catch let error as StorageError where (error.cause as? UnreadableReply)?.isWhole == true {
-            // The server has words of its own, and will have them the next time as well.
+            // The server writes such lists in another way and would answer the same again, so a retry cannot help.
             return
         }
     }
@@ -148,7 +149,8 @@ struct MultipartUpload: Sendable {
     ) async throws {
         // A server that keeps no checksum proves the whole by a tag over the parts' MD5s, if by anything.
         let digester = SourceDigester(source, withMD5: !(usesSHA256 && provider.keepsChecksums))
-        // Set before the permit goes back: the group learns of the error only after that.
+        // The permit of a failed part is free before the group has its error. This flag is set before either, so that
+        // no further part begins in between.
         let hasFailed = CancellationFlag()
         try await withThrowingDiscardingTaskGroup { group in
             for number in 1...plan.count {
@@ -248,13 +250,13 @@ struct MultipartUpload: Sendable {
     /// The server does not know the upload: it was completed, and only the answer was lost; or it was given up.
     private func afterLostUpload(_ checkpoint: MultipartCheckpoint) async throws -> RemoteObject {
         let proof = proof(.likely(partSize: checkpoint.partSize))
-        // What the server says of an object that was damaged may be what it said before that.
+        // The object may have been damaged since the server has computed what it says of it.
         if !session.replacesObject, let object = try await proof.existing(key, client) { return object }
         try await forget(checkpoint)
         throw StorageError(.serverError, "The server has forgotten the upload; it begins anew.", key: key)
     }
 
-    /// An upload that cannot be completed any more is given up at once; its parts would be stored and paid for ever.
+    /// Aborts an upload that no later try can complete. Its parts would otherwise stay on the server and cost money.
     private func giveUpIfUseless(_ checkpoint: MultipartCheckpoint, _ error: any Error) async throws {
         let failure = error as? S3Failure
         if failure?.isLostUpload == true || Task.isCancelled { return }

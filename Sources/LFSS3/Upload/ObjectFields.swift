@@ -37,7 +37,7 @@ struct ObjectFields: Sendable {
         return fields
     }
 
-    /// A type that would break the header is the app's slip, not a reason to keep the file here.
+    /// The media type for the header. A type that cannot stand in a header is replaced, so that the file is uploaded.
     private static func contentType(_ text: String?) -> String {
         guard let text, !text.isEmpty, text.utf8.count <= 255, text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F })
         else { return "application/octet-stream" }

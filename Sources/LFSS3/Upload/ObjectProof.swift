@@ -19,9 +19,9 @@ struct ObjectProof: Sendable {
 
     /// What is known of how the object was cut into parts.
     enum Layout: Hashable, Sendable {
-        /// Nothing but what this package would do.
+        /// Nobody knows how it was cut. This is the size that this package would choose.
         case likely(partSize: Int64)
-        /// It was cut so, a moment ago.
+        /// This upload has cut it into parts of this size.
         case known(partSize: Int64)
 
         var partSize: Int64 {
@@ -48,7 +48,8 @@ struct ObjectProof: Sendable {
         if let md5, case .md5(let hex) = object.words.first { return decision(hex == md5, isSure: tagsAreMD5) }
         let local = try await digests(for: object.words)
         let decisions = object.words.map { compare($0, local) }
-        // Of two words that differ the one that contradicts counts: sending the bytes again costs less than losing them.
+        // When two of the server's words disagree, the one that contradicts the local bytes counts: to send them again
+        // costs less than to lose them.
         if decisions.contains(.other) { return .other }
         return decisions.contains(.same) ? .same : .unknown
     }

@@ -24,7 +24,10 @@ public final class DownloadSink: Sendable {
 
     /// A sink that hands the bytes to a closure.
     ///
-    /// - Parameter onBegin: takes the entity tag of the object whose bytes follow. It must not block.
+    /// - Parameters:
+    ///   - onBegin: takes the entity tag of the object whose bytes follow. It must not block.
+    ///   - body: takes the next bytes, which are valid until it returns. What it throws ends the download, and comes
+    ///     out of it as it was thrown.
     public init(
         onBegin: @escaping @Sendable (_ entityTag: String) -> Void = { _ in },
         _ body: @escaping @Sendable (UnsafeRawBufferPointer) throws -> Void
@@ -37,6 +40,9 @@ public final class DownloadSink: Sendable {
     /// byte; without it an interrupted download starts over.
     public func begin(entityTag: String) { onBegin(entityTag) }
 
-    /// Takes the next bytes. An error it throws ends the download and comes out of it unchanged.
+    /// Takes the next bytes.
+    ///
+    /// - Throws: what the sink's closure throws. It ends the download, and has to come out of it unchanged: a storage
+    ///   does not wrap it in a ``StorageError``, because the fault is not the storage's.
     public func write(_ bytes: UnsafeRawBufferPointer) throws { try body(bytes) }
 }

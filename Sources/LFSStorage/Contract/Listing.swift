@@ -7,7 +7,12 @@ public struct ListRequest: Hashable, Sendable {
     /// How many objects a page holds at the most: at least 1, and less counts as 1.
     public var limit: Int { didSet { limit = max(limit, 1) } }
 
-    /// A value with its parts.
+    /// Asks for the first page, or for the one after a page that was read.
+    ///
+    /// - Parameters:
+    ///   - prefix: the text that a key begins with; empty for all.
+    ///   - continuation: the ``ListPage/next`` of the page before, with the same prefix.
+    ///   - limit: how many objects at the most; a storage may give fewer and name a next page.
     public init(prefix: String, continuation: String? = nil, limit: Int = 1_000) {
         self.prefix = prefix
         self.continuation = continuation
@@ -17,12 +22,17 @@ public struct ListRequest: Hashable, Sendable {
 
 /// One page of a listing.
 public struct ListPage: Hashable, Sendable {
-    /// Objects in the order of their keys' bytes. Checksums may be missing here even if ``RemoteStorage/head(_:)`` has them.
+    /// Objects in the order of their keys' bytes. Checksums may be missing here even if ``RemoteStorage/head(_:)`` has
+    /// them.
     public var objects: [RemoteObject]
     /// What to ask with for the next page; nil on the last one.
     public var next: String?
 
-    /// A value with its parts.
+    /// A page as a storage answers it.
+    ///
+    /// - Parameters:
+    ///   - objects: in the order of their keys' bytes. It may be empty although there is a next page.
+    ///   - next: in the storage's own format; nil on the last page.
     public init(objects: [RemoteObject], next: String? = nil) {
         self.objects = objects
         self.next = next

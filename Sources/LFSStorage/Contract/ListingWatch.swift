@@ -1,10 +1,11 @@
-/// Watches over a listing that comes in pages, so that it ends also on a server that goes in circles: one that names the
-/// same page for ever, by the same token, by tokens that alternate or by ever new ones.
+/// Ends a listing with an error when its pages go in circles. A faulty server may send the same page for ever, with the
+/// same token for the next page, with tokens that alternate, or with a new token each time.
 ///
-/// What a listing names only grows, so a page has to bring something behind all that came before it. Not each page has
-/// to: some servers sort otherwise than by bytes, and pages may be empty after many deletions.
+/// Names come in ascending order, so a page should bring a name that is greater than all before it. A page without one
+/// is allowed, because some servers sort in another way and a page can be empty after many deletions. ``patience``
+/// pages in a row without one are not.
 package struct ListingWatch: Sendable {
-    /// How many pages in a row may bring nothing new.
+    /// How many pages in a row may come without a name that is greater than all before it.
     package static let patience = 1_000
 
     private let key: ObjectKey?

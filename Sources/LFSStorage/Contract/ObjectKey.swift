@@ -11,7 +11,10 @@ public struct ObjectKey: Hashable, Sendable, CustomStringConvertible {
         guard Self.isValid(rawValue) else {
             throw StorageError(
                 .invalidKey,
-                "'\(rawValue.prefix(80))' is not an object key: use segments of a-z, 0-9, '.', '_' and '-' with '/' between them."
+                """
+                '\(rawValue.prefix(80))' is not an object key: use segments of a-z, 0-9, '.', '_' and '-' with '/' \
+                between them.
+                """
             )
         }
         self.rawValue = rawValue

@@ -18,7 +18,14 @@ public struct RemoteObject: Hashable, Sendable {
     /// else only its size is known.
     public var proof: StorageCapabilities.Proof { sha256 == nil ? .byteCount : .checksum }
 
-    /// A value with its parts.
+    /// What the storage has answered about one object.
+    ///
+    /// - Parameters:
+    ///   - key: the key that it was asked for.
+    ///   - byteCount: the size that it told.
+    ///   - sha256: in lowercase hex, only if the storage's own word vouches for it; nil otherwise.
+    ///   - entityTag: the same text for the same content, to be compared only; nil when the storage has none.
+    ///   - url: without query and secret, since it is kept in the app's database.
     public init(key: ObjectKey, byteCount: Int64, sha256: String? = nil, entityTag: String? = nil, url: URL) {
         self.key = key
         self.byteCount = byteCount

@@ -15,8 +15,13 @@ public protocol RemoteStorage: Sendable {
 
     /// Stores the source's bytes under the key, replacing what is there.
     ///
-    /// - Parameter session: what an earlier try left to go on from, and where to report progress and to save what a
-    ///   later try needs. A storage that cannot resume ignores its checkpoint.
+    /// - Parameters:
+    ///   - source: an open file whose size and SHA-256 are known.
+    ///   - key: where the object goes.
+    ///   - session: what an earlier try left to go on from, and where to report progress and to save what a later try
+    ///     needs. A storage that cannot resume ignores its checkpoint.
+    /// - Returns: the object as the storage has it now, by its own word.
+    /// - Throws: ``StorageError``. What was under the key before is there still, or nothing is.
     func upload(_ source: UploadSource, to key: ObjectKey, session: UploadSession) async throws -> RemoteObject
 
     /// Sends the bytes of an object, or of a range of it, to the sink, in order and only once each.
@@ -24,7 +29,8 @@ public protocol RemoteStorage: Sendable {
     /// The entity tag goes to ``DownloadSink/begin(entityTag:)`` first, where the storage has one.
     /// - Returns: the whole object's description, also for a range.
     /// - Throws: ``StorageError/Code/missing``, ``StorageError/Code/changed`` when the request's entity tag is not
-    ///   the object's, or ``StorageError/Code/rangeRefused``. The sink may hold bytes after an error; they are the right ones as far as they go.
+    ///   the object's, or ``StorageError/Code/rangeRefused``. The sink may hold bytes after an error; they are the
+    ///   right ones as far as they go.
     func download(_ request: DownloadRequest, into sink: DownloadSink) async throws -> RemoteObject
 
     /// Describes an object without its bytes.
@@ -35,9 +41,14 @@ public protocol RemoteStorage: Sendable {
     /// Removes an object, and with it whatever an unfinished upload to its key has left.
     ///
     /// Removing what is not there succeeds.
-    /// - Parameter checkpoint: the last checkpoint of an upload to this key that was given up, if there is one.
+    /// - Parameters:
+    ///   - key: where the object is.
+    ///   - checkpoint: the last checkpoint of an upload to this key that was given up, if there is one.
+    /// - Throws: ``StorageError``, unless the storage itself has confirmed that the object is gone.
     func delete(_ key: ObjectKey, abandoning checkpoint: UploadCheckpoint?) async throws
 
     /// One page of the objects whose keys begin with a prefix, in the order of their keys' bytes.
+    ///
+    /// - Throws: ``StorageError``.
     func list(_ request: ListRequest) async throws -> ListPage
 }

@@ -18,7 +18,13 @@ public struct StorageCapabilities: Hashable, Sendable {
     /// The largest object it takes, in bytes; nil when it names no limit.
     public var maximumByteCount: Int64?
 
-    /// A value with its parts.
+    /// What a storage promises. The conformance suite of `LFSTesting` holds it to ``Proof/checksum``.
+    ///
+    /// - Parameters:
+    ///   - kind: a short lowercase word for logs and metrics, such as `directory`.
+    ///   - proof: what the storage's own word on an upload is worth.
+    ///   - listsObjects: whether ``RemoteStorage/list(_:)`` works.
+    ///   - maximumByteCount: the largest object in bytes; nil when it names no limit.
     public init(kind: String, proof: Proof, listsObjects: Bool = true, maximumByteCount: Int64? = nil) {
         self.kind = kind
         self.proof = proof

@@ -36,10 +36,11 @@ public struct StorageError: Error, Sendable, CustomStringConvertible {
         public static let sourceAbsent = Code(rawValue: "sourceAbsent")
         /// The local bytes are not the ones whose size and checksum were recorded.
         public static let sourceChanged = Code(rawValue: "sourceChanged")
-        /// The local bytes are there and cannot be read: a bad sector, a permission that was taken away. The storage has
-        /// nothing to do with it.
+        /// The local bytes are there and cannot be read: a bad sector, a permission that was taken away. The storage
+        /// has nothing to do with it.
         public static let sourceUnreadable = Code(rawValue: "sourceUnreadable")
-        /// The app's own database could not be read or written, which the upload needs. The storage has nothing to do with it.
+        /// The app's own database could not be read or written, which the upload needs. The storage has nothing to do
+        /// with it.
         public static let databaseFailed = Code(rawValue: "databaseFailed")
         /// The object is not the one that the request named by its entity tag.
         public static let changed = Code(rawValue: "changed")
@@ -66,7 +67,14 @@ public struct StorageError: Error, Sendable, CustomStringConvertible {
     /// The error below this one, if there is one.
     public var cause: (any Error)?
 
-    /// An error with its parts.
+    /// An error of a storage.
+    ///
+    /// - Parameters:
+    ///   - code: what kind of failure it is. It decides whether another try follows.
+    ///   - message: a sentence for the person who has to mend it, without a secret.
+    ///   - key: the object that it was about; nil when it was about the storage as a whole.
+    ///   - retryAfter: how long the storage asked to be left alone; nil when it asked for nothing.
+    ///   - cause: the error below this one, if there is one.
     public init(
         _ code: Code, _ message: String, key: ObjectKey? = nil, retryAfter: Duration? = nil, cause: (any Error)? = nil
     ) {
@@ -87,8 +95,8 @@ public struct StorageError: Error, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Whether it is about the storage as a whole, so that every other file would meet it too: the storage is away, takes
-    /// no credentials of ours, or is not set up.
+    /// Whether it is about the storage as a whole, so that every other file would meet it too: the storage is away,
+    /// takes no credentials of ours, or is not set up.
     ///
     /// No file is to blame then. Uploads and deletions wait while one try at a time finds out whether it is over.
     /// ``Code/forbidden`` is not among them, for it may be about a single object: it counts as about the storage only

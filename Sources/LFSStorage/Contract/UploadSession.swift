@@ -20,7 +20,10 @@ public struct UploadSession: Sendable {
     private let onProgress: @Sendable (Int64) -> Void
     private let onSave: @Sendable (UploadCheckpoint) async throws -> Void
 
+    /// A session for one try. Tests of a storage make one; the transfer queue makes those of an app.
+    ///
     /// - Parameters:
+    ///   - checkpoint: what the last try saved; nil for a fresh start.
     ///   - replacesObject: see ``replacesObject``.
     ///   - onProgress: takes the number of bytes that the storage has so far.
     ///   - onSave: makes a checkpoint durable.
@@ -39,5 +42,7 @@ public struct UploadSession: Sendable {
     public func report(bytesTransferred: Int64) { onProgress(bytesTransferred) }
 
     /// Returns when the checkpoint is durable. What it promises must have happened before.
+    ///
+    /// - Throws: when it could not be made durable; the upload ends with that error then.
     public func save(_ checkpoint: UploadCheckpoint) async throws { try await onSave(checkpoint) }
 }

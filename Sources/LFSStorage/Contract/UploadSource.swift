@@ -59,7 +59,8 @@ public final class UploadSource: Sendable {
 
     /// Checks that the file still has the size that was recorded.
     ///
-    /// - Throws: ``StorageError/Code/sourceChanged``, or ``StorageError/Code/sourceUnreadable`` when it is no regular file.
+    /// - Throws: ``StorageError/Code/sourceChanged``, or ``StorageError/Code/sourceUnreadable`` when it is no regular
+    ///   file.
     public func requireUnchanged() throws(StorageError) {
         let status: FileStatus
         do {

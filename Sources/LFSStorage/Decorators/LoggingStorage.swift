@@ -17,26 +17,36 @@ public struct LoggingStorage<Base: RemoteStorage>: RemoteStorage {
     public var capabilities: StorageCapabilities { base.capabilities }
 
     /// Passes the call on and logs how it ended.
+    ///
+    /// - Throws: what the storage below throws.
     public func upload(_ source: UploadSource, to key: ObjectKey, session: UploadSession) async throws -> RemoteObject {
         try await logged("storage upload", key) { try await base.upload(source, to: key, session: session) }
     }
 
     /// Passes the call on and logs how it ended.
+    ///
+    /// - Throws: what the storage below throws.
     public func download(_ request: DownloadRequest, into sink: DownloadSink) async throws -> RemoteObject {
         try await logged("storage download", request.key) { try await base.download(request, into: sink) }
     }
 
     /// Passes the call on and logs how it ended.
+    ///
+    /// - Throws: what the storage below throws.
     public func head(_ key: ObjectKey) async throws -> RemoteObject {
         try await logged("storage head", key) { try await base.head(key) }
     }
 
     /// Passes the call on and logs how it ended.
+    ///
+    /// - Throws: what the storage below throws.
     public func delete(_ key: ObjectKey, abandoning checkpoint: UploadCheckpoint?) async throws {
         try await logged("storage delete", key) { try await base.delete(key, abandoning: checkpoint) }
     }
 
     /// Passes the call on and logs how it ended.
+    ///
+    /// - Throws: what the storage below throws.
     public func list(_ request: ListRequest) async throws -> ListPage {
         try await logged("storage list", nil) { try await base.list(request) }
     }

@@ -39,6 +39,8 @@ public final class DirectoryStorage: RemoteStorage {
     }
 
     /// Stores the bytes; see ``RemoteStorage/upload(_:to:session:)``.
+    ///
+    /// - Throws: as ``RemoteStorage/upload(_:to:session:)``.
     public func upload(_ source: UploadSource, to key: ObjectKey, session: UploadSession) async throws -> RemoteObject {
         try await inFolder(of: key, makes: true) { folder, name, flag in
             if try !session.replacesObject && Self.holds(source, as: name, in: folder, flag) {
@@ -52,6 +54,8 @@ public final class DirectoryStorage: RemoteStorage {
     }
 
     /// Sends the bytes to the sink; see ``RemoteStorage/download(_:into:)``.
+    ///
+    /// - Throws: as ``RemoteStorage/download(_:into:)``.
     public func download(_ request: DownloadRequest, into sink: DownloadSink) async throws -> RemoteObject {
         try await inFolder(of: request.key) { folder, name, flag in
             let file = try folder.openForReading(name)
@@ -66,6 +70,8 @@ public final class DirectoryStorage: RemoteStorage {
     }
 
     /// Describes an object; see ``RemoteStorage/head(_:)``.
+    ///
+    /// - Throws: as ``RemoteStorage/head(_:)``.
     public func head(_ key: ObjectKey) async throws -> RemoteObject {
         try await inFolder(of: key) { folder, name, _ in
             try self.describe(key, folder.openForReading(name).status())
@@ -73,6 +79,8 @@ public final class DirectoryStorage: RemoteStorage {
     }
 
     /// Removes an object; see ``RemoteStorage/delete(_:abandoning:)``.
+    ///
+    /// - Throws: as ``RemoteStorage/delete(_:abandoning:)``.
     public func delete(_ key: ObjectKey, abandoning checkpoint: UploadCheckpoint?) async throws {
         do {
             try await inFolder(of: key) { folder, name, _ in
@@ -85,6 +93,8 @@ public final class DirectoryStorage: RemoteStorage {
     }
 
     /// One page of the objects; see ``RemoteStorage/list(_:)``.
+    ///
+    /// - Throws: as ``RemoteStorage/list(_:)``.
     public func list(_ request: ListRequest) async throws -> ListPage {
         let page: ListingWindows.Page
         do {
@@ -143,7 +153,8 @@ public final class DirectoryStorage: RemoteStorage {
 
     // MARK: Folders
 
-    /// Runs a call in the folder of a key, made if it is missing only where asked for, on a thread that may block, with the system's errors turned into storage errors.
+    /// Runs a call in the folder of a key, made if it is missing only where asked for, on a thread that may block, with
+    /// the system's errors turned into storage errors.
     ///
     /// A folder that was removed and made again under a handle we keep shows as a missing file; it is opened anew once.
     private func inFolder<Result: Sendable>(

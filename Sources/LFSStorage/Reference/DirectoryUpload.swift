@@ -42,19 +42,21 @@ struct DirectoryUpload: Sendable {
     static func removeAbandoned(_ name: String, in folder: Directory) throws -> Bool {
         let part = partName(of: name)
         guard let status = try folder.status(of: part) else { return false }
-        // No upload has made it, so only its name goes: what it leads to may be anybody's.
+        // No upload makes such a file. Only its name is removed, since a link may lead to somebody else's file.
         guard mayBeOurs(status) else { return try folder.remove(part) }
         let file = try open(part, in: folder)
         guard try tryLock(file), try isCurrent(file, part, folder) else { return false }
         return try folder.remove(part)
     }
 
-    /// Opens the part file under a lock. Another upload of the same key is waited for; a part without an owner is reused.
+    /// Opens the part file under a lock. Another upload of the same key is waited for; a part without an owner is
+    /// reused.
     private func create(_ part: String, _ flag: CancellationFlag) throws -> Descriptor {
         while true {
             let file = try Self.open(part, in: folder)
             while try !Self.tryLock(file) {
-                // The owner may be another process, which can only be asked again; a blocking wait ignores the flag.
+                // Another process may hold the lock. A blocking wait would not end at a cancellation, so this asks
+                // again.
                 try flag.check()
                 usleep(Self.lockInterval)
             }
@@ -65,8 +67,8 @@ struct DirectoryUpload: Sendable {
         }
     }
 
-    /// Opens the part, or makes it. What has its name and is not a file of this user with this one name is not written
-    /// to: its name goes.
+    /// Opens the part, or makes it. Something else of its name, such as a link, a file with other names or one of
+    /// another user, is not written to: that name is removed.
     private static func open(_ part: String, in folder: Directory) throws -> Descriptor {
         for _ in 0..<tries {
             if let file = try create(part, in: folder) { return file }
@@ -88,17 +90,17 @@ struct DirectoryUpload: Sendable {
     private static func create(_ part: String, in folder: Directory) throws(SystemError) -> Descriptor? {
         do {
             return try folder.create(part)
-        } catch where error.isExisting {
+        } catch let error where error.isExisting {
             return nil
         }
     }
 
-    /// A file system that cannot count names says 0.
+    /// Whether it may be the part of an upload. A file system that does not count names reports 0 of them.
     private static func mayBeOurs(_ status: FileStatus) -> Bool {
         status.isRegularFile && status.linkCount <= 1 && status.owner == FileStatus.currentUser
     }
 
-    /// In microseconds.
+    /// How long to wait before the next try for the lock, in microseconds.
     private static let lockInterval: UInt32 = 5_000
 
     private static func isCurrent(_ file: Descriptor, _ part: String, _ folder: Directory) throws -> Bool {
@@ -110,7 +112,7 @@ struct DirectoryUpload: Sendable {
         do {
             try checked("flock", file.path) { flock(file.raw, LOCK_EX | LOCK_NB) }
             return true
-        } catch where error.errno == EWOULDBLOCK {
+        } catch let error where error.errno == EWOULDBLOCK {
             return false
         }
     }

@@ -32,6 +32,8 @@ public final class InMemoryStorage: RemoteStorage {
     public func bytes(of key: ObjectKey) -> [UInt8]? { state.withLock { $0.entries[key]?.bytes } }
 
     /// Stores the bytes; see ``RemoteStorage/upload(_:to:session:)``.
+    ///
+    /// - Throws: as ``RemoteStorage/upload(_:to:session:)``.
     public func upload(_ source: UploadSource, to key: ObjectKey, session: UploadSession) async throws -> RemoteObject {
         let (bytes, sha256) = try await read(source, session, key)
         guard Int64(bytes.count) == source.byteCount, sha256 == source.sha256 else {
@@ -48,6 +50,8 @@ public final class InMemoryStorage: RemoteStorage {
     }
 
     /// Sends the bytes to the sink; see ``RemoteStorage/download(_:into:)``.
+    ///
+    /// - Throws: as ``RemoteStorage/download(_:into:)``.
     public func download(_ request: DownloadRequest, into sink: DownloadSink) async throws -> RemoteObject {
         let entry = try entry(request.key)
         let object = Self.describe(request.key, entry)
@@ -61,16 +65,22 @@ public final class InMemoryStorage: RemoteStorage {
     }
 
     /// Describes an object; see ``RemoteStorage/head(_:)``.
+    ///
+    /// - Throws: as ``RemoteStorage/head(_:)``.
     public func head(_ key: ObjectKey) async throws -> RemoteObject {
         Self.describe(key, try entry(key))
     }
 
     /// Removes an object; see ``RemoteStorage/delete(_:abandoning:)``.
+    ///
+    /// - Throws: as ``RemoteStorage/delete(_:abandoning:)``.
     public func delete(_ key: ObjectKey, abandoning checkpoint: UploadCheckpoint?) async throws {
         state.withLock { $0.entries[key] = nil }
     }
 
     /// One page of the objects; see ``RemoteStorage/list(_:)``.
+    ///
+    /// - Throws: as ``RemoteStorage/list(_:)``.
     public func list(_ request: ListRequest) async throws -> ListPage {
         let after = request.continuation ?? ""
         let found = state.withLock { $0.entries }

@@ -3,8 +3,8 @@ import Synchronization
 /// Keys that one walk through a folder tree has found, kept for the pages that are asked for next.
 ///
 /// A folder gives its names in no order, so every walk reads all of it. A walk for each page would make a listing of n
-/// objects cost n times n; one walk for each ``size`` keys does not, and the memory stays bounded. A page that no window
-/// has, such as the first of a listing, is the first of a walk of its own.
+/// objects cost n times n; one walk for each ``size`` keys does not, and the memory stays bounded. A page that no
+/// window has, such as the first of a listing, is the first of a walk of its own.
 ///
 /// Owner of its state: the mutex, which is not held during a walk.
 final class ListingWindows: Sendable {

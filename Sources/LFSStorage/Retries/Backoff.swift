@@ -24,7 +24,9 @@ public struct Backoff: Hashable, Sendable {
 
     /// The delay after this many failures.
     ///
-    /// - Parameter random: a number from 0 up to 1, drawn anew each time.
+    /// - Parameters:
+    ///   - failures: how many tries have failed so far, 1 or more.
+    ///   - random: a number from 0 up to 1, drawn anew each time.
     public func delay(afterFailures failures: Int, random: Double) -> Duration {
         ceiling(afterFailures: failures) * min(max(random, 0), 1)
     }

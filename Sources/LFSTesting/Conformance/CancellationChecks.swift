@@ -49,7 +49,8 @@ extension StorageConformance {
             stored == content || (!succeeded && stored == former), "the former object or the new one is there")
     }
 
-    /// Uploads, and cancels the task at the first report of progress. Returns whether the upload succeeded all the same.
+    /// Uploads, and cancels the task at the first report of progress. Returns whether the upload succeeded all the
+    /// same.
     private static func uploadAndCancel(_ content: [UInt8], to key: ObjectKey, _ room: CheckRoom) async throws -> Bool {
         try await cancelling { cancel in
             try await room.upload(content, to: key, session: UploadSession(onProgress: { _ in cancel() }))
@@ -73,7 +74,8 @@ extension StorageConformance {
         try room.require(!succeeded || bytes == content, "a download that succeeded all the same gave every byte")
     }
 
-    /// Runs a call that gets the means to cancel its own task. Returns whether it succeeded; only storage errors may end it.
+    /// Runs a call that gets the means to cancel its own task. Returns whether it succeeded; only storage errors may
+    /// end it.
     private static func cancelling(
         _ call: @escaping @Sendable (_ cancel: @escaping @Sendable () -> Void) async throws -> Void
     ) async throws -> Bool {

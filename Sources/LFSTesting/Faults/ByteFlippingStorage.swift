@@ -3,24 +3,25 @@ import Synchronization
 
 /// A storage that flips one bit of what passes through and notices nothing, as faulty memory or a faulty disk does.
 public struct ByteFlippingStorage: StorageWrapper {
-    /// On which way the bit flips.
-    public enum Way: Hashable, Sendable {
-        case upload, download
-    }
-
     /// The storage below, which is sound.
     public let base: any RemoteStorage
-    private let way: Way
+    private let operations: Set<StorageOperation>
 
     /// Puts the fault before a sound storage.
-    public init(_ base: any RemoteStorage, on way: Way) {
+    ///
+    /// - Parameters:
+    ///   - base: the sound storage.
+    ///   - operations: the calls in which a bit flips; only uploads and downloads have bytes.
+    public init(_ base: any RemoteStorage, on operations: Set<StorageOperation> = [.upload, .download]) {
         self.base = base
-        self.way = way
+        self.operations = operations
     }
 
     /// Passes the call on with the fault that the type is named after.
+    ///
+    /// - Throws: what the storage below throws.
     public func upload(_ source: UploadSource, to key: ObjectKey, session: UploadSession) async throws -> RemoteObject {
-        guard way == .upload, source.byteCount > 0 else {
+        guard operations.contains(.upload), source.byteCount > 0 else {
             return try await base.upload(source, to: key, session: session)
         }
         var content = try source.contents()
@@ -31,8 +32,10 @@ public struct ByteFlippingStorage: StorageWrapper {
     }
 
     /// Passes the call on with the fault that the type is named after.
+    ///
+    /// - Throws: what the storage below throws.
     public func download(_ request: DownloadRequest, into sink: DownloadSink) async throws -> RemoteObject {
-        guard way == .download else { return try await base.download(request, into: sink) }
+        guard operations.contains(.download) else { return try await base.download(request, into: sink) }
         let isFlipped = Mutex(false)
         let flipping = DownloadSink(onBegin: sink.begin(entityTag:)) { bytes in
             var bytes = Array(bytes)

@@ -1,7 +1,8 @@
 public import LFSStorage
 import Synchronization
 
-/// A storage whose downloads break off after some bytes, as a connection does, and which remembers what it was asked for.
+/// A storage whose calls break off after some bytes, as a connection does, and which remembers what it was asked
+/// for.
 public final class CuttingStorage: StorageWrapper {
     private struct State {
         var requests: [DownloadRequest] = []
@@ -11,45 +12,62 @@ public final class CuttingStorage: StorageWrapper {
 
     /// The storage below, which is sound.
     public let base: any RemoteStorage
+    private let operations: Set<StorageOperation>
     private let byteCount: Int64
     private let tellsVersion: Bool
     private let onAttempt: @Sendable (Int) async throws -> Void
     private let state: Mutex<State>
 
+    /// Puts the fault before a sound storage.
+    ///
     /// - Parameters:
-    ///   - byteCount: how many bytes of a download pass.
-    ///   - times: how many downloads break off; the others pass whole and are counted only.
-    ///   - tellsVersion: whether the entity tag passes.
+    ///   - base: the sound storage.
+    ///   - operations: the calls that break off; only uploads and downloads have bytes. Of an upload that breaks off
+    ///     nothing is kept.
+    ///   - byteCount: how many bytes pass.
+    ///   - times: how many calls break off; the others pass whole and are counted only.
+    ///   - tellsVersion: whether the entity tag of a download passes.
     ///   - onAttempt: is called before each download, with its number from 1 on.
     public init(
-        _ base: any RemoteStorage, after byteCount: Int64, times: Int = .max, tellsVersion: Bool = true,
+        _ base: any RemoteStorage, on operations: Set<StorageOperation> = [.download], after byteCount: Int64,
+        times: Int = .max, tellsVersion: Bool = true,
         onAttempt: @escaping @Sendable (Int) async throws -> Void = { _ in }
     ) {
         self.base = base
+        self.operations = operations
         self.byteCount = byteCount
         self.tellsVersion = tellsVersion
         self.onAttempt = onAttempt
         state = Mutex(State(cutsLeft: times))
     }
 
-    /// What was asked for so far, in order.
+    /// The downloads that were asked for so far, in order.
     public var requests: [DownloadRequest] { state.withLock { $0.requests } }
     /// The bytes of all downloads that went to their sinks.
     public var sentBytes: Int64 { state.withLock { $0.sentBytes } }
 
     /// Passes the call on with the fault that the type is named after.
+    ///
+    /// - Throws: `StorageError.Code.timeout` where it breaks off, and what the storage below throws.
+    public func upload(_ source: UploadSource, to key: ObjectKey, session: UploadSession) async throws -> RemoteObject {
+        guard source.byteCount > byteCount, isCut(.upload) else {
+            return try await base.upload(source, to: key, session: session)
+        }
+        session.report(bytesTransferred: byteCount)
+        throw Self.brokenOff(key)
+    }
+
+    /// Passes the call on with the fault that the type is named after.
+    ///
+    /// - Throws: `StorageError.Code.timeout` where it breaks off, and what the storage below throws.
     public func download(_ request: DownloadRequest, into sink: DownloadSink) async throws -> RemoteObject {
         let attempt = state.withLock { state in
             state.requests.append(request)
             return state.requests.count
         }
         try await onAttempt(attempt)
-        let isCut = state.withLock { state in
-            defer { state.cutsLeft = max(state.cutsLeft - 1, 0) }
-            return state.cutsLeft > 0
-        }
         let passed = Mutex<Int64>(0)
-        let limit = isCut ? byteCount : .max
+        let limit = isCut(.download) ? byteCount : .max
         let tellsVersion = tellsVersion
         let cutting = DownloadSink {
             if tellsVersion { sink.begin(entityTag: $0) }
@@ -59,10 +77,22 @@ public final class CuttingStorage: StorageWrapper {
             try sink.write(piece)
             passed.withLock { $0 += Int64(piece.count) }
             self.state.withLock { $0.sentBytes += Int64(piece.count) }
-            if piece.count < bytes.count { throw StorageError(.timeout, "The connection broke off.") }
+            if piece.count < bytes.count { throw Self.brokenOff(request.key) }
         }
         var object = try await base.download(request, into: cutting)
         if !tellsVersion { object.entityTag = nil }
         return object
+    }
+
+    private func isCut(_ operation: StorageOperation) -> Bool {
+        guard operations.contains(operation) else { return false }
+        return state.withLock { state in
+            defer { state.cutsLeft = max(state.cutsLeft - 1, 0) }
+            return state.cutsLeft > 0
+        }
+    }
+
+    private static func brokenOff(_ key: ObjectKey) -> StorageError {
+        StorageError(.timeout, "The connection broke off.", key: key)
     }
 }

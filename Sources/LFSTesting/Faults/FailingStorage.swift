@@ -9,12 +9,16 @@ public final class FailingStorage: StorageWrapper {
     private let operations: Set<StorageOperation>
     private let left: Mutex<Int>
 
+    /// Puts the fault before a sound storage.
+    ///
     /// - Parameters:
-    ///   - times: how many calls fail, all kinds together.
-    ///   - operations: the kinds of calls that fail.
+    ///   - base: the sound storage.
+    ///   - operations: the calls that fail.
+    ///   - times: how many of them fail, all kinds together.
+    ///   - error: what they throw.
     public init(
-        _ base: any RemoteStorage, times: Int, with error: StorageError,
-        operations: Set<StorageOperation> = Set(StorageOperation.allCases)
+        _ base: any RemoteStorage, on operations: Set<StorageOperation> = StorageOperation.all, times: Int,
+        with error: StorageError
     ) {
         self.base = base
         self.error = error
@@ -22,42 +26,51 @@ public final class FailingStorage: StorageWrapper {
         self.left = Mutex(times)
     }
 
-    /// A storage whose first call fails.
+    /// A storage of whose calls, as far as they are among the operations, the first one fails.
     public static func once(
-        _ base: any RemoteStorage, with error: StorageError,
-        operations: Set<StorageOperation> = Set(StorageOperation.allCases)
+        _ base: any RemoteStorage, on operations: Set<StorageOperation> = StorageOperation.all, with error: StorageError
     ) -> FailingStorage {
-        FailingStorage(base, times: 1, with: error, operations: operations)
+        FailingStorage(base, on: operations, times: 1, with: error)
     }
 
     /// How many calls are still to fail.
     public var failuresLeft: Int { left.withLock { $0 } }
 
     /// Passes the call on with the fault that the type is named after.
+    ///
+    /// - Throws: the error that it was given, and what the storage below throws.
     public func upload(_ source: UploadSource, to key: ObjectKey, session: UploadSession) async throws -> RemoteObject {
         try failIfDue(.upload)
         return try await base.upload(source, to: key, session: session)
     }
 
     /// Passes the call on with the fault that the type is named after.
+    ///
+    /// - Throws: the error that it was given, and what the storage below throws.
     public func download(_ request: DownloadRequest, into sink: DownloadSink) async throws -> RemoteObject {
         try failIfDue(.download)
         return try await base.download(request, into: sink)
     }
 
     /// Passes the call on with the fault that the type is named after.
+    ///
+    /// - Throws: the error that it was given, and what the storage below throws.
     public func head(_ key: ObjectKey) async throws -> RemoteObject {
         try failIfDue(.head)
         return try await base.head(key)
     }
 
     /// Passes the call on with the fault that the type is named after.
+    ///
+    /// - Throws: the error that it was given, and what the storage below throws.
     public func delete(_ key: ObjectKey, abandoning checkpoint: UploadCheckpoint?) async throws {
         try failIfDue(.delete)
         try await base.delete(key, abandoning: checkpoint)
     }
 
     /// Passes the call on with the fault that the type is named after.
+    ///
+    /// - Throws: the error that it was given, and what the storage below throws.
     public func list(_ request: ListRequest) async throws -> ListPage {
         try failIfDue(.list)
         return try await base.list(request)

@@ -1,50 +1,77 @@
 public import LFSStorage
 
-/// A storage that lets every call wait before it begins, by a clock that a test moves.
+/// A storage that lets calls wait before they begin, by a clock that a test moves.
 public struct SlowStorage: StorageWrapper {
     /// The storage below, which is sound.
     public let base: any RemoteStorage
+    private let operations: Set<StorageOperation>
     private let delay: Duration
     private let clock: any Clock<Duration>
 
     /// Puts the fault before a sound storage.
-    public init(_ base: any RemoteStorage, delay: Duration, clock: any Clock<Duration>) {
+    ///
+    /// - Parameters:
+    ///   - base: the sound storage.
+    ///   - operations: the calls that wait.
+    ///   - delay: how long each of them waits.
+    ///   - clock: what measures the delay.
+    public init(
+        _ base: any RemoteStorage, on operations: Set<StorageOperation> = StorageOperation.all, delay: Duration,
+        clock: any Clock<Duration>
+    ) {
         self.base = base
+        self.operations = operations
         self.delay = delay
         self.clock = clock
     }
 
     /// Passes the call on with the fault that the type is named after.
+    ///
+    /// - Throws: `StorageError.Code.cancelled` when the task is cancelled while it waits, and what the storage below
+    ///   throws.
     public func upload(_ source: UploadSource, to key: ObjectKey, session: UploadSession) async throws -> RemoteObject {
-        try await wait()
+        try await wait(.upload)
         return try await base.upload(source, to: key, session: session)
     }
 
     /// Passes the call on with the fault that the type is named after.
+    ///
+    /// - Throws: `StorageError.Code.cancelled` when the task is cancelled while it waits, and what the storage below
+    ///   throws.
     public func download(_ request: DownloadRequest, into sink: DownloadSink) async throws -> RemoteObject {
-        try await wait()
+        try await wait(.download)
         return try await base.download(request, into: sink)
     }
 
     /// Passes the call on with the fault that the type is named after.
+    ///
+    /// - Throws: `StorageError.Code.cancelled` when the task is cancelled while it waits, and what the storage below
+    ///   throws.
     public func head(_ key: ObjectKey) async throws -> RemoteObject {
-        try await wait()
+        try await wait(.head)
         return try await base.head(key)
     }
 
     /// Passes the call on with the fault that the type is named after.
+    ///
+    /// - Throws: `StorageError.Code.cancelled` when the task is cancelled while it waits, and what the storage below
+    ///   throws.
     public func delete(_ key: ObjectKey, abandoning checkpoint: UploadCheckpoint?) async throws {
-        try await wait()
+        try await wait(.delete)
         try await base.delete(key, abandoning: checkpoint)
     }
 
     /// Passes the call on with the fault that the type is named after.
+    ///
+    /// - Throws: `StorageError.Code.cancelled` when the task is cancelled while it waits, and what the storage below
+    ///   throws.
     public func list(_ request: ListRequest) async throws -> ListPage {
-        try await wait()
+        try await wait(.list)
         return try await base.list(request)
     }
 
-    private func wait() async throws(StorageError) {
+    private func wait(_ operation: StorageOperation) async throws(StorageError) {
+        guard operations.contains(operation) else { return }
         do {
             try await clock.sleep(for: delay)
         } catch {

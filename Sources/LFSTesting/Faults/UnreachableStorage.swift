@@ -10,11 +10,21 @@ public final class UnreachableStorage: StorageWrapper {
 
     /// The storage below, which is sound.
     public let base: any RemoteStorage
+    private let operations: Set<StorageOperation>
     private let state: Mutex<State>
 
     /// Puts the fault before a sound storage.
-    public init(_ base: any RemoteStorage, isReachable: Bool = false) {
+    ///
+    /// - Parameters:
+    ///   - base: the sound storage.
+    ///   - operations: the calls that need the network; the others always get through.
+    ///   - isReachable: whether the network is on at the beginning.
+    public init(
+        _ base: any RemoteStorage, on operations: Set<StorageOperation> = StorageOperation.all,
+        isReachable: Bool = false
+    ) {
         self.base = base
+        self.operations = operations
         self.state = Mutex(State(isReachable: isReachable))
     }
 
@@ -30,36 +40,47 @@ public final class UnreachableStorage: StorageWrapper {
     }
 
     /// Passes the call on with the fault that the type is named after.
+    ///
+    /// - Throws: `StorageError.Code.unreachable` while the network is off, and what the storage below throws.
     public func upload(_ source: UploadSource, to key: ObjectKey, session: UploadSession) async throws -> RemoteObject {
-        try requireNetwork(key)
+        try requireNetwork(.upload, key)
         return try await base.upload(source, to: key, session: session)
     }
 
     /// Passes the call on with the fault that the type is named after.
+    ///
+    /// - Throws: `StorageError.Code.unreachable` while the network is off, and what the storage below throws.
     public func download(_ request: DownloadRequest, into sink: DownloadSink) async throws -> RemoteObject {
-        try requireNetwork(request.key)
+        try requireNetwork(.download, request.key)
         return try await base.download(request, into: sink)
     }
 
     /// Passes the call on with the fault that the type is named after.
+    ///
+    /// - Throws: `StorageError.Code.unreachable` while the network is off, and what the storage below throws.
     public func head(_ key: ObjectKey) async throws -> RemoteObject {
-        try requireNetwork(key)
+        try requireNetwork(.head, key)
         return try await base.head(key)
     }
 
     /// Passes the call on with the fault that the type is named after.
+    ///
+    /// - Throws: `StorageError.Code.unreachable` while the network is off, and what the storage below throws.
     public func delete(_ key: ObjectKey, abandoning checkpoint: UploadCheckpoint?) async throws {
-        try requireNetwork(key)
+        try requireNetwork(.delete, key)
         try await base.delete(key, abandoning: checkpoint)
     }
 
     /// Passes the call on with the fault that the type is named after.
+    ///
+    /// - Throws: `StorageError.Code.unreachable` while the network is off, and what the storage below throws.
     public func list(_ request: ListRequest) async throws -> ListPage {
-        try requireNetwork(nil)
+        try requireNetwork(.list, nil)
         return try await base.list(request)
     }
 
-    private func requireNetwork(_ key: ObjectKey?) throws(StorageError) {
+    private func requireNetwork(_ operation: StorageOperation, _ key: ObjectKey?) throws(StorageError) {
+        guard operations.contains(operation) else { return }
         let isReachable = state.withLock { state in
             if !state.isReachable { state.refusedCalls += 1 }
             return state.isReachable

@@ -22,8 +22,8 @@ package struct RetryPolicy: Sendable {
         backoff.delay(afterFailures: failures, error, maxRetryAfter: maxRetryAfter, random: random())
     }
 
-    /// So many tries in a row to read the local file have to fail before it is given up: a bad sector stays bad, while a
-    /// disk that was pulled out comes back.
+    /// So many tries in a row to read the local file have to fail before it is given up: a bad sector stays bad, while
+    /// a disk that was pulled out comes back.
     static let maxUnreadable = 10
 
     /// What a try that ended with this error comes to.

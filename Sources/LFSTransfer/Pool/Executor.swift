@@ -22,10 +22,11 @@ struct Executor: Sendable {
         } catch {
             var failure = StorageError(wrapping: error, key: job.key)
             if Task.isCancelled, failure.isRetryable {
-                // A storage may report its own broken pipe first; what happened is that we were told to stop.
+                // The task was cancelled, so whatever the storage reports, a broken connection perhaps, follows from
+                // that.
                 failure = StorageError(.cancelled, "The upload was stopped.", key: job.key, cause: error)
             } else if failure.code == .cancelled {
-                // Nobody told it to stop, so it is a failure like others, with a wait before the next try.
+                // The task was not cancelled, so this is a failure like others, with a wait before the next try.
                 failure = StorageError(.unknown, "The storage gave up by itself.", key: job.key, cause: error)
             }
             return TransferOutcome(job: job, result: policy.result(of: failure, job, sent: sent.count))
@@ -63,7 +64,7 @@ struct Executor: Sendable {
                 events(.progress(id: job.id, bytesTransferred: bytes, totalBytes: source.byteCount))
             },
             onSave: { checkpoint in
-                // What it promises has happened on the storage.
+                // A checkpoint is saved after the storage has taken what it describes, so the storage is there.
                 onAccepted()
                 do {
                     try await journal.save(checkpoint, for: job)
@@ -74,7 +75,7 @@ struct Executor: Sendable {
         var object = try await storage.upload(source, to: job.key, session: session)
         sent.report(source.byteCount)
         if object.sha256 == nil, storage.capabilities.proof == .checksum {
-            // The storage checks checksums but did not say so for this one: its word on the size has to do.
+            // The storage usually tells a checksum and did not for this file. At least it has to confirm the size.
             object.byteCount = try await storage.head(job.key).byteCount
         }
         try UploadProof.require(object, for: source, job)

@@ -3,7 +3,8 @@ import Synchronization
 
 /// Tells one executor that the job it works on was cancelled.
 ///
-/// Both calls happen under the pool's mutex, so that a cancellation meets the job that it is meant for and no later one.
+/// Both calls happen under the pool's mutex, so that a cancellation meets the job that it is meant for and no later
+/// one.
 final class ExecutorCancellation: Sendable {
     private let signal = Signal()
     private let isSet = Atomic(false)

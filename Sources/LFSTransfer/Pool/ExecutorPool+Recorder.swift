@@ -71,7 +71,7 @@ extension ExecutorPool {
         if isIdle { events(.idle) }
     }
 
-    /// What an earlier process has found counts no longer.
+    /// Clears the outage that an earlier process has noted in the database; this one finds out for itself.
     private func forgetOutage() async {
         do {
             try await journal.note(outage: nil)
@@ -95,7 +95,7 @@ extension ExecutorPool {
         do {
             try await journal.note(outage: now)
         } catch {
-            // The pool goes by what it knows itself; what is written is for those who ask the database.
+            // The note in the database is for the app's status only. The pool works without it.
             events(.journalFailed(error))
         }
         events(.outage(now))
@@ -106,7 +106,7 @@ extension ExecutorPool {
         case .uploaded(let object): events(.uploaded(id: outcome.job.id, object))
         case .retry(let error, let delay, _): events(.failed(id: outcome.job.id, error, nextAttempt: delay))
         case .failed(let error): events(.failed(id: outcome.job.id, error, nextAttempt: nil))
-        // It is told of the storage, once, and not of every file.
+        // An outage is told once, of the storage, and not for each file that waits.
         case .waiting, .skipped, .givenBack: break
         }
     }

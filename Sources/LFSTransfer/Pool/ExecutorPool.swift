@@ -118,7 +118,8 @@ package final class ExecutorPool: Sendable {
 
     // MARK: Deletions
 
-    /// Asks for leave to delete an object; nil while the storage is away. Who gets it calls ``endDeletion(_:_:)``.
+    /// Asks whether an object may be deleted now; nil while the storage is away. Otherwise the caller deletes it and
+    /// calls ``endDeletion(_:_:)``.
     package func admitDeletion() -> Admission? { shared.withLock { $0.pool.admitDeletion() } }
 
     package func endDeletion(_ admission: Admission, _ error: StorageError?) {
@@ -127,12 +128,12 @@ package final class ExecutorPool: Sendable {
 
     /// Whether the storage as a whole is away, as far as is known.
     package var isAway: Bool { shared.withLock { $0.pool.outage != nil } }
-    /// As ``isAway``, without a doubt.
+    /// As ``isAway``, but false while the only refusal may be about a single file.
     package var isKnownAway: Bool { shared.withLock { $0.pool.outage?.isDoubtful == false } }
 
     private func noteOutage(_ executors: Int) {
         launch(executors)
-        // The recorder tells, alone, so that what it tells comes in order.
+        // Only the recorder tells of outages, so that beginnings and ends come in order.
         record.notify()
         outage.notify()
     }
@@ -154,7 +155,8 @@ package final class ExecutorPool: Sendable {
         feed.notify()
     }
 
-    /// Drops those of the jobs that wait in memory; they are found again in the durable queue if they still stand there.
+    /// Drops those of the jobs that wait in memory; they are found again in the durable queue if they still stand
+    /// there.
     ///
     /// - Returns: those that cannot be dropped, because their uploads are under way.
     package func withdraw(_ ids: Set<FileID>) -> Set<FileID> {
@@ -279,8 +281,9 @@ package final class ExecutorPool: Sendable {
         }
     }
 
-    /// One executor's life: jobs until none is left, or until one of them is cancelled. Then the whole executor ends, for
-    /// a task of its own for each job would cost more than a small upload's own work, and another one comes if jobs wait.
+    /// One executor's life: jobs until none is left, or until one of them is cancelled. Then the whole executor ends,
+    /// for a task of its own for each job would cost more than a small upload's own work, and another one comes if jobs
+    /// wait.
     private func runExecutor() async {
         let cancellation = ExecutorCancellation()
         await race({ await cancellation.wait() }, { await self.work(cancellation) })

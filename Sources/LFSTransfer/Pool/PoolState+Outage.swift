@@ -1,7 +1,8 @@
 import LFSStorage
 import LFSSystem
 
-/// The storage as a whole is away, refuses us or fails: one probe at a time finds out when that is over.
+/// A time in which the storage as a whole is away, refuses us or fails. One call at a time, the probe, finds out
+/// whether it is over.
 struct Outage {
     /// What may find out that it is over.
     enum Probe: Equatable {
@@ -14,12 +15,12 @@ struct Outage {
     var failures = 1
     /// Whether the wait is over and the next who asks may go as the probe.
     var mayProbe: Bool
-    /// Whether somebody has asked for a probe while one was under way, which began before there was news.
+    /// Whether a probe was asked for while one was under way. It began before the reason to ask, so another follows.
     var isAskedAgain = false
     /// What is the probe now; nil when nothing is.
     var probe: Probe?
-    /// Whether a single file was refused so far, and by an answer that may be about that file: another one is tried at
-    /// once, and nobody is told before it is refused as well.
+    /// Whether the only refusal so far may be about a single file. Then another file is tried at once, and the outage
+    /// is told only when that one is refused too.
     var isDoubtful: Bool
 
     init(_ error: StorageError) {
@@ -59,7 +60,7 @@ enum StorageAnswer {
         case .integrity, .noSpace: self = .known
         case .throttled, .serverError: self = .alive
         case .timeout, .unknown: self = .silent
-        // Some of these are found out without asking the storage.
+        // Such a failure may have been found on this device, before the storage was asked.
         default: self = .nothing
         }
     }
@@ -79,7 +80,8 @@ extension PoolState {
             if current.isAskedAgain { (current.mayProbe, current.isAskedAgain) = (true, false) }
         }
         if current.isEnded(by: answer) {
-            // Only a probe ends it: what was under way when it began may have been answered before.
+            // A call that began before the outage may have been answered before it, too. So its success does not end
+            // the outage, but lets a probe go at once.
             if !wasProbe, current.probe == nil { current.mayProbe = true }
             outage = wasProbe ? nil : current
             return
@@ -89,7 +91,7 @@ extension PoolState {
             current.error = error
             current.isDoubtful = false
             if wasProbe { current.failures += 1 }
-        // It told nothing: another one may be the probe.
+        // The probe ended without an answer of the storage, so another call may be the probe.
         case .nothing: if wasProbe { current.mayProbe = true }
         default: if wasProbe { current.failures += 1 }
         }
@@ -147,7 +149,7 @@ extension PoolState {
         let answer: StorageAnswer =
             switch error?.code {
             case nil, .missing: .accepted
-            // Who may upload need not be allowed to delete: that is no outage.
+            // Credentials may allow uploads and no deletions, so this does not show an outage.
             case .forbidden: .known
             default: error.map(StorageAnswer.init) ?? .nothing
             }

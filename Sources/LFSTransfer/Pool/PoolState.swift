@@ -3,15 +3,16 @@ import LFSSystem
 
 /// Everything the pool decides, as a value: no clock, no task, no lock. One owner changes it under one lock.
 ///
-/// The rule of the original: a new executor when more than twice as many items wait as there are executors, up to a
-/// maximum; an executor takes items until none is left and then removes itself. "None left, so leave" (``take()``) and
-/// "one more, so start" (``enqueue(_:)``) are both decided here, so no item can fall between the two.
+/// The rule is that of Realm LFS for .NET: a new executor when more than twice as many items wait as there are
+/// executors, up to a maximum; an executor takes items until none is left and then removes itself. "None left, so
+/// leave" (``take()``) and "one more, so start" (``enqueue(_:)``) are both decided here, so no item can fall between
+/// the two.
 ///
 /// Large files bend the rule in two ways, or a single one would hold up every small file behind it: an executor that
 /// is busy with a large file does not count, and the last executor is kept for small files.
 ///
-/// While a reader waits for a download, uploads yield: those under way go on, and one at a time is begun when none runs,
-/// so that they are slow then and never stand still.
+/// While a reader waits for a download, uploads yield: those under way go on, and one at a time is begun when none
+/// runs, so that they are slow then and never stand still.
 struct PoolState {
     let maxExecutors: Int
     private var window: [TransferLane: [TransferJob]] = [.small: [], .large: []]
@@ -22,14 +23,14 @@ struct PoolState {
     private(set) var unrecorded: Set<FileID> = []
     private(set) var executors = 0
     var isPaused = false
-    /// How many times it was asked to leave the network to somebody else, less those who are through with it. What ends
-    /// may be heard of before what began, so it may be negative for a moment.
+    /// How many downloads that a reader waits for have begun, less those that have ended. The two calls may come in
+    /// either order, so it can be negative for a moment.
     var yields = 0
     var isStopping = false
     /// Set while the storage as a whole is away or refuses everything.
     var outage: Outage?
     private var refusals = Refusals()
-    /// Whether a deletion waits until it is told that it may ask again.
+    /// Whether a deletion was refused during the outage, and waits to hear that it may ask again.
     var hasRefusedDeletion = false
     /// How many uploads have failed on the storage's side since one succeeded.
     var failuresInARow = 0

@@ -3,8 +3,9 @@ import LFSSystem
 
 /// Which files the storage has refused by an answer that may be about them alone or about all of them.
 ///
-/// `forbidden` is the answer to a key that a policy excludes, and to credentials that were taken every right. The file
-/// waits as long as no other file is taken; one that is refused again and again while others are taken is to blame.
+/// A storage answers `forbidden` for a key that its policy excludes, and also when the credentials have lost all their
+/// rights. In the second case no file is at fault. So a refused file waits while no other file is taken. It fails when
+/// it was refused ``maxRefusals`` times, with another file taken between each two refusals.
 struct Refusals {
     private struct Refusal {
         /// How often it was refused, with another file taken since the time before.
@@ -13,7 +14,7 @@ struct Refusals {
         var accepted = -1
     }
 
-    /// With fewer, credentials that come and go could cost a file.
+    /// With fewer, a file could fail because credentials were refused for a moment.
     static let maxRefusals = 3
 
     private var refused: [FileID: Refusal] = [:]

@@ -1,5 +1,8 @@
-/// How much of a file was sent by tries that failed, so that a storage that fails at every end of it does not get it again
-/// every minute: at most four times its size a day beyond the first time, later and later.
+/// How much of a file was sent by tries that failed.
+///
+/// A storage may take all bytes of a file and fail at the end, each time. Without a limit a large file would be sent
+/// again every minute. So it is sent again at most four times a day beyond the first time, with growing waits in
+/// between.
 package struct SendBudget: Hashable, Sendable {
     /// The bytes that were sent since the day began, the first time included.
     package private(set) var byteCount: Int64
@@ -23,7 +26,7 @@ package struct SendBudget: Hashable, Sendable {
     ///   - sent: the bytes that the try has sent.
     ///   - size: the file's size in bytes.
     package func adding(_ sent: Int64, size: Int64) -> SendBudget {
-        // When the day is over only the first time still counts, for it is once and not once a day.
+        // A new day begins. The first sending counts for all days together, so that much of the sum is kept.
         let isOver = byteCount > 0 && age >= Self.day
         let before = isOver ? min(byteCount, size) : byteCount
         let (sum, isTooMuch) = before.addingReportingOverflow(max(sent, 0))

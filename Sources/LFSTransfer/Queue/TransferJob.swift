@@ -16,7 +16,7 @@ package struct TransferJob: Hashable, Sendable, Identifiable {
     package let checkpoint: UploadCheckpoint?
     /// As ``UploadSession/replacesObject``.
     package let replacesObject: Bool
-    /// Another one whenever the job was queued anew: a failure of an earlier turn says nothing of a later one.
+    /// A number that differs each time the job is queued. A failure of an earlier turn is not recorded for a later one.
     package let turn: Int64
 
     package init(

@@ -43,6 +43,16 @@ enum Guide {
         // end
     }
 
+    static func disown(_ migrator: inout DatabaseMigrator) {
+        // snippet
+        migrator.registerMigration("recipes have no photos") { db in
+            try db.execute(sql: "UPDATE recipe SET photoId = NULL")  // lets go of the files
+            try FileData.keptWithoutOwner("recipe", column: "photoId", in: db)
+            try db.execute(sql: "ALTER TABLE recipe DROP COLUMN photoId")
+        }
+        // end
+    }
+
     static func open(_ database: DatabasePool, _ remoteFolder: URL) async throws -> LFSManager {
         // snippet
         let storage = try DirectoryStorage(at: remoteFolder)
@@ -136,6 +146,14 @@ enum Guide {
         // end
     }
 
+    static func fault() -> any RemoteStorage {
+        // snippet
+        let storage = FailingStorage.once(
+            InMemoryStorage(), on: [.download], with: StorageError(.timeout, "It fails on purpose."))
+        // end
+        return storage
+    }
+
     static func verify(_ lfs: LFSManager) async throws {
         // snippet
         var options = VerifyOptions()
@@ -171,6 +189,22 @@ struct ReadOnlyStorage<Base: RemoteStorage>: RemoteStorage {
     }
 
     func list(_ request: ListRequest) async throws -> ListPage { try await base.list(request) }
+}
+// end
+
+// snippet
+/// Sends what is in an open file to the sink.
+func send(_ file: FileHandle, of key: ObjectKey, into sink: DownloadSink) throws {
+    while true {
+        let piece: Data?
+        do {
+            piece = try file.read(upToCount: 256 * 1_024)
+        } catch {
+            throw StorageError(.unreachable, "The share cannot be read.", key: key, cause: error)
+        }
+        guard let piece, !piece.isEmpty else { return }
+        try piece.withUnsafeBytes { try sink.write($0) }  // outside of the `do`: its errors are not the storage's
+    }
 }
 // end
 

@@ -29,7 +29,7 @@ func example(folder: URL, picture: URL) async throws {
 
     let photo = try await lfs.makeFile(from: .file(picture), name: "toast.jpg")  // the bytes are durable here
     try await database.write { db in
-        try photo.insert(db)  // moves into the store on commit, uploads afterwards
+        try photo.insert(db)  // the commit queues the upload; after `start()` the bytes move into the store
         try Recipe(title: "French toast", photoId: photo.id).insert(db)
     }
 

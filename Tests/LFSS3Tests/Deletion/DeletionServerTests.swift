@@ -46,7 +46,7 @@ struct DeletionServerTests {
     @Test("are removed by the next manager when the worker was interrupted", arguments: TestServer.all)
     func interrupted(_ server: TestServer) async throws {
         let storage = try await server.storage()
-        let gate = GatedStorage(storage, on: .delete)
+        let gate = GatedStorage(storage, on: [.delete])
         try await withTemporaryFolder { folder in
             var files: [FileData] = []
             try await ReadingHost.with(folder, gate) { host in

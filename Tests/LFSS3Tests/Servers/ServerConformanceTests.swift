@@ -43,7 +43,8 @@ struct ServerConformanceTests {
         await storage.shutdown()
     }
 
-    /// More at once, and a server on two cores asks for fewer requests, as it may; only the transfer queue waits for that.
+    /// More at once, and a server on two cores asks for fewer requests, as it may; only the transfer queue waits for
+    /// that.
     private static let turns = Permits(3)
 
     private func run(_ check: StorageCheck, on server: TestServer, _ storage: S3Storage) async throws {

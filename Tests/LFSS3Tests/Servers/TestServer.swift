@@ -37,9 +37,9 @@ struct TestServer: Codable, Sendable, CustomTestStringConvertible {
 
     /// The checks of the contract that this server is known to fail now and then.
     ///
-    /// JuiceFS looks an object up and opens it afterwards: a reader who comes while it is replaced gets the size and the
-    /// tag of the old one with the first bytes of the new one. No object of LFS is replaced by another content, and what
-    /// is read is compared with its SHA-256.
+    /// JuiceFS looks an object up and opens it afterwards: a reader who comes while it is replaced gets the size and
+    /// the tag of the old one with the first bytes of the new one. No object of LFS is replaced by another content, and
+    /// what is read is compared with its SHA-256.
     var sometimesDeviatesIn: Set<String> {
         name == "juicefs" ? ["a reader sees a whole object while it is being replaced"] : []
     }

@@ -9,8 +9,8 @@ import Testing
 
 @testable import LFS
 
-/// What can happen to one file between its insertion and its end, in every order. A step whose time has not come, or has
-/// passed, does nothing.
+/// What can happen to one file between its insertion and its end, in every order. A step whose time has not come, or
+/// has passed, does nothing.
 @Suite("The delete race", .timeLimit(.minutes(5)))
 struct DeleteRaceTests {
     /// The remote delete in one piece.

@@ -20,7 +20,10 @@ struct OwnerTests {
         "REPLACE INTO recipe (_rowid_, title) VALUES (1, 'other')",
         "UPDATE OR REPLACE recipe SET title = 'toast' WHERE id = 2",
         "UPDATE OR REPLACE recipe SET id = 1 WHERE id = 2",
-        "INSERT INTO recipe (id, title, photoId) VALUES (1, 'x', :new) ON CONFLICT DO UPDATE SET photoId = excluded.photoId",
+        """
+        INSERT INTO recipe (id, title, photoId) VALUES (1, 'x', :new)
+        ON CONFLICT DO UPDATE SET photoId = excluded.photoId
+        """,
         "BEGIN; DELETE FROM recipe WHERE id = 1; UPDATE recipe SET photoId = NULL; COMMIT",
         "UPDATE OR REPLACE recipe SET isActive = 1 WHERE id = 2",
         "UPDATE OR REPLACE recipe SET code = 'B' WHERE id = 2",
@@ -218,6 +221,44 @@ struct OwnerTests {
             try await owners.host.database.write { try $0.execute(sql: "DROP TABLE recipe") }
             try await owners.lfs.waitForDeletions()
             #expect(try owners.host.filesInStore().count == 2)
+        }
+    }
+
+    @Test("A column that owns files is dropped once it owns none, and what it was emptied of goes")
+    func droppedColumn() async throws {
+        try await withOwners { owners in
+            let drop = "ALTER TABLE recipe DROP COLUMN photoId"
+            let refusal = await #expect(throws: DatabaseError.self) {
+                try await owners.host.database.write { try $0.execute(sql: drop) }
+            }
+            #expect(refusal?.message?.contains("lfs_owner_") == true)
+            try await owners.host.database.write { db in
+                try db.execute(sql: "UPDATE recipe SET photoId = NULL")
+                try FileData.keptWithoutOwner("recipe", column: "photoId", in: db)
+                try db.execute(sql: drop)
+            }
+            try await #expect(owners.lfs.waitForDeletions() == 0)
+            #expect(try owners.host.filesInStore() == [owners.new.id])
+        }
+    }
+
+    @Test("Without foreign keys a file goes although a record refers to it, and an owner lets go of no such file")
+    func withoutForeignKeys() async throws {
+        try await withOwners { owners in
+            try await owners.host.database.writeWithoutTransaction { db in
+                try db.execute(sql: "PRAGMA foreign_keys = OFF")
+                try db.execute(sql: "INSERT INTO note (fileId) VALUES (?)", arguments: [owners.old.id])
+                try db.execute(sql: "DELETE FROM recipe")
+            }
+            try await owners.lfs.waitForDeletions()
+            #expect(try owners.host.filesInStore() == [owners.old.id, owners.new.id])
+            try await owners.host.database.write { db in
+                _ = try owners.old.delete(db)
+                #expect(try Int.fetchOne(db, sql: "SELECT count(*) FROM note") == 1)
+            }
+            try await #expect(owners.lfs.waitForDeletions() == 0)
+            #expect(try owners.host.filesInStore() == [owners.new.id])
+            #expect(await errorCode { _ = try await owners.lfs.contents(of: owners.old) } == .unknownFile)
         }
     }
 

@@ -17,8 +17,8 @@ struct WaitingUploadTests {
         let storage = ScriptedStorage(beforeUpload: { _, _ in
             if reason == .away { throw StorageError(.unreachable, "No network.") }
         })
-        try await withLFS(storage: storage, configure: { $0.backoff = Backoff(base: .seconds(60), cap: .seconds(60)) }) {
-            host, lfs in
+        let patient = Backoff(base: .seconds(60), cap: .seconds(60))
+        try await withLFS(storage: storage, configure: { $0.backoff = patient }) { host, lfs in
             if reason == .paused { lfs.pause() }
             var files: [FileData] = []
             for _ in 0..<3 { files.append(try await lfs.makeFile(from: .bytes(someBytes()))) }

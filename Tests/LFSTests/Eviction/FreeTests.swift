@@ -148,7 +148,7 @@ struct FreeTests {
 
     @Test("clearing the cache leaves a download alone that runs")
     func runningDownload() async throws {
-        let storage = GatedStorage(InMemoryStorage(), on: .download)
+        let storage = GatedStorage(InMemoryStorage(), on: [.download])
         try await withLFS(storage: storage) { host, lfs in
             let bytes = someBytes(1 << 20)
             let file = try await remoteFile(bytes, host, lfs)

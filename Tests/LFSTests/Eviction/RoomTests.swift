@@ -28,7 +28,8 @@ struct RoomTests {
             for turn in 0..<2 {
                 try await withManager(host, options) { lfs in
                     for step in 0..<60 {
-                        // Every other read is of one of the last five, so that the order of uses is not that of arrivals.
+                        // Every other read is of one of the last five, so that the order of uses is not that of
+                        // arrivals.
                         let file =
                             step % 2 == 0
                             ? files[(step / 2 + turn) % 30] : files[(step / 2 + turn + 25 + step % 5) % 30]
@@ -46,7 +47,7 @@ struct RoomTests {
 
     @Test("Downloads beside each other make room before their bytes come")
     func beside() async throws {
-        let storage = GatedStorage(InMemoryStorage(), on: .download, isOpen: true)
+        let storage = GatedStorage(InMemoryStorage(), on: [.download], isOpen: true)
         try await withHost(storage: storage) { host in
             var options = host.options
             var files: [FileData] = []
@@ -231,7 +232,7 @@ struct RoomTests {
     @Test("A download that fails gives its room back")
     func failure() async throws {
         let storage = FailingStorage(
-            InMemoryStorage(), times: 0, with: StorageError(.forbidden, "no"), operations: [.download])
+            InMemoryStorage(), on: [.download], times: 0, with: StorageError(.forbidden, "no"))
         try await withLFS(storage: storage, configure: { $0.eviction = EvictionPolicy(maxByteCount: 3_000) }) {
             host, lfs in
             let file = try await absentFiles(1, host, lfs)[0]

@@ -124,7 +124,9 @@ struct CredentialsOutageTests {
         return files
     }
 
-    private static func runFreely(_ clock: ManualClock, _ body: @escaping @Sendable () async throws -> Void) async throws {
+    private static func runFreely(
+        _ clock: ManualClock, _ body: @escaping @Sendable () async throws -> Void
+    ) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await clock.runFreely() }
             try await body()

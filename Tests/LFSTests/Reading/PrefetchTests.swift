@@ -46,7 +46,7 @@ struct PrefetchTests {
 
     @Test("gives way to readers, and a file that a reader asks for becomes his")
     func givesWay() async throws {
-        let gate = GatedStorage(InMemoryStorage(), on: .download)
+        let gate = GatedStorage(InMemoryStorage(), on: [.download])
         let storage = CuttingStorage(gate, after: 0, times: 0)
         try await withLFS(storage: storage, configure: { $0.maxDownloads = 2 }) { host, lfs in
             let contents = (0..<6).map { _ in someBytes(100) }
@@ -78,7 +78,7 @@ struct PrefetchTests {
 
     @Test("ends with its task, and leaves the files that it has")
     func cancelled() async throws {
-        let gate = GatedStorage(InMemoryStorage(), on: .download)
+        let gate = GatedStorage(InMemoryStorage(), on: [.download])
         try await withLFS(storage: gate, configure: { $0.maxDownloads = 1 }) { host, lfs in
             let files = try await remoteFiles((0..<5).map { _ in someBytes(100) }, host, lfs)
             let prefetch = Task { try await lfs.prefetch(FileData.order(Column.rowID)) }
@@ -95,7 +95,7 @@ struct PrefetchTests {
 
     @Test("and reading leave an upload at a time its way, and all of them afterwards")
     func uploadsYield() async throws {
-        let downloads = GatedStorage(InMemoryStorage(), on: .download)
+        let downloads = GatedStorage(InMemoryStorage(), on: [.download])
         let uploads = GatedStorage(downloads, isOpen: true)
         try await withLFS(storage: uploads) { host, lfs in
             let file = try await remoteFile(someBytes(), host, lfs)

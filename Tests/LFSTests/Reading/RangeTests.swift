@@ -82,7 +82,7 @@ struct RangeTests {
 
     @Test("ends with its task and with the manager, and is nil before the upload elsewhere")
     func ends() async throws {
-        let gate = GatedStorage(InMemoryStorage(), on: .download)
+        let gate = GatedStorage(InMemoryStorage(), on: [.download])
         try await withLFS(storage: gate) { host, lfs in
             let file = try await remoteFile(bytes, host, lfs)
             let reader = Task { try await lfs.bytes(of: file, range: 0..<10) }

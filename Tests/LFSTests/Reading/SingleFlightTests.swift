@@ -40,7 +40,7 @@ struct SingleFlightTests {
 
     @Test("are not disturbed by one of them who goes")
     func oneGoes() async throws {
-        let storage = GatedStorage(InMemoryStorage(), on: .download)
+        let storage = GatedStorage(InMemoryStorage(), on: [.download])
         try await withLFS(storage: storage) { host, lfs in
             let bytes = someBytes()
             let file = try await remoteFile(bytes, host, lfs)
@@ -56,7 +56,7 @@ struct SingleFlightTests {
 
     @Test("stop it when the last of them has gone, and can begin it anew")
     func allGo() async throws {
-        let storage = GatedStorage(InMemoryStorage(), on: .download)
+        let storage = GatedStorage(InMemoryStorage(), on: [.download])
         try await withLFS(storage: storage) { host, lfs in
             let bytes = someBytes()
             let file = try await remoteFile(bytes, host, lfs)
@@ -73,7 +73,7 @@ struct SingleFlightTests {
 
     @Test("need no start, and all hear of a stop, which leaves nothing running")
     func stopping() async throws {
-        let storage = GatedStorage(InMemoryStorage(), on: .download)
+        let storage = GatedStorage(InMemoryStorage(), on: [.download])
         try await withHost(storage: storage) { host in
             let bytes = someBytes()
             var files: [FileData] = []
@@ -98,7 +98,7 @@ struct SingleFlightTests {
 
     @Test("of a file that is deleted meanwhile leave nothing of it")
     func deleted() async throws {
-        let storage = GatedStorage(InMemoryStorage(), on: .download)
+        let storage = GatedStorage(InMemoryStorage(), on: [.download])
         try await withLFS(storage: storage) { host, lfs in
             let file = try await remoteFile(someBytes(), host, lfs)
             let reader = Task { try await read(file, lfs) }

@@ -136,7 +136,8 @@ struct StagingOwnerTests {
             let location = host.folder.appendingPathComponent("staging")
             let file = try await leave(host, options(host, location: location), commits: false)
             try await withCopy(of: host) { copy in
-                let waiting = location.appendingPathComponent(try #require(names(in: location).first)).child(file.id.uuidString)
+                let area = location.appendingPathComponent(try #require(names(in: location).first))
+                let waiting = area.child(file.id.uuidString)
                 try FileManager.default.moveItem(at: waiting, to: copy.temporary.child(file.id.uuidString))
                 var options = copy.options
                 options.temporaryFileGracePeriod = .seconds(3_600)

@@ -14,7 +14,8 @@ extension TestHost {
         try FileManager.default.contentsOfDirectory(atPath: incoming.path).sorted()
     }
 
-    /// Leaves the first bytes of a download, as the end of a process does. The layout is that of the guide "On-disk layout".
+    /// Leaves the first bytes of a download, as the end of a process does. The layout is that of the guide "On-disk
+    /// layout".
     func leavePartial(of file: FileData, _ bytes: some Sequence<UInt8>, tag: String) throws {
         try Data(bytes).write(to: incoming.appendingPathComponent(file.id.uuidString + ".part"))
         try Data(tag.utf8).write(to: incoming.appendingPathComponent(file.id.uuidString + ".tag"))

@@ -69,10 +69,11 @@ final class RottingStorage: StorageWrapper {
         case .flipped:
             let isFirst = Mutex(true)
             let flipping = DownloadSink(onBegin: sink.begin(entityTag:)) { bytes in
-                guard isFirst.withLock({ first in
+                let isDue = isFirst.withLock { first in
                     defer { first = false }
                     return first
-                }) else { return try sink.write(bytes) }
+                }
+                guard isDue else { return try sink.write(bytes) }
                 var bytes = Array(bytes)
                 bytes[0] ^= 1
                 try bytes.withUnsafeBytes { try sink.write($0) }

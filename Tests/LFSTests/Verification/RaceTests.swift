@@ -10,8 +10,8 @@ import Testing
 
 @Suite("Verifying while everything else goes on", .timeLimit(.minutes(1)))
 struct RaceTests {
-    /// Runs a step once: the given time it is asked for. A file that looks wrong is asked for twice, and the second time
-    /// right before it is told.
+    /// Runs a step once: the given time it is asked for. A file that looks wrong is asked for twice, and the second
+    /// time right before it is told.
     private final class Once: Sendable {
         private let calls = Mutex(0)
         private let number: Int

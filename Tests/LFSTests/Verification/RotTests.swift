@@ -194,7 +194,7 @@ struct UnprovenTests {
     func away() async throws {
         let storage = RottingStorage(vouches: false)
         let away = FailingStorage(
-            storage, times: 1_000, with: StorageError(.unreachable, "It is away."), operations: [.download])
+            storage, on: [.download], times: 1_000, with: StorageError(.unreachable, "It is away."))
         try await withLFS(storage: away) { host, lfs in
             _ = try await keptFiles(3, host, lfs)
             let report = try await lfs.evict(EvictionPolicy(maxByteCount: 0))

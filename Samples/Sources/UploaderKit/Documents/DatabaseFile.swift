@@ -54,7 +54,10 @@ struct DatabaseFile: Sendable {
 
     private static func isNewer(_ path: String) -> UploaderError {
         UploaderError(
-            "\(path) was written by a newer version: it has migrations that this uploader does not know. Update uploader."
+            """
+            \(path) was written by a newer version: it has migrations that this uploader does not know. \
+            Update uploader.
+            """
         )
     }
 
@@ -70,7 +73,11 @@ struct DatabaseFile: Sendable {
     func requireOurs() throws {
         guard case .another = owner else { return }
         throw UploaderError(
-            "\(path) is the database of another program, and nothing was written to it. Give --database a path of its own; 'push' makes it there. 'status', 'list', 'verify', 'pull' and 'free' serve any database that has LFS in it."
+            """
+            \(path) is the database of another program, and nothing was written to it. Give --database a path of its \
+            own; 'push' makes it there. 'status', 'list', 'verify', 'pull' and 'free' serve any database that has LFS \
+            in it.
+            """
         )
     }
 

@@ -19,7 +19,8 @@ enum DocumentDatabase {
         }
     }
 
-    /// Opens a database that has LFS in it. That of another app is neither migrated nor brought to another journal mode.
+    /// Opens a database that has LFS in it. That of another app is neither migrated nor brought to another journal
+    /// mode.
     static func openAny(_ file: DatabaseFile) throws -> any DatabaseWriter {
         try file.requireThere()
         try file.requireFiles()
@@ -51,8 +52,8 @@ enum DocumentDatabase {
         try database.close()
     }
 
-    /// A connection that changes nothing. A transaction that a kill has left half done is taken back, as every reader of
-    /// SQLite does it; one that may not write cannot.
+    /// A connection that changes nothing. A transaction that a kill has left half done is taken back, as every reader
+    /// of SQLite does it; one that may not write cannot.
     static func connection(toRead path: String) throws -> DatabaseQueue {
         var configuration = Configuration()
         configuration.readonly = true

@@ -3,8 +3,8 @@ import LFS
 
 /// The uploader's own tables, beside those of LFS.
 enum DocumentSchema {
-    /// The table that says that a database is the uploader's. It is made before all others, so that a run that was killed
-    /// in between finds its own database again.
+    /// The table that says that a database is the uploader's. It is made before all others, so that a run that was
+    /// killed in between finds its own database again.
     static let ownTable = "uploader_storage"
 
     static var migrator: DatabaseMigrator {
@@ -47,8 +47,8 @@ enum DocumentSchema {
         return migrator
     }
 
-    /// Whether a newer uploader, or one with a newer LFS, has written the database. Migrations of the app whose database
-    /// it is are its own business.
+    /// Whether a newer uploader, or one with a newer LFS, has written the database. Migrations of the app whose
+    /// database it is are its own business.
     static func isNewer(_ db: Database) throws -> Bool {
         guard try db.tableExists("grdb_migrations") else { return false }
         let known = migrator.migrations

@@ -7,8 +7,8 @@ struct DocumentTable: Sendable {
     /// Whether the database is the uploader's.
     let isOurs: Bool
 
-    /// The page after an id, in the order of the ids, which other programs may have written as anything. Rows that cannot
-    /// be used are told with their reason.
+    /// The page after an id, in the order of the ids, which other programs may have written as anything. Rows that
+    /// cannot be used are told with their reason.
     ///
     /// - Parameter ids: the files, as a person names them; nil for all.
     func page(after id: DatabaseValue, _ ids: [String]?, limit: Int, _ db: Database) throws -> Page {

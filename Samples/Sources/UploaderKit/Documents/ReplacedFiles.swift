@@ -13,7 +13,8 @@ enum ReplacedFiles {
             arguments: [old.id, document])
     }
 
-    /// Deletes what a newer version on the storage has replaced. Its bytes go by themselves, as those of any deleted file.
+    /// Deletes what a newer version on the storage has replaced. Its bytes go by themselves, as those of any deleted
+    /// file.
     static func removeSettled(in database: any DatabaseWriter) async throws {
         // A look costs the writer nothing, and nearly always there is none.
         let isNeeded = try await database.read { db in

@@ -4,8 +4,8 @@ import GRDB
 ///
 /// A wrong `--to` would split the files over two storages, and a verification would take what is on the other for lost.
 enum StorageMemory {
-    /// The remembered storage; nil when there is none, and as long as no file is on it and none is to be deleted from it:
-    /// whoever mistyped the first one gives another.
+    /// The remembered storage; nil when there is none, and as long as no file is on it and none is to be deleted from
+    /// it: whoever mistyped the first one gives another.
     static func bindingLocation(_ db: Database) throws -> String? {
         guard try db.tableExists(DocumentSchema.ownTable), try db.tableExists("lfs_file") else { return nil }
         let row = try Row.fetchOne(
@@ -29,12 +29,18 @@ enum StorageMemory {
     static func require(_ location: StorageLocation, _ file: DatabaseFile, changes: Bool, makes: Bool) throws {
         if let remembered = file.storage, remembered != location.description, !changes {
             throw UploaderError(
-                "The files of \(file.path) are on \(remembered), and --to names \(location). Check --to. If they were moved there, or shall go there from now on, add --change-storage."
+                """
+                The files of \(file.path) are on \(remembered), and --to names \(location). Check --to. If they were \
+                moved there, or shall go there from now on, add --change-storage.
+                """
             )
         }
         guard !location.isThere, !makes || file.storage == location.description else { return }
         throw UploaderError(
-            "There is no folder \(location.description.dropFirst("dir:".count)) to find the files in. Is its disk mounted? Check --to."
+            """
+            There is no folder \(location.description.dropFirst("dir:".count)) to find the files in. Is its disk \
+            mounted? Check --to.
+            """
         )
     }
 }

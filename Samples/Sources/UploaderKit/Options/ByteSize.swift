@@ -1,6 +1,7 @@
 import ArgumentParser
 
-/// A number of bytes as people write it: `1048576`, `512KiB`, `8MiB`, `1.5GiB`; `K`, `M` and `G` mean powers of 1024 too.
+/// A number of bytes as people write it: `1048576`, `512KiB`, `8MiB`, `1.5GiB`; `K`, `M` and `G` mean powers of 1024
+/// too.
 struct ByteSize: ExpressibleByArgument, Hashable, Sendable {
     let bytes: Int64
 

@@ -44,8 +44,8 @@ struct TransferOptions: ParsableArguments {
         help: ArgumentHelp(
             "End when for this long no byte was accepted and no file got through: 90s, 30m, 2h, never.",
             valueName: "time"))
-    // Longer than a server takes to come back from an update or a router from a restart, and short enough for a job that
-    // runs every night: what is left waits for the next run.
+    // Longer than a server takes to come back from an update or a router from a restart, and short enough for a job
+    // that runs every night: what is left waits for the next run.
     var giveUpAfter = TimeSpan.minutes(30)
 
     /// The files and folders that a run with these options writes to itself.

@@ -38,7 +38,10 @@ package struct S3Argument: Sendable {
     }
 
     private static let keys = ValidationError(
-        "Keep keys out of the command line, where everybody sees them: use AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment, or a profile. Whatever of them was written here is known by now: make new ones."
+        """
+        Keep keys out of the command line, where everybody sees them: use AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY \
+        in the environment, or a profile. Whatever of them was written here is known by now: make new ones.
+        """
     )
 
     private static func decoded(_ text: String) throws -> String {

@@ -1,8 +1,8 @@
 import LFS
 import Synchronization
 
-/// Counts what a run gets done: bytes that are new, and files that are through or given up. Bytes that are sent once more
-/// do not count, or a file that fails again and again would look like progress.
+/// Counts what a run gets done: bytes that are new, and files that are through or given up. Bytes that are sent once
+/// more do not count, or a file that fails again and again would look like progress.
 final class Advance: Sendable {
     private struct State {
         var count: UInt64 = 0

@@ -26,7 +26,8 @@ package enum Printable {
         return result
     }
 
-    /// C0, DEL and C1 (ECMA-48), the separators of lines and paragraphs, and the controls of direction (Unicode, UAX 9).
+    /// C0, DEL and C1 (ECMA-48), the separators of lines and paragraphs, and the controls of direction (Unicode, UAX
+    /// 9).
     private static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0..<0x20, 0x7F...0x9F, 0x61C, 0x200E...0x200F, 0x2028...0x202E, 0x2066...0x2069: true

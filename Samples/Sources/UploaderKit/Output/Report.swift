@@ -232,7 +232,10 @@ final class Report: Sendable {
     func failedDeletions(_ count: Int) {
         state.withLock { $0.tally.refused += count }
         message(
-            "\(Format.count(count, "removed file")) still has bytes on the storage, which did not delete them. Run 'resume' to try again."
+            """
+            \(Format.count(count, "removed file")) still has bytes on the storage, which did not delete them. Run \
+            'resume' to try again.
+            """
         )
     }
 

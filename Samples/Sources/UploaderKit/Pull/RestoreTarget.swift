@@ -92,7 +92,8 @@ struct RestoreTarget: Sendable {
         return file
     }
 
-    /// Removes what a pull has left that was killed, also right before its last step, when the file has its name already.
+    /// Removes what a pull has left that was killed, also right before its last step, when the file has its name
+    /// already.
     ///
     /// - Throws: ``UploaderError`` while another pull writes it.
     func clearPart() throws {

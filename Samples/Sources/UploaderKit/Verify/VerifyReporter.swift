@@ -25,10 +25,8 @@ final class VerifyReporter: Sendable {
             return line { Console.result(try FindingEvent(finding, path).jsonLine()) }
         }
         let words = Self.words(finding)
-        line {
-            Console.result(
-                "\(finding.kind)\(finding.fileID.map { " \($0)" } ?? "")\(path.map { " \($0)" } ?? ""): \(finding.message) \(words)")
-        }
+        let file = "\(finding.fileID.map { " \($0)" } ?? "")\(path.map { " \($0)" } ?? "")"
+        line { Console.result("\(finding.kind)\(file): \(finding.message) \(words)") }
     }
 
     /// What came of a finding, or what can be done about it.
