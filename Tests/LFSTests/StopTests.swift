@@ -2,8 +2,8 @@ import Dispatch
 import Foundation
 import GRDB
 import LFSStorage
-import LFSTesting
 import LFSSystem
+import LFSTesting
 import Synchronization
 import TestSupport
 import Testing

@@ -1,8 +1,8 @@
 import Foundation
 import GRDB
 import LFSStorage
-import LFSTesting
 import LFSSystem
+import LFSTesting
 import LFSTransfer
 import TestSupport
 import Testing

@@ -2,8 +2,8 @@ import Foundation
 import GRDB
 import LFS
 import LFSStorage
-import LFSTesting
 import LFSSystem
+import LFSTesting
 import Testing
 
 @Suite("A download that is cut off", .timeLimit(.minutes(2)))

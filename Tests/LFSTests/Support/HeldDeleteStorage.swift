@@ -1,7 +1,7 @@
 import LFS
 import LFSStorage
-import LFSTesting
 import LFSSystem
+import LFSTesting
 import Synchronization
 
 /// A storage in memory whose next delete waits until it is released.

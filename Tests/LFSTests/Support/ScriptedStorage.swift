@@ -1,6 +1,6 @@
 import LFSStorage
-import LFSTesting
 import LFSSystem
+import LFSTesting
 import Synchronization
 
 /// A storage whose uploads and deletes ask a script before they go on to memory.
