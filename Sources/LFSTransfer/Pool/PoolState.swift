@@ -23,7 +23,7 @@ struct PoolState {
     private(set) var unrecorded: Set<FileID> = []
     private(set) var executors = 0
     var isPaused = false
-    /// How many downloads that a reader waits for have begun, less those that have ended. The two calls may come in
+    /// How often it was asked to leave the network to a reader, less how often that was over. The two calls may come in
     /// either order, so it can be negative for a moment.
     var yields = 0
     var isStopping = false

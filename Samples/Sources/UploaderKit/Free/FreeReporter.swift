@@ -18,7 +18,7 @@ struct FreeReporter: Sendable {
         var dryRun: Bool
     }
 
-    func freed(_ copy: EvictedCopy) throws {
+    func evicted(_ copy: EvictedCopy) throws {
         if json {
             var event = JSONEvent(isPreview ? "wouldFree" : "freed")
             (event.id, event.bytes) = (copy.id, copy.byteCount)
