@@ -23,7 +23,8 @@ struct ForeignStoreTests {
     }
 
     private func foldersAside(_ host: TestHost) throws -> [String] {
-        try FileManager.default.contentsOfDirectory(atPath: host.folder.path).filter { $0.contains(".lfs.of-") }.sorted()
+        let names = try FileManager.default.contentsOfDirectory(atPath: host.folder.path)
+        return names.filter { $0.contains(".lfs.of-") }.sorted()
     }
 
     @Test("is refused as it comes")
@@ -50,7 +51,7 @@ struct ForeignStoreTests {
                 }
                 let aside = try foldersAside(host)
                 #expect(aside.count == count)
-                let kept = aside.map { host.folder.appendingPathComponent($0).appendingPathComponent(id.uuidString).path }
+                let kept = aside.map { host.folder.appendingPathComponent("\($0)/\(id.uuidString)").path }
                 #expect(kept.contains(where: FileManager.default.fileExists(atPath:)))
                 // The next one is erased again, with the folder of this one in its place.
                 try await host.database.erase()

@@ -27,7 +27,8 @@ final class OneJobJournal: TransferJournal {
         guard lane == .small else { return TransferPage(jobs: [], nextDue: nil) }
         let isThere = held.isEmpty && isDue.withLock { $0 }
         reads.add(isThere)
-        let job = TransferJob(id: "a", key: try ObjectKey("test/a"), byteCount: 1, content: .ofNothing, attempts: 0, checkpoint: nil)
+        let job = TransferJob(
+            id: "a", key: try ObjectKey("test/a"), byteCount: 1, content: .ofNothing, attempts: 0, checkpoint: nil)
         return TransferPage(jobs: isThere ? [job] : [], nextDue: nil)
     }
 

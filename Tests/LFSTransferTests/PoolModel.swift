@@ -59,7 +59,8 @@ struct PoolModel {
         let jobs = (1...count).compactMap { _ -> TransferJob? in
             lastID += 1
             guard let key = ObjectKey(listed: "test/\(lastID)") else { return nil }
-            return TransferJob(id: "\(lastID)", key: key, byteCount: byteCount, content: .ofNothing, attempts: 0, checkpoint: nil)
+            return TransferJob(
+                id: "\(lastID)", key: key, byteCount: byteCount, content: .ofNothing, attempts: 0, checkpoint: nil)
         }
         free += state.enqueue(jobs)
     }

@@ -43,7 +43,8 @@ struct RefusedCredentialsTests {
     }
 
     @Test(
-        "are told from a key that it never takes: that file fails, and all others are uploaded", arguments: [false, true])
+        "are told from a key that it never takes: that file fails, and all others are uploaded",
+        arguments: [false, true])
     func forbiddenKey(answersLast: Bool) async throws {
         let answer = Latch()
         if !answersLast { answer.open() }

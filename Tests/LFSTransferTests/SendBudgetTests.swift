@@ -101,7 +101,8 @@ struct UnreadableSourceTests {
     @Test("gets all its tries after failures of another kind")
     func otherFailures() throws {
         let job = TransferJob(
-            id: "a", key: try ObjectKey("test/a"), byteCount: 1, content: .ofNothing, attempts: 500, lastError: .timeout, checkpoint: nil)
+            id: "a", key: try ObjectKey("test/a"), byteCount: 1, content: .ofNothing, attempts: 500,
+            lastError: .timeout, checkpoint: nil)
         let result = RetryPolicy(random: { 1 }).result(of: StorageError(.sourceUnreadable, "EIO"), job, sent: 0)
         guard case .retry(_, after: .milliseconds(100), let tries) = result else {
             Issue.record("It is given up: \(result)")

@@ -45,7 +45,7 @@ final class Calls: Sendable {
         try await within(purpose) { flag in
             do {
                 return try await body(flag)
-            } catch  where state.withLock({ $0.isClosed }) {
+            } catch let error where state.withLock({ $0.isClosed }) {
                 throw Self.stopped(purpose, error)
             }
         }

@@ -58,7 +58,7 @@ struct Opening: Sendable {
         do {
             try await count.advance(isAlone: ownsStore)
             return true
-        } catch where NoSpace.isCause(of: error) {
+        } catch let error where NoSpace.isCause(of: error) {
             options.logger.warning("opened on a full disk", metadata: ["error.message": "\(error)"])
             return false
         }
@@ -83,7 +83,7 @@ struct Opening: Sendable {
         do {
             try await recovery.repair(sweeps: ownsStore && isCounted)
             return true
-        } catch where NoSpace.isCause(of: error) || error is SystemError {
+        } catch let error where NoSpace.isCause(of: error) || error is SystemError {
             // Their uploads say what is wrong with them, and the promoter tries again.
             options.logger.warning("committed files stay where they wait", metadata: ["error.message": "\(error)"])
             return false

@@ -37,7 +37,7 @@ package enum ForeignStore {
         do {
             try parent.renameExclusively(name, to: parent, as: aside)
             return true
-        } catch where error.isExisting {
+        } catch let error where error.isExisting {
             return false
         }
     }
@@ -67,7 +67,7 @@ extension Directory {
     static func find(_ path: String) throws(SystemError) -> Directory? {
         do {
             return try open(path)
-        } catch where error.isMissing {
+        } catch let error where error.isMissing {
             return nil
         }
     }

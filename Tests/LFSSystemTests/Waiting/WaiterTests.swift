@@ -18,8 +18,8 @@ struct WaiterTests {
     @Test("gets its answer when it comes at the moment of the wait")
     func meeting() async {
         let (rounds, next) = (20_000, Handover())
-        // A thread of its own, which looks all the time and then counts for a moment, each time a longer one, so that the
-        // answer comes before the wait, in the middle of its beginning, and during it.
+        // A thread of its own, which looks all the time and then counts for a moment, each time a longer one, so that
+        // the answer comes before the wait, in the middle of its beginning, and during it.
         DispatchQueue(label: "answers").async {
             for round in 1...rounds {
                 let waiter = next.take()

@@ -199,7 +199,8 @@ private final class DeleteRace {
     private var worker: DeletionWorker {
         DeletionWorker(
             runner: lfs.runner, places: lfs.places, storage: storage, policy: RetryPolicy(random: { 0 }),
-            wallClock: { Date() }, pollInterval: .seconds(1), pool: lfs.pool, uploading: { [held] in held.ids }, withdraw: { [held] in held.ids.intersection($0) },
+            wallClock: { Date() }, pollInterval: .seconds(1), pool: lfs.pool,
+            uploading: { [held] in held.ids }, withdraw: { [held] in held.ids.intersection($0) },
             onProgress: { _ in })
     }
 

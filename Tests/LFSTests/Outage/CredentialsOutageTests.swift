@@ -73,7 +73,8 @@ struct CredentialsOutageTests {
             try await Self.runFreely(clock) { try await lfs.waitForUploads() }
             credentials.set(false)
             try await host.database.write { db in _ = try FileData.deleteAll(db) }
-            try await yield(while: host.count("lfs_state WHERE outageCode IS NOT NULL") == 0 || !host.filesInStore().isEmpty)
+            try await yield(
+                while: host.count("lfs_state WHERE outageCode IS NOT NULL") == 0 || !host.filesInStore().isEmpty)
             try await yield(while: host.count("lfs_tombstone WHERE state = 'pending'") > 0)
             #expect(try host.count("lfs_tombstone WHERE attempts = 0") == files.count)
             try await #expect(lfs.waitForDeletions() == files.count, "it does not wait for the end of an outage")

@@ -36,7 +36,8 @@ extension TestHost {
     /// The bytes of the files in the store.
     func byteCountInStore() throws -> Int {
         try filesInStore().reduce(0) { sum, name in
-            let attributes = try FileManager.default.attributesOfItem(atPath: store.appendingPathComponent(name.uuidString).path)
+            let path = store.appendingPathComponent(name.uuidString).path
+            let attributes = try FileManager.default.attributesOfItem(atPath: path)
             return sum + (attributes[.size] as? Int ?? 0)
         }
     }

@@ -70,12 +70,14 @@ struct UploadRecordTests {
     func allOfThem() async throws {
         try await withHost { host in
             try await withManager(host, starts: false) { lfs in
-                let files = try await lfs.withFiles(from: Array(repeating: FileSource.bytes([1]), count: 1_005)) { files in
+                let sources = Array(repeating: FileSource.bytes([1]), count: 1_005)
+                let files = try await lfs.withFiles(from: sources) { files in
                     try await host.database.write { db in for file in files { try file.insert(db) } }
                     return files
                 }
                 try await host.database.write { db in
-                    try db.execute(sql: "UPDATE lfs_job SET state = 'failed', errorCode = 'forbidden', errorMessage = 'No.'")
+                    try db.execute(
+                        sql: "UPDATE lfs_job SET state = 'failed', errorCode = 'forbidden', errorMessage = 'No.'")
                 }
                 let failed = try await host.database.read { try Upload.all().failed().fetchAll($0) }
                 #expect(Set(failed.map(\.id)) == Set(files.map(\.id)))

@@ -210,10 +210,12 @@ struct FindingsTests {
                 let (_, findings) = try await checked.verify(lfs) { $0.checksRemote = false }
                 let kinds = Set(findings.map(\.kind))
                 let local: Set<VerifyFinding.Kind> = [
-                    .missingLocally, .wrongLengthLocally, .corruptedLocally, .orphanedLocally, .uploadStuck, .deletionStuck,
+                    .missingLocally, .wrongLengthLocally, .corruptedLocally, .orphanedLocally, .uploadStuck,
+                    .deletionStuck,
                 ]
                 #expect(kinds == local)
-                let here = findings.filter { [.missingLocally, .wrongLengthLocally, .corruptedLocally].contains($0.kind) }
+                let local = [VerifyFinding.Kind.missingLocally, .wrongLengthLocally, .corruptedLocally]
+                let here = findings.filter { local.contains($0.kind) }
                 #expect(here.allSatisfy { $0.repair == nil && !$0.isLoss })
                 let told = Set(damage.expected.map(\.id))
                 #expect(findings.allSatisfy { told.contains($0.fileID) })

@@ -23,7 +23,8 @@ struct UnreadableTests {
                         let ids = Set(findings.map(\.fileID))
                         #expect(ids == [file.id, others[2].id])
                         let found = try #require(findings.first { $0.fileID == file.id })
-                        #expect(found.kind == (byteCount == 4_096 ? .corruptedLocally : .wrongLengthLocally), "\(found.kind)")
+                        let expected = byteCount == 4_096 ? VerifyFinding.Kind.corruptedLocally : .wrongLengthLocally
+                        #expect(found.kind == expected)
                         #expect(found.repair == .fetch)
                         #expect(report.files == 4)
                     }
