@@ -214,8 +214,8 @@ struct FindingsTests {
                     .deletionStuck,
                 ]
                 #expect(kinds == local)
-                let local = [VerifyFinding.Kind.missingLocally, .wrongLengthLocally, .corruptedLocally]
-                let here = findings.filter { local.contains($0.kind) }
+                let localKinds = [VerifyFinding.Kind.missingLocally, .wrongLengthLocally, .corruptedLocally]
+                let here = findings.filter { localKinds.contains($0.kind) }
                 #expect(here.allSatisfy { $0.repair == nil && !$0.isLoss })
                 let told = Set(damage.expected.map(\.id))
                 #expect(findings.allSatisfy { told.contains($0.fileID) })
