@@ -19,9 +19,9 @@ final class CommitObserver: TransactionObserver, Sendable {
         /// More rows were inserted than are worth remembering one by one.
         var isOverflown = false
         var hasDeletions = false
-        var hasTombstones = false
+        var hasWork = false
 
-        var isEmpty: Bool { insertedRows.isEmpty && !isOverflown && !hasDeletions && !hasTombstones }
+        var isEmpty: Bool { insertedRows.isEmpty && !isOverflown && !hasDeletions && !hasWork }
     }
 
     private static let rememberedRows = 10_000
@@ -47,7 +47,7 @@ final class CommitObserver: TransactionObserver, Sendable {
     func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool {
         switch eventKind {
         case .insert(let table):
-            [FileTable.name, TombstoneTable.name, DisownedTable.name].contains(table)
+            [FileTable.name, JobTable.name, TombstoneTable.name, DisownedTable.name].contains(table)
         case .delete(let table): table == FileTable.name
         case .update: false
         }
@@ -59,7 +59,7 @@ final class CommitObserver: TransactionObserver, Sendable {
             case (.insert, true) where state.uncommitted.insertedRows.count < Self.rememberedRows:
                 state.uncommitted.insertedRows.append(event.rowID)
             case (.insert, true): state.uncommitted.isOverflown = true
-            case (.insert, false): state.uncommitted.hasTombstones = true
+            case (.insert, false): state.uncommitted.hasWork = true
             case (.delete, _): state.uncommitted.hasDeletions = true
             default: break
             }
@@ -78,7 +78,7 @@ final class CommitObserver: TransactionObserver, Sendable {
                 || state.committed.insertedRows.count > 4 * Self.rememberedRows
             if state.committed.isOverflown { state.committed.insertedRows = [] }
             state.committed.hasDeletions = state.committed.hasDeletions || changes.hasDeletions
-            state.committed.hasTombstones = state.committed.hasTombstones || changes.hasTombstones
+            state.committed.hasWork = state.committed.hasWork || changes.hasWork
             return true
         }
         if hasChanged { onCommit() }
