@@ -6,8 +6,8 @@ import LFSTransfer
 import Logging
 import Synchronization
 
-/// Everything that goes on by itself between a start and a stop: promoting what is committed, uploading, deleting, writing
-/// down uses and evicting. One loop for each, all of them within one task group.
+/// Everything that goes on by itself between a start and a stop: promoting what is committed, uploading, deleting,
+/// writing down uses and evicting. One loop for each, all of them within one task group.
 final class BackgroundWork: Sendable {
     private let options: LFSOptions
     private let lifecycle: Lifecycle
@@ -83,8 +83,8 @@ final class BackgroundWork: Sendable {
 
     // MARK: Commits
 
-    /// Promotes the files of each commit and passes the news on. Asks from time to time as well whether somebody else has
-    /// changed the database: commits on other connections are not heard.
+    /// Promotes the files of each commit and passes the news on. Asks from time to time as well whether somebody else
+    /// has changed the database: commits on other connections are not heard.
     private func watchCommits() async {
         let promoter = Promoter(runner: runner, places: places)
         var retry = PromotionRetry(pollInterval: options.pollInterval, hasMissed: hasMissedFiles.withLock { $0 })

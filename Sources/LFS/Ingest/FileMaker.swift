@@ -26,8 +26,8 @@ struct FileMaker: Sendable {
             createdAt: Date(timeIntervalSince1970: Double(now.millisecondsSince1970) / 1_000))
     }
 
-    /// Makes one file after the other and gives them to the body. When that, or one of the files, fails, all of them are
-    /// discarded but those that the body has inserted.
+    /// Makes one file after the other and gives them to the body. When that, or one of the files, fails, all of them
+    /// are discarded but those that the body has inserted.
     func withFiles<Result>(
         from sources: [FileSource], _ body: ([FileData]) async throws -> Result
     ) async throws -> Result {

@@ -35,8 +35,8 @@ final class Calls: Sendable {
         try await within(purpose) { _ in try await untilClosed(purpose, body) }
     }
 
-    /// Runs the body in the caller's own task: it ends by itself soon after a stop has set its flag. For what is too short
-    /// for tasks of its own.
+    /// Runs the body in the caller's own task: it ends by itself soon after a stop has set its flag. For what is too
+    /// short for tasks of its own.
     ///
     /// - Throws: as ``run(_:_:)``.
     func runWatching<Result: Sendable>(

@@ -92,8 +92,8 @@ final class Lifecycle: Sendable {
 
     // MARK: Resetting
 
-    /// - Throws: ``LFSError/Code/notRunning`` while another reset is under way. Two of them would share the open lock, which
-    ///   is the manager's.
+    /// - Throws: ``LFSError/Code/notRunning`` while another reset is under way. Two of them would share the open lock,
+    ///   which is the manager's.
     func beginReset() throws(LFSError) {
         let isFirst = state.withLock { state in
             guard state.reset == nil else { return false }

@@ -5,8 +5,8 @@ public import LFSSystem
 extension LFSManager {
     // MARK: Pins
 
-    /// Keeps the local copies of files from being evicted, until ``unpin(_:)-(Sequence<FileID>)``. It does not fetch them:
-    /// ``prefetch(_:)`` does.
+    /// Keeps the local copies of files from being evicted, until ``unpin(_:)-(Sequence<FileID>)``. It does not fetch
+    /// them: ``prefetch(_:)`` does.
     ///
     /// - Throws: ``LFSError/Code/unknownFile`` when a file has no row; none is pinned then.
     public func pin(_ ids: some Sequence<FileID> & Sendable) async throws {
@@ -30,6 +30,8 @@ extension LFSManager {
 
     /// Lets the local copies of files go again when copies are evicted. A file that is not pinned is passed over.
     ///
+    /// - Throws: when the database cannot be written.
+    ///
     /// - Throws: the database's error.
     public func unpin(_ ids: some Sequence<FileID> & Sendable) async throws {
         let ids = Array(ids)
@@ -47,6 +49,8 @@ extension LFSManager {
 
     /// Whether the local copy of a file is kept from being evicted.
     ///
+    /// - Throws: when the database cannot be read.
+    ///
     /// - Throws: the database's error.
     public func isPinned(_ id: FileID) async throws -> Bool {
         try await LFSError.catching(about: id) { try await pins.contains(id) }
@@ -54,8 +58,8 @@ extension LFSManager {
 
     // MARK: Evicting
 
-    /// How much space local copies may take, from ``LFSOptions/eviction`` on. A new policy holds at once: what is too much
-    /// goes in the background, before the next download at the latest.
+    /// How much space local copies may take, from ``LFSOptions/eviction`` on. A new policy holds at once: what is too
+    /// much goes in the background, before the next download at the latest.
     public var evictionPolicy: EvictionPolicy {
         get { automaticEviction.policy }
         set { automaticEviction.policy = newValue }
@@ -63,20 +67,22 @@ extension LFSManager {
 
     /// Evicts a file that is on the remote storage: its local bytes go, and are fetched again when they are needed.
     ///
-    /// Returns when the row that allows it is durable and the bytes are gone; a reader that has them open keeps them. Where
-    /// the storage vouches for the number of the bytes alone (``FileData/proof``), the object is read back first.
-    /// - Throws: ``LFSError/Code/notUploaded`` while the upload is not proven; ``LFSError/Code/pinned`` as long as the file
-    ///   is pinned; ``LFSError/Code/unknownFile``.
+    /// Returns when the row that allows it is durable and the bytes are gone; a reader that has them open keeps them.
+    /// Where the storage vouches for the number of the bytes alone (``FileData/proof``), the object is read back first.
+    /// - Throws: ``LFSError/Code/notUploaded`` while the upload is not proven; ``LFSError/Code/pinned`` as long as the
+    ///   file is pinned; ``LFSError/Code/unknownFile``.
     public func evict(_ id: FileID) async throws {
         try await LFSError.catching { try await copies.evict(id) }
     }
 
     /// Evicts local copies until a policy's aims are met, those that were not used for the longest time first.
     ///
-    /// Only a copy whose upload is proven, by a row that no power cut can take back, goes. Anything may go on meanwhile,
-    /// reading too: what is needed again is fetched again. ``evictionPolicy`` does the same all the time.
+    /// Only a copy whose upload is proven, by a row that no power cut can take back, goes. Anything may go on
+    /// meanwhile, reading too: what is needed again is fetched again. ``evictionPolicy`` does the same all the time.
     ///
-    /// - Parameter onCopy: takes each copy when it is gone; the next page waits until it returns.
+    /// - Parameters:
+    ///   - policy: how much has to go, and what stays in any case.
+    ///   - onCopy: takes each copy when it is gone; the next page waits until it returns.
     /// - Returns: what went and what stays. When it throws, what was told to `onCopy` is gone.
     /// - Throws: ``LFSError/Code/notRunning`` after a stop, which ends it too; what `onCopy` throws.
     @discardableResult
@@ -96,6 +102,8 @@ extension LFSManager {
     }
 
     /// Evicts every local copy that may go, and what unfinished downloads have left. Pinned files stay.
+    ///
+    /// - Throws: as ``evict(_:onCopy:)``.
     ///
     /// - Throws: as ``evict(_:onCopy:)``.
     @discardableResult

@@ -9,11 +9,12 @@ extension LFSManager {
     /// ``LFSOptions/temporaryFileGracePeriod`` after its process has ended.
     ///
     /// - Parameters:
+    ///   - source: Where the bytes come from.
     ///   - name: The name to show; nil takes the source's own, if it has one.
     ///   - contentType: The media type; nil takes it from the name's extension.
     ///   - onProgress: Takes the number of bytes that are in so far, from any thread, for every 256 KiB or so.
-    /// - Throws: ``LFSError``, ``LFSError/Code/notRunning`` after a stop, which ends it too; nothing is kept then, and a
-    ///   file that should have been moved is where it was.
+    /// - Throws: ``LFSError``, ``LFSError/Code/notRunning`` after a stop, which ends it too; nothing is kept then, and
+    ///   a file that should have been moved is where it was.
     public func makeFile(
         from source: FileSource, name: String? = nil, contentType: String? = nil,
         onProgress: @escaping @Sendable (Int64) -> Void = { _ in }
@@ -23,8 +24,8 @@ extension LFSManager {
         }
     }
 
-    /// Makes several files and gives them to a closure that inserts them; when it throws, those that it has not inserted
-    /// are discarded at once.
+    /// Makes several files and gives them to a closure that inserts them; when it throws, those that it has not
+    /// inserted are discarded at once.
     ///
     /// ```swift
     /// try await lfs.withFiles(from: urls.map(FileSource.file)) { photos in
@@ -54,6 +55,8 @@ extension LFSManager {
 
     /// Whether the bytes of a file are on this device, so that reading it needs no network.
     ///
+    /// - Throws: when a folder cannot be looked into.
+    ///
     /// - Throws: ``LFSError`` when the device does not let itself be asked.
     public func hasLocalCopy(of id: FileID) async throws -> Bool {
         let places = places
@@ -64,12 +67,15 @@ extension LFSManager {
 
     /// Gives a file its right bytes back, from wherever they still are, and sends them to the storage again.
     ///
-    /// For files whose bytes were lost or damaged, here or on the storage: ``Upload/damaged`` names those that are known.
-    /// The note of the loss ends; a file that is moved in is copied, and stays where it is.
+    /// For files whose bytes were lost or damaged, here or on the storage: ``Upload/damaged`` names those that are
+    /// known. The note of the loss ends; a file that is moved in is copied, and stays where it is.
     ///
-    /// - Parameter onProgress: takes the number of bytes that are in so far, from any thread.
-    /// - Throws: ``LFSError/Code/sourceChanged`` when the size or the SHA-256 is not the recorded one, with nothing changed;
-    ///   ``LFSError/Code/unknownFile``; as ``makeFile(from:name:contentType:onProgress:)``.
+    /// - Parameters:
+    ///   - id: the file.
+    ///   - source: where its right bytes are.
+    ///   - onProgress: takes the number of bytes that are in so far, from any thread.
+    /// - Throws: ``LFSError/Code/sourceChanged`` when the size or the SHA-256 is not the recorded one, with nothing
+    ///   changed; ``LFSError/Code/unknownFile``; as ``makeFile(from:name:contentType:onProgress:)``.
     public func restore(
         _ id: FileID, from source: FileSource, onProgress: @escaping @Sendable (Int64) -> Void = { _ in }
     ) async throws {

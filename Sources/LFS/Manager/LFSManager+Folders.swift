@@ -4,8 +4,10 @@ import LFSFiles
 extension LFSManager {
     /// The folders that were used before and are not there now, such as those on an unmounted disk.
     ///
-    /// Files whose only bytes may be in one of them wait, and reading them throws ``LFSError/Code/folderAbsent``. They go
-    /// on by themselves when the folder is back; an earlier local store is found again by the next opening.
+    /// Files whose only bytes may be in one of them wait, and reading them throws ``LFSError/Code/folderAbsent``. They
+    /// go on by themselves when the folder is back; an earlier local store is found again by the next opening.
+    ///
+    /// - Throws: when the database or a folder cannot be read.
     /// - Throws: ``LFSError`` when a folder that is there does not let itself be read.
     public func absentFolders() async throws -> [AbsentFolder] {
         let search = MissingFileSearch(runner: runner, places: places)

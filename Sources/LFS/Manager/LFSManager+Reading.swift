@@ -15,12 +15,12 @@ extension LFSManager {
     /// download that is cut off, by the end of the process too, goes on where it ended. It works before ``start()``,
     /// but not after ``stop()``, which needs no network for what is here.
     ///
-    /// - Returns: nil when the file's device has not uploaded it yet. That is no failure: it is what a row that has come
-    ///   from another device looks like for a while, and it changes by itself.
+    /// - Returns: nil when the file's device has not uploaded it yet. That is no failure: it is what a row that has
+    ///   come from another device looks like for a while, and it changes by itself.
     /// - Throws: ``LFSError/Code/bytesMissing`` when the file was made here and its bytes are lost;
-    ///   ``LFSError/Code/storage`` when fetching fails; ``LFSError/Code/sourceChanged`` when the object on the storage, or
-    ///   the local copy by its size, is not what was recorded; ``LFSError/Code/unknownFile``, ``LFSError/Code/noSpace``,
-    ///   ``LFSError/Code/cancelled``, ``LFSError/Code/notRunning``.
+    ///   ``LFSError/Code/storage`` when fetching fails; ``LFSError/Code/sourceChanged`` when the object on the storage,
+    ///   or the local copy by its size, is not what was recorded; ``LFSError/Code/unknownFile``,
+    ///   ``LFSError/Code/noSpace``, ``LFSError/Code/cancelled``, ``LFSError/Code/notRunning``.
     public func contents(of file: FileData) async throws -> FileContents? {
         try await LFSError.catching(about: file.id) { try await reader.contents(of: file.row) }
     }
@@ -45,9 +45,9 @@ extension LFSManager {
 
     /// Where the bytes of a file are on this device, fetched from the remote storage first if need be.
     ///
-    /// The file is read-only. Before the commit it is at another place than afterwards. The path is valid as long as the
-    /// local copy is: an eviction takes the file from its path. ``contents(of:)-(FileData)`` holds the file open and
-    /// so has its bytes to the end.
+    /// The file is read-only. Before the commit it is at another place than afterwards. The path is valid as long as
+    /// the local copy is: an eviction takes the file from its path. ``contents(of:)-(FileData)`` holds the file open
+    /// and so has its bytes to the end.
     /// - Returns: nil when the file's device has not uploaded it yet.
     /// - Throws: As ``contents(of:)-(FileData)``.
     public func localURL(of file: FileData) async throws -> URL? {
@@ -67,8 +67,10 @@ extension LFSManager {
     /// of the whole file: the number of bytes and the size of the object are checked, and that all bytes are of one
     /// version of it. Who needs the proof reads ``contents(of:)-(FileData)``.
     ///
-    /// - Parameter range: offsets from 0 on. What lies beyond the file is left out, as `clamped(to:)` does it, so the
-    ///   result may be shorter, or empty. It is held in memory as a whole.
+    /// - Parameters:
+    ///   - file: the file.
+    ///   - range: offsets from 0 on. What lies beyond the file is left out, as `clamped(to:)` does it, so the result
+    ///     may be shorter, or empty. It is held in memory as a whole.
     /// - Returns: nil when the file's device has not uploaded it yet.
     /// - Throws: As ``contents(of:)-(FileData)``.
     public func bytes(of file: FileData, range: Range<Int64>) async throws -> Data? {
@@ -89,8 +91,8 @@ extension LFSManager {
     /// let summary = try await lfs.prefetch(recent)
     /// ```
     ///
-    /// What somebody waits for goes first: no file is begun meanwhile, and one that a reader asks for becomes his. A file
-    /// that cannot be fetched does not stop the others. The download under way is shared, as everywhere.
+    /// What somebody waits for goes first: no file is begun meanwhile, and one that a reader asks for becomes his. A
+    /// file that cannot be fetched does not stop the others. The download under way is shared, as everywhere.
     ///
     /// - Returns: when each file is here or has failed.
     /// - Throws: ``LFSError/Code/noSpace`` when the disk is full, ``LFSError/Code/cancelled``,

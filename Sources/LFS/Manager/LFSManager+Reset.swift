@@ -4,6 +4,8 @@ import LFSDatabase
 extension LFSManager {
     /// How many files a ``reset(_:alongside:)`` would lose now: those whose upload is not proven.
     ///
+    /// - Throws: when the database cannot be read.
+    ///
     /// - Throws: the database's error.
     public func filesLostByReset() async throws -> Int {
         try await LFSError.catching { try await runner.read(FileTable.onlyHereCount) }
@@ -19,8 +21,8 @@ extension LFSManager {
     /// ```
     ///
     /// The rows of files with their uploads, pins and last uses, the local copies, unfinished downloads, damaged files,
-    /// and files that were made and not inserted: all of them go. What `lfs_state`, `lfs_location` and `lfs_owner` say of
-    /// the database itself stays, and so do deletions as ``ResetConfirmation/pendingDeletions`` says.
+    /// and files that were made and not inserted: all of them go. What `lfs_state`, `lfs_location` and `lfs_owner` say
+    /// of the database itself stays, and so do deletions as ``ResetConfirmation/pendingDeletions`` says.
     ///
     /// Objects on the storage stay, and verification takes none of them for garbage: another device may have them. What
     /// was never uploaded nobody else has, so the next manager removes what an unfinished upload of it has left there.

@@ -17,6 +17,8 @@ extension LFSManager {
     /// Does the background work until ``stop()`` is called or the task is cancelled; then it returns, and nothing that
     /// it started is left running. An empty queue does not end it.
     ///
+    /// - Throws: ``LFSError/Code/notRunning`` when the manager ran before, and the error that has ended the work.
+    ///
     /// - Throws: ``LFSError/Code/notRunning`` when the manager ran before; what has ended the work.
     public func run() async throws {
         try lifecycle.begin()
@@ -28,11 +30,13 @@ extension LFSManager {
     ///
     /// Calls under way that take long, such as ``verify(_:onFinding:onProgress:)``, ``evict(_:onCopy:)`` or a
     /// ``makeFile(from:name:contentType:onProgress:)``, are cancelled and throw ``LFSError/Code/notRunning``: what they
-    /// have done stands, and a file that was being made leaves nothing. A source or a closure of the app's own that does
-    /// not end when its task is cancelled holds the stop up.
+    /// have done stands, and a file that was being made leaves nothing. A source or a closure of the app's own that
+    /// does not end when its task is cancelled holds the stop up.
     ///
     /// When it returns, nothing of this manager is left running and no event follows. Another stop, or a reset, that is
     /// under way has ended too. Only a call whose own closure has asked for the stop ends right after that closure.
+    ///
+    /// - Throws: the error that has ended the background work before, if one has.
     ///
     /// - Throws: what has ended the background work before, and the database's error when it cannot be given back.
     public func stop() async throws {

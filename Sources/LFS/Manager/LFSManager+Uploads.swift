@@ -13,13 +13,13 @@ extension LFSManager {
         hub.listen(bufferingPolicy)
     }
 
-    /// How far the upload of one file is, from now until it is through, given up or cancelled; at once for a file that is
-    /// so already.
+    /// How far the upload of one file is, from now until it is through, given up or cancelled; at once for a file that
+    /// is so already.
     ///
-    /// The last value of one that is through is complete. One that ends before was given up or cancelled, or its file was
-    /// deleted, or the manager has stopped: ``events(bufferingPolicy:)`` tells which.
-    /// - Throws: ``LFSError/Code/unknownFile`` when no row has the file and ``makeFile(from:name:contentType:onProgress:)``
-    ///   has not made it here either.
+    /// The last value of one that is through is complete. One that ends before was given up or cancelled, or its file
+    /// was deleted, or the manager has stopped: ``events(bufferingPolicy:)`` tells which.
+    /// - Throws: ``LFSError/Code/unknownFile`` when no row has the file and
+    ///   ``makeFile(from:name:contentType:onProgress:)`` has not made it here either.
     public func uploadProgress(of id: FileID) async throws -> AsyncStream<TransferProgress> {
         try await LFSError.catching(about: id) {
             try await uploads.progress(of: id) { try await self.hasLocalCopy(of: id) }
@@ -27,6 +27,8 @@ extension LFSManager {
     }
 
     /// The numbers of all files of the database.
+    ///
+    /// - Throws: when the database cannot be read.
     ///
     /// - Throws: the database's error.
     public func status() async throws -> LFSStatus {
@@ -48,7 +50,8 @@ extension LFSManager {
     /// Takes no further upload until ``resume()``. Those under way go on.
     public func pause() { pool.pause() }
 
-    /// Goes on after ``pause()``. Also worth calling when the network has come back: a storage that was away is tried at once.
+    /// Goes on after ``pause()``. Also worth calling when the network has come back: a storage that was away is tried
+    /// at once.
     public func resume() {
         pool.resume()
         tombstones.notify()
@@ -59,6 +62,7 @@ extension LFSManager {
     /// - Parameter ids: the files; nil for all but those whose bytes a verification has found lost: there is nothing to
     ///   upload.
     /// - Returns: how many were queued.
+    /// - Throws: when the database cannot be written.
     /// - Throws: the database's error.
     @discardableResult
     public func retry(_ ids: [FileID]? = nil) async throws -> Int {
@@ -67,6 +71,8 @@ extension LFSManager {
 
     /// Stops the upload of a file, running or not, until ``retry(_:)``. The file stays on this device.
     ///
+    /// - Throws: when the database cannot be written.
+    ///
     /// - Throws: the database's error.
     public func cancel(_ id: FileID) async throws {
         try await LFSError.catching(about: id) { try await uploads.cancel(id) }
@@ -74,8 +80,8 @@ extension LFSManager {
 
     // MARK: Deletions
 
-    /// Returns when every deletion has been carried out, or has been tried and will be tried again later. While the storage
-    /// as a whole is away or refuses us none is tried, and it does not wait for that to end.
+    /// Returns when every deletion has been carried out, or has been tried and will be tried again later. While the
+    /// storage as a whole is away or refuses us none is tried, and it does not wait for that to end.
     ///
     /// - Returns: how many deleted files still have bytes somewhere; they are removed as soon as the storage allows it.
     /// - Throws: ``LFSError/Code/notRunning`` when the manager does not run, or stops meanwhile;
@@ -88,6 +94,7 @@ extension LFSManager {
     /// Lets deletions that failed be tried again now, with their count of tries at zero.
     ///
     /// - Returns: how many there are.
+    /// - Throws: when the database cannot be written.
     /// - Throws: the database's error.
     @discardableResult
     public func retryDeletions() async throws -> Int {

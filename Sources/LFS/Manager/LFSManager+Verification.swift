@@ -4,15 +4,18 @@ import LFSTransfer
 extension LFSManager {
     /// Compares rows, local files and remote objects, and tells what is not as the rows say.
     ///
-    /// The app may go on meanwhile, and so may uploads, deletions and other processes: a finding is told only if a second
-    /// look right before it still shows it. Memory does not grow with the number of files or objects.
+    /// The app may go on meanwhile, and so may uploads, deletions and other processes: a finding is told only if a
+    /// second look right before it still shows it. Memory does not grow with the number of files or objects.
     ///
-    /// With ``VerifyOptions/repairs`` it mends what can be mended without a loss. Uploads and deletions are queued for the
-    /// background work, so a manager that runs carries them out. A file of which no right bytes are left anywhere is noted
-    /// as lost, and from then on it is *known*: it is told again and not counted as left, until its row is deleted.
+    /// With ``VerifyOptions/repairs`` it mends what can be mended without a loss. Uploads and deletions are queued for
+    /// the background work, so a manager that runs carries them out. A file of which no right bytes are left anywhere
+    /// is noted as lost, and from then on it is *known*: it is told again and not counted as left, until its row is
+    /// deleted.
     ///
     /// - Parameters:
-    ///   - onFinding: takes each finding, after its repair if there is one; the next is not looked for before it returns.
+    ///   - verifyOptions: what is compared, and whether it is mended.
+    ///   - onFinding: takes each finding, after its repair if there is one; the next is not looked for before it
+    ///     returns.
     ///   - onProgress: takes how far it is, after each page of about a thousand files or objects, from any thread.
     /// - Returns: the numbers.
     /// - Throws: ``LFSError/Code/notRunning`` after a stop, which ends it too;

@@ -12,17 +12,20 @@ public struct LFSOptions: Sendable {
     /// Each database gets a folder of its own in it. Another file system works, at the price of a copy on commit. It is
     /// made if it is missing, but not once it was used: then ``LFSManager/open(_:options:)`` throws
     /// ``LFSError/Code/folderAbsent``, since its disk may not be mounted. It has to belong to this user or to root, and
-    /// others may write to it only if it has the sticky bit, as `/tmp` does.
+    /// others may write to it only if it has the sticky bit.
+    ///
+    /// Do not name a folder that the system clears by itself, such as the Caches folder or `/tmp`: until its upload is
+    /// proven, a file has its only bytes here.
     public var persistenceLocation: URL?
     /// The folder that keeps the files; nil for `<database file>.lfs`. A database in memory needs it.
     public var localStore: URL?
-    /// What is done with the folder of another database in the place of the local store, as it is left when a database file
-    /// is deleted, or erased by `eraseDatabaseOnSchemaChange`, and made anew.
+    /// What is done with the folder of another database in the place of the local store, as it is left when a database
+    /// file is deleted, or erased by `eraseDatabaseOnSchemaChange`, and made anew.
     public enum ForeignStore: Hashable, Sendable {
         /// ``LFSManager/open(_:options:)`` throws ``LFSError/Code/wrongStore``.
         case refuse
-        /// The folder is renamed, with the id of its database at the end, and a new one is made. Its files stay in it, and
-        /// nobody removes them: for development, where databases come and go.
+        /// The folder is renamed, with the id of its database at the end, and a new one is made. Its files stay in it,
+        /// and nobody removes them: for development, where databases come and go.
         case moveAside
     }
 
@@ -38,12 +41,14 @@ public struct LFSOptions: Sendable {
     public var backoff = Backoff()
     /// How long a storage may ask to be left alone (Retry-After).
     public var maxRetryAfter = Duration.seconds(3_600)
-    /// How long a file that was made and never inserted stays in the persistence location after the process that made it has ended.
+    /// How long a file that was made and never inserted stays in the persistence location after the process that made
+    /// it has ended.
     public var temporaryFileGracePeriod = Duration.seconds(24 * 3_600)
-    /// How long an unfinished download is kept after its last byte, so that the next try goes on with it. What is older,
-    /// or is of a file that was deleted, is removed when the database is opened.
+    /// How long an unfinished download is kept after its last byte, so that the next try goes on with it. What is
+    /// older, or is of a file that was deleted, is removed when the database is opened.
     public var unfinishedDownloadGracePeriod = Duration.seconds(7 * 24 * 3_600)
-    /// How much space local copies may take: room is made before a download and after an upload. It evicts nothing as it comes.
+    /// How much space local copies may take: room is made before a download and after an upload. It evicts nothing as
+    /// it comes.
     ///
     /// Copies and rows that another process changes, and what stays because of its age or of a request, are looked at
     /// anew every few minutes.

@@ -4,8 +4,8 @@ import LFSDatabase
 import LFSFiles
 public import LFSSystem
 
-/// Reads the local copies of files through a connection that may be read-only: for a widget or an extension, while the app
-/// has the database open or not.
+/// Reads the local copies of files through a connection that may be read-only: for a widget or an extension, while the
+/// app has the database open or not.
 ///
 /// ```swift
 /// let reader = try await LFSReader(try DatabasePool(path: path, configuration: readOnly))
@@ -35,8 +35,8 @@ public struct LFSReader: Sendable {
     /// The local bytes of a file, in chunks.
     ///
     /// - Returns: nil when they are not on this device.
-    /// - Throws: ``LFSError/Code/unknownFile``; ``LFSError/Code/sourceChanged`` when the local copy has not the size that
-    ///   was recorded; ``LFSError/Code/wrongStore``.
+    /// - Throws: ``LFSError/Code/unknownFile``; ``LFSError/Code/sourceChanged`` when the local copy has not the size
+    ///   that was recorded; ``LFSError/Code/wrongStore``.
     public func contents(of id: FileID) async throws -> FileContents? {
         try await LFSError.catching(about: id) {
             let (copy, byteCount) = try await open(id)
@@ -91,7 +91,10 @@ extension DatabaseIdentity {
         if path.isEmpty {
             throw LFSError(
                 .noLocalStore,
-                "A database in memory has no folder beside it. Set LFSOptions.localStore to the folder that shall keep its files."
+                """
+                A database in memory has no folder beside it. Set LFSOptions.localStore to the folder that shall keep \
+                its files.
+                """
             )
         }
         return path + ".lfs"

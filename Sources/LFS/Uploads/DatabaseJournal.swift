@@ -9,8 +9,8 @@ import Synchronization
 
 /// The durable queue of uploads: the table `lfs_job`, read page by page.
 final class DatabaseJournal: TransferJournal {
-    /// Other processes delete and cancel too, which ``changes`` does not count. What was read of a row is used this long, in
-    /// milliseconds.
+    /// Other processes delete and cancel too, which ``changes`` does not count. What was read of a row is used this
+    /// long, in milliseconds.
     private static let freshness: Int64 = 1_000
 
     private let namespace: Namespace
@@ -106,8 +106,8 @@ final class DatabaseJournal: TransferJournal {
         }
     }
 
-    /// What the job has brought along, or read again when rows were deleted or uploads cancelled since; nil when it is not
-    /// pending any more.
+    /// What the job has brought along, or read again when rows were deleted or uploads cancelled since; nil when it is
+    /// not pending any more.
     private func currentContent(of job: TransferJob) async throws -> TransferJob.Content? {
         let age = wallClock().millisecondsSince1970 - job.content.readAt
         if job.content.changes == changes, (0...Self.freshness).contains(age) { return job.content }
@@ -130,7 +130,10 @@ final class DatabaseJournal: TransferJournal {
             return .fail(
                 StorageError(
                     .sourceChanged,
-                    "The file was made here, but its bytes are neither in \(places.store.path) nor in a persistence location.",
+                    """
+                    The file was made here, but its bytes are neither in \(places.store.path) nor in a persistence \
+                    location.
+                    """,
                     key: job.key))
         }
     }

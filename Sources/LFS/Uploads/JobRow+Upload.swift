@@ -25,7 +25,10 @@ extension JobRow {
         guard ObjectKey.usable(key) == nil else { return nil }
         return StorageError(
             .invalidKey,
-            "No storage takes its key \(String(reflecting: String(key.prefix(80)))): another program has written the row.")
+            """
+            No storage takes its key \(String(reflecting: String(key.prefix(80)))): another program has written the \
+            row.
+            """)
     }
 }
 

@@ -23,6 +23,8 @@ public struct LFSStatus: Hashable, Codable, Sendable {
     public var outage: StorageOutage?
 
     /// Reads the numbers; works without an open manager.
+    ///
+    /// - Throws: what GRDB throws, such as for a database without the LFS tables.
     public init(_ db: Database) throws {
         files = try FileTable.count(db)
         remote = try FileTable.remoteCount(db)

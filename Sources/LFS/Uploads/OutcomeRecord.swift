@@ -41,8 +41,8 @@ struct OutcomeRecord {
             try FileTable.noteUploadAgain(id, url: object.url, proof, db)
             return try JobTable.remove(id, db)
         }
-        // The row was deleted while its bytes were on their way: the object just made has to go as well. Its tombstone has
-        // waited for that. Without one nobody has deleted it: an older copy of the database was put back meanwhile.
+        // The row was deleted while its bytes were on their way: the object just made has to go as well. Its tombstone
+        // has waited for that. Without one nobody has deleted it: an older copy of the database was put back meanwhile.
         try TombstoneTable.removeAgain(id, db)
     }
 }

@@ -19,7 +19,8 @@ public struct Upload: Identifiable, Hashable, Sendable {
     public enum State: String, Hashable, Codable, CaseIterable, Sendable {
         /// It waits or runs.
         case queued
-        /// It was given up, or the file's bytes are known to be lost or damaged. ``LFSManager/retry(_:)`` queues it again.
+        /// It was given up, or the file's bytes are known to be lost or damaged. ``LFSManager/retry(_:)`` queues it
+        /// again.
         case failed
         /// Somebody has cancelled it. ``LFSManager/retry(_:)`` queues it again.
         case cancelled
@@ -113,8 +114,8 @@ extension DerivableRequest where RowDecoder == Upload {
     /// Uploads that somebody has cancelled.
     public func cancelled() -> Self { filter(Upload.Columns.state == Upload.State.cancelled) }
 
-    /// The files whose bytes an upload or a verification has found lost, or not to be the recorded ones, and that are not
-    /// queued again since. ``LFSManager/restore(_:from:onProgress:)`` takes right bytes for them.
+    /// The files whose bytes an upload or a verification has found lost, or not to be the recorded ones, and that are
+    /// not queued again since. ``LFSManager/restore(_:from:onProgress:)`` takes right bytes for them.
     public func damaged() -> Self {
         failed().filter([JobTable.lostCode, StorageError.Code.sourceChanged.rawValue].contains(Upload.Columns.errorCode))
     }

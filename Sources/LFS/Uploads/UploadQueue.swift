@@ -51,8 +51,8 @@ struct UploadQueue: Sendable {
         return count
     }
 
-    /// Queues an upload for a row in either state, unless the row has gone. Of a `remote` row every byte is sent, whatever
-    /// the storage says of the object that is there.
+    /// Queues an upload for a row in either state, unless the row has gone. Of a `remote` row every byte is sent,
+    /// whatever the storage says of the object that is there.
     func queue(_ id: FileID) async throws {
         let now = now
         try await runner.write { db in try JobTable.queue(id, now: now, db) }

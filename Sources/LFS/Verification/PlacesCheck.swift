@@ -22,7 +22,11 @@ struct PlacesCheck: Sendable {
         if try await storage.capabilities.listsObjects ? hasListedObject(storage) : hasAskedObject(storage) { return }
         throw LFSError(
             .wrongStorage,
-            "Not one of the files that are on the storage by their rows was found there. Nothing was changed. Check the bucket, the prefix and the endpoint, or whether the share is mounted. If the storage really is empty, say so (VerifyOptions.acceptsEmpty)."
+            """
+            Not one of the files that are on the storage by their rows was found there. Nothing was changed. Check the \
+            bucket, the prefix and the endpoint, or whether the share is mounted. If the storage really is empty, say \
+            so (VerifyOptions.acceptsEmpty).
+            """
         )
     }
 

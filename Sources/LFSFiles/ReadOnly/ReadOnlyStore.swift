@@ -1,14 +1,14 @@
 package import LFSSystem
 
-/// The folders that have the files of a database, opened for nothing but reading: no folder is made, no lock is taken and
-/// no byte is changed in any of them.
+/// The folders that have the files of a database, opened for nothing but reading: no folder is made, no lock is taken
+/// and no byte is changed in any of them.
 package struct ReadOnlyStore: Sendable {
     private let folders: [Directory]
 
     /// - Parameters:
     ///   - path: the local store; without a folder there, no file is found in it.
-    ///   - locations: folders in which files wait for their commit, as the database names them. Those that are not there,
-    ///     or do not say that they are this database's, are passed over.
+    ///   - locations: folders in which files wait for their commit, as the database names them. Those that are not
+    ///     there, or do not say that they are this database's, are passed over.
     /// - Throws: ``FileError/Code/wrongStore`` when the local store belongs to another database.
     package init(at path: String, databaseID: String, locations: [String]) throws {
         do {

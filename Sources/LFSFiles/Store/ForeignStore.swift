@@ -4,8 +4,8 @@ import LFSSystem
 package enum ForeignStore {
     /// Moves such a folder aside, under a name with the id of its database. What is in it stays as it is.
     ///
-    /// - Returns: where it is now; nil when there is no folder, or one that is this database's, or that does not say whose
-    ///   it is. Blocks the thread.
+    /// - Returns: where it is now; nil when there is no folder, or one that is this database's, or that does not say
+    ///   whose it is. Blocks the thread.
     /// - Throws: ``FileError/Code/wrongStore`` while another process has the folder's own database open.
     package static func moveAside(_ path: String, databaseID: String) throws -> String? {
         do {

@@ -153,8 +153,10 @@ package struct StoreMarker: Codable, Sendable {
     private static func isAnothers(_ directory: Directory, _ databaseID: String) -> FileError {
         FileError(
             .wrongStore,
-            "\(directory.path) belongs to another database (\(databaseID)). "
-                + "Move it aside (LFSOptions.foreignStore does it by itself), or put the database back beside its own folder.",
+            """
+            \(directory.path) belongs to another database (\(databaseID)). Move it aside (LFSOptions.foreignStore does \
+            it by itself), or put the database back beside its own folder.
+            """,
             path: directory.path)
     }
 }

@@ -12,8 +12,8 @@ public struct StorageCapabilities: Hashable, Sendable {
     public var kind: String
     /// How an upload is proven.
     public var proof: Proof
-    /// Whether it lists its objects (``RemoteStorage/list(_:)``). Where it does not, a verification asks for each object by
-    /// itself, and finds none that no row knows.
+    /// Whether it lists its objects (``RemoteStorage/list(_:)``). Where it does not, a verification asks for each
+    /// object by itself, and finds none that no row knows.
     public var listsObjects: Bool
     /// The largest object it takes, in bytes; nil when it names no limit.
     public var maximumByteCount: Int64?

@@ -8,8 +8,13 @@ public struct RetryingStorage<Base: RemoteStorage>: RemoteStorage {
     private let base: Base
     private let retries: Retries
 
+    /// Puts the retries before a storage.
+    ///
     /// - Parameters:
+    ///   - base: the storage that answers.
     ///   - maxAttempts: how often a call is tried in all, at least once.
+    ///   - backoff: how long to wait between two tries.
+    ///   - clock: what measures the waits.
     ///   - random: draws a number from 0 up to 1 for the jitter.
     public init(
         _ base: Base, maxAttempts: Int = 4, backoff: Backoff = Backoff(),

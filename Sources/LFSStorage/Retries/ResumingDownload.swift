@@ -1,5 +1,5 @@
-/// Goes on with a download after a cut: with the bytes that came, and only while the object is the version that they are
-/// of. Bytes of two versions, or of a version that nobody can name, are never put together.
+/// Goes on with a download after a cut: with the bytes that came, and only while the object is the version that they
+/// are of. Bytes of two versions, or of a version that nobody can name, are never put together.
 package struct ResumingDownload {
     /// The bytes that are here.
     package struct Arrived: Sendable {
@@ -29,8 +29,8 @@ package struct ResumingDownload {
     /// - Parameters:
     ///   - worthwhileByteCount: a try that brings this many bytes more than any before it is no failure that counts.
     ///   - arrived: tells what is here.
-    ///   - restart: lets go of what is here, to begin again at the first byte. Nil when it has been passed on: then an error
-    ///     is final once there are bytes of a version that nobody can name.
+    ///   - restart: lets go of what is here, to begin again at the first byte. Nil when it has been passed on: then an
+    ///     error is final once there are bytes of a version that nobody can name.
     package init(
         _ retries: Retries, worthwhileByteCount: Int64 = .max, arrived: @escaping () -> Arrived,
         restart: (() async throws -> Void)? = nil

@@ -21,7 +21,8 @@ package final class Latch: Sendable {
     /// As ``wait()``, but a cancelled task waits too. For one that must not go on before.
     package func waitThroughCancellation() async { await queue.wait(ifCancelled: nil) { $0 ? () : nil } }
 
-    /// Returns when the latch is open, the signal rings or the time is over. Without either of these two it waits for the latch.
+    /// Returns when the latch is open, the signal rings or the time is over. Without either of these two it waits for
+    /// the latch.
     package func wait(orFor signal: Signal? = nil, atMost time: Duration?, clock: any Clock<Duration>) async {
         var waits: [@Sendable () async -> Void] = [{ await self.wait() }]
         if let signal { waits.append { await signal.wait() } }

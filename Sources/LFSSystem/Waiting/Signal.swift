@@ -17,8 +17,8 @@ package final class Signal: Sendable {
         }
     }
 
-    /// Returns after the next signal, or at once when one is kept, or when the task is cancelled. A cancelled task leaves
-    /// the signal to the next one that waits.
+    /// Returns after the next signal, or at once when one is kept, or when the task is cancelled. A cancelled task
+    /// leaves the signal to the next one that waits.
     package func wait() async { await queue.wait(ifCancelled: (), Self.take) }
 
     /// As ``wait()``, but a cancelled task waits too. For one that has to outlive those it serves.

@@ -58,7 +58,8 @@ package final class WaitQueue<State: Sendable, Answer: Sendable>: Sendable {
     /// Returns the answer that the state has ready, or else waits for the one of a later change.
     ///
     /// - Parameters:
-    ///   - cancelled: the answer for a cancelled task, whatever the state has ready. Without one, a cancelled task waits too.
+    ///   - cancelled: the answer for a cancelled task, whatever the state has ready. Without one, a cancelled task
+    ///     waits too.
     ///   - ready: takes the answer from the state; nil when there is none yet.
     package func wait(ifCancelled cancelled: Answer?, _ ready: (inout State) -> Answer?) async -> Answer {
         let waiter = Waiter<Answer>()

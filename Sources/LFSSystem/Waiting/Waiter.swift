@@ -40,8 +40,8 @@ package final class Waiter<Answer: Sendable>: Sendable {
         }
     }
 
-    /// As ``wait()``, and calls the closure when the task is cancelled, or at once when it was. The closure sees to it that
-    /// an answer comes.
+    /// As ``wait()``, and calls the closure when the task is cancelled, or at once when it was. The closure sees to it
+    /// that an answer comes.
     package func wait(onCancel: @Sendable () -> Void) async -> Answer {
         await withTaskCancellationHandler {
             await wait()
