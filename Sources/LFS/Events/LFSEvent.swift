@@ -92,7 +92,7 @@ public struct UploadFailure: Hashable, Sendable {
     /// A sentence for the person who has to mend it.
     public var reason: String
 
-    /// A failure as tests and previews of an app make it; ``fetchAll(_:)`` reads those of the database.
+    /// A failure as tests and previews of an app make it; ``Upload`` reads those of the database.
     ///
     /// - Parameters:
     ///   - fileID: the file that is not uploaded.

@@ -27,7 +27,7 @@ public struct StayReason: RawRepresentable, Hashable, Codable, Sendable, CustomS
     public static let unproven = StayReason(rawValue: "unproven")
     /// No row has it. If its time is over, a sweep removes it.
     public static let orphaned = StayReason(rawValue: "orphaned")
-    /// ``LFSManager/pin(_:)``.
+    /// ``LFSManager/pin(_:)->()``.
     public static let pinned = StayReason(rawValue: "pinned")
     /// A request of the policy names it.
     public static let named = StayReason(rawValue: "named")

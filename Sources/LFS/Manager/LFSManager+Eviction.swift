@@ -5,7 +5,7 @@ public import LFSSystem
 extension LFSManager {
     // MARK: Pins
 
-    /// Keeps the local copies of files from being evicted, until ``unpin(_:)-(Sequence<FileID>)``. It does not fetch
+    /// Keeps the local copies of files from being evicted, until ``unpin(_:)->()``. It does not fetch
     /// them: ``prefetch(_:)`` does.
     ///
     /// - Throws: ``LFSError/Code/unknownFile`` when a file has no row; none is pinned then.

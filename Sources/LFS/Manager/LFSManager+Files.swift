@@ -67,8 +67,8 @@ extension LFSManager {
 
     /// Gives a file its right bytes back, from wherever they still are, and sends them to the storage again.
     ///
-    /// For files whose bytes were lost or damaged, here or on the storage: ``Upload/damaged`` names those that are
-    /// known. The note of the loss ends; a file that is moved in is copied, and stays where it is.
+    /// For files whose bytes were lost or damaged, here or on the storage: `damaged()` of a request of ``Upload`` names
+    /// those that are known. The note of the loss ends; a file that is moved in is copied, and stays where it is.
     ///
     /// - Parameters:
     ///   - id: the file.

@@ -21,7 +21,9 @@ public struct LFSReader: Sendable {
 
     /// A reader of a database whose migrations have run.
     ///
-    /// - Parameter localStore: the folder of ``LFSOptions/localStore``, if that is set where files are made.
+    /// - Parameters:
+    ///   - database: any connection to it; nothing is written.
+    ///   - localStore: the folder of ``LFSOptions/localStore``, if that is set where files are made.
     /// - Throws: ``LFSError/Code/notMigrated``, ``LFSError/Code/newerSchema``; ``LFSError/Code/noLocalStore`` for a
     ///   database in memory.
     public init(_ database: any DatabaseReader, localStore: URL? = nil) async throws {
