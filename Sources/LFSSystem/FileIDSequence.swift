@@ -1,5 +1,6 @@
-import struct Foundation.Date
 import Synchronization
+
+import struct Foundation.Date
 
 /// The upper halves of new ids: milliseconds, and in the twelve bits of `rand_a` a number that starts at random and
 /// counts up within a millisecond (RFC 9562, section 6.2, method 1). When it is used up, the next millisecond is taken

@@ -27,7 +27,8 @@ import Testing
         #expect(error?.message.contains("canary") == false)
     }
 
-    @Test("An endpoint may have a path", arguments: ["https://h", "https://h/", "https://h/base/", "https://h/a/b%20c"])
+    @Test(
+        "An endpoint may have a path", arguments: ["https://h", "https://h/", "https://h/base/", "https://h/a/b%20c"])
     func path(_ text: String) throws {
         _ = try S3Storage(
             bucket: "bucket", endpoint: #require(URL(string: text)), credentials: .static(Canary.credentials))

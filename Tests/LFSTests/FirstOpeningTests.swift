@@ -1,11 +1,11 @@
 import Foundation
 import GRDB
+import LFSDatabase
 import LFSStorage
 import LFSSystem
 import Testing
 
 @testable import LFS
-import LFSDatabase
 @testable import LFSFiles
 
 @Suite("The first opening of a database", .timeLimit(.minutes(1)))

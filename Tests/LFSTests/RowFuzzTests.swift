@@ -26,7 +26,8 @@ struct RowFuzzTests {
                 round += 1
                 let seed = Self.seed &* 1_000_003 &+ round
                 // The last line of a run that ends with a signal.
-                print("fuzz: round \(round), seed \(Self.seed), \(isChecked ? "checked" : "unchecked"), rows \(written)")
+                print(
+                    "fuzz: round \(round), seed \(Self.seed), \(isChecked ? "checked" : "unchecked"), rows \(written)")
                 written += try await fuzz(seed, isChecked, canary)
                 try canary.requireUnchanged()
             }
@@ -218,7 +219,9 @@ private struct OddValues {
                 do {
                     try db.execute(sql: sql, arguments: [value])
                     count += db.changesCount
-                } catch let error as DatabaseError where [.SQLITE_CONSTRAINT, .SQLITE_ERROR, .SQLITE_MISMATCH].contains(error.resultCode) {
+                } catch let error as DatabaseError
+                    where [.SQLITE_CONSTRAINT, .SQLITE_ERROR, .SQLITE_MISMATCH].contains(error.resultCode)
+                {
                     // The schema refuses it.
                 }
             }
@@ -232,7 +235,8 @@ private struct OddValues {
         let doubles = [1e300, -1e300, .infinity, 0.5, 1e18]
         let texts = [
             "", "soon", "local", "remote", "queued", "failed", "removing", "..", "../../x", "/", canary,
-            canary + "/lfs.json", FileIDs.some, "\(FileIDs.some).part", "a/\(FileIDs.some)", "\u{1B}[2J", "\u{0}", "a\u{0}b",
+            canary + "/lfs.json", FileIDs.some, "\(FileIDs.some).part", "a/\(FileIDs.some)", "\u{1B}[2J", "\u{0}",
+            "a\u{0}b",
             "é", "e\u{301}", String(repeating: "x", count: 5_000), "9999-12-31 23:59:59", "0000-01-01", "-4713-11-24",
             "2024-02-30 25:61:61", "now", "12:00", "http://[::1", "https://example.com/a?b=c", "file:///etc/passwd",
             "%zz", "image/*", "text/plain; charset=\"x\r\ny: z\"", #"{"partSize":9223372036854775807}"#,

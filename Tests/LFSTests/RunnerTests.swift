@@ -1,12 +1,12 @@
 import Foundation
 import GRDB
+import LFSDatabase
 import LFSTransfer
 import Synchronization
 import TestSupport
 import Testing
 
 @testable import LFS
-import LFSDatabase
 
 @Suite("The background runner", .timeLimit(.minutes(1)))
 struct RunnerTests {

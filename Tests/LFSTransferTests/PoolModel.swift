@@ -1,6 +1,7 @@
 import LFSStorage
 import LFSSystem
 import TestSupport
+
 @testable import LFSTransfer
 
 /// A pool without tasks: the state under test, the executors that it believes in, and what must hold after every step.

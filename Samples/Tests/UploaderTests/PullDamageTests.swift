@@ -40,7 +40,8 @@ struct PullDamageTests {
         }
     }
 
-    @Test("A document's id that is no text ends neither the pull nor keeps others from it", arguments: ["text", "none"])
+    @Test(
+        "A document's id that is no text ends neither the pull nor keeps others from it", arguments: ["text", "none"])
     func oddID(_ content: String) throws {
         try withFolder(files: 3) { folder in
             #expect(try uploader("push", "--progress", "none", "files", in: folder).status == 0)

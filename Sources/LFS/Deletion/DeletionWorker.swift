@@ -99,7 +99,9 @@ struct DeletionWorker: Sendable {
             }
             var wait = next.compactMap(\.self).min().map { Duration.milliseconds(max($0 - now, 1)) }
             // Those that wait for their upload have no time of their own.
-            if rows.contains(where: { $0.readable?.isAmong(busy) == true }) { wait = min(wait ?? pollInterval, pollInterval) }
+            if rows.contains(where: { $0.readable?.isAmong(busy) == true }) {
+                wait = min(wait ?? pollInterval, pollInterval)
+            }
             return ([], wait)
         }
         let ids = due.prefix(choice == .one ? 1 : Self.batch).map(\.fileID)

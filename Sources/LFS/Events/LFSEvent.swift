@@ -6,7 +6,7 @@ public import LFSSystem
 ///
 /// More cases may come, so a `switch` of another package needs an `@unknown default`, which the compiler asks for.
 #if hasAttribute(nonexhaustive)
-    @nonexhaustive
+@nonexhaustive
 #endif
 public enum LFSEvent: Sendable {
     /// The file's row was committed, and its bytes are in the local store.

@@ -62,7 +62,8 @@ final class AutomaticEviction: Sendable {
     ///
     /// - Parameter fetch: tells how many bytes are here by now, whenever that changes.
     func withRoom(
-        for id: FileID, _ byteCount: Int64, _ fetch: (_ onBytes: @escaping @Sendable (Int64) -> Void) async throws -> Void
+        for id: FileID, _ byteCount: Int64,
+        _ fetch: (_ onBytes: @escaping @Sendable (Int64) -> Void) async throws -> Void
     ) async throws {
         guard isActive else {
             try await fetch { _ in }

@@ -67,7 +67,8 @@ extension FileData {
     /// - Throws: `RecordError.recordNotFound` when the write was ignored.
     private func written(_ db: Database) throws -> FileData {
         guard db.changesCount > 0, let file = try FileData.fetchOne(db, key: id) else {
-            throw RecordError.recordNotFound(databaseTableName: FileData.databaseTableName, key: ["id": id.databaseValue])
+            throw RecordError.recordNotFound(
+                databaseTableName: FileData.databaseTableName, key: ["id": id.databaseValue])
         }
         return file
     }

@@ -49,8 +49,8 @@ struct Reset: Sendable {
         try result.get()
     }
 
-    /// Deletes the rows. Their deletion is no deletion of the files, so it leaves no tombstones, but for files that were
-    /// never uploaded: what an unfinished upload has left on the storage is of use to nobody.
+    /// Deletes the rows. Their deletion is no deletion of the files, so it leaves no tombstones, but for files that
+    /// were never uploaded: what an unfinished upload has left on the storage is of use to nobody.
     func deleteRows(
         _ confirmation: ResetConfirmation, alongside: @escaping @Sendable (Database) throws -> Void
     ) async throws {

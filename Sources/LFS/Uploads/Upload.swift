@@ -117,6 +117,7 @@ extension DerivableRequest where RowDecoder == Upload {
     /// The files whose bytes an upload or a verification has found lost, or not to be the recorded ones, and that are
     /// not queued again since. ``LFSManager/restore(_:from:onProgress:)`` takes right bytes for them.
     public func damaged() -> Self {
-        failed().filter([JobTable.lostCode, StorageError.Code.sourceChanged.rawValue].contains(Upload.Columns.errorCode))
+        failed().filter(
+            [JobTable.lostCode, StorageError.Code.sourceChanged.rawValue].contains(Upload.Columns.errorCode))
     }
 }

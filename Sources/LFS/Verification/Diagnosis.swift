@@ -52,7 +52,8 @@ struct Diagnosis {
 
     private func damaged(_ kind: VerifyFinding.Kind) -> VerifyFinding {
         var finding = finding(
-            kind, kind == .wrongLengthLocally ? "Its local bytes are cut off or too many" : "Its local bytes have changed")
+            kind,
+            kind == .wrongLengthLocally ? "Its local bytes are cut off or too many" : "Its local bytes have changed")
         if case .present(let status, let sha256) = comparison.localFile {
             finding.found = .init(byteCount: status.byteCount, sha256: sha256)
         }
@@ -60,7 +61,8 @@ struct Diagnosis {
         case .good:
             finding.repair = .fetch
             finding.message +=
-                comparison.isProvenRemote ? "; the storage has the right ones." : "; the storage has an object of its size."
+                comparison.isProvenRemote
+                ? "; the storage has the right ones." : "; the storage has an object of its size."
         case .unknown: finding.message += "; the storage \(whyUnknown)."
         default:
             finding.repair = .quarantine
@@ -112,7 +114,8 @@ struct Diagnosis {
         switch comparison.row.job {
         case .failed where comparison.row.isNotedAsLost:
             finding.message = "It was noted as lost, but its bytes are here again."
-        case .failed: finding.message = "Its upload was given up: \(comparison.row.errorMessage ?? "for an unknown reason")"
+        case .failed:
+            finding.message = "Its upload was given up: \(comparison.row.errorMessage ?? "for an unknown reason")"
         case nil where comparison.isOurs: finding.message = "Its upload is not queued."
         case .queued where comparison.row.notBefore > furthest:
             finding.message = "Its upload is put off too far: was the clock set back?"
@@ -138,7 +141,8 @@ struct Diagnosis {
         case .wrongLength: kind = .wrongLengthRemotely
         case .corrupted, .good, .unknown: kind = .corruptedRemotely
         }
-        var finding = finding(kind, "Its object was found damaged: \(comparison.row.errorMessage ?? "for an unknown reason")")
+        var finding = finding(
+            kind, "Its object was found damaged: \(comparison.row.errorMessage ?? "for an unknown reason")")
         if case .present(let object) = comparison.object { finding.found = .init(byteCount: object.byteCount) }
         finding.isKnown = comparison.row.isNotedAsLost
         if comparison.local == .good {

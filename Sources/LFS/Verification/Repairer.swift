@@ -98,7 +98,9 @@ struct Repairer: Sendable {
     // MARK: Local bytes
 
     private func fetch(_ comparison: FileComparison) async throws -> VerifyFinding.Outcome {
-        if case .present = comparison.localFile, try await !quarantine(comparison) { return .failed("The file was replaced meanwhile.") }
+        if case .present = comparison.localFile, try await !quarantine(comparison) {
+            return .failed("The file was replaced meanwhile.")
+        }
         do {
             try await reader.fetch(comparison.file, for: .prefetch)
         } catch let error as LFSError where error.code == .sourceChanged {
@@ -129,7 +131,9 @@ struct Repairer: Sendable {
     private func quarantine(_ comparison: FileComparison) async throws -> Bool {
         guard case .present(let status, _) = comparison.localFile else { return true }
         let store = places.store
-        return try await BlockingPool.shared.run { _ in try store.quarantine(comparison.file.id, examined: status) != nil }
+        return try await BlockingPool.shared.run { _ in
+            try store.quarantine(comparison.file.id, examined: status) != nil
+        }
     }
 
     // MARK: Losses

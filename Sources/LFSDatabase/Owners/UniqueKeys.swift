@@ -86,7 +86,8 @@ struct UniqueKeys: Sendable {
         let columns = try db.columns(in: table, in: "main").map(\.name)
         let free = ["rowid", "_rowid_", "oid"].first { name in !columns.contains { $0.isSameName(as: name) } }
         guard let free else {
-            throw TableError(.unsuitableOwner, "The columns of '\(table)' hide its row id under every name that it has.")
+            throw TableError(
+                .unsuitableOwner, "The columns of '\(table)' hide its row id under every name that it has.")
         }
         return free
     }

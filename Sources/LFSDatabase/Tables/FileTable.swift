@@ -115,7 +115,9 @@ package enum FileTable {
                 """,
             arguments: StatementArguments(keys.keys))
         while let row = try rows.next() {
-            guard let id = FileID.fromDatabaseValue(row[0]), let key = String.fromDatabaseValue(row[1]) else { continue }
+            guard let id = FileID.fromDatabaseValue(row[0]), let key = String.fromDatabaseValue(row[1]) else {
+                continue
+            }
             if keys[id] == key { return true }
         }
         return false

@@ -158,7 +158,8 @@ public final class DirectoryStorage: RemoteStorage {
     ///
     /// A folder that was removed and made again under a handle we keep shows as a missing file; it is opened anew once.
     private func inFolder<Result: Sendable>(
-        of key: ObjectKey, makes: Bool = false, _ body: @escaping @Sendable (Directory, String, CancellationFlag) throws -> Result
+        of key: ObjectKey, makes: Bool = false,
+        _ body: @escaping @Sendable (Directory, String, CancellationFlag) throws -> Result
     ) async throws -> Result {
         do {
             return try await threads.run { flag in

@@ -135,7 +135,9 @@ struct PoolState {
     private var mayTakeLarge: Bool { largeRunning < max(maxExecutors - 1, 1) }
 
     private var mayRun: Bool {
-        if isPaused || isStopping || unrecorded.count >= Self.maxUnrecorded || isYielding && !running.isEmpty { return false }
+        if isPaused || isStopping || unrecorded.count >= Self.maxUnrecorded || isYielding && !running.isEmpty {
+            return false
+        }
         return outage?.mayProbe ?? true
     }
 

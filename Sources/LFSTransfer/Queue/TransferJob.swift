@@ -20,7 +20,8 @@ package struct TransferJob: Hashable, Sendable, Identifiable {
     package let turn: Int64
 
     package init(
-        id: FileID, key: ObjectKey, byteCount: Int64, content: Content, attempts: Int, lastError: StorageError.Code? = nil,
+        id: FileID, key: ObjectKey, byteCount: Int64, content: Content, attempts: Int,
+        lastError: StorageError.Code? = nil,
         sending: SendBudget = SendBudget(), checkpoint: UploadCheckpoint?, replacesObject: Bool = false, turn: Int64 = 0
     ) {
         self.id = id

@@ -2,8 +2,8 @@ import Foundation
 import GRDB
 import LFSFiles
 import LFSStorage
-import LFSTesting
 import LFSSystem
+import LFSTesting
 import TestSupport
 import Testing
 

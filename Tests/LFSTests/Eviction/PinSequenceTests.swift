@@ -1,12 +1,12 @@
 import Dispatch
 import GRDB
+import LFSDatabase
 import LFSSystem
 import Synchronization
 import TestSupport
 import Testing
 
 @testable import LFS
-import LFSDatabase
 
 @Suite("Pinning the files of a sequence that can be read once", .timeLimit(.minutes(1)))
 struct PinSequenceTests {

@@ -1,14 +1,14 @@
 import Foundation
 import GRDB
+import LFSDatabase
 import LFSFiles
 import LFSStorage
-import LFSTesting
 import LFSSystem
+import LFSTesting
 import TestSupport
 import Testing
 
 @testable import LFS
-import LFSDatabase
 
 @Suite("The last use of local copies", .timeLimit(.minutes(1)))
 struct UseLogTests {

@@ -3,8 +3,8 @@ import GRDB
 import LFS
 import LFSFiles
 import LFSStorage
-import LFSTesting
 import LFSSystem
+import LFSTesting
 import TestSupport
 import Testing
 

@@ -23,5 +23,7 @@ struct UnpinCommand: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("The ids of the files.", valueName: "id"))
     var ids: [String]
 
-    func run() async throws { try await LocalRun.run(database) { lfs in try await lfs.unpin(ids.compactMap { FileID($0) }) } }
+    func run() async throws {
+        try await LocalRun.run(database) { lfs in try await lfs.unpin(ids.compactMap { FileID($0) }) }
+    }
 }

@@ -54,7 +54,9 @@ struct StatusCommand: ParsableCommand {
                 let seconds = max(0, Date().timeIntervalSince(outage.since))
                 Console.result("the storage is away or refuses, for \(Format.time(seconds)): \(outage.reason)")
             }
-            for failure in failures { Console.result("failed \(failure.fileID): \(failure.reason ?? "for an unknown reason")") }
+            for failure in failures {
+                Console.result("failed \(failure.fileID): \(failure.reason ?? "for an unknown reason")")
+            }
         }
     }
 }

@@ -123,7 +123,9 @@ struct DocumentTable: Sendable {
             var attached = try AttachedDocument(row: row)
             if !isOurs {
                 attached.document.title = Self.title(attached.document.title)
-                if [".", ".."].contains(attached.document.title) { attached.document.title = attached.file.id.uuidString }
+                if [".", ".."].contains(attached.document.title) {
+                    attached.document.title = attached.file.id.uuidString
+                }
                 attached.document.path = FilePath(attached.document.title)
             }
             return .success(attached)
