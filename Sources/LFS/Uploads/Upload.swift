@@ -14,7 +14,7 @@ public import LFSSystem
 ///
 /// A file that has none is through, or is another device's to upload. One whose status is `remote` has an upload again
 /// when its object was found missing or damaged.
-public struct Upload: Identifiable, Hashable, Sendable {
+public struct Upload: Identifiable, Hashable, Codable, Sendable {
     /// What becomes of it.
     public enum State: String, Hashable, Codable, CaseIterable, Sendable {
         /// It waits or runs.

@@ -62,6 +62,12 @@ enum Guide {
         return lfs
     }
 
+    static func moveAside(_ options: inout LFSOptions) {
+        // snippet
+        options.foreignStore = .moveAside
+        // end
+    }
+
     static func attach(_ picture: URL, _ database: DatabasePool, _ lfs: LFSManager) async throws -> FileData {
         // snippet
         let photo = try await lfs.makeFile(from: .file(picture), name: "toast.jpg")
@@ -71,6 +77,31 @@ enum Guide {
         }
         // end
         return photo
+    }
+
+    static func attachAll(_ pictures: [URL], _ database: DatabasePool, _ lfs: LFSManager) async throws {
+        // snippet
+        try await lfs.withFiles(from: pictures.map(FileSource.file)) { photos in
+            try await database.write { db in
+                for photo in photos { try photo.insert(db) }
+            }
+        }
+        // end
+    }
+
+    static func observeUploads(_ database: DatabasePool) async throws {
+        // snippet
+        struct PhotoInfo: Decodable, FetchableRecord {
+            var file: FileData
+            var upload: Upload?  // nil once the file is on the storage
+        }
+
+        let photos = ValueObservation.tracking { db in
+            try FileData.including(optional: FileData.upload).asRequest(of: PhotoInfo.self).fetchAll(db)
+        }
+        let failed = try await database.read { db in try Upload.all().failed().fetchAll(db) }
+        // end
+        _ = (photos, failed)
     }
 
     static func observe() -> ValueObservation<ValueReducers.Fetch<[RecipeInfo]>> {
@@ -99,6 +130,23 @@ enum Guide {
             print(chunk.count)
         }
         // end
+    }
+
+    static func readWhole(_ recipe: (title: String, photoId: FileID), _ lfs: LFSManager) async throws -> Data? {
+        // snippet
+        let image = try await lfs.data(of: recipe.photoId)
+        // end
+        return image
+    }
+
+    static func readOnly(_ path: String, _ photoId: FileID) async throws -> Data? {
+        // snippet
+        var configuration = Configuration()
+        configuration.readonly = true
+        let reader = try await LFSReader(try DatabaseQueue(path: path, configuration: configuration))
+        let picture = try await reader.data(of: photoId)
+        // end
+        return picture
     }
 
     static func readPart(_ photo: FileData, _ lfs: LFSManager) async throws -> Data? {
@@ -133,6 +181,7 @@ enum Guide {
     static func pin(_ photo: FileData, _ lfs: LFSManager) async throws {
         // snippet
         try await lfs.pin([photo.id])
+        try await lfs.pin(FileData.filter(FileData.Columns.contentType == "application/pdf"))
         try await lfs.unpin([photo.id])
         try await lfs.evict(photo.id)
         // end

@@ -13,13 +13,6 @@ struct UploadRecordTests {
         var file: FileData
         var upload: Upload?
 
-        init(row: Row) throws {
-            file = try FileData(row: row)
-            upload = row["upload"]
-        }
-
-        init(from decoder: any Decoder) throws { throw CancellationError() }
-
         static func fetchAll(_ db: Database) throws -> [PhotoInfo] {
             let request = FileData.including(optional: FileData.upload).order(FileData.Columns.id)
             return try PhotoInfo.fetchAll(db, request.asRequest(of: PhotoInfo.self))
