@@ -14,6 +14,8 @@ let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto"
 let heap: Target.Dependency = .product(name: "HeapModule", package: "swift-collections")
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let serviceLifecycle: Target.Dependency = .product(
+    name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: .when(traits: ["ServiceLifecycle"]))
 
 let package = Package(
     name: "LFS",
@@ -26,6 +28,7 @@ let package = Package(
     ],
     traits: [
         .trait(name: "Curl", description: "The HTTP engine on libcurl, for S3. An app without S3 switches it off."),
+        .trait(name: "ServiceLifecycle", description: "LFSManager is a Service, which ends on graceful shutdown."),
         .default(enabledTraits: ["Curl"]),
     ],
     dependencies: [
@@ -33,6 +36,8 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-crypto", "3.12.3"..<"6.0.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.14.0"),
+        // Those from here on are not resolved for an app that has their traits off.
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
     // The order is the way of the data, read from below: an arrow that is not here does not exist.
     targets: [
@@ -45,6 +50,7 @@ let package = Package(
             name: "LFS",
             dependencies: [
                 "LFSSystem", "LFSFiles", "LFSTransfer", "LFSStorage", "LFSDatabase", grdb, heap, logging,
+                serviceLifecycle,
             ]),
         .target(name: "LFSHTTP", dependencies: ["LFSSystem"]),
         .systemLibrary(
