@@ -16,6 +16,8 @@ let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let serviceLifecycle: Target.Dependency = .product(
     name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: .when(traits: ["ServiceLifecycle"]))
+let metrics: Target.Dependency = .product(
+    name: "Metrics", package: "swift-metrics", condition: .when(traits: ["Metrics"]))
 
 let package = Package(
     name: "LFS",
@@ -29,6 +31,7 @@ let package = Package(
     traits: [
         .trait(name: "Curl", description: "The HTTP engine on libcurl, for S3. An app without S3 switches it off."),
         .trait(name: "ServiceLifecycle", description: "LFSManager is a Service, which ends on graceful shutdown."),
+        .trait(name: "Metrics", description: "Counts, durations and the state of the queue, for swift-metrics."),
         .default(enabledTraits: ["Curl"]),
     ],
     dependencies: [
@@ -38,6 +41,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.14.0"),
         // Those from here on are not resolved for an app that has their traits off.
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
     ],
     // The order is the way of the data, read from below: an arrow that is not here does not exist.
     targets: [
@@ -50,7 +54,7 @@ let package = Package(
             name: "LFS",
             dependencies: [
                 "LFSSystem", "LFSFiles", "LFSTransfer", "LFSStorage", "LFSDatabase", grdb, heap, logging,
-                serviceLifecycle,
+                serviceLifecycle, metrics,
             ]),
         .target(name: "LFSHTTP", dependencies: ["LFSSystem"]),
         .systemLibrary(

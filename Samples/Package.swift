@@ -19,12 +19,13 @@ let package = Package(
     ],
     dependencies: [
         // With all traits, for their tests are here: the library's own show that it needs none of them.
-        .package(name: "LFS", path: "..", traits: [.defaults, "ServiceLifecycle"]),
+        .package(name: "LFS", path: "..", traits: [.defaults, "ServiceLifecycle", "Metrics"]),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-crypto", "3.12.3"..<"6.0.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.14.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
     ],
     targets: [
         .executableTarget(
@@ -58,6 +59,8 @@ let package = Package(
                 .product(name: "LFSStorage", package: "LFS"),
                 .product(name: "LFSTesting", package: "LFS"),
                 .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "Metrics", package: "swift-metrics"),
+                .product(name: "MetricsTestKit", package: "swift-metrics"),
             ]),
         .executableTarget(
             name: "signalled-service",
