@@ -18,6 +18,8 @@ let serviceLifecycle: Target.Dependency = .product(
     name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: .when(traits: ["ServiceLifecycle"]))
 let metrics: Target.Dependency = .product(
     name: "Metrics", package: "swift-metrics", condition: .when(traits: ["Metrics"]))
+let tracing: Target.Dependency = .product(
+    name: "Tracing", package: "swift-distributed-tracing", condition: .when(traits: ["Tracing"]))
 
 let package = Package(
     name: "LFS",
@@ -32,6 +34,7 @@ let package = Package(
         .trait(name: "Curl", description: "The HTTP engine on libcurl, for S3. An app without S3 switches it off."),
         .trait(name: "ServiceLifecycle", description: "LFSManager is a Service, which ends on graceful shutdown."),
         .trait(name: "Metrics", description: "Counts, durations and the state of the queue, for swift-metrics."),
+        .trait(name: "Tracing", description: "Spans around files that come in, go out and come back."),
         .default(enabledTraits: ["Curl"]),
     ],
     dependencies: [
@@ -42,6 +45,7 @@ let package = Package(
         // Those from here on are not resolved for an app that has their traits off.
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
     ],
     // The order is the way of the data, read from below: an arrow that is not here does not exist.
     targets: [
@@ -54,7 +58,7 @@ let package = Package(
             name: "LFS",
             dependencies: [
                 "LFSSystem", "LFSFiles", "LFSTransfer", "LFSStorage", "LFSDatabase", grdb, heap, logging,
-                serviceLifecycle, metrics,
+                serviceLifecycle, metrics, tracing,
             ]),
         .target(name: "LFSHTTP", dependencies: ["LFSSystem"]),
         .systemLibrary(
