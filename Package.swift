@@ -14,6 +14,12 @@ let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto"
 let heap: Target.Dependency = .product(name: "HeapModule", package: "swift-collections")
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let serviceLifecycle: Target.Dependency = .product(
+    name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: .when(traits: ["ServiceLifecycle"]))
+let metrics: Target.Dependency = .product(
+    name: "Metrics", package: "swift-metrics", condition: .when(traits: ["Metrics"]))
+let tracing: Target.Dependency = .product(
+    name: "Tracing", package: "swift-distributed-tracing", condition: .when(traits: ["Tracing"]))
 
 let package = Package(
     name: "LFS",
@@ -26,6 +32,9 @@ let package = Package(
     ],
     traits: [
         .trait(name: "Curl", description: "The HTTP engine on libcurl, for S3. An app without S3 switches it off."),
+        .trait(name: "ServiceLifecycle", description: "LFSManager is a Service, which ends on graceful shutdown."),
+        .trait(name: "Metrics", description: "Counts, durations and the state of the queue, for swift-metrics."),
+        .trait(name: "Tracing", description: "Spans around files that come in, go out and come back."),
         .default(enabledTraits: ["Curl"]),
     ],
     dependencies: [
@@ -33,6 +42,10 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-crypto", "3.12.3"..<"6.0.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.14.0"),
+        // Those from here on are not resolved for an app that has their traits off.
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
     ],
     // The order is the way of the data, read from below: an arrow that is not here does not exist.
     targets: [
@@ -45,6 +58,7 @@ let package = Package(
             name: "LFS",
             dependencies: [
                 "LFSSystem", "LFSFiles", "LFSTransfer", "LFSStorage", "LFSDatabase", grdb, heap, logging,
+                serviceLifecycle, metrics, tracing,
             ]),
         .target(name: "LFSHTTP", dependencies: ["LFSSystem"]),
         .systemLibrary(

@@ -24,6 +24,8 @@ final class BackgroundWork: Sendable {
     private let commits: Signal
     /// Rings when there may be something to delete.
     private let tombstones: Signal
+    private let telemetry: Telemetry
+    private let gauges: QueueGauges
     private let changes: ForeignChanges
     private let clocks: ClockWatch
     /// Whether the opening has left files that wait for room in the store.
@@ -32,7 +34,8 @@ final class BackgroundWork: Sendable {
     init(
         options: LFSOptions, lifecycle: Lifecycle, runner: BackgroundRunner, places: FilePlaces,
         observer: CommitObserver, hub: EventHub, pool: ExecutorPool, downloads: DownloadScheduler,
-        deletions: DeletionWorker, uses: UseLog, eviction: AutomaticEviction, commits: Signal, tombstones: Signal
+        deletions: DeletionWorker, uses: UseLog, eviction: AutomaticEviction, commits: Signal, tombstones: Signal,
+        telemetry: Telemetry
     ) {
         self.options = options
         self.lifecycle = lifecycle
@@ -47,6 +50,11 @@ final class BackgroundWork: Sendable {
         self.eviction = eviction
         self.commits = commits
         self.tombstones = tombstones
+        self.telemetry = telemetry
+        gauges = QueueGauges(
+            instruments: telemetry.instruments, runner: runner, pool: pool, stop: lifecycle.stop,
+            isStopRequested: { lifecycle.isStopRequested }, clock: options.clock, wallClock: options.wallClock,
+            logger: options.logger)
         changes = ForeignChanges(runner: runner)
         clocks = ClockWatch(wallClock: options.wallClock)
     }
@@ -57,6 +65,7 @@ final class BackgroundWork: Sendable {
             tasks.addTask { await self.watchCommits() }
             tasks.addTask { try await self.lead() }
             tasks.addTask { await self.keepUses() }
+            tasks.addTask { await self.gauges.run() }
             tasks.addTask { await self.untilStopped(gracePeriod: .zero) { await self.keepWithinPolicy() } }
             tasks.addTask { await self.untilStopped(gracePeriod: .zero) { await self.lookForCopies() } }
             try await withTaskCancellationHandler {
@@ -96,6 +105,7 @@ final class BackgroundWork: Sendable {
             if hasNews {
                 pool.wake()
                 tombstones.notify()
+                telemetry.noteQueueChange()
             }
             do {
                 switch retry.next(committed, at: options.wallClock()) {

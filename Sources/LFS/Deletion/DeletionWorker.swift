@@ -26,6 +26,7 @@ struct DeletionWorker: Sendable {
     let withdraw: @Sendable (Set<FileID>) -> Set<FileID>
     /// Takes the files that are gone, after each round.
     let onProgress: @Sendable ([FileID]) -> Void
+    let telemetry: Telemetry
 
     private static let batch = 100
     private static let parallel = 4
@@ -149,7 +150,7 @@ struct DeletionWorker: Sendable {
         // What cannot be removed here must not keep the object, which others pay for and may read.
         let here = await failure { try await removeHere(tombstone) }
         guard let admission = given ?? pool.admitDeletion() else { return Removal(tombstone: tombstone, waits: true) }
-        let there = await failure { try await removeThere(tombstone) }
+        let there = await telemetry.delete { await failure { try await removeThere(tombstone) } }
         pool.endDeletion(admission, there)
         if there?.isAboutStorage == true { return Removal(tombstone: tombstone, waits: true) }
         return Removal(tombstone: tombstone, error: there ?? here)

@@ -12,6 +12,7 @@ struct PoolEvents: Sendable {
     let wallClock: @Sendable () -> Date
     /// Rings for deletions, which wait for the storage as well.
     let tombstones: Signal
+    let telemetry: Telemetry
 
     func handle(_ event: TransferEvent) {
         switch event {
@@ -21,11 +22,14 @@ struct PoolEvents: Sendable {
             hub.endProgress(id)
             ledger.allow(id)
             hub.send(.uploaded(id, url: object.url, byteCount: object.byteCount))
+            telemetry.noteQueueChange()
         case .failed(let id, let error, let nextAttempt):
             hub.endProgress(id)
             log(id, error, nextAttempt)
             let failure = UploadFailure(fileID: id, code: error.code, reason: error.message)
             hub.send(.failed(id, failure, nextAttempt: nextAttempt))
+            if nextAttempt != nil { telemetry.noteRetry(after: error) }
+            telemetry.noteQueueChange()
         case .outage(let error):
             tell(error)
             tombstones.notify()
@@ -35,7 +39,9 @@ struct PoolEvents: Sendable {
         case .journalFailed(let error):
             logger.info("queue of uploads failed, will retry", metadata: ["error.message": "\(error)"])
             hub.send(.databaseFailed(LFSError(ofDatabase: error)))
-        case .idle: hub.ringWaiters()
+        case .idle:
+            hub.ringWaiters()
+            telemetry.noteQueueChange()
         }
     }
 

@@ -12,6 +12,7 @@ struct FileMaker: Sendable {
     let calls: Calls
     let wallClock: @Sendable () -> Date
     let logger: Logger
+    let telemetry: Telemetry
 
     func make(
         from source: FileSource, name: String?, contentType: String?, _ onProgress: @escaping @Sendable (Int64) -> Void
@@ -42,6 +43,12 @@ struct FileMaker: Sendable {
     }
 
     func ingest(
+        _ source: IngestSource, as id: FileID, _ onProgress: @escaping @Sendable (Int64) -> Void
+    ) async throws -> IngestedFile {
+        try await telemetry.ingest(as: id) { try await stage(source, as: id, onProgress) }
+    }
+
+    private func stage(
         _ source: IngestSource, as id: FileID, _ onProgress: @escaping @Sendable (Int64) -> Void
     ) async throws -> IngestedFile {
         let staging = places.staging

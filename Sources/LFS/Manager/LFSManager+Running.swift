@@ -2,6 +2,12 @@ import GRDB
 import LFSDatabase
 import Synchronization
 
+#if ServiceLifecycle
+public import ServiceLifecycle
+
+extension LFSManager: Service {}
+#endif
+
 /// The life of a manager: attached to the host's connection, running, stopped, given back.
 extension LFSManager {
     /// Starts the background work and returns; it goes on until ``stop()``.
@@ -17,12 +23,21 @@ extension LFSManager {
     /// Does the background work until ``stop()`` is called or the task is cancelled; then it returns, and nothing that
     /// it started is left running. An empty queue does not end it.
     ///
-    /// - Throws: ``LFSError/Code/notRunning`` when the manager ran before, and the error that has ended the work.
+    /// With the package's trait `ServiceLifecycle` the manager is a `Service`, and the graceful shutdown of its service
+    /// group is a ``stop()``: uploads under way end within ``LFSOptions/shutdownTimeout`` or go back to the queue.
     ///
-    /// - Throws: ``LFSError/Code/notRunning`` when the manager ran before; what has ended the work.
+    /// - Throws: ``LFSError/Code/notRunning`` when the manager ran before, and the error that has ended the work.
     public func run() async throws {
         try lifecycle.begin()
+        #if ServiceLifecycle
+        try await withGracefulShutdownHandler {
+            try await work()
+        } onGracefulShutdown: { [background] in
+            background.requestStop()
+        }
+        #else
         try await work()
+        #endif
     }
 
     /// Ends the background work and gives the database back: uploads under way end within

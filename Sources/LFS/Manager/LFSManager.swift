@@ -30,6 +30,7 @@ public final class LFSManager: Sendable {
     let automaticEviction: AutomaticEviction
     let reader: FileReader
     let background: BackgroundWork
+    let telemetry: Telemetry
     let commits = Signal()
     let tombstones = Signal()
 
@@ -55,6 +56,8 @@ public final class LFSManager: Sendable {
         (namespace, runner, places) = (opening.namespace, opening.runner, opening.places)
         let (wallClock, logger) = (options.wallClock, options.logger)
         let (hub, tombstones) = (hub, tombstones)
+        let telemetry = Telemetry(storage: options.storage.capabilities.kind)
+        self.telemetry = telemetry
         observer = CommitObserver { [commits] in commits.notify() }
         let policy = RetryPolicy(
             backoff: options.backoff, maxRetryAfter: options.maxRetryAfter, random: options.random)
@@ -62,10 +65,12 @@ public final class LFSManager: Sendable {
             namespace: namespace, runner: runner, places: places, observer: observer, wallClock: wallClock,
             longestWait: options.longestWait)
         let events = PoolEvents(
-            hub: hub, ledger: places.ledger, logger: logger, wallClock: wallClock, tombstones: tombstones)
+            hub: hub, ledger: places.ledger, logger: logger, wallClock: wallClock, tombstones: tombstones,
+            telemetry: telemetry)
         let pool = ExecutorPool(
             storage: options.storage, journal: journal, maxExecutors: options.maxExecutors, policy: policy,
-            grouping: .milliseconds(25), clock: options.clock, threads: BlockingPool.uploads, events: events.handle)
+            grouping: .milliseconds(25), clock: options.clock, threads: BlockingPool.uploads,
+            attempt: telemetry.upload, events: events.handle)
         self.pool = pool
         downloads = DownloadScheduler(maxDownloads: options.maxDownloads) { areThere in
             if areThere { pool.beginYielding() } else { pool.endYielding() }
@@ -80,15 +85,16 @@ public final class LFSManager: Sendable {
             downloader: Downloader(
                 store: places.store, storage: options.storage, backoff: options.backoff, clock: options.clock,
                 random: options.random),
-            scheduler: downloads, uses: uses, eviction: automaticEviction, hub: hub, readBack: readBack)
+            scheduler: downloads, uses: uses, eviction: automaticEviction, hub: hub, readBack: readBack,
+            telemetry: telemetry)
         let deletions = DeletionWorker(
             runner: runner, places: places, storage: options.storage, policy: policy, wallClock: wallClock,
             pollInterval: options.pollInterval, pool: pool, uploading: { pool.underWayIDs },
-            withdraw: { pool.withdraw($0) }, onProgress: hub.sendRemoved)
+            withdraw: { pool.withdraw($0) }, onProgress: hub.sendRemoved, telemetry: telemetry)
         background = BackgroundWork(
             options: options, lifecycle: lifecycle, runner: runner, places: places, observer: observer, hub: hub,
             pool: pool, downloads: downloads, deletions: deletions, uses: uses, eviction: automaticEviction,
-            commits: commits, tombstones: tombstones)
+            commits: commits, tombstones: tombstones, telemetry: telemetry)
     }
 
     private static func retrying(_ storage: some RemoteStorage, _ options: LFSOptions) -> any RemoteStorage {
@@ -100,12 +106,13 @@ public final class LFSManager: Sendable {
     var files: FileMaker {
         FileMaker(
             namespace: namespace, runner: runner, places: places, calls: lifecycle.calls,
-            wallClock: options.wallClock, logger: options.logger)
+            wallClock: options.wallClock, logger: options.logger, telemetry: telemetry)
     }
 
     var uploads: UploadQueue {
         UploadQueue(
-            runner: runner, pool: pool, journal: journal, hub: hub, waiting: waiting, wallClock: options.wallClock)
+            runner: runner, pool: pool, journal: journal, hub: hub, waiting: waiting, wallClock: options.wallClock,
+            telemetry: telemetry)
     }
 
     var deletions: DeletionQueue {

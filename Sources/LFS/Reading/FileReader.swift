@@ -18,6 +18,7 @@ struct FileReader: Sendable {
     let eviction: AutomaticEviction
     let hub: EventHub
     let readBack: ReadBack
+    let telemetry: Telemetry
 
     // MARK: Whole files
 
@@ -43,10 +44,11 @@ struct FileReader: Sendable {
 
     /// Returns when the file is in the local store. The download is shared with all others who ask for the file.
     func fetch(_ file: FileRow, for urgency: DownloadUrgency) async throws {
-        try await scheduler.run(.file(file.id), urgency) { try await download(file) }
+        let trace = TraceContext.current
+        try await scheduler.run(.file(file.id), urgency) { try await download(file, in: trace) }
     }
 
-    private func download(_ file: FileRow) async throws {
+    private func download(_ file: FileRow, in trace: TraceContext) async throws {
         let id = file.id
         defer { hub.endDownload(file.id) }
         do {
@@ -54,9 +56,11 @@ struct FileReader: Sendable {
             // Another download of the file may have ended after the reader had looked and before it asked for this one.
             if try await BlockingPool.shared.run({ _ in try places.contains(id) }) { return }
             try await eviction.withRoom(for: id, file.byteCount) { onBytes in
-                try await downloader.fetch(file) { bytes in
-                    onBytes(bytes)
-                    hub.sendDownloading(file.id, TransferProgress(bytesTransferred: bytes, totalBytes: file.byteCount))
+                try await telemetry.download(id, file.byteCount, in: trace) {
+                    try await downloader.fetch(file) { bytes in
+                        onBytes(bytes)
+                        hub.sendDownloading(id, TransferProgress(bytesTransferred: bytes, totalBytes: file.byteCount))
+                    }
                 }
             }
             try await requireRow(id)
@@ -126,11 +130,14 @@ struct FileReader: Sendable {
         if row.status == .local { return try await bytes(of: file, range) }
         if range.isEmpty { return Data() }
         let result = RangeResult()
-        try await scheduler.run(.range(UUID()), .reader) { try await fetch(range, of: row, into: result) }
+        let trace = TraceContext.current
+        try await scheduler.run(.range(UUID()), .reader) { try await fetch(range, of: row, into: result, in: trace) }
         return result.bytes.withLock { $0 }
     }
 
-    private func fetch(_ range: Range<Int64>, of file: FileRow, into result: RangeResult) async throws {
+    private func fetch(
+        _ range: Range<Int64>, of file: FileRow, into result: RangeResult, in trace: TraceContext
+    ) async throws {
         let sink = DownloadSink { bytes in
             try result.bytes.withLock { collected in
                 guard collected.count + bytes.count <= range.count else { throw Self.wrongRange(file) }
@@ -138,10 +145,12 @@ struct FileReader: Sendable {
             }
         }
         do {
-            let object = try await storage.download(
-                DownloadRequest(try ObjectKey(file.key), range: range), into: sink)
-            let count = result.bytes.withLock { $0.count }
-            guard count == range.count, object.byteCount == file.byteCount else { throw Self.wrongRange(file) }
+            try await telemetry.download(file.id, Int64(range.count), in: trace) {
+                let object = try await storage.download(
+                    DownloadRequest(try ObjectKey(file.key), range: range), into: sink)
+                let count = result.bytes.withLock { $0.count }
+                guard count == range.count, object.byteCount == file.byteCount else { throw Self.wrongRange(file) }
+            }
         } catch {
             let failure = LFSError(wrapping: error, fileID: file.id)
             try await noteDamage(of: file, failure)

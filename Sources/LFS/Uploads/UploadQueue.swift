@@ -11,6 +11,7 @@ struct UploadQueue: Sendable {
     let hub: EventHub
     let waiting: RowWait
     let wallClock: @Sendable () -> Date
+    let telemetry: Telemetry
 
     private var now: Int64 { wallClock().millisecondsSince1970 }
 
@@ -47,7 +48,7 @@ struct UploadQueue: Sendable {
             guard let ids else { return try JobTable.queueAllAgain(now: now, db) }
             return try ids.reduce(0) { try $0 + (JobTable.queueAgain($1, now: now, db) ? 1 : 0) }
         }
-        pool.wake()
+        noteChange()
         return count
     }
 
@@ -56,7 +57,7 @@ struct UploadQueue: Sendable {
     func queue(_ id: FileID) async throws {
         let now = now
         try await runner.write { db in try JobTable.queue(id, now: now, db) }
-        pool.wake()
+        noteChange()
     }
 
     func cancel(_ id: FileID) async throws {
@@ -66,6 +67,12 @@ struct UploadQueue: Sendable {
         hub.endProgress(id)
         hub.send(.cancelled(id))
         hub.ringWaiters()
+        telemetry.noteQueueChange()
+    }
+
+    private func noteChange() {
+        pool.wake()
+        telemetry.noteQueueChange()
     }
 }
 

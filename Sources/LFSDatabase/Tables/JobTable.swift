@@ -87,6 +87,24 @@ package enum JobTable {
         return try Int64.fetchOne(db, sql: sql) ?? 0
     }
 
+    /// How the queue stands, in one look that reads each of its rows.
+    package static func backlog(_ db: Database) throws -> Backlog {
+        var backlog = Backlog(failed: try count(.failed, db))
+        let sums = "SELECT count(*), CAST(total(byteCount) AS INTEGER) FROM lfs_job WHERE state = 'queued'"
+        if let row = try Row.fetchOne(db.cachedStatement(sql: sums)) {
+            (backlog.queued, backlog.queuedBytes) = (row[0], row[1])
+        }
+        // Ids begin with their time. The plus keeps SQLite from reading and sorting the whole queue for the first of
+        // them.
+        let oldest = """
+            SELECT f.createdAt FROM lfs_job j \(FileTable.joined(to: "j")) WHERE +j.state = 'queued'
+            ORDER BY j.fileID LIMIT 1
+            """
+        let date = try DatabaseValue.fetchOne(db.cachedStatement(sql: oldest)).flatMap(Date.fromDatabaseValue)
+        backlog.oldest = date.flatMap { FileRow.dates.contains($0) ? $0 : nil }
+        return backlog
+    }
+
     // MARK: Queueing
 
     /// The columns of a job that is made for the row of a file. What it has beyond them begins with its default.

@@ -1,5 +1,9 @@
-import LFSStorage
+package import LFSStorage
 import Synchronization
+
+/// Stands around each try to send a file, with the proof it needs, and passes on what comes of it: for measuring.
+package typealias UploadAttempt =
+    @Sendable (TransferJob, _ body: () async throws -> RemoteObject) async throws -> RemoteObject
 
 /// Carries out one job: ask, upload, require proof, say how it ended. It never throws and always ends in an outcome.
 struct Executor: Sendable {
@@ -7,6 +11,7 @@ struct Executor: Sendable {
     let journal: any TransferJournal
     let policy: RetryPolicy
     let events: @Sendable (TransferEvent) -> Void
+    var attempt: UploadAttempt = { _, body in try await body() }
 
     /// - Parameter onAccepted: hears that the storage has taken something of the job, long before its end perhaps.
     func run(_ job: TransferJob, onAccepted: @escaping @Sendable () -> Void) async -> TransferOutcome {
@@ -16,7 +21,7 @@ struct Executor: Sendable {
             case .skip(let reason): return TransferOutcome(job: job, result: .skipped(reason))
             case .fail(let error): return TransferOutcome(job: job, result: .failed(error))
             case .upload(let source):
-                let object = try await upload(source, job, sent, onAccepted)
+                let object = try await attempt(job) { try await upload(source, job, sent, onAccepted) }
                 return TransferOutcome(job: job, result: .uploaded(object))
             }
         } catch {

@@ -45,10 +45,12 @@ package final class ExecutorPool: Sendable {
     /// - Parameters:
     ///   - grouping: how long an outcome may wait for others to be recorded with, while there are more to come.
     ///   - threads: where executors run; nil for the threads of their parent.
+    ///   - attempt: stands around each try to send a file.
     package init(
         storage: any RemoteStorage, journal: any TransferJournal, maxExecutors: Int,
         policy: RetryPolicy = RetryPolicy(), grouping: Duration = .zero,
         clock: any Clock<Duration> = ContinuousClock(), threads: (any TaskExecutor)? = nil,
+        attempt: @escaping UploadAttempt = { _, body in try await body() },
         events: @escaping @Sendable (TransferEvent) -> Void = { _ in }
     ) {
         self.journal = journal
@@ -57,7 +59,7 @@ package final class ExecutorPool: Sendable {
         self.clock = clock
         self.threads = threads
         self.events = events
-        executor = Executor(storage: storage, journal: journal, policy: policy, events: events)
+        executor = Executor(storage: storage, journal: journal, policy: policy, events: events, attempt: attempt)
         shared = Mutex(Shared(pool: PoolState(maxExecutors: maxExecutors)))
         (starts, start) = AsyncStream.makeStream()
     }

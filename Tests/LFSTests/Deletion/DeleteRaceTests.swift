@@ -201,7 +201,7 @@ private final class DeleteRace {
             runner: lfs.runner, places: lfs.places, storage: storage, policy: RetryPolicy(random: { 0 }),
             wallClock: { Date() }, pollInterval: .seconds(1), pool: lfs.pool,
             uploading: { [held] in held.ids }, withdraw: { [held] in held.ids.intersection($0) },
-            onProgress: { _ in })
+            onProgress: { _ in }, telemetry: lfs.telemetry)
     }
 
     private func remove() async throws { _ = try await worker.run { false } }

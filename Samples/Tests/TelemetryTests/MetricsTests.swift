@@ -1,0 +1,196 @@
+import Foundation
+import GRDB
+import LFS
+import LFSStorage
+import LFSTesting
+import Metrics
+import MetricsTestKit
+import Testing
+
+@Suite("Metrics", .timeLimit(.minutes(1)))
+struct MetricsTests {
+    private static let storage = ("storage", "memory")
+
+    /// A storage that takes a file, and says that it has a byte less.
+    private struct ShortStorage: StorageWrapper {
+        let base: any RemoteStorage
+
+        func upload(
+            _ source: UploadSource, to key: ObjectKey, session: UploadSession
+        ) async throws -> RemoteObject {
+            var object = try await base.upload(source, to: key, session: session)
+            object.byteCount -= 1
+            return object
+        }
+    }
+
+    private func withMetrics(
+        _ storage: any RemoteStorage, _ options: (inout LFSOptions) -> Void = { _ in },
+        _ body: (TestMetrics, LFSManager, DatabasePool) async throws -> Void
+    ) async throws {
+        let metrics = TestMetrics()
+        try await withMetricsFactory(metrics) {
+            try await withManager(storage, Configuration(), options) { lfs, database in
+                try await body(metrics, lfs, database)
+            }
+        }
+    }
+
+    private func count(_ metrics: TestMetrics, _ label: String, _ dimensions: (String, String)...) -> Int64 {
+        metrics.counterTotal(label: label, dimensions: [Self.storage] + dimensions)
+    }
+
+    private func durations(_ metrics: TestMetrics, _ label: String, _ dimensions: [(String, String)]) throws -> [Int64]
+    {
+        try metrics.expectTimer(label, dimensions).values
+    }
+
+    @Test("A file that comes in, goes out, comes back and is deleted is counted once each, with its bytes")
+    func wholeWay() async throws {
+        try await withMetrics(InMemoryStorage()) { metrics, lfs, database in
+            let file = try await lfs.attach(Data(repeating: 1, count: 12_345), in: database)
+            try await lfs.waitForUploads()
+            try await lfs.evict(file.id)
+            #expect(try await lfs.data(of: file.id)?.count == 12_345)
+            _ = try await database.write { db in try file.delete(db) }
+            try await until { count(metrics, "lfs.deletes", ("outcome", "success")) == 1 }
+
+            for label in ["lfs.uploads", "lfs.downloads"] {
+                #expect(count(metrics, label, ("outcome", "success")) == 1)
+                #expect(count(metrics, label, ("outcome", "failure")) == 0)
+            }
+            #expect(count(metrics, "lfs.upload.bytes") == 12_345)
+            #expect(count(metrics, "lfs.download.bytes") == 12_345)
+            let success = [("outcome", "success")]
+            for label in ["lfs.upload.duration", "lfs.download.duration"] {
+                let taken = try durations(metrics, label, [Self.storage] + success)
+                #expect(taken.count == 1 && taken.allSatisfy { $0 > 0 })
+            }
+            #expect(try durations(metrics, "lfs.ingest.duration", success).count == 1)
+            #expect(metrics.counterTotal(label: "lfs.failures") == 0)
+            #expect(metrics.counterTotal(label: "lfs.retries") == 0)
+        }
+    }
+
+    @Test("A part of a file counts as a download of its own bytes")
+    func range() async throws {
+        try await withMetrics(InMemoryStorage()) { metrics, lfs, database in
+            let file = try await lfs.attach(Data(repeating: 1, count: 12_345), in: database)
+            try await lfs.waitForUploads()
+            try await lfs.evict(file.id)
+            _ = try await lfs.bytes(of: file.id, range: 100..<200)
+            #expect(count(metrics, "lfs.downloads", ("outcome", "success")) == 1)
+            #expect(count(metrics, "lfs.download.bytes") == 100)
+        }
+    }
+
+    @Test("An upload that fails is counted by its code, and as a retry; bytes count when they have got through")
+    func failedUpload() async throws {
+        let storage = FailingStorage.once(
+            InMemoryStorage(), on: [.upload], with: StorageError(.serverError, "Not now."))
+        try await withMetrics(storage) { metrics, lfs, database in
+            _ = try await lfs.attach(Data(repeating: 1, count: 500), in: database)
+            try await lfs.waitForUploads()
+            #expect(count(metrics, "lfs.uploads", ("outcome", "failure")) == 1)
+            #expect(count(metrics, "lfs.uploads", ("outcome", "success")) == 1)
+            #expect(count(metrics, "lfs.failures", ("operation", "upload"), ("code", "serverError")) == 1)
+            #expect(count(metrics, "lfs.upload.bytes") == 500)
+            try await until { count(metrics, "lfs.retries", ("reason", "serverError")) == 1 }
+        }
+    }
+
+    @Test("An upload without the proof it needs is a failure, though the storage took it")
+    func unproven() async throws {
+        try await withMetrics(ShortStorage(base: InMemoryStorage())) { metrics, lfs, database in
+            _ = try await lfs.attach(Data(repeating: 1, count: 500), in: database)
+            try await until { count(metrics, "lfs.failures", ("operation", "upload"), ("code", "integrity")) > 0 }
+            #expect(count(metrics, "lfs.uploads", ("outcome", "success")) == 0)
+            #expect(count(metrics, "lfs.upload.bytes") == 0)
+        }
+    }
+
+    @Test("A download with several tries counts once")
+    func retriedDownload() async throws {
+        let storage = FailingStorage(
+            InMemoryStorage(), on: [.download], times: 2, with: StorageError(.timeout, "Not now."))
+        try await withMetrics(storage) { metrics, lfs, database in
+            let file = try await lfs.attach(Data(repeating: 1, count: 500), in: database)
+            try await lfs.waitForUploads()
+            try await lfs.evict(file.id)
+            _ = try await lfs.data(of: file.id)
+            #expect(storage.failuresLeft == 0)
+            #expect(count(metrics, "lfs.downloads", ("outcome", "success")) == 1)
+            #expect(metrics.counterTotal(label: "lfs.downloads") == 1)
+            #expect(metrics.counterTotal(label: "lfs.failures") == 0)
+        }
+    }
+
+    @Test("Downloads, deletions and ingests that fail are counted by their codes")
+    func otherFailures() async throws {
+        let storage = FailingStorage(
+            InMemoryStorage(), on: [.download, .delete], times: .max, with: StorageError(.invalidRequest, "Never."))
+        try await withMetrics(storage) { metrics, lfs, database in
+            let file = try await lfs.attach(Data(repeating: 1, count: 500), in: database)
+            try await lfs.waitForUploads()
+            try await lfs.evict(file.id)
+            await #expect(throws: LFSError.self) { try await lfs.data(of: file.id) }
+            await #expect(throws: LFSError.self) {
+                try await lfs.makeFile(from: .file(URL(fileURLWithPath: "/nowhere/at/all")))
+            }
+            _ = try await database.write { db in try file.delete(db) }
+            try await until { count(metrics, "lfs.deletes", ("outcome", "failure")) > 0 }
+            #expect(count(metrics, "lfs.downloads", ("outcome", "failure")) == 1)
+            for operation in ["download", "delete"] {
+                #expect(count(metrics, "lfs.failures", ("operation", operation), ("code", "invalidRequest")) == 1)
+            }
+            #expect(count(metrics, "lfs.failures", ("operation", "ingest"), ("code", "missing")) == 1)
+            #expect(try durations(metrics, "lfs.ingest.duration", [("outcome", "failure")]).count == 1)
+        }
+    }
+
+    @Test("A code that nobody knows beforehand counts as other")
+    func otherCode() async throws {
+        let error = StorageError(StorageError.Code(rawValue: "file-4711"), "Never.")
+        let storage = FailingStorage(InMemoryStorage(), on: [.upload], times: 1, with: error)
+        try await withMetrics(storage) { metrics, lfs, database in
+            _ = try await lfs.attach(Data(repeating: 1, count: 500), in: database)
+            try await lfs.waitForUploads()
+            #expect(count(metrics, "lfs.failures", ("operation", "upload"), ("code", "other")) == 1)
+        }
+    }
+
+    @Test("An upload that a stop gives back is neither a success nor a failure")
+    func cancelled() async throws {
+        let gate = GatedStorage(InMemoryStorage())
+        let metrics = TestMetrics()
+        try await withMetricsFactory(metrics) {
+            try await withManager(gate) {
+                $0.shutdownTimeout = .milliseconds(10)
+            } _: { lfs, database in
+                _ = try await lfs.attach(Data(repeating: 1, count: 500), in: database)
+                await gate.waitForArrivals(1)
+            }
+        }
+        #expect(count(metrics, "lfs.uploads", ("outcome", "cancelled")) == 1)
+        #expect(metrics.counterTotal(label: "lfs.uploads") == 1)
+        #expect(metrics.counterTotal(label: "lfs.failures") == 0)
+    }
+
+    @Test("Every instrument is made when the manager opens, and none names a file")
+    func bounded() async throws {
+        let storage = FailingStorage(
+            InMemoryStorage(), on: [.upload], times: 1, with: StorageError(.serverError, "Not now."))
+        try await withMetrics(storage) { metrics, lfs, database in
+            func all() -> [[(String, String)]] {
+                metrics.counters.map(\.dimensions) + metrics.timers.map(\.dimensions)
+                    + metrics.meters.map(\.dimensions) + metrics.recorders.map(\.dimensions)
+            }
+            let atFirst = all().count
+            for number in 0..<20 { _ = try await lfs.attach(Data(repeating: 1, count: number), in: database) }
+            try await lfs.waitForUploads()
+            #expect(all().count == atFirst)
+            let keys = Set(all().joined().map(\.0))
+            #expect(keys == ["storage", "outcome", "operation", "code", "reason", "state"])
+        }
+    }
+}

@@ -1,0 +1,135 @@
+import LFSDatabase
+import LFSStorage
+
+#if Metrics
+import Metrics
+
+/// The instruments of a manager, made once when it opens, by the factory that is in effect then. Their dimensions have
+/// few values: the kind of the storage, the outcome, the code of an error.
+struct Instruments: Sendable {
+    /// Of one kind of operation.
+    private struct Operation: Sendable {
+        var counts: [TelemetryOutcome: Counter] = [:]
+        var durations: [TelemetryOutcome: Metrics.Timer] = [:]
+        var bytes: Counter?
+        var failures: [FailureCode: Counter] = [:]
+    }
+
+    /// Whether there is a backend that hears of anything.
+    let areHeard = !(MetricsSystem.factory is NOOPMetricsHandler)
+    /// Wakes who reports the queue.
+    let queueChange = QueueChange()
+    private let operations: [TelemetryOperation: Operation]
+    private let retries: [FailureCode: Counter]
+    private let queuedFiles = Meter(label: "lfs.pending.files", dimensions: [("state", "queued")])
+    private let failedFiles = Meter(label: "lfs.pending.files", dimensions: [("state", "failed")])
+    private let queuedBytes = Meter(label: "lfs.pending.bytes")
+    private let oldestAge = Meter(label: "lfs.pending.oldest_age")
+    private let executors = Meter(label: "lfs.executors")
+
+    init(storage: String) {
+        let storage = ("storage", storage)
+        var operations: [TelemetryOperation: Operation] = [:]
+        for operation in TelemetryOperation.allCases { operations[operation] = Self.make(operation, storage) }
+        self.operations = operations
+        retries = Self.counters(of: .upload) {
+            Counter(label: "lfs.retries", dimensions: [storage, ("reason", $0.name)])
+        }
+    }
+
+    private static func make(_ operation: TelemetryOperation, _ storage: (String, String)) -> Operation {
+        let name = "lfs.\(operation.rawValue)"
+        var made = Operation()
+        for outcome in TelemetryOutcome.allCases {
+            let outcomes = [("outcome", outcome.rawValue)]
+            if operation != .ingest {
+                made.counts[outcome] = Counter(label: "\(name)s", dimensions: [storage] + outcomes)
+            }
+            if operation != .delete {
+                made.durations[outcome] = Metrics.Timer(
+                    label: "\(name).duration", dimensions: operation == .ingest ? outcomes : [storage] + outcomes,
+                    preferredDisplayUnit: .seconds)
+            }
+        }
+        if operation == .upload || operation == .download {
+            made.bytes = Counter(label: "\(name).bytes", dimensions: [storage])
+        }
+        made.failures = counters(of: operation) {
+            Counter(
+                label: "lfs.failures",
+                dimensions: [storage, ("operation", operation.rawValue), ("code", $0.name)])
+        }
+        return made
+    }
+
+    /// One counter for each code that an operation may fail with.
+    private static func counters(
+        of operation: TelemetryOperation, _ make: (FailureCode) -> Counter
+    ) -> [FailureCode: Counter] {
+        let codes = FailureCode.known(of: operation).union([.other])
+        return Dictionary(uniqueKeysWithValues: codes.map { ($0, make($0)) })
+    }
+
+    // MARK: Operations
+
+    /// Runs the body and measures how it ends and how long it takes.
+    ///
+    /// - Parameter byteCount: what has got through when it succeeds.
+    func measuring<Result>(
+        _ operation: TelemetryOperation, byteCount: Int64 = 0, _ body: () async throws -> Result
+    ) async throws -> Result {
+        let start = ContinuousClock.now
+        do {
+            let result = try await body()
+            end(operation, nil, after: .now - start)
+            operations[operation]?.bytes?.increment(by: byteCount)
+            return result
+        } catch {
+            end(operation, FailureCode(error), after: .now - start)
+            throw error
+        }
+    }
+
+    func countDeletion(_ error: StorageError?) { end(.delete, error.map { FailureCode($0) }, after: nil) }
+
+    private func end(_ operation: TelemetryOperation, _ failure: FailureCode?, after duration: Duration?) {
+        let instruments = operations[operation]
+        let outcome: TelemetryOutcome = failure == nil ? .success : failure == .cancelled ? .cancelled : .failure
+        instruments?.counts[outcome]?.increment()
+        if let duration { instruments?.durations[outcome]?.record(duration: duration) }
+        if let failure, outcome == .failure { instruments?.failures[failure.known(of: operation)]?.increment() }
+    }
+
+    func countRetry(_ error: StorageError) { retries[FailureCode(error).known(of: .upload)]?.increment() }
+
+    // MARK: Queue
+
+    func report(_ backlog: Backlog) {
+        queuedFiles.set(backlog.queued)
+        failedFiles.set(backlog.failed)
+        queuedBytes.set(backlog.queuedBytes)
+    }
+
+    /// - Parameter seconds: how long the oldest file has waited for its upload; 0 when none waits.
+    func report(oldestAge seconds: Double) { oldestAge.set(seconds) }
+
+    func report(executors count: Int) { executors.set(count) }
+}
+#else
+/// Measures nothing: the package's trait `Metrics` is off.
+struct Instruments: Sendable {
+    let queueChange = QueueChange()
+
+    init(storage: String) {}
+
+    func measuring<Result>(
+        _ operation: TelemetryOperation, byteCount: Int64 = 0, _ body: () async throws -> Result
+    ) async throws -> Result {
+        try await body()
+    }
+
+    func countDeletion(_ error: StorageError?) {}
+
+    func countRetry(_ error: StorageError) {}
+}
+#endif
