@@ -100,10 +100,13 @@ final class BackgroundWork: Sendable {
         while !lifecycle.isStopRequested {
             await lifecycle.stop.wait(orFor: commits, atMost: options.pollInterval, clock: options.clock)
             let committed = observer.takeChanges()
-            let isChanged = await changes.areThere()
-            let hasNews = clocks.wereSet() || isChanged || !committed.isEmpty
+            // Only while nobody commits here, so that a busy writer is not asked in between.
+            let isForeign = committed.isEmpty ? await changes.areThere() : false
+            let isChanged = clocks.wereSet() || isForeign
+            let hasNews = isChanged || !committed.isEmpty
             if hasNews {
-                pool.wake()
+                // A file that is inserted again, and may be held, was deleted before.
+                pool.wake(mayConcernHeld: isChanged || committed.hasDeletions)
                 tombstones.notify()
                 telemetry.noteQueueChange()
             }

@@ -133,7 +133,7 @@ public final class LFSManager: Sendable {
             runner: runner, places: places, orphans: Orphans(runner: runner), namespace: namespace, reader: reader,
             wallClock: options.wallClock,
             wake: {
-                pool.wake()
+                pool.wake(mayConcernHeld: true)
                 tombstones.notify()
             })
     }

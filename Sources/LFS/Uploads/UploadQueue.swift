@@ -71,7 +71,7 @@ struct UploadQueue: Sendable {
     }
 
     private func noteChange() {
-        pool.wake()
+        pool.wake(mayConcernHeld: true)
         telemetry.noteQueueChange()
     }
 }

@@ -16,7 +16,7 @@ package final class ExecutorPool: Sendable {
         var outcomes: [TransferOutcome] = []
         /// Whether the journal may hold more due jobs of the lane than the pool has seen.
         var mayHaveMore: Set<TransferLane> = Set(TransferLane.allCases)
-        /// The jobs that were held when the journal changed last: the change may have been about one of them.
+        /// The jobs that were held when the journal changed in a way that may have been about them.
         var heldAtChange: Set<FileID> = []
         /// How often the journal was read.
         var reads = 0
@@ -141,10 +141,13 @@ package final class ExecutorPool: Sendable {
     }
 
     /// The durable queue has changed: look again.
-    package func wake() {
+    ///
+    /// - Parameter mayConcernHeld: whether jobs may have been queued anew that the pool holds already. It looks for them
+    ///   again when it has let go of them.
+    package func wake(mayConcernHeld: Bool = false) {
         shared.withLock { shared in
             shared.mayHaveMore = Set(TransferLane.allCases)
-            shared.heldAtChange = shared.pool.held
+            if mayConcernHeld { shared.heldAtChange = shared.pool.held }
         }
         feed.notify()
     }
