@@ -142,8 +142,8 @@ package final class ExecutorPool: Sendable {
 
     /// The durable queue has changed: look again.
     ///
-    /// - Parameter mayConcernHeld: whether jobs may have been queued anew that the pool holds already. It looks for them
-    ///   again when it has let go of them.
+    /// - Parameter mayConcernHeld: whether jobs may have been queued anew that the pool holds already. It looks for
+    ///   them again when it has let go of them.
     package func wake(mayConcernHeld: Bool = false) {
         shared.withLock { shared in
             shared.mayHaveMore = Set(TransferLane.allCases)
