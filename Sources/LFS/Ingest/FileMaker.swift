@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import LFSDatabase
 import LFSFiles
 import LFSSystem
@@ -37,7 +38,7 @@ struct FileMaker: Sendable {
             for source in sources { files.append(try await make(from: source, name: nil, contentType: nil) { _ in }) }
             return try await body(files)
         } catch {
-            await discard(all: files)
+            if !error.leavesCommitOpen { await discard(all: files) }
             throw error
         }
     }
@@ -89,5 +90,13 @@ struct FileMaker: Sendable {
                 logger.debug("a file was not discarded", metadata: ["error.message": "\(error)"])
             }
         }
+    }
+}
+
+extension Error {
+    /// Whether a commit that ended with this error may turn out to have happened, once the log is read again.
+    fileprivate var leavesCommitOpen: Bool {
+        guard let error = self as? DatabaseError else { return false }
+        return [.SQLITE_IOERR, .SQLITE_FULL, .SQLITE_BUSY].contains(error.resultCode)
     }
 }

@@ -48,8 +48,10 @@ struct QueueGauges: Sendable {
     #if Metrics
     private static let shortestInterval = Duration.seconds(1)
     private static let ageInterval = Duration.seconds(5)
-    /// Of a queue with very many files a look takes a while, and then the next one may wait this many times as long.
+    /// Of a queue with very many files a look takes a while, and then the next one waits this many times as long, but
+    /// no longer than a person who watches it would.
     private static let share = 20
+    private static let longestInterval = Duration.seconds(15)
 
     func run() async {
         guard instruments.areHeard else { return }
@@ -66,7 +68,8 @@ struct QueueGauges: Sendable {
             }
             instruments.report(executors: pool.executorCount)
             reportAge(of: oldest)
-            let pause = max(Self.shortestInterval, (ContinuousClock.now - start) * Self.share)
+            let share = (ContinuousClock.now - start) * Self.share
+            let pause = min(max(Self.shortestInterval, share), Self.longestInterval)
             await stop.wait(atMost: pause, clock: clock)
             await waitForChange(oldest)
         }

@@ -65,8 +65,7 @@ final class DatabaseJournal: TransferJournal {
                 unusable.append((row.place, StorageError(.invalidRequest, error.message, cause: error)))
             }
         }
-        guard unusable.isEmpty else {
-            try await fail(unusable)
+        if !unusable.isEmpty, try await fail(unusable) {
             return try await page(lane, limit: limit, excluding: held)
         }
         var jobs: [TransferJob] = []
@@ -140,11 +139,13 @@ final class DatabaseJournal: TransferJournal {
 
     // MARK: Writing
 
-    /// Gives up rows that another program has written so that they cannot be uploaded, and others go on.
-    private func fail(_ rows: [(place: DatabaseValue, StorageError)]) async throws {
+    /// Gives up rows that another program has written so that they cannot be uploaded, and others go on. Returns
+    /// whether there are fewer of them now.
+    private func fail(_ rows: [(place: DatabaseValue, StorageError)]) async throws -> Bool {
         try await runner.write { db in
-            for (place, error) in rows {
-                try JobTable.fail(place, code: error.code.rawValue, message: error.message, db)
+            try rows.reduce(false) { hasFailed, row in
+                let (place, error) = row
+                return try JobTable.fail(place, code: error.code.rawValue, message: error.message, db) || hasFailed
             }
         }
     }

@@ -62,7 +62,7 @@ package enum Schema {
         -- The files, as every device knows them.
         CREATE TABLE lfs_file (
             id TEXT PRIMARY KEY NOT NULL
-                CHECK (typeof(id) = 'text' AND length(id) = 36 AND id NOT GLOB '*[^0-9a-f-]*'),
+                CHECK (typeof(id) = 'text' AND length(CAST(id AS BLOB)) = 36 AND id NOT GLOB '*[^0-9a-f-]*'),
             status TEXT NOT NULL CHECK (status IN ('local', 'remote')),
             url TEXT CHECK (url IS NULL OR typeof(url) = 'text' AND url <> ''),
             -- What the storage vouches for: the bytes, or their number alone. NULL where nobody here has asked it.
@@ -72,7 +72,8 @@ package enum Schema {
             byteCount INTEGER NOT NULL
                 CHECK (typeof(byteCount) = 'integer' AND byteCount BETWEEN 0 AND \(FileRow.byteCounts.upperBound)),
             sha256 TEXT NOT NULL
-                CHECK (typeof(sha256) = 'text' AND length(sha256) = 64 AND sha256 NOT GLOB '*[^0-9a-f]*'),
+                CHECK (
+                    typeof(sha256) = 'text' AND length(CAST(sha256 AS BLOB)) = 64 AND sha256 NOT GLOB '*[^0-9a-f]*'),
             key TEXT NOT NULL CHECK (typeof(key) = 'text'),
             createdAt DATETIME NOT NULL CHECK (\(FileRow.isDate("createdAt"))),
             updateID TEXT NOT NULL DEFAULT '' CHECK (typeof(updateID) = 'text'),

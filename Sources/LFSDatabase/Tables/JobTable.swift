@@ -199,12 +199,14 @@ package enum JobTable {
     /// Gives up the upload of a row that another program has written so that it cannot be uploaded.
     ///
     /// - Parameter place: its first column, as it is stored.
-    package static func fail(_ place: DatabaseValue, code: String, message: String, _ db: Database) throws {
+    /// - Returns: whether it was found again by that, which text with a NUL in it is not.
+    package static func fail(_ place: DatabaseValue, code: String, message: String, _ db: Database) throws -> Bool {
         let sql = """
             UPDATE lfs_job SET state = 'failed', errorCode = ?, errorMessage = ?
             WHERE fileID = ? AND state = 'queued'
             """
         try db.execute(sql: sql, arguments: [code, message, place])
+        return db.changesCount > 0
     }
 
     package static func save(checkpoint: Data, of id: FileID, _ db: Database) throws {

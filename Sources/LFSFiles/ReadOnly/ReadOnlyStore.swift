@@ -20,8 +20,9 @@ package struct ReadOnlyStore: Sendable {
 
     private static func folders(_ path: String, _ databaseID: String, _ locations: [String]) throws -> [Directory] {
         var folders: [Directory] = []
-        if let store = try open(path) {
-            guard try StoreMarker.find(in: store)?.databaseID == databaseID else {
+        // A folder without a marker is one that is being made.
+        if let store = try open(path), let owner = try StoreMarker.find(in: store)?.databaseID {
+            guard owner == databaseID else {
                 throw FileError(.wrongStore, "\(path) does not say that it belongs to this database.", path: path)
             }
             folders.append(store)

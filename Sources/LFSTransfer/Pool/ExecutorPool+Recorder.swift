@@ -54,7 +54,7 @@ extension ExecutorPool {
             shared.outcomes.removeFirst(batch.count)
             let hasRetries = batch.contains { outcome in
                 switch outcome.result {
-                case .retry, .waiting, .givenBack: true
+                case .retry, .waiting, .givenBack, .skipped: true
                 default: false
                 }
             }
@@ -85,7 +85,7 @@ extension ExecutorPool {
         let (told, now, wakesDeletions) = shared.withLock { shared in
             let outage = shared.pool.outage
             let now = outage?.isDoubtful == true ? nil : outage?.error
-            let wakesDeletions = outage == nil && shared.pool.hasRefusedDeletion
+            let wakesDeletions = shared.pool.mayAdmitRefusedDeletion
             if wakesDeletions { shared.pool.hasRefusedDeletion = false }
             defer { shared.told = now }
             return (shared.told, now, wakesDeletions)

@@ -95,7 +95,10 @@ package final class ExecutorPool: Sendable {
         for signal in [feed, record, outage] { signal.notify() }
     }
 
-    package func pause() { shared.withLock { $0.pool.isPaused = true } }
+    package func pause() {
+        shared.withLock { $0.pool.isPaused = true }
+        record.notify()
+    }
 
     /// Goes on after ``pause()``, and tries a storage that was away again at once.
     package func resume() {
@@ -155,9 +158,16 @@ package final class ExecutorPool: Sendable {
     /// Drops a job that waits in memory, or stops it if it runs. What becomes of it is the durable queue's matter.
     package func cancel(_ id: FileID) {
         shared.withLock { shared in
-            if shared.pool.drop([id]) == 0 { shared.atWork[id]?.cancel() }
+            if shared.pool.drop([id]) > 0 {
+                // It may have been queued anew before it was dropped, and passed over as held.
+                shared.mayHaveMore = Set(TransferLane.allCases)
+            } else {
+                shared.atWork[id]?.cancel()
+            }
         }
         feed.notify()
+        // A deletion may be the probe when no upload is left that could be.
+        record.notify()
     }
 
     /// Drops those of the jobs that wait in memory; they are found again in the durable queue if they still stand

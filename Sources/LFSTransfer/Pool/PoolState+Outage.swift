@@ -132,6 +132,13 @@ extension PoolState {
 
     // MARK: Deletions
 
+    /// Whether a deletion that was not admitted could be by now: the storage is there, or it may be the probe.
+    var mayAdmitRefusedDeletion: Bool {
+        guard hasRefusedDeletion else { return false }
+        guard let outage else { return true }
+        return outage.mayProbe && outage.probe == nil && (queued == 0 || isPaused)
+    }
+
     /// Asks for leave to delete an object: as ever, as the probe when no upload can be it, or not now.
     mutating func admitDeletion() -> Admission? {
         guard let current = outage else { return .free }

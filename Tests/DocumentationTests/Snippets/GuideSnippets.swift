@@ -132,11 +132,13 @@ enum Guide {
         // end
     }
 
-    static func readWhole(_ recipe: (title: String, photoId: FileID), _ lfs: LFSManager) async throws -> Data? {
+    static func readWhole(_ recipe: Recipe, _ lfs: LFSManager) async throws {
         // snippet
-        let image = try await lfs.data(of: recipe.photoId)
+        if let photoId = recipe.photoId {
+            let image = try await lfs.data(of: photoId)
+            print(image?.count ?? 0)
+        }
         // end
-        return image
     }
 
     static func readOnly(_ path: String, _ photoId: FileID) async throws -> Data? {
