@@ -61,6 +61,20 @@ struct ForeignStoreTests {
         }
     }
 
+    @Test("stays where it is when a link leads to it")
+    func link() async throws {
+        try await withHost { host in
+            _ = try await erase(host)
+            let elsewhere = host.folder.appendingPathComponent("elsewhere")
+            try FileManager.default.moveItem(at: host.store, to: elsewhere)
+            try FileManager.default.createSymbolicLink(at: host.store, withDestinationURL: elsewhere)
+            var options = host.options
+            options.foreignStore = .moveAside
+            #expect(await errorCode { try await withManager(host, options) { _ in } } == .wrongStore)
+            #expect(try foldersAside(host).isEmpty)
+        }
+    }
+
     @Test("stays while its own database is open somewhere, and so does a folder that does not say whose it is")
     func inUse() async throws {
         try await withHost { host in

@@ -97,4 +97,30 @@ struct OddRowTests {
             try db.execute(sql: "PRAGMA ignore_check_constraints = OFF")
         }
     }
+
+    @Test("with a NUL in their ids are refused, and where they stand already, no upload and no verification hangs")
+    func idsWithNUL() async throws {
+        try await withHost { host in
+            let insert = """
+                INSERT INTO lfs_file (id, status, byteCount, sha256, key, createdAt)
+                SELECT 'ffffffff-0000-7000-8000-000000000001' || char(0) || 'x', 'local', 1, ?,
+                    (SELECT namespace FROM lfs_state) || '/ffffffff-0000-7000-8000-000000000001', 0
+                """
+            let sha256 = String(repeating: "0", count: 64)
+            await #expect(throws: DatabaseError.self) {
+                try await host.database.write { db in try db.execute(sql: insert, arguments: [sha256]) }
+            }
+            try await host.database.write { db in
+                try db.execute(sql: "PRAGMA ignore_check_constraints = 1")
+                try db.execute(sql: insert, arguments: [sha256])
+                try db.execute(sql: "PRAGMA ignore_check_constraints = 0")
+            }
+            try await withManager(host) { lfs in
+                let file = try await lfs.makeFile(from: .bytes(someBytes()))
+                try await host.database.write { try file.insert($0) }
+                try await yield(while: host.file(file.id)?.status != .remote)
+                #expect(await errorCode { _ = try await lfs.verify() } == .invalidRow)
+            }
+        }
+    }
 }

@@ -37,6 +37,17 @@ struct WithFilesTests {
         }
     }
 
+    @Test("stay when the commit may turn out to have happened: a sweep of a later start removes what has no row")
+    func openCommit() async throws {
+        try await withLFS(expectsLeftovers: true) { host, lfs in
+            let error = DatabaseError(resultCode: .SQLITE_IOERR, message: "fsync")
+            await #expect(throws: DatabaseError.self) {
+                try await lfs.withFiles(from: [.bytes([1])]) { _ in throw error }
+            }
+            try #expect(host.filesInTemporary().count == 1)
+        }
+    }
+
     @Test("leave nothing behind when a later source fails")
     func sourceFails() async throws {
         try await withLFS { host, lfs in
