@@ -68,8 +68,11 @@ final class AutomaticEviction: Sendable {
         guard isActive else {
             try await fetch { _ in }
             // There may be a policy by now.
-            ledger.reserve(byteCount)
-            return ledger.settle(id, byteCount: byteCount, arrived: 0, now: now)
+            if isActive {
+                ledger.reserve(byteCount)
+                ledger.settle(id, byteCount: byteCount, arrived: 0, now: now)
+            }
+            return
         }
         let arrival = Arrival(in: ledger)
         ledger.reserve(byteCount)
