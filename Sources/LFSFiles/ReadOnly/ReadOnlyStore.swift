@@ -25,10 +25,7 @@ package struct ReadOnlyStore: Sendable {
             guard owner == databaseID else {
                 throw FileError(.wrongStore, "\(path) does not say that it belongs to this database.", path: path)
             }
-            folders.append(store)
-            if try store.status(of: LocalStore.temporaryName)?.isDirectory == true {
-                folders.append(try store.openFolder(LocalStore.temporaryName))
-            }
+            folders += try LocalStore.foldersWithFiles(in: store)
         }
         for location in locations where StagingPlace.split(location) != nil {
             guard let folder = try open(location) else { continue }

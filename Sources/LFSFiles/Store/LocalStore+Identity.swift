@@ -34,8 +34,13 @@ extension LocalStore {
         guard FolderIdentity(now) != FolderIdentity(opened) else { return nil }
         try OwnFolder.require(now, path)
         guard try StoreMarker.find(in: folder)?.databaseID == marker.databaseID else { return nil }
-        let hasTemporary = try folder.status(of: Self.temporaryName)?.isDirectory == true
-        return EarlierFolder(path, [folder] + (hasTemporary ? [try folder.openFolder(Self.temporaryName)] : []))
+        return EarlierFolder(path, try Self.foldersWithFiles(in: folder))
+    }
+
+    /// A store's folder, and the one in it where files wait for their commit, if that is there.
+    static func foldersWithFiles(in folder: Directory) throws(SystemError) -> [Directory] {
+        guard try folder.status(of: temporaryName)?.isDirectory == true else { return [folder] }
+        return [folder, try folder.openFolder(temporaryName)]
     }
 
     /// The marker as it is in the folder now.
