@@ -128,14 +128,9 @@ public final class LFSManager: Sendable {
     }
 
     var repairer: Repairer {
-        let (pool, tombstones) = (pool, tombstones)
-        return Repairer(
+        Repairer(
             runner: runner, places: places, orphans: Orphans(runner: runner), namespace: namespace, reader: reader,
-            wallClock: options.wallClock,
-            wake: {
-                pool.wake(mayConcernHeld: true)
-                tombstones.notify()
-            })
+            uploads: uploads, wallClock: options.wallClock, wake: tombstones.notify)
     }
 
     private var waiting: RowWait {

@@ -12,8 +12,9 @@ struct Repairer: Sendable {
     let orphans: Orphans
     let namespace: Namespace
     let reader: FileReader
+    let uploads: UploadQueue
     let wallClock: @Sendable () -> Date
-    /// Called when uploads or deletions were queued.
+    /// Called when deletions were queued.
     let wake: @Sendable () -> Void
 
     /// Mends what a comparison has found, and notes a loss.
@@ -26,7 +27,7 @@ struct Repairer: Sendable {
         do {
             switch finding.repair {
             case .upload:
-                try await upload(comparison.file.id)
+                try await uploads.queue(comparison.file.id)
                 return .underWay
             case .fetch: return try await fetch(comparison)
             case .quarantine:
@@ -85,16 +86,6 @@ struct Repairer: Sendable {
         try await BlockingPool.shared.run { _ in try store.requireUnchanged() }
     }
 
-    // MARK: Uploads
-
-    /// Queues an upload for a row in either state, unless the row has gone. Of a `remote` row every byte is sent,
-    /// whatever the storage says of the object that is there.
-    func upload(_ id: FileID) async throws {
-        let now = wallClock().millisecondsSince1970
-        try await runner.write { db in try JobTable.queue(id, now: now, db) }
-        wake()
-    }
-
     // MARK: Local bytes
 
     private func fetch(_ comparison: FileComparison) async throws -> VerifyFinding.Outcome {
@@ -123,7 +114,7 @@ struct Repairer: Sendable {
             try await clear(comparison.file.id)
             return .repaired
         }
-        try await upload(comparison.file.id)
+        try await uploads.queue(comparison.file.id)
         return .underWay
     }
 
