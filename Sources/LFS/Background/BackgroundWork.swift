@@ -9,60 +9,41 @@ import Synchronization
 /// Everything that goes on by itself between a start and a stop: promoting what is committed, uploading, deleting,
 /// writing down uses and evicting. One loop for each, all of them within one task group.
 final class BackgroundWork: Sendable {
+    let commits: CommitWatch
     private let options: LFSOptions
     private let lifecycle: Lifecycle
-    private let runner: BackgroundRunner
     private let places: FilePlaces
-    private let observer: CommitObserver
-    private let hub: EventHub
     private let pool: ExecutorPool
     private let downloads: DownloadScheduler
     private let deletions: DeletionWorker
     private let uses: UseLog
     private let eviction: AutomaticEviction
-    /// Rings when something was committed on the host's writer.
-    private let commits: Signal
-    /// Rings when there may be something to delete.
-    private let tombstones: Signal
-    private let telemetry: Telemetry
     private let gauges: QueueGauges
-    private let changes: ForeignChanges
-    private let clocks: ClockWatch
-    /// Whether the opening has left files that wait for room in the store.
-    let hasMissedFiles = Mutex(false)
 
     init(
-        options: LFSOptions, lifecycle: Lifecycle, runner: BackgroundRunner, places: FilePlaces,
-        observer: CommitObserver, hub: EventHub, pool: ExecutorPool, downloads: DownloadScheduler,
-        deletions: DeletionWorker, uses: UseLog, eviction: AutomaticEviction, commits: Signal, tombstones: Signal,
-        telemetry: Telemetry
+        options: LFSOptions, lifecycle: Lifecycle, runner: BackgroundRunner, places: FilePlaces, commits: CommitWatch,
+        pool: ExecutorPool, downloads: DownloadScheduler, deletions: DeletionWorker, uses: UseLog,
+        eviction: AutomaticEviction, telemetry: Telemetry
     ) {
         self.options = options
         self.lifecycle = lifecycle
-        self.runner = runner
         self.places = places
-        self.observer = observer
-        self.hub = hub
         self.pool = pool
         self.downloads = downloads
         self.deletions = deletions
         self.uses = uses
         self.eviction = eviction
         self.commits = commits
-        self.tombstones = tombstones
-        self.telemetry = telemetry
         gauges = QueueGauges(
             instruments: telemetry.instruments, runner: runner, pool: pool, stop: lifecycle.stop,
             isStopRequested: { lifecycle.isStopRequested }, clock: options.clock, wallClock: options.wallClock,
             logger: options.logger)
-        changes = ForeignChanges(runner: runner)
-        clocks = ClockWatch(wallClock: options.wallClock)
     }
 
     /// Works until the stop, or until the task is cancelled. When it returns, nothing that it started is left.
     func run() async throws {
         try await withThrowingTaskGroup(of: Void.self) { tasks in
-            tasks.addTask { await self.watchCommits() }
+            tasks.addTask { await self.commits.run() }
             tasks.addTask { try await self.lead() }
             tasks.addTask { await self.keepUses() }
             tasks.addTask { await self.gauges.run() }
@@ -88,43 +69,6 @@ final class BackgroundWork: Sendable {
         downloads.halt()
         if isRunning { pool.stop() }
         return isRunning
-    }
-
-    // MARK: Commits
-
-    /// Promotes the files of each commit and passes the news on. Asks from time to time as well whether somebody else
-    /// has changed the database: commits on other connections are not heard.
-    private func watchCommits() async {
-        let promoter = Promoter(runner: runner, places: places)
-        var retry = PromotionRetry(pollInterval: options.pollInterval, hasMissed: hasMissedFiles.withLock { $0 })
-        while !lifecycle.isStopRequested {
-            await lifecycle.stop.wait(orFor: commits, atMost: options.pollInterval, clock: options.clock)
-            let committed = observer.takeChanges()
-            // Only while nobody commits here, so that a busy writer is not asked in between.
-            let isForeign = committed.isEmpty ? await changes.areThere() : false
-            let isChanged = clocks.wereSet() || isForeign
-            let hasNews = isChanged || !committed.isEmpty
-            if hasNews {
-                // A file that is inserted again, and may be held, was deleted before.
-                pool.wake(mayConcernHeld: isChanged || committed.hasDeletions)
-                tombstones.notify()
-                telemetry.noteQueueChange()
-            }
-            do {
-                switch retry.next(committed, at: options.wallClock()) {
-                case .nothing: break
-                case .all: try await promoter.promoteAll { _, _ in }
-                case .rows(let rows):
-                    for id in try await promoter.promote(rows: rows) { hub.send(.queued(id)) }
-                }
-                retry.succeeded()
-            } catch {
-                retry.failed(at: options.wallClock())
-                // Nothing is lost: whoever needs the bytes finds them where they are, and the next open promotes them.
-                options.logger.debug("promotion failed, will retry", metadata: ["error.message": "\(error)"])
-            }
-            if hasNews { hub.ringWaiters() }
-        }
     }
 
     // MARK: Local copies
@@ -185,21 +129,8 @@ final class BackgroundWork: Sendable {
         await withTaskGroup(of: Void.self) { tasks in
             let timeout = options.shutdownTimeout
             tasks.addTask { await self.pool.run(gracePeriod: timeout) }
-            tasks.addTask { await self.untilStopped(gracePeriod: timeout) { await self.delete() } }
+            tasks.addTask { await self.untilStopped(gracePeriod: timeout) { await self.deletions.run() } }
             await tasks.waitForAll()
-        }
-    }
-
-    private func delete() async {
-        while !lifecycle.isStopRequested {
-            var wait: Duration?
-            do {
-                wait = try await deletions.run { self.lifecycle.isStopRequested }
-            } catch {
-                options.logger.debug("deleting failed, will retry", metadata: ["error.message": "\(error)"])
-                wait = options.pollInterval
-            }
-            await lifecycle.stop.wait(orFor: tombstones, atMost: wait, clock: options.clock)
         }
     }
 

@@ -7,12 +7,24 @@ import Synchronization
 ///
 /// Source: `PRAGMA data_version` of SQLite, whose value is compared with an earlier one of the same connection.
 final class ForeignChanges: Sendable {
-    private let runner: BackgroundRunner
-    private let last = Mutex<Int64?>(nil)
-
-    init(runner: BackgroundRunner) {
-        self.runner = runner
+    private struct Look {
+        var version: Int64?
+        var time: ContinuousClock.Instant
     }
+
+    private let runner: BackgroundRunner
+    private let interval: Duration
+    private let last: Mutex<Look>
+
+    /// - Parameter interval: after this long it is time to ask again.
+    init(runner: BackgroundRunner, interval: Duration) {
+        self.runner = runner
+        self.interval = interval
+        last = Mutex(Look(version: nil, time: .now))
+    }
+
+    /// Whether it was not asked for the interval.
+    var areDue: Bool { last.withLock { .now - $0.time >= interval } }
 
     /// Since it was asked last; also when it cannot be told.
     func areThere() async -> Bool {
@@ -24,8 +36,9 @@ final class ForeignChanges: Sendable {
             version = nil
         }
         return last.withLock { last in
-            defer { last = version }
-            return version == nil || version != last
+            let before = last.version
+            last = Look(version: version, time: .now)
+            return version == nil || version != before
         }
     }
 }

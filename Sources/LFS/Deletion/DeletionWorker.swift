@@ -5,6 +5,7 @@ import LFSFiles
 import LFSStorage
 import LFSSystem
 import LFSTransfer
+import Logging
 
 /// Carries out tombstones: local bytes, then the remote object, again until both are gone and the storage confirms it.
 ///
@@ -27,14 +28,33 @@ struct DeletionWorker: Sendable {
     /// Takes the files that are gone, after each round.
     let onProgress: @Sendable ([FileID]) -> Void
     let telemetry: Telemetry
+    let lifecycle: Lifecycle
+    /// Rings when there may be something to delete.
+    let tombstones: Signal
+    let clock: any Clock<Duration>
+    let logger: Logger
 
     private static let batch = 100
     private static let parallel = 4
 
-    /// Works off what is due, round by round, until told to stop. Returns how long until more is due; nil when nothing
-    /// is left, or what is left waits for the storage.
-    func run(until isStopped: @Sendable () -> Bool) async throws -> Duration? {
-        while !isStopped(), !Task.isCancelled {
+    /// Works until the stop.
+    func run() async {
+        while !lifecycle.isStopRequested {
+            var wait: Duration?
+            do {
+                wait = try await workOff()
+            } catch {
+                logger.debug("deleting failed, will retry", metadata: ["error.message": "\(error)"])
+                wait = pollInterval
+            }
+            await lifecycle.stop.wait(orFor: tombstones, atMost: wait, clock: clock)
+        }
+    }
+
+    /// Carries out what is due, round by round. Returns how long until more is due; nil when nothing is left, or what
+    /// is left waits for the storage.
+    func workOff() async throws -> Duration? {
+        while !lifecycle.isStopRequested, !Task.isCancelled {
             // What stands against a deletion that an owner asks for must not hold up the others.
             var failure: (any Error)?
             do {

@@ -51,7 +51,7 @@ struct PoolEvents: Sendable {
             return hub.send(.outage(nil))
         }
         logger.info(
-            "storage is away, probing",
+            error.code == .unreachable ? "storage is away, probing" : "storage takes nothing, probing",
             metadata: ["error.code": "\(error.code)", "error.message": "\(error.message)"])
         hub.send(.outage(StorageOutage(code: error.code, reason: error.message, since: wallClock())))
     }

@@ -12,7 +12,13 @@ import Synchronization
 ///
 /// Who makes room takes turns with all others who do.
 final class AutomaticEviction: Sendable {
-    private let current: Mutex<EvictionPolicy>
+    private struct Current {
+        var policy: EvictionPolicy
+        /// Counts the policies that there were.
+        var number = 0
+    }
+
+    private let current: Mutex<Current>
     private let runner: BackgroundRunner
     private let places: FilePlaces
     private let readBack: ReadBack
@@ -32,7 +38,7 @@ final class AutomaticEviction: Sendable {
         _ policy: EvictionPolicy, runner: BackgroundRunner, places: FilePlaces, readBack: ReadBack,
         wallClock: @escaping @Sendable () -> Date, logger: Logger
     ) {
-        current = Mutex(policy)
+        current = Mutex(Current(policy: policy))
         self.runner = runner
         self.places = places
         self.readBack = readBack
@@ -43,9 +49,9 @@ final class AutomaticEviction: Sendable {
 
     /// What holds from now on. The next look at the folder applies it to the copies that are there.
     var policy: EvictionPolicy {
-        get { current.withLock { $0 } }
+        get { current.withLock { $0.policy } }
         set {
-            current.withLock { $0 = newValue }
+            current.withLock { $0 = Current(policy: newValue, number: $0.number + 1) }
             isFilled.withLock { $0 = false }
             if newValue.hasAim { ledger.beginScan() } else { ledger.end() }
             policyChanged.notify()
@@ -169,12 +175,14 @@ final class AutomaticEviction: Sendable {
 
     private func fill() async throws {
         ledger.beginScan()
+        let (policy, number) = current.withLock { ($0.policy, $0.number) }
         let rules = EvictionRules(policy: policy, now: now)
         try await CopyScan(runner: runner, places: places, rules: rules).run { [ledger] copy, reason in
             ledger.add(scanned: copy, isCandidate: reason == nil || reason == .inUse)
         }
         ledger.endScan()
-        isFilled.withLock { $0 = true }
+        // What was asked by the rules of an earlier policy does not do.
+        isFilled.withLock { $0 = current.withLock { $0.number } == number }
     }
 }
 

@@ -87,7 +87,7 @@ extension LFSManager {
         do {
             try await runner.withWriter { db in db.add(transactionObserver: observer, extent: .observerLifetime) }
             let hasMissed = try await opening.repair()
-            background.hasMissedFiles.withLock { $0 = hasMissed }
+            background.commits.hasMissedFiles.withLock { $0 = hasMissed }
         } catch {
             try await detach()
             throw error

@@ -90,11 +90,14 @@ public final class LFSManager: Sendable {
         let deletions = DeletionWorker(
             runner: runner, places: places, storage: options.storage, policy: policy, wallClock: wallClock,
             pollInterval: options.pollInterval, pool: pool, uploading: { pool.underWayIDs },
-            withdraw: { pool.withdraw($0) }, onProgress: hub.sendRemoved, telemetry: telemetry)
+            withdraw: { pool.withdraw($0) }, onProgress: hub.sendRemoved, telemetry: telemetry, lifecycle: lifecycle,
+            tombstones: tombstones, clock: options.clock, logger: logger)
+        let commits = CommitWatch(
+            options: options, lifecycle: lifecycle, observer: observer, commits: commits, tombstones: tombstones,
+            runner: runner, places: places, pool: pool, hub: hub, telemetry: telemetry)
         background = BackgroundWork(
-            options: options, lifecycle: lifecycle, runner: runner, places: places, observer: observer, hub: hub,
-            pool: pool, downloads: downloads, deletions: deletions, uses: uses, eviction: automaticEviction,
-            commits: commits, tombstones: tombstones, telemetry: telemetry)
+            options: options, lifecycle: lifecycle, runner: runner, places: places, commits: commits, pool: pool,
+            downloads: downloads, deletions: deletions, uses: uses, eviction: automaticEviction, telemetry: telemetry)
     }
 
     private static func retrying(_ storage: some RemoteStorage, _ options: LFSOptions) -> any RemoteStorage {

@@ -57,7 +57,10 @@ public struct LFSReader: Sendable {
         }
     }
 
-    /// Where the local bytes of a file are. The path is valid as long as the local copy is.
+    /// Where the local bytes of a file are.
+    ///
+    /// The path is valid as long as the local copy is, and that of a file which waits to be moved into the local store
+    /// until then: open it at once, or take ``contents(of:)``, which stays readable.
     ///
     /// - Returns: nil when they are not on this device.
     /// - Throws: As ``contents(of:)``.

@@ -44,18 +44,28 @@ struct PlacesCheck: Sendable {
         return false
     }
 
-    /// As ``hasListedObject(_:)``, of a storage that lists none: asks for some of the files.
+    /// As ``hasListedObject(_:)``, of a storage that lists none: asks for one file after the other.
     private func hasAskedObject(_ storage: any RemoteStorage) async throws -> Bool {
-        let rows = try await runner.read { db in try FileTable.settledRemote(after: "".databaseValue, limit: 100, db) }
-        for key in rows.elements.compactMap(\.readable).compactMap({ ObjectKey.usable($0.key) }) {
-            do {
-                _ = try await storage.head(key)
-                return true
-            } catch let error as StorageError where error.isMissing {
-                continue
+        var (isAnyAsked, isAnyThere) = (false, false)
+        try await runner.forEachPage { db, last in
+            try FileTable.settledRemote(after: last, limit: 100, db)
+        } _: { rows in
+            for key in rows.compactMap(\.readable).compactMap({ ObjectKey.usable($0.key) }) where !isAnyThere {
+                isAnyAsked = true
+                isAnyThere = try await exists(key, storage)
             }
+            return !isAnyThere
         }
-        return rows.elements.isEmpty
+        return isAnyThere || !isAnyAsked
+    }
+
+    private func exists(_ key: ObjectKey, _ storage: any RemoteStorage) async throws -> Bool {
+        do {
+            _ = try await storage.head(key)
+            return true
+        } catch let error as StorageError where error.isMissing {
+            return false
+        }
     }
 
     /// - Throws: ``LFSError/Code/wrongStore`` when the folder was made for a later opening than the first and has

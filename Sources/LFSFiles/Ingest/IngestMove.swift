@@ -129,3 +129,28 @@ struct IngestMove: Sendable {
         }
     }
 }
+
+extension StagingArea {
+    fileprivate func adopt(_ source: String, as id: FileID) throws(SystemError) {
+        try directory.take(source, as: id.text)
+    }
+
+    /// Puts a file back under its caller's name, unless something else has that by now.
+    ///
+    /// - Throws: a `SystemError` with `isExisting` then.
+    fileprivate func giveBack(_ id: FileID, to source: String) throws(SystemError) {
+        let slash = source.lastIndex(of: "/")
+        let parent = slash.map { $0 == source.startIndex ? "/" : String(source[..<$0]) } ?? "."
+        let name = slash.map { String(source[source.index(after: $0)...]) } ?? source
+        try directory.renameExclusively(id.text, to: Directory.open(parent), as: name)
+    }
+
+    /// Renames a file that could not be given back to its caller so that no sweep removes it. Returns its path.
+    fileprivate func keep(_ id: FileID) throws(SystemError) -> String {
+        let name = id.text + ".kept"
+        try directory.rename(id.text, to: directory, as: name)
+        return directory.child(name)
+    }
+
+    fileprivate func removeSource(_ source: String) throws(SystemError) { try PathCalls.remove(source) }
+}

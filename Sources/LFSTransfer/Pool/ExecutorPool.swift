@@ -1,5 +1,5 @@
 package import LFSStorage
-package import LFSSystem
+import LFSSystem
 import Synchronization
 
 /// The self-scaling workers that upload what the durable queue holds.
@@ -95,101 +95,6 @@ package final class ExecutorPool: Sendable {
         for signal in [feed, record, outage] { signal.notify() }
     }
 
-    package func pause() {
-        shared.withLock { $0.pool.isPaused = true }
-        record.notify()
-    }
-
-    /// Goes on after ``pause()``, and tries a storage that was away again at once.
-    package func resume() {
-        launch(
-            shared.withLock { shared in
-                shared.pool.isPaused = false
-                return shared.pool.askForProbe() + shared.pool.executorsToStart()
-            })
-        wake()
-    }
-
-    /// Leaves the network to somebody whom a user waits for, until ``endYielding()`` was called as often.
-    package func beginYielding() { shared.withLock { $0.pool.yields += 1 } }
-
-    package func endYielding() {
-        launch(
-            shared.withLock { shared in
-                shared.pool.yields -= 1
-                return shared.pool.executorsToStart()
-            })
-    }
-
-    // MARK: Deletions
-
-    /// Asks whether an object may be deleted now; nil while the storage is away. Otherwise the caller deletes it and
-    /// calls ``endDeletion(_:_:)``.
-    package func admitDeletion() -> Admission? { shared.withLock { $0.pool.admitDeletion() } }
-
-    package func endDeletion(_ admission: Admission, _ error: StorageError?) {
-        noteOutage(shared.withLock { $0.pool.endDeletion(admission, error) })
-    }
-
-    /// Whether the storage as a whole is away, as far as is known.
-    package var isAway: Bool { shared.withLock { $0.pool.outage != nil } }
-    /// As ``isAway``, but false while the only refusal may be about a single file.
-    package var isKnownAway: Bool { shared.withLock { $0.pool.outage?.isDoubtful == false } }
-
-    private func noteOutage(_ executors: Int) {
-        launch(executors)
-        // Only the recorder tells of outages, so that beginnings and ends come in order.
-        record.notify()
-        outage.notify()
-    }
-
-    /// The durable queue has changed: look again.
-    ///
-    /// - Parameter mayConcernHeld: whether jobs may have been queued anew that the pool holds already. It looks for
-    ///   them again when it has let go of them.
-    package func wake(mayConcernHeld: Bool = false) {
-        shared.withLock { shared in
-            shared.mayHaveMore = Set(TransferLane.allCases)
-            if mayConcernHeld { shared.heldAtChange = shared.pool.held }
-        }
-        feed.notify()
-    }
-
-    /// Drops a job that waits in memory, or stops it if it runs. What becomes of it is the durable queue's matter.
-    package func cancel(_ id: FileID) {
-        shared.withLock { shared in
-            if shared.pool.drop([id]) > 0 {
-                // It may have been queued anew before it was dropped, and passed over as held.
-                shared.mayHaveMore = Set(TransferLane.allCases)
-            } else {
-                shared.atWork[id]?.cancel()
-            }
-        }
-        feed.notify()
-        // A deletion may be the probe when no upload is left that could be.
-        record.notify()
-    }
-
-    /// Drops those of the jobs that wait in memory; they are found again in the durable queue if they still stand
-    /// there.
-    ///
-    /// - Returns: those that cannot be dropped, because their uploads are under way.
-    package func withdraw(_ ids: Set<FileID>) -> Set<FileID> {
-        let (count, underWay) = shared.withLock { ($0.pool.drop(ids), $0.pool.underWay) }
-        if count > 0 { wake() }
-        return ids.intersection(underWay)
-    }
-
-    // MARK: What it looks like
-
-    /// The jobs whose uploads run, or have ended and wait for their outcome to be durable.
-    package var underWayIDs: Set<FileID> { shared.withLock { $0.pool.underWay } }
-    /// How many jobs are in memory.
-    package var heldCount: Int { shared.withLock { $0.pool.held.count } }
-    package var isIdle: Bool { shared.withLock { $0.pool.isIdle } }
-    package var executorCount: Int { shared.withLock { $0.pool.executors } }
-    package var runningCount: Int { shared.withLock { $0.pool.running.count } }
-
     // MARK: Feeder
 
     private func runFeeder() async {
@@ -234,28 +139,6 @@ package final class ExecutorPool: Sendable {
         if isIdle { events(.idle) }
         if page.nextDue != nil { shared.withLock { _ = $0.mayHaveMore.insert(lane) } }
         return page.nextDue
-    }
-
-    /// While the storage is away, lets one job go after each wait.
-    private func runProber() async {
-        while !isStopping {
-            if let delay = nextProbe() {
-                await halt.wait(atMost: delay, clock: clock)
-                if isStopping { return }
-                launch(shared.withLock { $0.pool.allowProbe() })
-                events(.probeIsDue)
-            } else {
-                await outage.wait()
-            }
-        }
-    }
-
-    /// How long to wait before a probe, nil when none is called for.
-    private func nextProbe() -> Duration? {
-        shared.withLock { shared in
-            guard let outage = shared.pool.outage, outage.probe == nil, !outage.mayProbe else { return nil }
-            return policy.delay(afterFailures: outage.failures, outage.error)
-        }
     }
 
     var isStopping: Bool { shared.withLock { $0.pool.isStopping } }
@@ -342,5 +225,84 @@ package final class ExecutorPool: Sendable {
         launch(count)
         if isLow { feed.notify() }
         return job
+    }
+
+    // MARK: Recorder
+
+    /// Writes outcomes down. What came together while one batch was being written is the next batch.
+    private func runRecorder() async {
+        var failures = 0
+        await forgetOutage()
+        while true {
+            if hasMoreToCome { await halt.wait(atMost: grouping, clock: clock) }
+            let (batch, isOver, reads) = shared.withLock { ($0.outcomes, $0.executorsHaveEnded, $0.reads) }
+            if batch.isEmpty {
+                await tellOutage()
+                if isOver { return }
+                await record.waitThroughCancellation()
+                continue
+            }
+            do {
+                try await journal.record(batch)
+                failures = 0
+                settle(batch, reads)
+                await tellOutage()
+            } catch {
+                events(.journalFailed(error))
+                failures += 1
+                // The database is busy or full. The uploads are done and stay done; only the rows wait. After a stop
+                // one more try has to do: the durable queue still has these jobs, and uploading again is harmless.
+                if isOver, failures > 1 { return }
+                if isOver { continue }
+                await waitToRecordAgain(failures, StorageError(wrapping: error))
+            }
+        }
+    }
+
+    /// Whether a small batch may wait: a commit costs much the same for one outcome as for fifty.
+    private var hasMoreToCome: Bool {
+        guard grouping > .zero else { return false }
+        return shared.withLock { shared in
+            (1..<64).contains(shared.outcomes.count) && !shared.pool.isStopping
+                && (!shared.pool.running.isEmpty || shared.pool.queued > 0)
+        }
+    }
+
+    private func waitToRecordAgain(_ failures: Int, _ error: StorageError) async {
+        if isStopping { return await record.waitThroughCancellation() }
+        await halt.wait(atMost: policy.delay(afterFailures: failures, error), clock: clock)
+    }
+
+    /// - Parameter reads: how often the journal had been read when the batch went to it.
+    private func settle(_ batch: [TransferOutcome], _ reads: Int) {
+        let (count, isIdle, isIncomplete) = shared.withLock { shared in
+            shared.outcomes.removeFirst(batch.count)
+            let hasRetries = batch.contains { outcome in
+                switch outcome.result {
+                case .retry, .waiting, .givenBack, .skipped: true
+                default: false
+                }
+            }
+            // Reads pass over jobs that are held, and any of these may have been queued anew meanwhile.
+            let wasChanged = batch.count { shared.heldAtChange.remove($0.job.id) != nil } > 0
+            let isIncomplete = hasRetries || wasChanged || shared.reads != reads
+            if isIncomplete { shared.mayHaveMore = Set(TransferLane.allCases) }
+            let count = shared.pool.recorded(batch)
+            return (count, shared.pool.isIdle, isIncomplete)
+        }
+        launch(count)
+        for outcome in batch { publish(outcome) }
+        if isIdle || isIncomplete { feed.notify() }
+        if isIdle { events(.idle) }
+    }
+
+    private func publish(_ outcome: TransferOutcome) {
+        switch outcome.result {
+        case .uploaded(let object): events(.uploaded(id: outcome.job.id, object))
+        case .retry(let error, let delay, _): events(.failed(id: outcome.job.id, error, nextAttempt: delay))
+        case .failed(let error): events(.failed(id: outcome.job.id, error, nextAttempt: nil))
+        // An outage is told once, of the storage, and not for each file that waits.
+        case .waiting, .skipped, .givenBack: break
+        }
     }
 }

@@ -201,10 +201,11 @@ private final class DeleteRace {
             runner: lfs.runner, places: lfs.places, storage: storage, policy: RetryPolicy(random: { 0 }),
             wallClock: { Date() }, pollInterval: .seconds(1), pool: lfs.pool,
             uploading: { [held] in held.ids }, withdraw: { [held] in held.ids.intersection($0) },
-            onProgress: { _ in }, telemetry: lfs.telemetry)
+            onProgress: { _ in }, telemetry: lfs.telemetry, lifecycle: lfs.lifecycle, tombstones: Signal(),
+            clock: ContinuousClock(), logger: lfs.options.logger)
     }
 
-    private func remove() async throws { _ = try await worker.run { false } }
+    private func remove() async throws { _ = try await worker.workOff() }
 
     /// Until the storage is asked to delete, or there is nothing to do.
     private func beginRemoval() async {
@@ -212,7 +213,7 @@ private final class DeleteRace {
         let (worker, reached) = (worker, gate.reached)
         removal = Task {
             defer { reached.open() }
-            _ = try await worker.run { false }
+            _ = try await worker.workOff()
         }
         await reached.wait()
     }
