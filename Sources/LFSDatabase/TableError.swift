@@ -2,7 +2,7 @@ package import LFSSystem
 
 /// Why the tables of LFS could not be read, written or used.
 package struct TableError: Error, Sendable, CustomStringConvertible {
-    package enum Code: String, Sendable {
+    package enum Code: String, CaseIterable, Sendable {
         /// The database has no tables of LFS yet, or those of an older version.
         case notMigrated
         case newerSchema

@@ -2,7 +2,7 @@ package import LFSSystem
 
 /// Why bytes could not be taken in, kept or found on this device.
 package struct FileError: Error, Sendable, CustomStringConvertible {
-    package enum Code: String, Sendable {
+    package enum Code: String, CaseIterable, Sendable {
         /// The disk or the quota is full.
         case noSpace
         case permissionDenied

@@ -30,6 +30,15 @@ struct OpeningTests {
         }
     }
 
+    @Test("A database with migrations of other modules beside those of LFS opens")
+    func otherMigrations() async throws {
+        try await withHost { host in
+            let sql = "INSERT INTO grdb_migrations VALUES ('lfs.sync.v1'), ('lfs.settings.v2'), ('lfs-host')"
+            try await host.database.write { try $0.execute(sql: sql) }
+            try await LFSManager.open(host.database, options: host.options).stop()
+        }
+    }
+
     @Test("A database with tables of an older version is refused until it is migrated")
     func olderSchema() async throws {
         try await withHost { host in

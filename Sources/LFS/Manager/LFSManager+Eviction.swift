@@ -30,8 +30,6 @@ extension LFSManager {
 
     /// Lets the local copies of files go again when copies are evicted. A file that is not pinned is passed over.
     ///
-    /// - Throws: when the database cannot be written.
-    ///
     /// - Throws: the database's error.
     public func unpin(_ ids: some Sequence<FileID> & Sendable) async throws {
         let ids = Array(ids)
@@ -48,8 +46,6 @@ extension LFSManager {
     }
 
     /// Whether the local copy of a file is kept from being evicted.
-    ///
-    /// - Throws: when the database cannot be read.
     ///
     /// - Throws: the database's error.
     public func isPinned(_ id: FileID) async throws -> Bool {
@@ -102,8 +98,6 @@ extension LFSManager {
     }
 
     /// Evicts every local copy that may go, and what unfinished downloads have left. Pinned files stay.
-    ///
-    /// - Throws: as ``evict(_:onCopy:)``.
     ///
     /// - Throws: as ``evict(_:onCopy:)``.
     @discardableResult

@@ -55,8 +55,6 @@ extension LFSManager {
 
     /// Whether the bytes of a file are on this device, so that reading it needs no network.
     ///
-    /// - Throws: when a folder cannot be looked into.
-    ///
     /// - Throws: ``LFSError`` when the device does not let itself be asked.
     public func hasLocalCopy(of id: FileID) async throws -> Bool {
         let places = places

@@ -7,8 +7,7 @@ extension LFSManager {
     /// Files whose only bytes may be in one of them wait, and reading them throws ``LFSError/Code/folderAbsent``. They
     /// go on by themselves when the folder is back; an earlier local store is found again by the next opening.
     ///
-    /// - Throws: when the database or a folder cannot be read.
-    /// - Throws: ``LFSError`` when a folder that is there does not let itself be read.
+    /// - Throws: the database's error; ``LFSError`` when a folder that is there does not let itself be read.
     public func absentFolders() async throws -> [AbsentFolder] {
         let search = MissingFileSearch(runner: runner, places: places)
         return try await LFSError.catching {

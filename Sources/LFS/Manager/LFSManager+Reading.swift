@@ -12,8 +12,8 @@ extension LFSManager {
     ///
     /// However many ask for a file at once, it is fetched once; a caller that is cancelled does not disturb the others.
     /// What was fetched is checked against the row's size and SHA-256 before anybody sees a byte of it, and kept. A
-    /// download that is cut off, by the end of the process too, goes on where it ended. It works before ``start()``,
-    /// but not after ``stop()``, which needs no network for what is here.
+    /// download that is cut off, by the end of the process too, goes on where it ended. It works before ``start()``
+    /// too; after ``stop()`` only for what is on this device.
     ///
     /// - Returns: nil when the file's device has not uploaded it yet. That is no failure: it is what a row that has
     ///   come from another device looks like for a while, and it changes by itself.
@@ -26,6 +26,8 @@ extension LFSManager {
     }
 
     /// The bytes of the file with an id; see ``contents(of:)-(FileData)``.
+    ///
+    /// - Throws: As ``contents(of:)-(FileData)``; ``LFSError/Code/unknownFile`` when no row has the id.
     public func contents(of id: FileID) async throws -> FileContents? {
         try await LFSError.catching(about: id) { try await reader.contents(of: try await reader.row(of: id)) }
     }
@@ -39,6 +41,8 @@ extension LFSManager {
     }
 
     /// All bytes of the file with an id; see ``data(of:)-(FileData)``.
+    ///
+    /// - Throws: As ``contents(of:)-(FileData)``; ``LFSError/Code/unknownFile`` when no row has the id.
     public func data(of id: FileID) async throws -> Data? {
         try await LFSError.catching(about: id) { try await reader.data(of: try await reader.row(of: id)) }
     }
@@ -55,6 +59,8 @@ extension LFSManager {
     }
 
     /// Where the bytes of the file with an id are on this device; see ``localURL(of:)-(FileData)``.
+    ///
+    /// - Throws: As ``contents(of:)-(FileData)``; ``LFSError/Code/unknownFile`` when no row has the id.
     public func localURL(of id: FileID) async throws -> URL? {
         try await LFSError.catching(about: id) { try await reader.localURL(of: try await reader.row(of: id)) }
     }
@@ -78,6 +84,8 @@ extension LFSManager {
     }
 
     /// Some bytes of the file with an id; see ``bytes(of:range:)-(FileData,_)``.
+    ///
+    /// - Throws: As ``contents(of:)-(FileData)``; ``LFSError/Code/unknownFile`` when no row has the id.
     public func bytes(of id: FileID, range: Range<Int64>) async throws -> Data? {
         try await LFSError.catching(about: id) { try await reader.bytes(of: try await reader.row(of: id), range) }
     }

@@ -4,8 +4,6 @@ import LFSDatabase
 extension LFSManager {
     /// How many files a ``reset(_:alongside:)`` would lose now: those whose upload is not proven.
     ///
-    /// - Throws: when the database cannot be read.
-    ///
     /// - Throws: the database's error.
     public func filesLostByReset() async throws -> Int {
         try await LFSError.catching { try await runner.read(FileTable.onlyHereCount) }

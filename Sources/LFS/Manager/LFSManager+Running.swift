@@ -51,8 +51,6 @@ extension LFSManager {
     /// When it returns, nothing of this manager is left running and no event follows. Another stop, or a reset, that is
     /// under way has ended too. Only a call whose own closure has asked for the stop ends right after that closure.
     ///
-    /// - Throws: the error that has ended the background work before, if one has.
-    ///
     /// - Throws: what has ended the background work before, and the database's error when it cannot be given back.
     public func stop() async throws {
         try await close()

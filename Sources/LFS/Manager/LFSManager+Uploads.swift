@@ -17,7 +17,8 @@ extension LFSManager {
     /// is so already.
     ///
     /// The last value of one that is through is complete. One that ends before was given up or cancelled, or its file
-    /// was deleted, or the manager has stopped: ``events(bufferingPolicy:)`` tells which.
+    /// was deleted, or the manager has stopped: ``events(bufferingPolicy:)`` tells which. That of a file which is made
+    /// and never inserted ends with the manager.
     /// - Throws: ``LFSError/Code/unknownFile`` when no row has the file and
     ///   ``makeFile(from:name:contentType:onProgress:)`` has not made it here either.
     public func uploadProgress(of id: FileID) async throws -> AsyncStream<TransferProgress> {
@@ -28,8 +29,6 @@ extension LFSManager {
 
     /// The numbers of all files of the database.
     ///
-    /// - Throws: when the database cannot be read.
-    ///
     /// - Throws: the database's error.
     public func status() async throws -> LFSStatus {
         try await LFSError.catching { try await runner.read { db in try LFSStatus(db) } }
@@ -39,7 +38,8 @@ extension LFSManager {
     ///
     /// It waits on the rows, not on the executors: uploads by another process count, and one that will be tried again
     /// is not through. While uploads are paused it waits.
-    /// - Parameter timeout: how long to wait at the most; nil waits as long as it takes.
+    /// - Parameter timeout: how long to wait at the most; nil waits as long as it takes. When it is over, the summary
+    ///   says what still waits; that is no error.
     /// - Throws: ``LFSError/Code/notRunning`` when the manager does not run, or stops meanwhile;
     ///   ``LFSError/Code/cancelled``.
     @discardableResult
@@ -59,10 +59,10 @@ extension LFSManager {
 
     /// Queues uploads again that failed or were cancelled, with their count of tries at zero.
     ///
-    /// - Parameter ids: the files; nil for all but those whose bytes a verification has found lost: there is nothing to
-    ///   upload.
+    /// No event tells of it: the rows and their observation do, as for every change of the queue.
+    /// - Parameter ids: the files; nil for all but those whose bytes are noted as lost or damaged: of these there is
+    ///   nothing right to upload.
     /// - Returns: how many were queued.
-    /// - Throws: when the database cannot be written.
     /// - Throws: the database's error.
     @discardableResult
     public func retry(_ ids: [FileID]? = nil) async throws -> Int {
@@ -70,8 +70,6 @@ extension LFSManager {
     }
 
     /// Stops the upload of a file, running or not, until ``retry(_:)``. The file stays on this device.
-    ///
-    /// - Throws: when the database cannot be written.
     ///
     /// - Throws: the database's error.
     public func cancel(_ id: FileID) async throws {
@@ -93,8 +91,7 @@ extension LFSManager {
 
     /// Lets deletions that failed be tried again now, with their count of tries at zero.
     ///
-    /// - Returns: how many there are.
-    /// - Throws: when the database cannot be written.
+    /// - Returns: how many had failed.
     /// - Throws: the database's error.
     @discardableResult
     public func retryDeletions() async throws -> Int {

@@ -31,7 +31,7 @@ public struct LFSOptions: Sendable {
 
     /// What is done with the folder of another database in the place of the local store.
     public var foreignStore = ForeignStore.refuse
-    /// How many uploads run at once at the most. At least 1.
+    /// How many uploads run at once at the most. At least 1, and less counts as 1.
     public var maxExecutors = 10
     /// How many downloads that somebody waits for run at once at the most. At least 1, and less counts as 1.
     ///
@@ -39,7 +39,7 @@ public struct LFSOptions: Sendable {
     public var maxDownloads = 6
     /// The delays between tries: doubling, with full jitter.
     public var backoff = Backoff()
-    /// How long a storage may ask to be left alone (Retry-After).
+    /// How long a storage may ask to be left alone (Retry-After). A deletion that it refuses is tried again as often.
     public var maxRetryAfter = Duration.seconds(3_600)
     /// How long a file that was made and never inserted stays in the persistence location after the process that made
     /// it has ended.
@@ -57,7 +57,8 @@ public struct LFSOptions: Sendable {
     public var shutdownTimeout = Duration.seconds(10)
     /// How often changes by other processes are looked for, and whether the upload lock is free.
     public var pollInterval = Duration.seconds(1)
-    /// Where LFS logs, at `info` and below; captured when the manager opens.
+    /// Where LFS logs, captured when the manager opens: what goes on at `info` and below, what somebody may have to
+    /// look at as `notice` and `warning`.
     public var logger: Logger
 
     /// Options for a storage, with defaults for everything else.
@@ -75,6 +76,7 @@ public struct LFSOptions: Sendable {
         var options = self
         options.pollInterval = max(pollInterval, .milliseconds(10))
         options.maxDownloads = max(maxDownloads, 1)
+        options.maxExecutors = max(maxExecutors, 1)
         return options
     }
 

@@ -29,7 +29,7 @@ struct FileReader: Sendable {
         // download and the moment when this reader opens it.
         let use = places.inUse.begin(id)
         // Another process may evict the copy before it is opened here; then it is fetched again.
-        for _ in 0..<3 {
+        for _ in 0..<Self.maxLooks {
             if let descriptor = try await local(id, file.byteCount) {
                 return OpenCopy(id: id, file: descriptor, use: use)
             }
@@ -38,8 +38,15 @@ struct FileReader: Sendable {
             if row.status == .local { continue }
             try await fetch(row, for: .reader)
         }
-        throw LFSError(
-            .bytesMissing, "The local copy was removed again and again before it could be opened.", fileID: file.id)
+        throw Self.comesAndGoes(id)
+    }
+
+    /// How often a copy is looked for that somebody else takes away meanwhile, or a folder that comes and goes.
+    private static let maxLooks = 3
+
+    private static func comesAndGoes(_ id: FileID) -> LFSError {
+        LFSError(
+            .bytesMissing, "The local copy was removed again and again before it could be opened.", fileID: id)
     }
 
     /// Returns when the file is in the local store. The download is shared with all others who ask for the file.
@@ -123,12 +130,18 @@ struct FileReader: Sendable {
     func bytes(of file: FileRow, _ range: Range<Int64>) async throws -> Data? {
         let id = file.id
         let range = range.clamped(to: 0..<file.byteCount)
-        if let descriptor = try await local(id, file.byteCount) {
-            return try await OpenCopy(id: id, file: descriptor, use: nil).data(range)
+        for _ in 0..<Self.maxLooks {
+            if let descriptor = try await local(id, file.byteCount) {
+                return try await OpenCopy(id: id, file: descriptor, use: nil).data(range)
+            }
+            guard let row = try await remoteRow(id) else { return nil }
+            if row.status == .local { continue }
+            return range.isEmpty ? Data() : try await fetch(range, of: row)
         }
-        guard let row = try await remoteRow(id) else { return nil }
-        if row.status == .local { return try await bytes(of: file, range) }
-        if range.isEmpty { return Data() }
+        throw Self.comesAndGoes(id)
+    }
+
+    private func fetch(_ range: Range<Int64>, of row: FileRow) async throws -> Data {
         let result = RangeResult()
         let trace = TraceContext.current
         try await scheduler.run(.range(UUID()), .reader) { try await fetch(range, of: row, into: result, in: trace) }
@@ -179,15 +192,16 @@ struct FileReader: Sendable {
 
     private func find(_ id: FileID) async throws -> (descriptor: Descriptor, status: FileStatus)? {
         let places = places
-        do {
-            return try await BlockingPool.shared.run { _ in
-                try places.open(id).map { (descriptor: $0, status: try $0.status()) }
+        while true {
+            do {
+                return try await BlockingPool.shared.run { _ in
+                    try places.open(id).map { (descriptor: $0, status: try $0.status()) }
+                }
+            } catch let error as SystemError {
+                // The disk of one of the folders may have been pulled out. If that is the reason, there is one place
+                // less now, and the others are looked into.
+                guard try await MissingFileSearch(runner: runner, places: places).refreshPlaces() else { throw error }
             }
-        } catch let error as SystemError {
-            // The disk of one of the folders may have been pulled out. If that is the reason, the others are looked
-            // into.
-            guard try await MissingFileSearch(runner: runner, places: places).refreshPlaces() else { throw error }
-            return try await find(id)
         }
     }
 

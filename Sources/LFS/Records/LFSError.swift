@@ -40,7 +40,7 @@ public struct LFSError: Error, Sendable, CustomStringConvertible {
 
         // MARK: Opening
 
-        /// The database has no LFS tables yet.
+        /// The database has no LFS tables yet, or those of an older version.
         public static let notMigrated = Code(rawValue: "notMigrated")
         /// The database was written by a newer version of LFS.
         public static let newerSchema = Code(rawValue: "newerSchema")

@@ -75,7 +75,10 @@ final class DatabaseJournal: TransferJournal {
         return TransferPage(jobs: jobs, nextDue: next.map { .milliseconds(max($0 - now, 1)) })
     }
 
-    func check(_ job: TransferJob) async throws -> UploadDecision {
+    func check(_ job: TransferJob) async throws -> UploadDecision { try await check(job, looks: 3) }
+
+    /// - Parameter looks: how often the bytes are looked for, if folders come and go meanwhile.
+    private func check(_ job: TransferJob, looks: Int) async throws -> UploadDecision {
         guard let content = try await currentContent(of: job) else { return .skip(.notPending) }
         let id = job.id
         // Of a disk that is gone the system may have kept the names, and what it has read.
@@ -90,10 +93,10 @@ final class DatabaseJournal: TransferJournal {
                 return try places.open(id)
             }
         } catch let error as SystemError {
-            if try await hasLostPlace() { return try await check(job) }
+            if try await hasLostPlace(), looks > 1 { return try await check(job, looks: looks - 1) }
             throw UploadSource.failure("opened", error)
         }
-        guard let file else { return try await absent(id, job) }
+        guard let file else { return try await absent(id, job, looks) }
         do {
             return .upload(
                 try UploadSource(
@@ -120,10 +123,11 @@ final class DatabaseJournal: TransferJournal {
     }
 
     /// The bytes are nowhere: perhaps another start left them in a place that we have not looked at, or that is away.
-    private func absent(_ id: FileID, _ job: TransferJob) async throws -> UploadDecision {
+    private func absent(_ id: FileID, _ job: TransferJob, _ looks: Int) async throws -> UploadDecision {
         guard namespace.isOurs(job.key.rawValue) else { return .skip(.madeElsewhere) }
         switch try await MissingFileSearch(runner: runner, places: places).search(for: id) {
-        case .here: return try await check(job)
+        case .here where looks > 1: return try await check(job, looks: looks - 1)
+        case .here: throw StorageError(.sourceAbsent, "The bytes come and go: is a disk failing?", key: job.key)
         case .away(let reason): throw StorageError(.sourceAbsent, reason, key: job.key)
         case .nowhere:
             return .fail(

@@ -14,7 +14,7 @@ public struct LFSStatus: Hashable, Codable, Sendable {
     public var remote: Int
     /// Those whose upload was given up until someone asks for it again, and those whose bytes are known to be lost.
     public var failed: Int
-    /// Those of the local ones whose upload was cancelled.
+    /// Those whose upload was cancelled, of `remote` ones as well whose object was to be made again.
     public var cancelled: Int
     /// The bytes that wait for their upload on this device.
     public var pendingBytes: Int64

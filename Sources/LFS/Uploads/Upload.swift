@@ -114,10 +114,11 @@ extension DerivableRequest where RowDecoder == Upload {
     /// Uploads that somebody has cancelled.
     public func cancelled() -> Self { filter(Upload.Columns.state == Upload.State.cancelled) }
 
-    /// The files whose bytes an upload or a verification has found lost, or not to be the recorded ones, and that are
-    /// not queued again since. ``LFSManager/restore(_:from:onProgress:)`` takes right bytes for them.
+    /// The files whose bytes, here or on the storage, an upload, a reader or a verification has found lost or not to be
+    /// the recorded ones, and that are not queued again since. ``LFSManager/restore(_:from:onProgress:)`` takes right
+    /// bytes for them.
     public func damaged() -> Self {
-        failed().filter(
-            [JobTable.lostCode, StorageError.Code.sourceChanged.rawValue].contains(Upload.Columns.errorCode))
+        let codes = JobTable.codesWithoutRightBytes + [StorageError.Code.sourceChanged.rawValue]
+        return failed().filter(codes.contains(Upload.Columns.errorCode))
     }
 }

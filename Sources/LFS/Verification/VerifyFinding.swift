@@ -21,14 +21,15 @@ public struct VerifyFinding: Hashable, Sendable {
         public static let missingRemotely = Kind(rawValue: "missingRemotely")
         /// The object has another size than recorded.
         public static let wrongLengthRemotely = Kind(rawValue: "wrongLengthRemotely")
-        /// The storage's own SHA-256 of the object is not the recorded one.
+        /// The object is not the recorded bytes: its SHA-256, by the storage or by reading it, is another one.
         public static let corruptedRemotely = Kind(rawValue: "corruptedRemotely")
         /// A local file that no row has and no deletion waits for. ``VerifyOptions/removesUnknown`` alone removes it.
         public static let orphanedLocally = Kind(rawValue: "orphanedLocally")
         /// An object in this database's namespace that no row has and no deletion waits for.
         /// ``VerifyOptions/removesUnknown`` alone removes it.
         public static let orphanedRemotely = Kind(rawValue: "orphanedRemotely")
-        /// An upload that was given up, or is not queued although the file is `local`.
+        /// An upload that was given up, of a `remote` file as well whose object was to be made again; or a `local` file
+        /// that is not queued.
         public static let uploadStuck = Kind(rawValue: "uploadStuck")
         /// A deletion that the storage refuses, or has failed to do ten times.
         public static let deletionStuck = Kind(rawValue: "deletionStuck")

@@ -72,6 +72,13 @@ package final class BackgroundRunner: Sendable {
         }
     }
 
+    /// A number that is another one after another connection than the writer has committed.
+    ///
+    /// Source: SQLite, `PRAGMA data_version`.
+    package func dataVersion() async throws -> Int64? {
+        try await withWriter { db in try Int64.fetchOne(db, sql: "PRAGMA data_version") }
+    }
+
     /// Runs the body in a transaction of its own that is on the device when the call returns, and with it every commit
     /// before it, whatever the host's `synchronous` setting. Bytes go only on the strength of such a commit.
     package func writeDurably<Value: Sendable>(

@@ -8,7 +8,7 @@ package enum Schema {
     /// Every migration, in its order.
     static let migrations: [(identifier: String, migrate: @Sendable (Database) throws -> Void)] = [("lfs.v1", create)]
     /// What the identifiers of all LFS migrations begin with.
-    static let migrationPrefix = "lfs."
+    static let migrationPrefix = "lfs.v"
 
     package static func register(in migrator: inout DatabaseMigrator) {
         for (identifier, migrate) in migrations {

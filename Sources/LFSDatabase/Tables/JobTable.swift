@@ -20,6 +20,8 @@ package enum JobTable {
     package static let lostCode = "lost"
     /// The error code of a job whose object has given other bytes than the file's, or none, to who read it.
     package static let damagedCode = "damaged"
+    /// What an upload cannot mend, because there are no right bytes to send.
+    package static let codesWithoutRightBytes = [lostCode, damagedCode]
 
     // MARK: Conditions
 
@@ -146,8 +148,8 @@ package enum JobTable {
 
     /// Queues what has failed or was cancelled, but not what has no right bytes. Returns how many.
     package static func queueAllAgain(now: Int64, _ db: Database) throws -> Int {
-        try db.execute(
-            sql: again + " AND coalesce(errorCode, '') NOT IN (?, ?)", arguments: [now, lostCode, damagedCode])
+        let codes = codesWithoutRightBytes.map { "'\($0)'" }.joined(separator: ", ")
+        try db.execute(sql: again + " AND coalesce(errorCode, '') NOT IN (\(codes))", arguments: [now])
         return db.changesCount
     }
 
