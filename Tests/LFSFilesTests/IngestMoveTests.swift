@@ -97,8 +97,8 @@ struct IngestMoveTests {
             let handle = try FileHandle(forWritingTo: file)
             try handle.write(contentsOf: Data([0, 0]))
             try handle.truncate(atOffset: 5)
-            let ingest = Ingest(area: area, id: FileID.make(), flag: CancellationFlag(), onProgress: { _ in })
-            let move = IngestMove(ingest: ingest, path: file.path)
+            let ingest = Ingest(area: area, id: FileID.make(), onProgress: { _ in })
+            let move = IngestMove(ingest: ingest, flag: CancellationFlag(), path: file.path)
             let error = #expect(throws: FileError.self) { try move.take(source) }
             #expect(error?.code == .sourceChanged)
             #expect(try names(in: area.url) == [])
@@ -114,8 +114,8 @@ struct IngestMoveTests {
             try Data(content).write(to: file)
             try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file.path)
             let id = FileID.make()
-            let ingest = Ingest(area: area, id: id, flag: CancellationFlag(), onProgress: { _ in })
-            let move = IngestMove(ingest: ingest, path: file.path) { area throws(SystemError) in
+            let ingest = Ingest(area: area, id: id, onProgress: { _ in })
+            let move = IngestMove(ingest: ingest, flag: CancellationFlag(), path: file.path) { area throws(SystemError) in
                 if isNameTaken, !FileManager.default.createFile(atPath: file.path, contents: Data("newer".utf8)) {
                     return
                 }
@@ -147,8 +147,8 @@ struct IngestMoveTests {
             try source.read(CancellationFlag()) { _ in }
             try FileManager.default.removeItem(at: file)
             try Data([1, 2, 3]).write(to: file)
-            let ingest = Ingest(area: area, id: FileID.make(), flag: CancellationFlag(), onProgress: { _ in })
-            let move = IngestMove(ingest: ingest, path: file.path)
+            let ingest = Ingest(area: area, id: FileID.make(), onProgress: { _ in })
+            let move = IngestMove(ingest: ingest, flag: CancellationFlag(), path: file.path)
             let error = #expect(throws: FileError.self) { try move.take(source) }
             #expect(error?.code == .sourceChanged)
             #expect(try names(in: area.url) == [])

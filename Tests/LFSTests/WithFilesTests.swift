@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import LFS
+import LFSStorage
 import LFSSystem
 import TestSupport
 import Testing
@@ -58,6 +59,58 @@ struct WithFilesTests {
             }
             #expect(code == .missing)
             try #expect(host.filesInTemporary().isEmpty)
+        }
+    }
+
+    @Test("put back what was moved in when the closure throws, for it may be the only copy")
+    func movedBack() async throws {
+        try await withLFS { host, lfs in
+            let urls = (0..<3).map { host.folder.appendingPathComponent("moved-\($0)") }
+            for (index, url) in urls.enumerated() { try Data([UInt8(index)]).write(to: url) }
+            await #expect(throws: Refusal.self) {
+                try await lfs.withFiles(from: urls.map(FileSource.movingFile)) { files in
+                    try await host.database.write { try files[1].insert($0) }
+                    throw Refusal()
+                }
+            }
+            try await lfs.waitForUploads()
+            #expect(try urls.map { try? Data(contentsOf: $0) } == [Data([0]), nil, Data([2])])
+            try #expect(host.filesInTemporary().isEmpty)
+            #expect(try host.filesInStore().count == 1)
+        }
+    }
+
+    @Test("are made as far as their sources are good, with the names that were given or suggested")
+    func makeFiles() async throws {
+        try await withLFS { host, lfs in
+            let url = host.folder.appendingPathComponent("photo.jpg")
+            try Data([1, 2]).write(to: url)
+            let sources: [FileSource] = [
+                .file(url), .file(url).named("a.png"), .bytes([3]).named("b", contentType: "text/x-b"),
+                .file(host.folder.appendingPathComponent("none")), .file(try #require(URL(string: "https://a/b"))),
+            ]
+            let results = try await lfs.makeFiles(from: sources)
+            let files = results.compactMap { try? $0.get() }
+            #expect(files.map(\.name) == ["photo.jpg", "a.png", "b"])
+            #expect(files.map(\.contentType) == ["image/jpeg", "image/png", "text/x-b"])
+            #expect(files.map(\.byteCount) == [2, 2, 1])
+            #expect(files.map(\.id) == files.map(\.id).sorted())
+            let codes = results.map { result in
+                if case .failure(let error) = result { error.code } else { nil as LFSError.Code? }
+            }
+            #expect(codes == [nil, nil, nil, .missing, .notAFile])
+            try await host.database.write { db in for file in files { try file.insert(db) } }
+            try await lfs.waitForUploads()
+            #expect(try await host.database.read { try FileData.fetchAll($0) }.allSatisfy { $0.status == .remote })
+        }
+    }
+
+    @Test("are not made by a manager that was stopped")
+    func stopped() async throws {
+        try await withHost { host in
+            let lfs = try await LFSManager.open(host.database, options: host.options)
+            try await lfs.stop()
+            #expect(await errorCode { _ = try await lfs.makeFiles(from: [.bytes([1])]) } == .notRunning)
         }
     }
 

@@ -14,6 +14,7 @@ struct FileMaker: Sendable {
     let wallClock: @Sendable () -> Date
     let logger: Logger
     let telemetry: Telemetry
+    private static let page = 500
 
     func make(
         from source: FileSource, name: String?, contentType: String?, _ onProgress: @escaping @Sendable (Int64) -> Void
@@ -21,24 +22,51 @@ struct FileMaker: Sendable {
         if let refusal = source.refusal { throw refusal }
         let now = wallClock()
         let file = try await ingest(source.ingest, as: FileID.make(at: now), onProgress)
-        let name = name ?? source.suggestedName
-        return FileData(
-            id: file.id, status: .local, url: nil, name: name, contentType: contentType ?? MediaType.of(name: name),
-            byteCount: file.byteCount, sha256: file.sha256, key: namespace.key(of: file.id),
-            createdAt: Date(timeIntervalSince1970: Double(now.millisecondsSince1970) / 1_000))
+        return describe(file, name ?? source.name, contentType ?? source.contentType, madeAt: now)
     }
 
-    /// Makes one file after the other and gives them to the body. When that, or one of the files, fails, all of them
-    /// are discarded but those that the body has inserted.
+    private func describe(
+        _ file: IngestedFile, _ name: String?, _ contentType: String?, madeAt time: Date
+    ) -> FileData {
+        FileData(
+            id: file.id, status: .local, url: nil, name: name, contentType: contentType ?? MediaType.of(name: name),
+            byteCount: file.byteCount, sha256: file.sha256, key: namespace.key(of: file.id),
+            createdAt: Date(timeIntervalSince1970: Double(time.millisecondsSince1970) / 1_000))
+    }
+
+    /// Makes many files, and keeps those whose sources are good.
+    func makeAll(
+        from sources: [FileSource], _ onProgress: @escaping @Sendable (Int64) -> Void
+    ) async throws -> [Result<FileData, LFSError>] {
+        let now = wallClock()
+        let requests = sources.map { source in
+            source.refusal == nil ? IngestRequest(source.ingest, as: FileID.make(at: now)) : nil
+        }
+        let staging = places.staging
+        let ingested = try await telemetry.ingest(requests.compactMap(\.self)) { requests in
+            try await calls.run("make files") {
+                try await staging.ingest(all: requests, onProgress: onProgress)
+            }
+        }
+        var files = ingested.makeIterator()
+        return sources.map { source in
+            if let refusal = source.refusal { return .failure(refusal) }
+            guard let file = files.next() else { return .failure(LFSError(.system, "The file was not made.")) }
+            return file.map { describe($0, source.name, source.contentType, madeAt: now) }
+                .mapError { LFSError($0) }
+        }
+    }
+
+    /// Makes files and gives them to the body. When that, or one of the files, fails, all of them are discarded but
+    /// those that the body has inserted; what was moved in goes back to where it was.
     func withFiles<Result>(
         from sources: [FileSource], _ body: ([FileData]) async throws -> Result
     ) async throws -> Result {
-        var files: [FileData] = []
+        let made = try await makeAll(from: sources) { _ in }
         do {
-            for source in sources { files.append(try await make(from: source, name: nil, contentType: nil) { _ in }) }
-            return try await body(files)
+            return try await body(try made.map { try $0.get() })
         } catch {
-            if !error.leavesCommitOpen { await discard(all: files) }
+            if !error.leavesCommitOpen { await discard(all: made, of: sources) }
             throw error
         }
     }
@@ -79,16 +107,21 @@ struct FileMaker: Sendable {
         }
     }
 
-    private func discard(all files: [FileData]) async {
-        for file in files {
-            do {
-                try await discard(file.id)
-            } catch let error as LFSError where error.code == .notUploaded {
-                // It was inserted before the failure, so it is the app's.
-            } catch {
-                // The sweep after a later start removes it.
-                logger.debug("a file was not discarded", metadata: ["error.message": "\(error)"])
+    /// Removes what was made and not inserted.
+    private func discard(all made: [Result<FileData, LFSError>], of sources: [FileSource]) async {
+        let requests = zip(made, sources).compactMap { made, source in
+            (try? made.get()).map { IngestRequest(source.ingest, as: $0.id) }
+        }
+        do {
+            for start in stride(from: 0, to: requests.count, by: Self.page) {
+                let page = requests[start..<min(start + Self.page, requests.count)]
+                let ids = page.map(\.id)
+                let known = try await runner.readThroughCancellation { db in try FileTable.existing(ids, db) }
+                try await places.staging.discard(page.filter { !known.contains($0.id) })
             }
+        } catch {
+            // The sweep after a later start removes it.
+            logger.notice("files were not discarded", metadata: ["error.message": "\(error)"])
         }
     }
 }

@@ -122,8 +122,7 @@ extension LFSError {
     /// Errors from the layers below in this module's words; others pass unchanged.
     static func wrapping(_ error: any Error, fileID: FileID? = nil) -> any Error {
         switch error {
-        case let error as FileError:
-            LFSError(Code(rawValue: error.code.rawValue), error.message, fileID: fileID, cause: error.cause)
+        case let error as FileError: LFSError(error, fileID: fileID)
         case let error as SystemError: wrapping(FileError.wrapping(error), fileID: fileID)
         case let error as StorageError:
             LFSError(.storage, error.message, fileID: fileID, cause: error)
@@ -134,6 +133,10 @@ extension LFSError {
             LFSError(.cancelled, "The task was cancelled.", fileID: fileID, cause: error)
         default: error
         }
+    }
+
+    init(_ error: FileError, fileID: FileID? = nil) {
+        self.init(Code(rawValue: error.code.rawValue), error.message, fileID: fileID, cause: error.cause)
     }
 
     init(_ error: TableError, fileID: FileID? = nil) {

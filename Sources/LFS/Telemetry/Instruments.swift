@@ -1,4 +1,5 @@
 import LFSDatabase
+import LFSFiles
 import LFSStorage
 
 #if Metrics
@@ -90,6 +91,29 @@ struct Instruments: Sendable {
         }
     }
 
+    /// As ``measuring(_:byteCount:_:)`` for many files at once.
+    func measuring(
+        _ operation: TelemetryOperation, all count: Int,
+        _ body: () async throws -> [Result<IngestedFile, FileError>]
+    ) async throws -> [Result<IngestedFile, FileError>] {
+        let start = ContinuousClock.now
+        do {
+            let results = try await body()
+            let share = (ContinuousClock.now - start) / max(count, 1)
+            for result in results {
+                switch result {
+                case .success: end(operation, nil, after: share)
+                case .failure(let error): end(operation, FailureCode(error), after: share)
+                }
+            }
+            return results
+        } catch {
+            let share = (ContinuousClock.now - start) / max(count, 1)
+            for _ in 0..<count { end(operation, FailureCode(error), after: share) }
+            throw error
+        }
+    }
+
     func countDeletion(_ error: StorageError?) { end(.delete, error.map { FailureCode($0) }, after: nil) }
 
     private func end(_ operation: TelemetryOperation, _ failure: FailureCode?, after duration: Duration?) {
@@ -125,6 +149,13 @@ struct Instruments: Sendable {
     func measuring<Result>(
         _ operation: TelemetryOperation, byteCount: Int64 = 0, _ body: () async throws -> Result
     ) async throws -> Result {
+        try await body()
+    }
+
+    func measuring(
+        _ operation: TelemetryOperation, all count: Int,
+        _ body: () async throws -> [Result<IngestedFile, FileError>]
+    ) async throws -> [Result<IngestedFile, FileError>] {
         try await body()
     }
 

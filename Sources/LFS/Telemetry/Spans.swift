@@ -26,11 +26,13 @@ struct Spans: Sendable {
     let storage: String
 
     /// - Parameters:
+    ///   - id: of the file, or of the first of them.
+    ///   - count: how many files it is about.
     ///   - byteCount: of the file, if it is known before.
     ///   - attempt: which try it is, from 1 on.
     ///   - resulting: the byte count that is known only afterwards.
     func tracing<Result>(
-        _ operation: TelemetryOperation, of id: FileID, _ byteCount: Int64? = nil, in trace: TraceContext,
+        _ operation: TelemetryOperation, of id: FileID, count: Int = 1, _ byteCount: Int64? = nil, in trace: TraceContext,
         attempt: Int? = nil, _ body: () async throws -> Result, resulting: (Result) -> Int64? = { _ in nil }
     ) async throws -> Result {
         let span = startSpan(
@@ -38,6 +40,7 @@ struct Spans: Sendable {
         defer { span.end() }
         span.updateAttributes { attributes in
             attributes["lfs.file.id"] = id.text
+            if count > 1 { attributes["lfs.file.count"] = count }
             if operation != .ingest { attributes["lfs.storage"] = storage }
             if let byteCount { attributes["lfs.byte_count"] = byteCount }
             if let attempt { attributes["lfs.attempt"] = attempt }
@@ -67,7 +70,7 @@ struct Spans: Sendable {
     init(storage: String) {}
 
     func tracing<Result>(
-        _ operation: TelemetryOperation, of id: FileID, _ byteCount: Int64? = nil, in trace: TraceContext,
+        _ operation: TelemetryOperation, of id: FileID, count: Int = 1, _ byteCount: Int64? = nil, in trace: TraceContext,
         attempt: Int? = nil, _ body: () async throws -> Result, resulting: (Result) -> Int64? = { _ in nil }
     ) async throws -> Result {
         try await body()

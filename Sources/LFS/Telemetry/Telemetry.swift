@@ -26,6 +26,22 @@ struct Telemetry: Sendable {
         }
     }
 
+    /// Takes the bytes of many files in at once: one span for all of them, and of the time that it takes each has its
+    /// share.
+    func ingest(
+        _ requests: [IngestRequest],
+        _ body: ([IngestRequest]) async throws -> [Result<IngestedFile, FileError>]
+    ) async throws -> [Result<IngestedFile, FileError>] {
+        try await instruments.measuring(.ingest, all: requests.count) {
+            guard let first = requests.first else { return [] }
+            return try await spans.tracing(.ingest, of: first.id, count: requests.count, in: .current) {
+                try await body(requests)
+            } resulting: { files in
+                files.reduce(0) { $0 + ((try? $1.get())?.byteCount ?? 0) }
+            }
+        }
+    }
+
     /// Tries once to upload a file. It is part of no trace of the app's: the record may have been committed days ago.
     func upload(_ job: TransferJob, _ attempt: () async throws -> RemoteObject) async throws -> RemoteObject {
         try await instruments.measuring(.upload, byteCount: job.byteCount) {

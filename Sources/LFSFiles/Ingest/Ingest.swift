@@ -9,6 +9,7 @@ package struct IngestedFile: Hashable, Sendable {
     /// SHA-256 of the content in lowercase hex.
     package let sha256: String
 }
+
 extension StagingArea {
     /// Makes the bytes of a source durable under a new id.
     ///
@@ -21,7 +22,7 @@ extension StagingArea {
         onProgress: @escaping @Sendable (Int64) -> Void = { _ in }
     ) async throws -> IngestedFile {
         do {
-            return try await Ingest(area: self, id: id, flag: flag, onProgress: onProgress).run(source)
+            return try await Ingest(area: self, id: id, onProgress: onProgress).run(source, flag)
         } catch {
             throw FileError.keeping(error, at: path)
         }
@@ -32,27 +33,55 @@ extension StagingArea {
 struct Ingest: Sendable {
     let area: StagingArea
     let id: FileID
-    /// Ends the ingest when somebody else sets it, such as a manager that stops.
-    let flag: CancellationFlag
     /// Takes the number of bytes that are in so far.
     let onProgress: @Sendable (Int64) -> Void
 
-    func run(_ source: IngestSource) async throws -> IngestedFile {
+    /// - Parameter flag: ends it when somebody else sets it, such as a manager that stops.
+    func run(_ source: IngestSource, _ flag: CancellationFlag) async throws -> IngestedFile {
         switch source {
-        case .bytes(let bytes): return try await write { writer, _ in try Self.feed(bytes, to: writer) }
-        case .copying(let path): return try await copy(from: path)
-        case .moving(let path): return try await IngestMove(ingest: self, path: path).run()
-        case .handle(let handle): return try await read(handle)
-        case .stream(let stream):
-            return try await write(on: .foreign) { writer, flag in try Self.drain(writer, flag, stream.read) }
+        case .moving(let path): return try await IngestMove(ingest: self, flag: flag, path: path).run()
         case .chunks(let forEach): return try await collect(forEach)
+        case .bytes, .copying: return try await write(source, on: .shared, flag)
+        case .handle, .stream: return try await write(source, on: .foreign, flag)
+        }
+    }
+
+    /// Everything happens on one thread, without a switch between.
+    private func write(
+        _ source: IngestSource, on threads: BlockingPool, _ flag: CancellationFlag
+    ) async throws -> IngestedFile {
+        try await threads.run(watching: flag) { flag in
+            let file = try write(source, flag).get()
+            try area.settle([id])
+            return file
+        }
+    }
+
+    /// Writes all bytes of a source and has them on the device; their name is there once the folder is synced
+    /// (``StagingArea/settle(_:)``). Blocks the thread, and nothing is left after an error.
+    ///
+    /// - Returns: a failure for which the source is to blame.
+    /// - Throws: why the place does not take the bytes, and the cancellation.
+    func write(_ source: IngestSource, _ flag: CancellationFlag) throws -> Result<IngestedFile, FileError> {
+        let writer = try IngestWriter(id.text, in: area.directory, onProgress: onProgress)
+        do {
+            try Self.fill(writer, from: source, flag)
+            try flag.check()
+            return .success(try writer.seal(as: id))
+        } catch {
+            let isSource = !writer.hasFailed && !(error is CancellationError)
+            let failure = Self.discarding(writer, after: error, at: area.path)
+            if isSource { return .failure(failure) }
+            throw failure
         }
     }
 
     // MARK: Sources
 
-    func copy(from path: String) async throws -> IngestedFile {
-        try await write { writer, flag in
+    private static func fill(_ writer: IngestWriter, from source: IngestSource, _ flag: CancellationFlag) throws {
+        switch source {
+        case .bytes(let bytes): try feed(bytes, to: writer)
+        case .copying(let path), .moving(let path):
             let file: Descriptor
             do {
                 file = try Descriptor.openForReading(path)
@@ -60,26 +89,49 @@ struct Ingest: Sendable {
                 throw FileError.reading(error, from: path)
             }
             try SourceFile(file).read(flag) { try writer.write($0) }
+        case .handle(let handle): try read(handle, into: writer, flag)
+        case .stream(let stream): try drain(writer, flag, stream.read)
+        case .chunks: preconditionFailure("Chunks come one by one: see collect.")
         }
     }
 
-    private func read(_ handle: FileHandle) async throws -> IngestedFile {
-        try await write(on: .foreign) { writer, flag in
-            // The handle stays the caller's: its descriptor is borrowed, so no `Descriptor` may own and close it.
-            let number = handle.fileDescriptor
-            let before = BorrowedDescriptor.status(number)
-            let mayBlock = before?.isRegularFile != true
-            try Self.drain(writer, flag) { buffer in
-                // A pipe that nobody writes to would keep a cancelled task for ever.
-                while try mayBlock && !BorrowedDescriptor.waitUntilReadable(number, milliseconds: 200) {
-                    try flag.check()
+    private static func read(_ handle: FileHandle, into writer: IngestWriter, _ flag: CancellationFlag) throws {
+        // The handle stays the caller's: its descriptor is borrowed, so no `Descriptor` may own and close it.
+        let number = handle.fileDescriptor
+        let before = BorrowedDescriptor.status(number)
+        let mayBlock = before?.isRegularFile != true
+        try drain(writer, flag) { buffer in
+            // A pipe that nobody writes to would keep a cancelled task for ever.
+            while try mayBlock && !BorrowedDescriptor.waitUntilReadable(number, milliseconds: 200) { try flag.check() }
+            return try BorrowedDescriptor.read(number, into: buffer)
+        }
+        if let before, before.isRegularFile, let after = BorrowedDescriptor.status(number),
+            after.modified != before.modified || after.byteCount != before.byteCount
+        {
+            throw SourceFile.changed("The file behind the handle")
+        }
+    }
+
+    private static func feed(_ bytes: IngestSource.Bytes, to writer: IngestWriter) throws {
+        try bytes.withUnsafeBytes { try writer.write($0) }
+    }
+
+    private static func drain(
+        _ writer: IngestWriter, _ flag: CancellationFlag, _ read: (UnsafeMutableRawBufferPointer) throws -> Int
+    ) throws {
+        try withUnsafeTemporaryAllocation(byteCount: FileCopy.chunkSize, alignment: 16) { buffer in
+            while true {
+                try flag.check()
+                let count: Int
+                do {
+                    count = try read(buffer)
+                } catch is CancellationError {
+                    throw CancellationError()
+                } catch {
+                    throw FileError(.sourceFailed, "The source of the bytes failed: \(error)", path: "", cause: error)
                 }
-                return try BorrowedDescriptor.read(number, into: buffer)
-            }
-            if let before, before.isRegularFile, let after = BorrowedDescriptor.status(number),
-                after.modified != before.modified || after.byteCount != before.byteCount
-            {
-                throw SourceFile.changed("The file behind the handle")
+                if count == 0 { return }
+                try writer.write(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
             }
         }
     }
@@ -108,29 +160,12 @@ struct Ingest: Sendable {
             let rest = buffer
             return try await BlockingPool.shared.run { _ in
                 try Self.feed(rest, to: writer)
-                return try writer.finish(as: id)
+                let file = try writer.seal(as: id)
+                try area.settle([id])
+                return file
             }
         } catch {
             throw Self.discarding(writer, after: error, at: area.path)
-        }
-    }
-
-    // MARK: Writing
-
-    /// Everything happens on one thread, without a switch between.
-    private func write(
-        on threads: BlockingPool = .shared, _ body: @escaping @Sendable (IngestWriter, CancellationFlag) throws -> Void
-    ) async throws -> IngestedFile {
-        let (area, id, onProgress) = (area, id, onProgress)
-        return try await threads.run(watching: flag) { flag in
-            let writer = try IngestWriter(id.text, in: area.directory, onProgress: onProgress)
-            do {
-                try body(writer, flag)
-                try flag.check()
-                return try writer.finish(as: id)
-            } catch {
-                throw Self.discarding(writer, after: error, at: area.path)
-            }
         }
     }
 
@@ -146,28 +181,24 @@ struct Ingest: Sendable {
                 path: failure.path, cause: failure.cause)
         }
     }
+}
 
-    private static func feed(_ bytes: IngestSource.Bytes, to writer: IngestWriter) throws {
-        try bytes.withUnsafeBytes { try writer.write($0) }
-    }
-
-    private static func drain(
-        _ writer: IngestWriter, _ flag: CancellationFlag, _ read: (UnsafeMutableRawBufferPointer) throws -> Int
-    ) throws {
-        try withUnsafeTemporaryAllocation(byteCount: FileCopy.chunkSize, alignment: 16) { buffer in
-            while true {
-                try flag.check()
-                let count: Int
-                do {
-                    count = try read(buffer)
-                } catch is CancellationError {
-                    throw CancellationError()
-                } catch {
-                    throw FileError(.sourceFailed, "The source of the bytes failed: \(error)", path: "", cause: error)
-                }
-                if count == 0 { return }
-                try writer.write(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+extension StagingArea {
+    /// Has the names of new files on the device, or removes the files: whether their names would outlast a power cut is
+    /// not known then. Blocks the thread.
+    func settle(_ ids: [FileID]) throws(FileError) {
+        do {
+            try directory.synchronize()
+        } catch {
+            let failure = FileError.keeping(error, at: path)
+            do throws(SystemError) {
+                for id in ids { try remove(id) }
+            } catch {
+                throw FileError(
+                    failure.code, "\(failure.message) New files stay until the next sweep: \(error)",
+                    path: failure.path, cause: failure.cause)
             }
+            throw failure
         }
     }
 }
@@ -176,10 +207,16 @@ struct Ingest: Sendable {
 ///
 /// One task writes at a time, from a thread that may block.
 final class IngestWriter: Sendable {
+    private struct State {
+        var hash = ContentHash()
+        var writeback = EarlyWriteback()
+        var hasFailed = false
+    }
+
     private let directory: Directory
     private let name: String
     private let file: Descriptor
-    private let state = Mutex((hash: ContentHash(), writeback: EarlyWriteback()))
+    private let state = Mutex(State())
     private let onProgress: @Sendable (Int64) -> Void
 
     init(
@@ -195,12 +232,11 @@ final class IngestWriter: Sendable {
         }
     }
 
+    /// Whether the place has refused the bytes.
+    var hasFailed: Bool { state.withLock { $0.hasFailed } }
+
     func write(_ bytes: UnsafeRawBufferPointer) throws(FileError) {
-        do {
-            try file.write(bytes)
-        } catch {
-            throw FileError.keeping(error, at: directory.path)
-        }
+        try keeping { () throws(SystemError) in try file.write(bytes) }
         let (count, due) = state.withLock { state in
             state.hash.update(bytes)
             return (state.hash.byteCount, state.writeback.next(state.hash.byteCount))
@@ -209,22 +245,28 @@ final class IngestWriter: Sendable {
         onProgress(count)
     }
 
-    /// Makes the file durable, content and name.
-    func finish(as id: FileID) throws(FileError) -> IngestedFile {
+    /// Has the content of the file on the device. Its name is not before its folder is synced.
+    func seal(as id: FileID) throws(FileError) -> IngestedFile {
         let (counted, sha256) = state.withLock { ($0.hash.byteCount, $0.hash.hex) }
-        let kept: Int64
-        do {
+        let kept = try keeping { () throws(SystemError) in
             try file.synchronize()
-            kept = try file.status().byteCount
-            try directory.synchronize()
-        } catch {
-            throw FileError.keeping(error, at: directory.path)
+            return try file.status().byteCount
         }
         guard kept == counted else {
+            state.withLock { $0.hasFailed = true }
             throw FileError(
                 .system, "\(directory.path) took \(kept) of \(counted) bytes without an error.", path: directory.path)
         }
         return IngestedFile(id: id, byteCount: counted, sha256: sha256)
+    }
+
+    private func keeping<Value>(_ call: () throws(SystemError) -> Value) throws(FileError) -> Value {
+        do {
+            return try call()
+        } catch {
+            state.withLock { $0.hasFailed = true }
+            throw FileError.keeping(error, at: directory.path)
+        }
     }
 
     /// Removes what was written, after an error.

@@ -6,6 +6,7 @@ import LFSSystem
 /// is copied and removed once the copy is durable.
 struct IngestMove: Sendable {
     let ingest: Ingest
+    let flag: CancellationFlag
     let path: String
     /// Makes what was renamed into the area durable.
     var sync: @Sendable (Directory) throws(SystemError) -> Void = { area throws(SystemError) in
@@ -22,7 +23,7 @@ struct IngestMove: Sendable {
 
     private func copy() async throws -> IngestedFile {
         let before = try await BlockingPool.shared.run { _ in try SourceFile(open()).before }
-        let copied = try await ingest.copy(from: path)
+        let copied = try await ingest.run(.copying(path: path), flag)
         try await BlockingPool.shared.run { _ in
             do {
                 try removeSource(before)
@@ -36,7 +37,7 @@ struct IngestMove: Sendable {
 
     /// Returns nil where a copy has to do.
     private func rename() async throws -> IngestedFile? {
-        try await BlockingPool.shared.run(watching: ingest.flag) { flag -> IngestedFile? in
+        try await BlockingPool.shared.run(watching: flag) { flag -> IngestedFile? in
             let source = try SourceFile(open())
             guard source.before.linkCount == 1, source.before.device == area.device else { return nil }
             var hash = ContentHash()
@@ -64,22 +65,11 @@ struct IngestMove: Sendable {
         return true
     }
 
-    /// Puts the file back where it was. Where that fails it is renamed so that no sweep removes it, because the caller
-    /// has no other copy.
+    /// Puts the file back where it was.
     ///
-    /// - Returns: the first error, with a word on where the file is.
+    /// - Returns: the first error, with a word on where the file is if that has failed.
     private func giveBack(_ source: SourceFile, after failure: FileError) -> FileError {
-        var words = ""
-        do {
-            try area.giveBack(id, to: path)
-        } catch {
-            let reason = error.isExisting ? "Another file has the name \(path) by now" : "\(error)"
-            do {
-                words = " \(reason), so the file was kept: \(try area.keep(id))."
-            } catch {
-                words = " \(reason), so the file is \(area.path)/\(id.text): move it away."
-            }
-        }
+        var words = area.giveBack(id, to: path).map { " " + $0 } ?? ""
         do {
             try source.file.setMode(source.before.permissions)
         } catch {
@@ -135,18 +125,28 @@ extension StagingArea {
         try directory.take(source, as: id.text)
     }
 
-    /// Puts a file back under its caller's name, unless something else has that by now.
+    /// Puts a file back under its caller's name. Where that fails, because something else has the name by now perhaps,
+    /// it is renamed so that no sweep removes it, for the caller may have no other copy.
     ///
-    /// - Throws: a `SystemError` with `isExisting` then.
-    fileprivate func giveBack(_ id: FileID, to source: String) throws(SystemError) {
-        let slash = source.lastIndex(of: "/")
-        let parent = slash.map { $0 == source.startIndex ? "/" : String(source[..<$0]) } ?? "."
-        let name = slash.map { String(source[source.index(after: $0)...]) } ?? source
-        try directory.renameExclusively(id.text, to: Directory.open(parent), as: name)
+    /// - Returns: where it is then; nil when it is back.
+    func giveBack(_ id: FileID, to source: String) -> String? {
+        do {
+            let slash = source.lastIndex(of: "/")
+            let parent = slash.map { $0 == source.startIndex ? "/" : String(source[..<$0]) } ?? "."
+            let name = slash.map { String(source[source.index(after: $0)...]) } ?? source
+            try directory.renameExclusively(id.text, to: Directory.open(parent), as: name)
+            return nil
+        } catch {
+            let reason = error.isExisting ? "Another file has the name \(source) by now" : "\(error)"
+            do {
+                return "\(reason), so the file was kept: \(try keep(id))."
+            } catch {
+                return "\(reason), so the file is \(directory.child(id.text)): move it away."
+            }
+        }
     }
 
-    /// Renames a file that could not be given back to its caller so that no sweep removes it. Returns its path.
-    fileprivate func keep(_ id: FileID) throws(SystemError) -> String {
+    private func keep(_ id: FileID) throws(SystemError) -> String {
         let name = id.text + ".kept"
         try directory.rename(id.text, to: directory, as: name)
         return directory.child(name)

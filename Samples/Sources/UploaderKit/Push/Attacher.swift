@@ -16,7 +16,6 @@ struct Attacher: Sendable {
 
     private static let batchFiles = 256
     private static let batchBytes: Int64 = 64 * 1_024 * 1_024
-    private static let parallel = 16
 
     /// Works through the paths. Returns when every file that could be read is attached.
     ///
@@ -95,25 +94,20 @@ struct Attacher: Sendable {
         var stamp: String
     }
 
-    /// Makes the bytes of a batch durable. When one fails for good, the others are given up as well.
+    /// Makes the bytes of a batch durable. When the place for them fails, the others are given up as well.
     private func makeFiles(_ waiting: [Waiting]) async throws -> [Made] {
-        let made = Collected<Made>()
-        do {
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for (index, waiting) in waiting.enumerated() {
-                    if index >= Self.parallel { try await group.next() }
-                    group.addTask {
-                        if let file = waiting.wanted, try await restore(file, waiting.candidate) { return }
-                        if let file = try await makeFile(waiting.candidate) { made.append(file) }
-                    }
-                }
-                try await group.waitForAll()
-            }
-        } catch {
-            await discard(made.all)
-            throw error
+        var new: [FileWalk.Candidate] = []
+        for waiting in waiting {
+            if let file = waiting.wanted, try await restore(file, waiting.candidate) { continue }
+            new.append(waiting.candidate)
         }
-        return made.all
+        let sources = new.compactMap(open)
+        let files = try await lfs.makeFiles(from: sources.map(\.source), onProgress: report.read)
+        var made: [Made] = []
+        for (source, file) in zip(sources, files) {
+            if let file = try await check(file, source) { made.append(file) }
+        }
+        return made
     }
 
     /// Gives a file its bytes back. False when the original has others, so that it is a new version after all.
@@ -133,28 +127,37 @@ struct Attacher: Sendable {
         }
     }
 
-    /// Nil when the file itself is at fault; that is reported.
-    private func makeFile(_ candidate: FileWalk.Candidate) async throws -> Made? {
+    private struct Opened {
+        var candidate: FileWalk.Candidate
+        var source: FileSource
+        var stamp: FileStamp
+    }
+
+    /// Nil when it cannot be opened; that is reported.
+    private func open(_ candidate: FileWalk.Candidate) -> Opened? {
         switch SourceHandle.open(candidate.path, followsLink: candidate.followsLink) {
         case .failure(let error):
             report.unreadable(candidate.path, error.description)
             return nil
         case .success(let source):
-            do {
-                let name = candidate.title.lastComponent.text ?? candidate.title.lastComponent.description
-                let meter = ReadMeter(report)
-                let file = try await lfs.makeFile(from: .handle(source.handle), name: name, onProgress: meter.add)
-                guard file.byteCount == source.stamp.byteCount else {
-                    try await lfs.discard(file)
-                    throw LFSError(
-                        .sourceChanged, "it changed while it was read; push it again when nothing writes to it")
-                }
-                return Made(candidate: candidate, file: file, stamp: source.stamp.text)
-            } catch let error as LFSError where error.code == .sourceChanged || error.code == .sourceFailed {
-                report.failed(candidate.path, error.message)
-                return nil
-            }
+            let name = candidate.title.lastComponent.text ?? candidate.title.lastComponent.description
+            return Opened(
+                candidate: candidate, source: .handle(source.handle).named(name), stamp: source.stamp)
         }
+    }
+
+    /// Nil when the file itself is at fault; that is reported.
+    private func check(_ file: Result<FileData, LFSError>, _ source: Opened) async throws -> Made? {
+        switch file {
+        case .success(let file) where file.byteCount == source.stamp.byteCount:
+            return Made(candidate: source.candidate, file: file, stamp: source.stamp.text)
+        case .success(let file):
+            try await lfs.discard(file)
+            report.failed(
+                source.candidate.path, "it changed while it was read; push it again when nothing writes to it")
+        case .failure(let error): report.failed(source.candidate.path, error.message)
+        }
+        return nil
     }
 
     /// One transaction for the whole batch: each document with its file, and what it replaces goes.
@@ -237,11 +240,4 @@ private final class ReadMeter: Sendable {
         }
         report.read(step)
     }
-}
-
-/// What parallel tasks have made so far.
-private final class Collected<Element: Sendable>: Sendable {
-    private let elements = Mutex<[Element]>([])
-    var all: [Element] { elements.withLock { $0 } }
-    func append(_ element: Element) { elements.withLock { $0.append(element) } }
 }
