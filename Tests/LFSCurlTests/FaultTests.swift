@@ -83,16 +83,6 @@ import Testing
         }
     }
 
-    @Test func aWholeRequestHasItsOwnLimit() async throws {
-        try await withEngine { _, connection in
-            connection.hang()
-        } _: { server, engine in
-            var request = try HTTPRequest(.get, server)
-            request.timeout = .milliseconds(200)
-            try await #expect(code { try await engine.send(request) } == .timeout)
-        }
-    }
-
     @Test func nobodyListening() async throws {
         let server = try ScriptedServer { _, _ in }
         server.close()
