@@ -23,11 +23,6 @@ package struct HTTPHeaders: Hashable, Sendable, ExpressibleByDictionaryLiteral {
         fields.first { Self.isEqual($0.name, name) }?.value
     }
 
-    /// The values of all fields of that name.
-    package func values(_ name: String) -> [String] {
-        fields.filter { Self.isEqual($0.name, name) }.map(\.value)
-    }
-
     /// Replaces all fields of that name with one.
     ///
     /// - Throws: ``HTTPError/Code/invalidRequest`` for a name that is not a token and for a value with control
