@@ -19,8 +19,6 @@ extension StagingArea {
         do {
             folder = try wasUsed ? Directory.open(location) : Directory.openOrMake(location)
             try OwnFolder.requireShared(folder.status(), location)
-        } catch let error as FileError {
-            throw error
         } catch let error as SystemError where error.isMissing && wasUsed {
             throw FileError(
                 .folderAbsent,
@@ -63,8 +61,6 @@ extension StagingArea {
                 found.databaseID == owner.databaseID, found.store == owner.store
             else { return nil }
             return folder
-        } catch let error as FileError {
-            throw error
         } catch {
             throw FileError.keeping(error, at: location.child(id.text))
         }

@@ -31,8 +31,6 @@ package final class StagingArea: Sendable {
             try directory.requireWritable()
             lock = isShared ? try OwnFolder.lock(StagingMarker.lockName, in: directory) : nil
             try lock?.lock(.shared)
-        } catch let error as FileError {
-            throw error
         } catch {
             throw FileError.keeping(error, at: directory.path)
         }

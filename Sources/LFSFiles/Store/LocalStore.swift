@@ -45,8 +45,6 @@ package final class LocalStore: Sendable {
             openLock = FileLock(lockFile)
             uploaderLock = try OwnFolder.lock("uploader.lock", in: directory)
             reserve = try StoreReserve.databaseID(in: lockFile)
-        } catch let error as FileError {
-            throw error
         } catch {
             throw FileError.keeping(error, at: path)
         }
