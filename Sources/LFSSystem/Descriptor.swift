@@ -88,6 +88,11 @@ package final class Descriptor: Sendable {
         }
     }
 
+    /// As the one above, for bytes in an array.
+    package func write(_ bytes: [UInt8]) throws(SystemError) {
+        try bytes.withUnsafeBufferPointer { buffer throws(SystemError) in try write(UnsafeRawBufferPointer(buffer)) }
+    }
+
     /// Writes all of the bytes at an offset and leaves the position alone.
     package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(SystemError) {
         var (rest, offset) = (bytes, offset)

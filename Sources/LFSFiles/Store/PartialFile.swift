@@ -70,19 +70,9 @@ struct PartialFile {
         } catch let error where error.isMissing {
             return nil
         }
-        var bytes = [UInt8](repeating: 0, count: Self.longestTag + 1)
-        var failure: SystemError?
-        let count = bytes.withUnsafeMutableBytes { buffer in
-            do throws(SystemError) {
-                return try file.read(into: buffer, at: 0)
-            } catch {
-                failure = error
-                return 0
-            }
-        }
-        if let failure { throw failure }
-        guard (1...Self.longestTag).contains(count) else { return nil }
-        return String(validating: bytes.prefix(count), as: UTF8.self)
+        let bytes = try file.prefix(Self.longestTag + 1)
+        guard (1...Self.longestTag).contains(bytes.count) else { return nil }
+        return String(validating: bytes, as: UTF8.self)
     }
 
     /// Writes down the tag of the bytes that are about to come. A longer one than any storage has is not kept.
@@ -90,12 +80,7 @@ struct PartialFile {
         try directory.remove(Self.tagName(id))
         let bytes = Array(tag.utf8)
         guard bytes.count <= Self.longestTag else { return }
-        let file = try directory.create(Self.tagName(id))
-        var failure: SystemError?
-        bytes.withUnsafeBytes { buffer in
-            do throws(SystemError) { try file.write(buffer) } catch { failure = error }
-        }
-        if let failure { throw failure }
+        try directory.create(Self.tagName(id)).write(bytes)
     }
 
     func removeTag() throws(SystemError) { try directory.remove(Self.tagName(id)) }
