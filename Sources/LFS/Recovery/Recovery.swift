@@ -78,8 +78,7 @@ struct Recovery: Sendable {
         let stale = unfinished.filter { $0.changed <= limit }.map(\.id)
         var wanted: Set<FileID> = []
         let recent = unfinished.filter { $0.changed > limit }.map(\.id)
-        for start in stride(from: 0, to: recent.count, by: Self.batch) {
-            let ids = recent[start..<min(start + Self.batch, recent.count)]
+        for ids in recent.chunks(of: Self.batch) {
             wanted.formUnion(try await runner.read { db in try FileTable.existing(ids, db) })
         }
         let unwanted = stale + recent.filter { !wanted.contains($0) }
