@@ -1,5 +1,6 @@
 package import Foundation
 package import LFSHTTP
+import LFSSystem
 
 /// How long a server asks to be left alone: the `Retry-After` field, in seconds or as a date (RFC 9110, 10.2.3).
 package enum RetryAfter {
@@ -15,7 +16,7 @@ package enum RetryAfter {
         var text = field[...]
         while text.utf8.first == UInt8(ascii: " ") { text.removeFirst() }
         while text.utf8.last == UInt8(ascii: " ") { text.removeLast() }
-        if !text.isEmpty, text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) {
+        if !text.isEmpty, text.utf8.allSatisfy(\.isDigit) {
             // More digits than a number has room for are more than the limit too.
             return Int32(text).map { min(.seconds($0), limit) } ?? limit
         }
