@@ -37,7 +37,7 @@ package enum ForeignStore {
 
     /// Who has the database of the folder open would go on in it under another name.
     private static func hold(_ folder: Directory) throws -> FileLock {
-        let lock = FileLock(try OwnFolder.openLockFile("attached.lock", in: folder))
+        let lock = FileLock(try OwnFolder.openLockFile(LocalStore.openLockName, in: folder))
         guard try lock.tryLock(.exclusive) else {
             throw FileError(
                 .wrongStore, "\(folder.path) belongs to another database, which is open. Close it there.",

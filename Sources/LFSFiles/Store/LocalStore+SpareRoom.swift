@@ -27,6 +27,9 @@ extension LocalStore {
         }
     }
 
+    /// How many bytes the disk of the store has left for this user.
+    package func availableByteCount() throws(SystemError) -> Int64 { try directory.availableByteCount() }
+
     /// Gives the spare room up. Returns whether there was one.
     package func giveUpSpareRoom() throws(SystemError) -> Bool { try directory.remove(Self.spareName) }
 }

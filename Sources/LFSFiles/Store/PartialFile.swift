@@ -51,12 +51,27 @@ struct PartialFile {
     static func name(_ id: FileID) -> String { id.text + ".part" }
     static func tagName(_ id: FileID) -> String { id.text + ".tag" }
 
-    /// The file whose partial, or partial's tag, has this name.
-    static func id(ofName name: String) -> FileID? {
-        for suffix in [".part", ".tag"] where name.hasSuffix(suffix) {
-            return FileID(text: String(name.dropLast(suffix.count)))
-        }
-        return nil
+    /// The file whose partial has this name.
+    static func id(ofPart name: String) -> FileID? { id(of: name, ".part") }
+
+    private static func id(of name: String, _ suffix: String) -> FileID? {
+        name.hasSuffix(suffix) ? FileID(text: String(name.dropLast(suffix.count))) : nil
+    }
+
+    /// The file whose partial, or partial's tag, has this name, and what the partial is; nil when no download can go on
+    /// with it.
+    static func resumable(
+        _ name: String, in directory: Directory
+    ) throws(SystemError) -> (id: FileID, status: FileStatus)? {
+        guard let id = id(ofPart: name) ?? id(of: name, ".tag"), let status = try directory.status(of: Self.name(id)),
+            status.byteCount > 0, status.linkCount == 1
+        else { return nil }
+        return (id, status)
+    }
+
+    /// How many bytes of a file there are.
+    static func byteCount(_ id: FileID, in directory: Directory) throws(SystemError) -> Int64 {
+        try directory.status(of: name(id))?.byteCount ?? 0
     }
 
     var name: String { Self.name(id) }
