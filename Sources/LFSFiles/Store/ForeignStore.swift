@@ -70,14 +70,3 @@ package enum ForeignStore {
         }
     }
 }
-
-extension Directory {
-    /// The folder at a path; nil when nothing is there.
-    static func find(_ path: String) throws(SystemError) -> Directory? {
-        do {
-            return try open(path)
-        } catch let error where error.isMissing {
-            return nil
-        }
-    }
-}

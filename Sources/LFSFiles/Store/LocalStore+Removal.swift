@@ -27,7 +27,8 @@ extension LocalStore {
         for name in names { try incoming.remove(name) }
     }
 
-    /// Takes a file from its name, in one quick step; its bytes go when there is time. Readers that have it open keep it. A folder in its place stays.
+    /// Takes a file from its name, in one quick step; its bytes go when there is time. Readers that have it open keep
+    /// it. A folder in its place stays.
     ///
     /// - Returns: what to give to ``removeSetAside(_:)``; nil when the store does not have the file. After a crash in
     ///   between, the next one to open the store alone removes it.
