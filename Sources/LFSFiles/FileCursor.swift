@@ -25,6 +25,11 @@ package final class FileCursor: Sendable {
         return page.compactMap { String(validating: $0, as: UTF8.self).flatMap(FileID.init(text:)) }
     }
 
+    /// Calls the body with each page from here on; see ``next(limit:)``. The pages are read where blocking is allowed.
+    package func forEachPage(_ body: ([Entry]) async throws -> Void) async throws {
+        while let page = try await BlockingPool.shared.run({ _ in try self.next() }) { try await body(page) }
+    }
+
     /// The next page, nil at the end. One that holds no file of ours is empty. Blocks the thread.
     package func next(limit: Int = 500) throws(SystemError) -> [Entry]? {
         let page = try names.next(limit: limit)

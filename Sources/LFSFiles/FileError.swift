@@ -38,7 +38,7 @@ package struct FileError: Error, Sendable, CustomStringConvertible {
 
     package var description: String { message }
 
-    /// An error of the place where bytes are kept.
+    /// An error of the place where bytes are kept. One that says its reason already stays as it is.
     package static func keeping(_ error: any Error, at path: String) -> FileError {
         guard let error = error as? SystemError else { return other(error, path) }
         if error.isNoSpace {

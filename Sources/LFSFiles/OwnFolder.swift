@@ -56,8 +56,6 @@ enum OwnFolder {
             let folder = try parent.openOrMake(name)
             try require(folder.status(), path)
             return folder
-        } catch let error as FileError {
-            throw error
         } catch {
             throw wrongKind(error, path) ?? FileError.keeping(error, at: path)
         }
@@ -84,8 +82,6 @@ enum OwnFolder {
                     path: path)
             }
             return file
-        } catch let error as FileError {
-            throw error
         } catch {
             throw wrongKind(error, path) ?? FileError.keeping(error, at: path)
         }

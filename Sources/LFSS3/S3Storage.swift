@@ -136,13 +136,9 @@ public final class S3Storage: RemoteStorage {
 
     func translatingFailures<Result>(_ key: ObjectKey?, _ body: () async throws -> Result) async throws -> Result {
         do {
-            return try await body()
+            return try await StorageError.translating(key, body)
         } catch let failure as S3Failure {
             throw failure.storageError
-        } catch let error as HTTPError {
-            throw StorageError(error, key: key)
-        } catch let error as CancellationError {
-            throw StorageError(wrapping: error, key: key)
         }
     }
 }

@@ -88,15 +88,9 @@ package final class Descriptor: Sendable {
         }
     }
 
-    /// Writes all of the bytes at an offset and leaves the position alone.
-    package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(SystemError) {
-        var (rest, offset) = (bytes, offset)
-        while !rest.isEmpty {
-            let count = try checked("pwrite", path) { pwrite(raw, rest.baseAddress, rest.count, off_t(offset)) }
-            if count == 0 { throw SystemError.shortWrite(path) }
-            rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
-            offset += Int64(count)
-        }
+    /// As the one above, for bytes in an array.
+    package func write(_ bytes: [UInt8]) throws(SystemError) {
+        try bytes.withUnsafeBufferPointer { buffer throws(SystemError) in try write(UnsafeRawBufferPointer(buffer)) }
     }
 
     /// Returns when the bytes and the metadata are on the device.

@@ -12,12 +12,7 @@ package final class FileLock: Sendable {
 
     private let descriptor: Descriptor
 
-    /// Opens the lock file in a directory and makes it if needed; nothing is locked yet.
-    package init(_ name: String, in directory: Directory) throws(SystemError) {
-        descriptor = try directory.openOrCreate(name)
-    }
-
-    /// A lock on a file that is open already.
+    /// A lock on an open file; nothing is locked yet.
     package init(_ file: Descriptor) {
         descriptor = file
     }

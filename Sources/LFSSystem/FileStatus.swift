@@ -14,7 +14,6 @@ package struct FileStatus: Sendable, Hashable {
     package let linkCount: Int
     package let isRegularFile: Bool
     package let isDirectory: Bool
-    package let isSymbolicLink: Bool
     /// Time of the last change of content, in nanoseconds since 1970.
     package let modified: Int64
     /// Time of the last change of content or metadata, in nanoseconds since 1970. No program can set it back.
@@ -43,7 +42,6 @@ package struct FileStatus: Sendable, Hashable {
         linkCount = Int(raw.st_nlink)
         isRegularFile = raw.st_mode & S_IFMT == S_IFREG
         isDirectory = raw.st_mode & S_IFMT == S_IFDIR
-        isSymbolicLink = raw.st_mode & S_IFMT == S_IFLNK
         permissions = UInt32(raw.st_mode & 0o7777)
         owner = UInt32(raw.st_uid)
         #if canImport(Darwin)

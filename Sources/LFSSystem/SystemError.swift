@@ -40,6 +40,8 @@ package struct SystemError: Error, Sendable, CustomStringConvertible {
     package var isSymbolicLink: Bool { errno == ELOOP }
     /// A folder was asked for, and the name or one before it is something else.
     package var isNoFolder: Bool { errno == ENOTDIR }
+    /// The process or the system has no descriptor or no memory left for the call, which says nothing of the file.
+    package var isShortage: Bool { [EMFILE, ENFILE, ENOMEM].contains(errno) }
     /// What has the name cannot be opened as a file: a socket, a device without a driver.
     package var isNoFile: Bool { errno == ENXIO || errno == ENODEV }
 }

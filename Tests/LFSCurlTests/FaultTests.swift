@@ -17,7 +17,7 @@ import Testing
             do {
                 let response = try await engine.send(HTTPRequest(.put, server, "/x", body: .bytes(body)))
                 #expect(response.status == 200)
-                #expect(response.statistics.bytesSent < 20_000_000)
+                #expect(response.bytesSent < 20_000_000)
             } catch let error as HTTPError {
                 #expect(error.code == .connectionLost)
             }
@@ -32,7 +32,6 @@ import Testing
             let body = RequestBody.bytes(SampleBytes.make(1 << 20))
             try await #expect(
                 code { try await engine.send(HTTPRequest(.put, server, "/x", body: body)) } == .connectionLost)
-            #expect(HTTPError(.connectionLost, "").isRetryable)
         }
     }
 
@@ -81,16 +80,6 @@ import Testing
             connection.hang()
         } _: { server, engine in
             try await #expect(code { try await engine.send(HTTPRequest(.get, server)) } == .timeout)
-        }
-    }
-
-    @Test func aWholeRequestHasItsOwnLimit() async throws {
-        try await withEngine { _, connection in
-            connection.hang()
-        } _: { server, engine in
-            var request = try HTTPRequest(.get, server)
-            request.timeout = .milliseconds(200)
-            try await #expect(code { try await engine.send(request) } == .timeout)
         }
     }
 

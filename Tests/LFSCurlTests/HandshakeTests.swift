@@ -36,7 +36,6 @@ import Testing
             Issue.record("there is no TLS")
         } catch let error as HTTPError {
             #expect(error.code == (answer.isForGood ? .wrongProtocol : .unreachable), "\(error)")
-            #expect(error.isRetryable != answer.isForGood)
             if answer.isForGood { #expect(error.message.contains("speak https"), "\(error)") }
         }
         #expect(server.connectionCount == 1)

@@ -28,7 +28,7 @@ import Testing
             request.onProgress = { progress.add($0) }
             let response = try await engine.send(request)
             #expect(response.status == 200)
-            #expect(response.statistics.bytesSent == Int64(bytes.count))
+            #expect(response.bytesSent == Int64(bytes.count))
         }
         #expect(taken.withLock { $0 } == [bytes.count])
         #expect(progress.events.last == Int64(bytes.count))

@@ -111,7 +111,8 @@ struct OwnFolderTests {
             let location = folder.child("location")
             let planted = location.child(Self.databaseID)
             try FileManager.default.createDirectory(at: planted, withIntermediateDirectories: true)
-            let lock = try FileLock(isHeld ? "staging.lock" : "notes.txt", in: Directory.open(planted.path))
+            let lock = try FileLock(
+                Directory.open(planted.path).openOrCreate(isHeld ? "staging.lock" : "notes.txt"))
             #expect(try lock.tryLock(.exclusive))
             let area = try StagingArea(in: location.path, wasUsed: false, StagingOwner(of: store))
             #expect(area.path != planted.path)

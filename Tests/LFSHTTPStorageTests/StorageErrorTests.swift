@@ -20,4 +20,21 @@ import Testing
         #expect(error.key == key)
         #expect((error.cause as? HTTPError)?.code == code)
     }
+
+    @Test("ends a call in the terms of the contract, as a cancellation does, and other errors pass")
+    func translation() async throws {
+        struct Refusal: Error {}
+        let key = try ObjectKey("a/b")
+        func code(_ thrown: any Error) async throws -> StorageError.Code? {
+            let error = await #expect(throws: StorageError.self) {
+                try await StorageError.translating(key) { throw thrown }
+            }
+            #expect(error?.key == key)
+            return error?.code
+        }
+        try await #expect(code(HTTPError(.timeout, "It is so.")) == .timeout)
+        try await #expect(code(CancellationError()) == .cancelled)
+        await #expect(throws: Refusal.self) { try await StorageError.translating(key) { throw Refusal() } }
+        try await #expect(StorageError.translating(key) { 7 } == 7)
+    }
 }

@@ -154,9 +154,11 @@ import Testing
     @Test(
         "may name the time to wait",
         arguments: [
-            ("0", Duration.zero), ("120", .seconds(120)), (" 5 ", .seconds(5)), ("3601", .seconds(3_600)),
-            ("99999999999999999999", .seconds(3_600)), ("Sun, 06 Nov 1994 08:50:37 GMT", .seconds(60)),
-            ("Mon, 07 Nov 1994 08:49:37 GMT", .seconds(3_600)), ("Sun, 06 Nov 1994 08:49:36 GMT", nil), ("-1", nil),
+            ("0", Duration.zero), ("120", .seconds(120)), (" 5 ", .seconds(5)), ("7200", .seconds(7_200)),
+            ("86401", .seconds(86_400)), ("99999999999999999999", .seconds(86_400)),
+            ("Sun, 06 Nov 1994 08:50:37 GMT", .seconds(60)),
+            ("Mon, 07 Nov 1994 08:49:36 GMT", .seconds(86_399)), ("Tue, 08 Nov 1994 08:49:37 GMT", .seconds(86_400)),
+            ("Sun, 06 Nov 1994 08:49:36 GMT", nil), ("-1", nil),
             ("1.5", nil), ("soon", nil), ("", nil), ("1e3", nil), ("+5", nil),
         ])
     func retryAfter(_ field: String, _ expected: Duration?) throws {

@@ -83,8 +83,8 @@ struct SystemCallTests {
     func locks() async throws {
         try await withTemporaryFolder { folder in
             let directory = try Directory.open(folder.path)
-            let first = try FileLock("lock", in: directory)
-            let second = try FileLock("lock", in: directory)
+            let first = try FileLock(directory.openOrCreate("lock"))
+            let second = try FileLock(directory.openOrCreate("lock"))
             #expect(try first.tryLock(.shared) && second.tryLock(.shared))
             #expect(try !first.tryLock(.exclusive))
             try second.unlock()

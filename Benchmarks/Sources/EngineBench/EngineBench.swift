@@ -69,7 +69,7 @@ struct EngineBench {
                             .put, origin, "/bucket/object-\(index)", headers: Self.headers,
                             body: .file(file.descriptor, 0..<Int64(load.byteCount)))
                         let response = try await engine.send(request)
-                        guard response.status == 200, response.statistics.bytesSent == Int64(load.byteCount) else {
+                        guard response.status == 200, response.bytesSent == Int64(load.byteCount) else {
                             throw BenchFailed("the server answered \(response.status)")
                         }
                     }

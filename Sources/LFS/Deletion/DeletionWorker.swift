@@ -155,15 +155,7 @@ struct DeletionWorker: Sendable {
     }
 
     private func remove(_ tombstones: [Tombstone], _ admission: Admission?) async -> [Removal] {
-        await withTaskGroup(of: Removal.self) { group in
-            var results: [Removal] = []
-            for (index, tombstone) in tombstones.enumerated() {
-                if index >= Self.parallel, let result = await group.next() { results.append(result) }
-                group.addTask { await remove(tombstone, admission) }
-            }
-            for await result in group { results.append(result) }
-            return results
-        }
+        await runEach(tombstones, atMost: Self.parallel) { await remove($0, admission) }
     }
 
     private func remove(_ tombstone: Tombstone, _ given: Admission?) async -> Removal {

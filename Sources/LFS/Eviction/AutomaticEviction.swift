@@ -84,7 +84,8 @@ final class AutomaticEviction: Sendable {
         ledger.reserve(byteCount)
         do {
             let store = places.store
-            arrival.note(try await BlockingPool.shared.run { _ in try store.unfinishedByteCount(of: id) })
+            arrival.note(
+                try await BlockingPool.shared.run { _ in try IncomingFile.unfinishedByteCount(of: id, in: store) })
             await makeRoomIfPossible()
             try await fetch(arrival.note)
         } catch {

@@ -70,9 +70,3 @@ struct CopyRemover: Sendable {
 private final class TakenNames: Sendable {
     let names = Mutex<[String]>([])
 }
-
-extension Result where Failure == any Error {
-    fileprivate static func catching(_ body: () async throws -> Success) async -> Self {
-        do { return .success(try await body()) } catch { return .failure(error) }
-    }
-}

@@ -13,9 +13,9 @@ struct CopyScan: Sendable {
         let (store, rules) = (places.store, rules)
         try await BlockingPool.shared.run { _ in try store.requireUnchanged() }
         let cursor = try await BlockingPool.shared.run { _ in try store.files() }
-        while let page = try await BlockingPool.shared.run({ _ in try cursor.next() }) {
+        try await cursor.forEachPage { page in
             try Task.checkCancellation()
-            if page.isEmpty { continue }
+            if page.isEmpty { return }
             // A name that comes twice, because files come and go meanwhile, is one copy.
             let uses = Dictionary(page.map { ($0.id, Int64(0)) }) { first, _ in first }
             let decisions = try await runner.read { db in try rules.decisions(on: uses, db) }

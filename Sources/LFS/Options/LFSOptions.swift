@@ -40,6 +40,7 @@ public struct LFSOptions: Sendable {
     /// The delays between tries: doubling, with full jitter.
     public var backoff = Backoff()
     /// How long a storage may ask to be left alone (Retry-After). A deletion that it refuses is tried again as often.
+    /// `S3Storage` takes more than a day for a day.
     public var maxRetryAfter = Duration.seconds(3_600)
     /// How long a file that was made and never inserted stays in the persistence location after the process that made
     /// it has ended.

@@ -67,11 +67,16 @@ final class FilePlaces: InsertGuard.Holder {
     /// - Returns: whether one was dropped.
     @discardableResult
     func add(_ paths: [String]) -> Bool {
-        let lost = areas.filter { !$0.isThere() }
+        let lost = areas.filter(isLost)
         lists.withLock { lists in lists.areas.removeAll { area in lost.contains { $0 === area } } }
         let known = Set((areas.map(\.path)) + earlier.map(\.path))
         take(paths.filter { !known.contains($0) }.map { StagingPlace.look(at: $0, owner) })
         return !lost.isEmpty
+    }
+
+    private func isLost(_ area: StagingArea) -> Bool {
+        // One that nobody can look at now stays: who reads from it meets the same error.
+        do { return try !area.isThere() } catch { return false }
     }
 
     private func take(_ found: [StagingPlace]) {

@@ -36,16 +36,27 @@ struct ReadBack: Sendable {
         }
         let (sha256, byteCount) = hash.withLock { ($0.hex, $0.byteCount) }
         if sha256 == file.sha256, byteCount == file.byteCount {
-            try await runner.noteRightBytes(of: file.id)
+            try await noteRightBytes(of: file.id)
             return (.right, byteCount)
         }
-        try await note(file, "It gave \(byteCount) bytes with the SHA-256 \(sha256).")
+        try await noteDamage(of: file.id, "It gave \(byteCount) bytes with the SHA-256 \(sha256).")
         return (.damaged, byteCount)
     }
 
-    /// Keeps in mind that an object was not what its row describes.
-    func note(_ file: FileRow, _ reason: String) async throws {
-        try await runner.noteDamage(of: file.id, reason, at: wallClock())
+    // MARK: Noting
+
+    /// Notes that right bytes were read from a file's object: it is proven, and neither lost nor damaged.
+    func noteRightBytes(of id: FileID) async throws {
+        // Nearly no file needs it, and a look costs the writer nothing.
+        guard try await runner.readThroughCancellation({ db in try JobTable.isInDoubt(id, db) }) else { return }
+        try await runner.write { db in try JobTable.noteRightBytes(of: id, db) }
+    }
+
+    /// Notes that other bytes than the file's were read from its object, or none: its local bytes stay from now on, and
+    /// verifications tell it, until right ones are proven.
+    func noteDamage(of id: FileID, _ reason: String) async throws {
+        let now = wallClock().millisecondsSince1970
+        try await runner.write { db in try JobTable.noteDamage(of: id, reason, now: now, db) }
     }
 
     /// Notes an object as damaged if that is what the error of its download, after all retries, means.
@@ -53,7 +64,7 @@ struct ReadBack: Sendable {
     /// - Returns: whether it is.
     func noteDamage(of file: FileRow, _ error: StorageError) async throws -> Bool {
         guard try await isDamage(error, file) else { return false }
-        try await note(file, "The storage names it and does not give it. \(error.message)")
+        try await noteDamage(of: file.id, "The storage names it and does not give it. \(error.message)")
         return true
     }
 

@@ -82,12 +82,7 @@ final class DownloadScheduler: Sendable {
     // MARK: Running
 
     private func perform(_ key: Key, _ work: Work) async {
-        let result: Result<Void, any Error>
-        do {
-            result = .success(try await work())
-        } catch {
-            result = .failure(error)
-        }
+        let result = await Result.catching(work)
         let askers = change { state -> [Asker] in
             state.tasks[key] = nil
             guard let askers = state.queue.end(key) else { return [] }

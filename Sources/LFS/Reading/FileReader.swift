@@ -71,7 +71,7 @@ struct FileReader: Sendable {
                 }
             }
             try await requireRow(id)
-            try await runner.noteRightBytes(of: file.id)
+            try await readBack.noteRightBytes(of: file.id)
         } catch {
             let failure = LFSError(wrapping: error, fileID: file.id)
             if failure.code != .cancelled { hub.send(.downloadFailed(file.id, failure)) }
@@ -83,7 +83,7 @@ struct FileReader: Sendable {
     }
 
     private func noteDamage(of file: FileRow, _ failure: LFSError) async throws {
-        if failure.code == .sourceChanged { return try await readBack.note(file, failure.message) }
+        if failure.code == .sourceChanged { return try await readBack.noteDamage(of: file.id, failure.message) }
         guard let error = failure.cause as? StorageError else { return }
         _ = try await readBack.noteDamage(of: file, error)
     }

@@ -18,9 +18,8 @@ struct Prefetcher: Sendable {
             try Int64.fetchAll(db, request.offloaded().select(Column.rowID, as: Int64.self))
         }
         var summary = PrefetchSummary()
-        for start in stride(from: 0, to: rows.count, by: Self.page) {
-            let page = Array(rows[start..<min(start + Self.page, rows.count)])
-            try await fetch(try await absent(page, &summary), &summary)
+        for page in rows.chunks(of: Self.page) {
+            try await fetch(try await absent(Array(page), &summary), &summary)
         }
         return summary
     }
@@ -47,19 +46,8 @@ struct Prefetcher: Sendable {
     }
 
     private func fetch(_ files: [FileRow], _ summary: inout PrefetchSummary) async throws {
-        try await withThrowingTaskGroup(of: (FileRow, LFSError?).self) { tasks in
-            var results = summary
-            var waiting = files.makeIterator()
-            for _ in 0..<maxDownloads {
-                guard let file = waiting.next() else { break }
-                tasks.addTask { try await (file, fetch(file)) }
-            }
-            while let (file, failure) = try await tasks.next() {
-                results.add(file, failure)
-                if let next = waiting.next() { tasks.addTask { try await (next, fetch(next)) } }
-            }
-            summary = results
-        }
+        let results = try await runEach(files, atMost: maxDownloads) { try await (file: $0, failure: fetch($0)) }
+        for result in results { summary.add(result.file, result.failure) }
     }
 
     /// Returns why a file could not be fetched. Throws what ends the whole.

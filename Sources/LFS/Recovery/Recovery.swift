@@ -28,18 +28,14 @@ struct Recovery: Sendable {
         let swept = try await BlockingPool.shared.run { _ in sweeps ? try places.beginSweep() : [] }
         // First, since it makes room.
         if sweeps { try await sweepIncoming() }
-        let failure: (any Error)?
-        do {
+        let result = await Result.catching {
             try await Promoter(runner: runner, places: places).promoteAll { area, file in
                 if age.isOver(file), swept.contains(where: { $0 === area }) { try area.remove(file.id) }
             }
-            failure = nil
-        } catch {
-            failure = error
         }
         // Whatever came of it: others wait for these locks.
         try await BlockingPool.shared.run { _ in try places.endSweep(swept) }
-        if let failure { throw failure }
+        try result.get()
     }
 
     /// Whether the store has a file of a row that was committed after the last one this database has: somebody knew it
@@ -82,8 +78,7 @@ struct Recovery: Sendable {
         let stale = unfinished.filter { $0.changed <= limit }.map(\.id)
         var wanted: Set<FileID> = []
         let recent = unfinished.filter { $0.changed > limit }.map(\.id)
-        for start in stride(from: 0, to: recent.count, by: Self.batch) {
-            let ids = recent[start..<min(start + Self.batch, recent.count)]
+        for ids in recent.chunks(of: Self.batch) {
             wanted.formUnion(try await runner.read { db in try FileTable.existing(ids, db) })
         }
         let unwanted = stale + recent.filter { !wanted.contains($0) }

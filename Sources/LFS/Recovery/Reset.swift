@@ -37,13 +37,10 @@ struct Reset: Sendable {
                 .openElsewhere,
                 "Another process, or another LFSManager, has this database open. Stop it before the reset.")
         }
-        let result: Result<Void, any Error>
-        do {
+        let result = await Result.catching {
             try places.store.requireUnchanged()
             try await deleteRows(confirmation, alongside: alongside)
-            result = .success(try await finish())
-        } catch {
-            result = .failure(error)
+            try await finish()
         }
         try places.release()
         try result.get()

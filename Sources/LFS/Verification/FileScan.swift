@@ -38,28 +38,23 @@ struct FileScan: Sendable {
     private func scan(_ rows: [RowResult<ScannedRow>]) async throws -> Page {
         // A disk is asked for several files at once only where their bytes are read.
         let width = checksContent ? (rows.count + Self.parallel - 1) / Self.parallel : rows.count
-        return try await withThrowingTaskGroup(of: Page.self) { group in
-            for start in stride(from: 0, to: rows.count, by: width) {
-                let part = rows[start..<min(start + width, rows.count)]
-                group.addTask {
-                    try await BlockingPool.shared.run { flag in
-                        var page = Page()
-                        for row in part { try scan(row.record, into: &page, flag) }
-                        return page
-                    }
-                }
+        let parts = try await runEach(rows.chunks(of: width), atMost: Self.parallel) { rows in
+            try await BlockingPool.shared.run { flag in
+                var part = Page()
+                for row in rows { try scan(row.record, into: &part, flag) }
+                return part
             }
-            var page = Page()
-            for try await part in group {
-                page.doubtful += part.doubtful
-                page.unreadable += part.unreadable
-                page.files += part.files
-                page.localFiles += part.localFiles
-                page.bytesRead += part.bytesRead
-            }
-            page.doubtful.sort()
-            return page
         }
+        var page = Page()
+        for part in parts {
+            page.doubtful += part.doubtful
+            page.unreadable += part.unreadable
+            page.files += part.files
+            page.localFiles += part.localFiles
+            page.bytesRead += part.bytesRead
+        }
+        page.doubtful.sort()
+        return page
     }
 
     /// Blocks the thread.

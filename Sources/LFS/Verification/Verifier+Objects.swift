@@ -1,5 +1,6 @@
 import LFSDatabase
 import LFSStorage
+import LFSSystem
 
 /// What is on the storage, byte by byte.
 extension Verifier {
@@ -26,16 +27,7 @@ extension Verifier {
     /// Returns how many bytes came.
     private func read(_ files: [FileRow]) async throws -> Int64 {
         let readBack = readBack
-        return try await withThrowingTaskGroup(of: Int64.self) { group in
-            var (rest, sum) = (files[...], Int64(0))
-            for file in rest.prefix(Self.parallelReads) { group.addTask { try await readBack.required(file) } }
-            rest = rest.dropFirst(Self.parallelReads)
-            while let byteCount = try await group.next() {
-                sum += byteCount
-                if let file = rest.popFirst() { group.addTask { try await readBack.required(file) } }
-            }
-            return sum
-        }
+        return try await runEach(files, atMost: Self.parallelReads) { try await readBack.required($0) }.reduce(0, +)
     }
 }
 

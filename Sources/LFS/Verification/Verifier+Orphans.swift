@@ -65,7 +65,7 @@ extension Verifier {
         _ age: Orphans.Age, isStore: Bool, _ files: @escaping @Sendable () throws -> FileCursor
     ) async throws {
         let cursor = try await BlockingPool.shared.run { _ in try files() }
-        while let page = try await BlockingPool.shared.run({ _ in try cursor.next() }) {
+        try await cursor.forEachPage { page in
             let orphaned = Set(try await orphans.among(page.filter(age.isPast).map(\.id)))
             for entry in page where orphaned.contains(entry.id) {
                 try await checkOrphan(entry.id, age, isStore: isStore)

@@ -123,8 +123,7 @@ struct Verifier {
 
     /// Compares several files beside each other, then each that may be wrong once more, right before it is told.
     private mutating func examine(_ ids: [FileID], _ side: Diagnosis.Side) async throws {
-        for start in stride(from: 0, to: ids.count, by: Self.parallelComparisons) {
-            let chunk = Array(ids[start..<min(start + Self.parallelComparisons, ids.count)])
+        for chunk in ids.chunks(of: Self.parallelComparisons) {
             // What is compared may turn out to be the last copy, so no policy evicts it until its upload is queued.
             let uses = chunk.map(places.inUse.begin)
             defer { withExtendedLifetime(uses) {} }
@@ -141,23 +140,17 @@ struct Verifier {
         }
     }
 
-    private func suspects(_ ids: [FileID], _ side: Diagnosis.Side) async throws -> [FileID] {
+    private func suspects(_ ids: ArraySlice<FileID>, _ side: Diagnosis.Side) async throws -> [FileID] {
         let (comparer, furthest) = (comparer, furthest)
-        return try await withThrowingTaskGroup(of: FileID?.self) { group in
-            for id in ids {
-                group.addTask {
-                    do {
-                        guard let comparison = try await comparer.compare(id) else { return nil }
-                        return Diagnosis(comparison: comparison, furthest: furthest).finding(side).map { _ in id }
-                    } catch let error as TableError where error.code == .invalidRow {
-                        return id
-                    }
-                }
+        let found = try await runEach(ids, atMost: Self.parallelComparisons) { id -> FileID? in
+            do {
+                guard let comparison = try await comparer.compare(id) else { return nil }
+                return Diagnosis(comparison: comparison, furthest: furthest).finding(side).map { _ in id }
+            } catch let error as TableError where error.code == .invalidRow {
+                return id
             }
-            var found: [FileID] = []
-            for try await id in group { if let id { found.append(id) } }
-            return found.sorted()
         }
+        return found.compactMap(\.self).sorted()
     }
 
     // MARK: Telling

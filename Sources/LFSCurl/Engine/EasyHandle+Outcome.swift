@@ -11,7 +11,7 @@ extension EasyHandle {
         _ = lfs_easy_get_offset(raw, CURLINFO_SIZE_UPLOAD_T, &sent)
         transfer.sent(Int64(sent))
         if transfer.head?.isSuccess == true { transfer.accepted(transfer.bytesSent) }
-        guard let response = transfer.response(statistics) else {
+        guard let response = transfer.response else {
             return .failure(HTTPError(.invalidReply, "\(transfer.request.origin.host) sent no reply."))
         }
         return .success(response)
@@ -32,23 +32,6 @@ extension EasyHandle {
         var sent: curl_off_t = 0
         guard held >= 0, lfs_easy_get_offset(raw, CURLINFO_SIZE_UPLOAD_T, &sent) == CURLE_OK else { return nil }
         return Int64(sent) - Int64(held)
-    }
-
-    private var statistics: TransferStatistics {
-        var statistics = TransferStatistics()
-        statistics.connectTime = time(CURLINFO_CONNECT_TIME_T)
-        statistics.firstByteTime = time(CURLINFO_STARTTRANSFER_TIME_T)
-        statistics.totalTime = time(CURLINFO_TOTAL_TIME_T)
-        var connections = 0
-        _ = lfs_easy_get_long(raw, CURLINFO_NUM_CONNECTS, &connections)
-        statistics.reusedConnection = connections == 0
-        return statistics
-    }
-
-    private func time(_ info: CURLINFO) -> Duration {
-        var microseconds: curl_off_t = 0
-        _ = lfs_easy_get_offset(raw, info, &microseconds)
-        return .microseconds(microseconds)
     }
 
     private func error(_ code: CURLcode, _ origin: HTTPOrigin) -> HTTPError {

@@ -15,7 +15,6 @@ final class EasyHandle {
     private var replyBufferSize = 0
     private var kind: Kind?
     private var method: HTTPRequest.Method?
-    private var timeout = 0
     /// Holds a small body while it goes out; libcurl does not copy it.
     private var smallBody: UnsafeMutableRawBufferPointer?
     private let sendsSmallBodiesAtOnce: Bool
@@ -52,7 +51,6 @@ final class EasyHandle {
         try setMethod(transfer)
         try setFields(request)
         try setReplyBuffer(request)
-        try setTimeout(request)
     }
 
     /// Lets go of the transfer.
@@ -99,13 +97,6 @@ final class EasyHandle {
         }
         // Both of these forget the method's name.
         (kind, method) = (new, nil)
-    }
-
-    private func setTimeout(_ request: HTTPRequest) throws(HTTPError) {
-        let milliseconds = request.timeout.map { max(Int($0 / .milliseconds(1)), 1) } ?? 0
-        guard milliseconds != timeout else { return }
-        try set(CURLOPT_TIMEOUT_MS, milliseconds)
-        timeout = milliseconds
     }
 
     private func sendAtOnce(_ transfer: Transfer) throws(HTTPError) {

@@ -26,7 +26,6 @@ final class Transfer: @unchecked Sendable {
     /// How many of them the peer has accepted, as far as is known.
     private var bytesAccepted: Int64 = 0
     private var isInMemory = false
-    private(set) var bytesReceived: Int64 = 0
     var rewinds = 0
     /// The reason that a callback gave up for; it says more than libcurl's code.
     var failure: (any Error)?
@@ -192,16 +191,9 @@ final class Transfer: @unchecked Sendable {
             }
             body.append(contentsOf: bytes)
         }
-        bytesReceived += Int64(bytes.count)
         return true
     }
 
-    /// The whole reply. The counts of ``TransferStatistics`` are filled in here.
-    func response(_ statistics: TransferStatistics) -> HTTPResponse? {
-        guard let head else { return nil }
-        var statistics = statistics
-        statistics.bytesSent = bytesSent
-        statistics.bytesReceived = bytesReceived
-        return HTTPResponse(head: head, body: body, statistics: statistics)
-    }
+    /// The whole reply; nil before its head has come.
+    var response: HTTPResponse? { head.map { HTTPResponse(head: $0, body: body, bytesSent: bytesSent) } }
 }

@@ -78,8 +78,22 @@ extension LocalStore {
         try area.remove(id) ? .promoted : .alreadyThere
     }
 
+    /// Puts staged bytes, which were found to be the recorded ones, in the place of a file. Other bytes that stand
+    /// there are of no use any more and go; a folder is moved into quarantine. Blocks the thread.
+    package func replace(_ id: FileID, with staged: FileID, from area: StagingArea) throws {
+        if try status(of: id)?.isDirectory == true { try clear(id) }
+        let file = try area.directory.openForReading(staged.text)
+        do {
+            try file.setMode(0o400)
+            try area.directory.rename(staged.text, to: directory, as: id.text)
+        } catch let error where error.isOtherFileSystem {
+            try copyIn(staged, as: id, from: area)
+        }
+        try directory.synchronize()
+    }
+
     /// Copies a staged file into the store under another id, in the place of what stands there. Blocks the thread.
-    func copyIn(_ staged: FileID, as id: FileID, from area: StagingArea) throws(SystemError) {
+    private func copyIn(_ staged: FileID, as id: FileID, from area: StagingArea) throws(SystemError) {
         let promotion = try copyIn(id) { () throws(SystemError) in try area.open(staged) }
         guard promotion == .promoted else {
             throw SystemError(call: "open", path: area.directory.child(staged.text), errno: ENOENT)
@@ -110,18 +124,7 @@ extension LocalStore {
         return .promoted
     }
 
-    private static func copyName(_ id: FileID) -> String { "\(id.text).\(FileID.make().text).copy" }
-
-    /// Removes the unfinished copies of a file that is being copied into the store, so that none becomes a file there
-    /// after a deletion.
-    package func removeCopies(_ id: FileID) throws {
-        var names: [String] = []
-        try incoming.forEachFile { name in
-            if name.hasPrefix(id.text), name.hasSuffix(".copy") { names.append(name) }
-            return true
-        }
-        for name in names { try incoming.remove(name) }
-    }
+    private static func copyName(_ id: FileID) -> String { "\(id.text).\(FileID.make().text)\(copySuffix)" }
 
     private static func copy(_ source: Descriptor, to copy: Descriptor) throws(SystemError) {
         do {

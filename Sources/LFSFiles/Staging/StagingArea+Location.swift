@@ -19,8 +19,6 @@ extension StagingArea {
         do {
             folder = try wasUsed ? Directory.open(location) : Directory.openOrMake(location)
             try OwnFolder.requireShared(folder.status(), location)
-        } catch let error as FileError {
-            throw error
         } catch let error as SystemError where error.isMissing && wasUsed {
             throw FileError(
                 .folderAbsent,
@@ -57,17 +55,20 @@ extension StagingArea {
         do {
             guard let folder = try open(id, in: location) else { return nil }
             guard try folder.status().owner == FileStatus.currentUser else { return nil }
-            if try folder.isNew() { try setUp(folder, in: location, owner) }
+            if try isNew(folder) { try setUp(folder, in: location, owner) }
             guard case .found(let found) = try StagingMarker.file.read(in: folder),
                 found.layout <= StagingMarker.currentLayout,
                 found.databaseID == owner.databaseID, found.store == owner.store
             else { return nil }
             return folder
-        } catch let error as FileError {
-            throw error
         } catch {
             throw FileError.keeping(error, at: location.child(id.text))
         }
+    }
+
+    /// Whether there is nothing in it but what the making of an area leaves.
+    private static func isNew(_ folder: Directory) throws -> Bool {
+        try folder.holdsOnly([StagingMarker.file.name, StagingMarker.lockName])
     }
 
     /// Makes the marker of an empty area, and replaces one that a crash has cut off. Does nothing while another process
@@ -93,27 +94,5 @@ extension StagingArea {
             if try location.status(of: id.text) != nil { return nil }
             throw error
         }
-    }
-}
-
-extension Directory {
-    /// Whether there is nothing in it but what the making of an area leaves.
-    fileprivate func isNew() throws -> Bool {
-        var isNew = true
-        try forEachFile { name in
-            isNew = name == StagingMarker.file.name || name == StagingMarker.lockName
-            return isNew
-        }
-        return isNew
-    }
-
-    /// Whether there is anything in it that is named as a file of ours.
-    func holdsFiles() throws -> Bool {
-        var isFound = false
-        try forEachFile { name in
-            isFound = FileID(text: String(name.prefix(36))) != nil
-            return !isFound
-        }
-        return isFound
     }
 }

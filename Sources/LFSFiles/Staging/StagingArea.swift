@@ -31,8 +31,6 @@ package final class StagingArea: Sendable {
             try directory.requireWritable()
             lock = isShared ? try OwnFolder.lock(StagingMarker.lockName, in: directory) : nil
             try lock?.lock(.shared)
-        } catch let error as FileError {
-            throw error
         } catch {
             throw FileError.keeping(error, at: directory.path)
         }
@@ -40,14 +38,18 @@ package final class StagingArea: Sendable {
 
     /// Whether its disk is still there: its path leads to it, and its marker can be read from the device. Always true
     /// for `temporary/`, which is part of the store. Blocks the thread.
-    package func isThere() -> Bool {
+    ///
+    /// - Throws: when there is nothing left to look with (``SystemError/isShortage``). Any other error is an answer: a
+    ///   disk that is gone has many.
+    package func isThere() throws(SystemError) -> Bool {
         guard lock != nil else { return true }
-        do {
+        do throws(SystemError) {
             let there = try Directory.open(path)
             guard try FolderIdentity(there.status()) == identity else { return false }
             guard case .found = try StagingMarker.file.read(in: directory, fromDevice: true) else { return false }
             return true
         } catch {
+            if error.isShortage { throw error }
             return false
         }
     }

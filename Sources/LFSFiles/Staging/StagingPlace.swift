@@ -49,8 +49,6 @@ package enum StagingPlace: Sendable {
                     """,
                     path: path)
             }
-        } catch let error as FileError {
-            throw error
         } catch {
             throw FileError.keeping(error, at: path)
         }

@@ -18,15 +18,3 @@ package final class EarlierFolder: Sendable {
         return nil
     }
 }
-
-extension Directory {
-    /// Opens a regular file for reading; nil when there is nothing of that name, or something else.
-    func openRegular(_ name: String) throws(SystemError) -> Descriptor? {
-        do {
-            let file = try openForReading(name)
-            return try file.status().isRegularFile ? file : nil
-        } catch let error where error.isMissing || error.isSymbolicLink || error.isNoFile {
-            return nil
-        }
-    }
-}

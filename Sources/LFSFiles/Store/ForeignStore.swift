@@ -37,7 +37,7 @@ package enum ForeignStore {
 
     /// Who has the database of the folder open would go on in it under another name.
     private static func hold(_ folder: Directory) throws -> FileLock {
-        let lock = FileLock(try OwnFolder.openLockFile("attached.lock", in: folder))
+        let lock = FileLock(try OwnFolder.openLockFile(LocalStore.openLockName, in: folder))
         guard try lock.tryLock(.exclusive) else {
             throw FileError(
                 .wrongStore, "\(folder.path) belongs to another database, which is open. Close it there.",
@@ -67,17 +67,6 @@ package enum ForeignStore {
             return true
         } catch let error where error.isExisting {
             return false
-        }
-    }
-}
-
-extension Directory {
-    /// The folder at a path; nil when nothing is there.
-    static func find(_ path: String) throws(SystemError) -> Directory? {
-        do {
-            return try open(path)
-        } catch let error where error.isMissing {
-            return nil
         }
     }
 }

@@ -51,6 +51,11 @@ package final class IncomingFile: Sendable {
         }
     }
 
+    /// How many bytes an earlier download of a file has left.
+    package static func unfinishedByteCount(of id: FileID, in store: LocalStore) throws(SystemError) -> Int64 {
+        try PartialFile.byteCount(id, in: store.incoming)
+    }
+
     /// How many bytes there are.
     package var byteCount: Int64 { state.withLock { $0.hash.byteCount } }
     /// The entity tag of the object that they are of; nil when it is not known. Then no later try goes on with them.

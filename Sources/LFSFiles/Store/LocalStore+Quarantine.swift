@@ -71,15 +71,6 @@ extension LocalStore {
         }
     }
 
-    /// Clears the place of a file: a folder that stands there is moved into quarantine with all that is in it.
-    package func clear(_ id: FileID) throws {
-        if let status = try status(of: id), status.isDirectory {
-            _ = try quarantine(id, examined: status)
-        } else {
-            try remove(id)
-        }
-    }
-
     /// Where a file in quarantine is.
     package func quarantinePath(of name: String) -> String { directory.child(Self.quarantineName) + "/" + name }
 

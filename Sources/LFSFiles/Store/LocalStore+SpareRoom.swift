@@ -16,14 +16,8 @@ extension LocalStore {
         do throws(SystemError) {
             // Written and not only allocated: a file system may give a hole, or compress zeros.
             var generator = SystemRandomNumberGenerator()
-            let words = (0..<8_192).map { _ in generator.next() }
-            for offset in stride(from: 0, to: Self.spareByteCount, by: 65_536) {
-                var failure: SystemError?
-                words.withUnsafeBytes { bytes in
-                    do throws(SystemError) { try file.write(bytes, at: offset) } catch { failure = error }
-                }
-                if let failure { throw failure }
-            }
+            let bytes = (0..<8_192).map { _ in generator.next() }.withUnsafeBytes { Array($0) }
+            for _ in 0..<Int(Self.spareByteCount) / bytes.count { try file.write(bytes) }
             try incoming.rename(name, to: directory, as: Self.spareName)
         } catch {
             try incoming.remove(name)
@@ -32,6 +26,9 @@ extension LocalStore {
             throw error
         }
     }
+
+    /// How many bytes the disk of the store has left for this user.
+    package func availableByteCount() throws(SystemError) -> Int64 { try directory.availableByteCount() }
 
     /// Gives the spare room up. Returns whether there was one.
     package func giveUpSpareRoom() throws(SystemError) -> Bool { try directory.remove(Self.spareName) }

@@ -15,6 +15,10 @@ package import LFSSystem
 package final class LocalStore: Sendable {
     package static let temporaryName = "temporary"
     static let incomingName = "incoming"
+    static let openLockName = "attached.lock"
+    static let uploaderLockName = "uploader.lock"
+    /// How the name ends of a copy that is on its way into the store; see ``removeCopies(_:)``.
+    static let copySuffix = ".copy"
 
     package let directory: Directory
     package let incoming: Directory
@@ -41,12 +45,10 @@ package final class LocalStore: Sendable {
             try OwnFolder.require(status, path)
             device = status.device
             incoming = try OwnFolder.open(Self.incomingName, in: directory)
-            lockFile = try OwnFolder.openLockFile("attached.lock", in: directory)
+            lockFile = try OwnFolder.openLockFile(Self.openLockName, in: directory)
             openLock = FileLock(lockFile)
-            uploaderLock = try OwnFolder.lock("uploader.lock", in: directory)
+            uploaderLock = try OwnFolder.lock(Self.uploaderLockName, in: directory)
             reserve = try StoreReserve.databaseID(in: lockFile)
-        } catch let error as FileError {
-            throw error
         } catch {
             throw FileError.keeping(error, at: path)
         }
@@ -88,9 +90,6 @@ package final class LocalStore: Sendable {
 
     /// Where a file is or would be.
     package func path(of id: FileID) -> String { directory.child(id.text) }
-
-    @discardableResult
-    package func remove(_ id: FileID) throws(SystemError) -> Bool { try directory.remove(id.text) }
 
     /// The files in it, page by page.
     package func files() throws(SystemError) -> FileCursor { try FileCursor(directory) }

@@ -51,12 +51,27 @@ struct PartialFile {
     static func name(_ id: FileID) -> String { id.text + ".part" }
     static func tagName(_ id: FileID) -> String { id.text + ".tag" }
 
-    /// The file whose partial, or partial's tag, has this name.
-    static func id(ofName name: String) -> FileID? {
-        for suffix in [".part", ".tag"] where name.hasSuffix(suffix) {
-            return FileID(text: String(name.dropLast(suffix.count)))
-        }
-        return nil
+    /// The file whose partial has this name.
+    static func id(ofPart name: String) -> FileID? { id(of: name, ".part") }
+
+    private static func id(of name: String, _ suffix: String) -> FileID? {
+        name.hasSuffix(suffix) ? FileID(text: String(name.dropLast(suffix.count))) : nil
+    }
+
+    /// The file whose partial, or partial's tag, has this name, and what the partial is; nil when no download can go on
+    /// with it.
+    static func resumable(
+        _ name: String, in directory: Directory
+    ) throws(SystemError) -> (id: FileID, status: FileStatus)? {
+        guard let id = id(ofPart: name) ?? id(of: name, ".tag"), let status = try directory.status(of: Self.name(id)),
+            status.byteCount > 0, status.linkCount == 1
+        else { return nil }
+        return (id, status)
+    }
+
+    /// How many bytes of a file there are.
+    static func byteCount(_ id: FileID, in directory: Directory) throws(SystemError) -> Int64 {
+        try directory.status(of: name(id))?.byteCount ?? 0
     }
 
     var name: String { Self.name(id) }
@@ -70,19 +85,9 @@ struct PartialFile {
         } catch let error where error.isMissing {
             return nil
         }
-        var bytes = [UInt8](repeating: 0, count: Self.longestTag + 1)
-        var failure: SystemError?
-        let count = bytes.withUnsafeMutableBytes { buffer in
-            do throws(SystemError) {
-                return try file.read(into: buffer, at: 0)
-            } catch {
-                failure = error
-                return 0
-            }
-        }
-        if let failure { throw failure }
-        guard (1...Self.longestTag).contains(count) else { return nil }
-        return String(validating: bytes.prefix(count), as: UTF8.self)
+        let bytes = try file.prefix(Self.longestTag + 1)
+        guard (1...Self.longestTag).contains(bytes.count) else { return nil }
+        return String(validating: bytes, as: UTF8.self)
     }
 
     /// Writes down the tag of the bytes that are about to come. A longer one than any storage has is not kept.
@@ -90,12 +95,7 @@ struct PartialFile {
         try directory.remove(Self.tagName(id))
         let bytes = Array(tag.utf8)
         guard bytes.count <= Self.longestTag else { return }
-        let file = try directory.create(Self.tagName(id))
-        var failure: SystemError?
-        bytes.withUnsafeBytes { buffer in
-            do throws(SystemError) { try file.write(buffer) } catch { failure = error }
-        }
-        if let failure { throw failure }
+        try directory.create(Self.tagName(id)).write(bytes)
     }
 
     func removeTag() throws(SystemError) { try directory.remove(Self.tagName(id)) }

@@ -59,8 +59,6 @@ package struct StoreMarker: Codable, Sendable {
             }
             guard marker.databaseID == databaseID else { throw isAnothers(directory, marker.databaseID) }
             return marker
-        } catch let error as FileError {
-            throw error
         } catch {
             throw FileError.keeping(error, at: directory.path)
         }
@@ -129,8 +127,6 @@ package struct StoreMarker: Codable, Sendable {
             case .missing, .damaged: return nil
             case .unknown: throw isUnknown(directory)
             }
-        } catch let error as FileError {
-            throw error
         } catch {
             throw FileError.keeping(error, at: directory.path)
         }

@@ -14,14 +14,13 @@ enum StoreReserve {
     static func write(_ databaseID: String, to file: Descriptor) throws(FileError) {
         let bytes = Array(databaseID.utf8)
         guard bytes.count <= longest else { return }
-        let result = bytes.withUnsafeBytes { buffer in
-            Result { () throws(SystemError) in
-                try file.truncate(to: 0)
-                try file.write(buffer, at: 0)
-                try file.synchronize()
-            }
-        }
-        if case .failure(let error) = result, !error.isNoSpace, !error.isReadOnly {
+        do throws(SystemError) {
+            try file.truncate(to: 0)
+            try file.seek(to: 0)
+            try file.write(bytes)
+            try file.synchronize()
+        } catch {
+            if error.isNoSpace || error.isReadOnly { return }
             throw FileError.keeping(error, at: file.path)
         }
     }

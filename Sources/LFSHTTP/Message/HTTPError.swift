@@ -36,14 +36,6 @@ package struct HTTPError: Error, Sendable, CustomStringConvertible {
         self.cause = cause
     }
 
-    /// Whether the same request may succeed later.
-    package var isRetryable: Bool {
-        switch code {
-        case .unreachable, .connectionLost, .timeout, .invalidReply, .cancelled: true
-        case .invalidRequest, .untrusted, .wrongProtocol, .bodyUnreadable, .closed: false
-        }
-    }
-
     package var description: String { message }
 
     package static let closed = HTTPError(.closed, "The connection pool has been shut down.")

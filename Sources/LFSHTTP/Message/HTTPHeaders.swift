@@ -1,3 +1,5 @@
+import LFSSystem
+
 /// The header fields of one message, in order; names compare without regard to case (RFC 9110, 5.1).
 package struct HTTPHeaders: Hashable, Sendable, ExpressibleByDictionaryLiteral {
     /// One field.
@@ -21,11 +23,6 @@ package struct HTTPHeaders: Hashable, Sendable, ExpressibleByDictionaryLiteral {
     /// The value of the first field of that name.
     package subscript(name: String) -> String? {
         fields.first { Self.isEqual($0.name, name) }?.value
-    }
-
-    /// The values of all fields of that name.
-    package func values(_ name: String) -> [String] {
-        fields.filter { Self.isEqual($0.name, name) }.map(\.value)
     }
 
     /// Replaces all fields of that name with one.
@@ -72,15 +69,7 @@ package struct HTTPHeaders: Hashable, Sendable, ExpressibleByDictionaryLiteral {
     /// A token (RFC 9110, 5.6.2).
     private static func isName(_ name: String) -> Bool {
         !name.isEmpty
-            && name.utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"):
-                    true
-                case UInt8(ascii: "-"): true
-                default: "!#$%&'*+.^_`|~".utf8.contains(byte)
-                }
-            }
+            && name.utf8.allSatisfy { $0.isLetter || $0.isDigit || "-!#$%&'*+.^_`|~".utf8.contains($0) }
     }
 
     /// No control characters but the tab (RFC 9110, 5.5).

@@ -19,8 +19,6 @@ package struct HTTPRequest: Sendable {
     package var expectsContinue = false
     /// How long the transfer may stand still; nil for the engine's own limit.
     package var stallTimeout: Duration?
-    /// How long the whole request may take; nil for no limit.
-    package var timeout: Duration?
     /// Takes the number of the body's bytes that have gone out. Called on the engine's thread, so it must return at
     /// once.
     package var onProgress: (@Sendable (Int64) -> Void)?

@@ -24,33 +24,16 @@ package struct HTTPResponse: Sendable {
     package var head: HTTPResponseHead
     /// The reply's bytes, as far as they did not go to a sink.
     package var body: [UInt8]
-    package var statistics: TransferStatistics
+    /// Bytes of the request's body that were handed to the connection. Fewer than the body has means that the server
+    /// answered before it had read everything, whatever its status says.
+    package var bytesSent: Int64
 
-    package init(head: HTTPResponseHead, body: [UInt8] = [], statistics: TransferStatistics = TransferStatistics()) {
+    package init(head: HTTPResponseHead, body: [UInt8] = [], bytesSent: Int64 = 0) {
         self.head = head
         self.body = body
-        self.statistics = statistics
+        self.bytesSent = bytesSent
     }
 
     package var status: Int { head.status }
     package var headers: HTTPHeaders { head.headers }
-}
-
-/// What one transfer did.
-package struct TransferStatistics: Hashable, Sendable {
-    /// Bytes of the request's body that were handed to the connection. Fewer than the body has means that the server
-    /// answered before it had read everything, whatever its status says.
-    package var bytesSent: Int64 = 0
-    /// Bytes of the reply's body.
-    package var bytesReceived: Int64 = 0
-    /// From the start until the connection could be used; zero for one that was open already.
-    package var connectTime: Duration = .zero
-    /// From the start until the reply's first byte.
-    package var firstByteTime: Duration = .zero
-    /// From the start to the end.
-    package var totalTime: Duration = .zero
-    /// Whether the connection was open already.
-    package var reusedConnection = false
-
-    package init() {}
 }

@@ -1,4 +1,5 @@
 package import Foundation
+import LFSSystem
 
 /// Dates in header fields: IMF-fixdate, and the two forms that a recipient has to understand (RFC 9110, 5.6.7).
 package enum HTTPDate {
@@ -77,10 +78,7 @@ package enum HTTPDate {
         }
 
         mutating func word() -> String? {
-            let letters = rest.prefix {
-                (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0)
-                    || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0)
-            }
+            let letters = rest.prefix(while: \.isLetter)
             rest = rest.dropFirst(letters.count)
             return letters.isEmpty ? nil : String(Substring(letters))
         }
@@ -91,9 +89,7 @@ package enum HTTPDate {
 
         mutating func number(_ digits: Int) -> Int? {
             let text = rest.prefix(digits)
-            guard text.count == digits, text.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else {
-                return nil
-            }
+            guard text.count == digits, text.allSatisfy(\.isDigit) else { return nil }
             rest = rest.dropFirst(digits)
             return text.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
         }

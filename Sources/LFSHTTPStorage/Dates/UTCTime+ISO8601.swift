@@ -1,3 +1,5 @@
+import LFSSystem
+
 extension UTCTime {
     /// The time that a reply writes as `2013-05-24T00:00:00.000Z` (RFC 3339, in UTC), to the second.
     package init?(iso8601 text: String) {
@@ -9,7 +11,7 @@ extension UTCTime {
         let starts = [0...3, 5...6, 8...9, 11...12, 14...15, 17...18, 20...max(20, bytes.count - 2)]
         var numbers: [Int] = []
         for range in bytes.count == 20 ? starts.dropLast() : starts[...] {
-            guard bytes[range].allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else { return nil }
+            guard bytes[range].allSatisfy(\.isDigit) else { return nil }
             numbers.append(bytes[range].prefix(9).reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) })
         }
         self.init(

@@ -1,3 +1,5 @@
+import LFSSystem
+
 /// Percent-encoding (RFC 3986, 2.1): the UTF-8 bytes of a text, with all but the unreserved characters (2.3) as `%` and
 /// two uppercase hex digits.
 package enum PercentEncoding {
@@ -30,13 +32,7 @@ package enum PercentEncoding {
     }
 
     private static func isUnreserved(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-            UInt8(ascii: "~"):
-            true
-        default: false
-        }
+        byte.isLetter || byte.isDigit || "-._~".utf8.contains(byte)
     }
 
     private static func hexDigit(_ value: UInt8) -> UInt8 {

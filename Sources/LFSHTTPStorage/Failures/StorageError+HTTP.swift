@@ -3,6 +3,20 @@ package import LFSStorage
 import LFSSystem
 
 extension StorageError {
+    /// Runs a call of a storage and throws what ends it in the terms of the contract, as far as it is not the server's
+    /// own word: a reply that is missing, and a cancellation.
+    package static func translating<Result>(
+        _ key: ObjectKey?, _ body: () async throws -> Result
+    ) async throws -> Result {
+        do {
+            return try await body()
+        } catch let error as HTTPError {
+            throw StorageError(error, key: key)
+        } catch let error as CancellationError {
+            throw StorageError(wrapping: error, key: key)
+        }
+    }
+
     /// What a missing reply means to whoever uploads, downloads or deletes.
     package init(_ error: HTTPError, key: ObjectKey? = nil) {
         if let cause = error.cause as? StorageError {

@@ -8,9 +8,9 @@ extension HTTPResponse {
     /// - Parameter key: the object that the request was about.
     /// - Throws: ``StorageError/Code/serverError``.
     package func requireWhole(_ body: RequestBody, of key: ObjectKey?) throws(StorageError) {
-        guard statistics.bytesSent == body.byteCount || body.byteCount == 0 else {
+        guard bytesSent == body.byteCount || body.byteCount == 0 else {
             throw StorageError(
-                .serverError, "The server answered \(status) after \(statistics.bytesSent) of \(body.byteCount) bytes.",
+                .serverError, "The server answered \(status) after \(bytesSent) of \(body.byteCount) bytes.",
                 key: key)
         }
     }

@@ -1,4 +1,5 @@
 package import LFSStorage
+import LFSSystem
 
 /// One element of a reply: its name, the text directly inside it, and the elements inside it. Attributes are left out.
 package struct ReplyElement: Hashable, Sendable {
@@ -30,7 +31,7 @@ package struct ReplyElement: Hashable, Sendable {
     ) throws(StorageError) -> Number {
         let text = try required(name)
         // The initializer takes a sign too, which no number in a reply has.
-        guard text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
+        guard text.utf8.allSatisfy(\.isDigit),
             let number = Number(text), range.contains(number)
         else { throw unreadable(name, text) }
         return number

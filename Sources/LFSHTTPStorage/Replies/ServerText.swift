@@ -1,3 +1,5 @@
+import LFSSystem
+
 /// Text from a server, made fit for a message: short, on one line, without the query of a URL and without a secret.
 package enum ServerText {
     /// A server's explanation, at most 200 characters.
@@ -77,12 +79,7 @@ package enum ServerText {
     }
 
     private static func isBase64(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"):
-            true
-        default: "+/=_-".utf8.contains(byte)
-        }
+        byte.isLetter || byte.isDigit || "+/=_-".utf8.contains(byte)
     }
 
     /// Where a query may begin: at a `?` that has something after it and is none of an XML declaration.

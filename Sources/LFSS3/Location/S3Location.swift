@@ -2,6 +2,7 @@ import Foundation
 import LFSHTTP
 import LFSHTTPStorage
 import LFSStorage
+import LFSSystem
 
 /// Where a bucket is, and how its objects' paths are written.
 struct S3Location: Sendable {
@@ -61,13 +62,6 @@ struct S3Location: Sendable {
     /// Wider than Amazon's own rule: others, and old buckets, have capitals and underscores.
     private static func isBucket(_ name: String) -> Bool {
         (1...255).contains(name.utf8.count) && name != "." && name != ".."
-            && name.utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"):
-                    true
-                default: false
-                }
-            }
+            && name.utf8.allSatisfy { $0.isLetter || $0.isDigit || "-._".utf8.contains($0) }
     }
 }

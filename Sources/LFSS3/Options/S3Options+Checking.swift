@@ -1,5 +1,6 @@
 import LFSHTTPStorage
 import LFSStorage
+import LFSSystem
 
 extension S3Options {
     /// Looks at what would be refused with every file, before the first one.
@@ -23,14 +24,7 @@ extension S3Options {
         _ value: String?, _ name: String, _ example: String, also marks: String
     ) throws(StorageError) {
         guard let value else { return }
-        let isWord = value.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"):
-                true
-            default: marks.utf8.contains(byte)
-            }
-        }
+        let isWord = value.utf8.allSatisfy { $0.isLetter || $0.isDigit || marks.utf8.contains($0) }
         guard isWord, (1...2_048).contains(value.utf8.count) else {
             throw StorageError(
                 .invalidRequest, "'\(ServerText.excerpt(value))' can be no \(name): write one \(example).")

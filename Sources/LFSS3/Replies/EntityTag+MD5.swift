@@ -6,7 +6,7 @@ extension EntityTag {
     /// is one.
     var md5: String? {
         let text = text.lowercased()
-        return text.utf8.count == 32 && text.utf8.allSatisfy(Self.isHexDigit) ? text : nil
+        return text.utf8.count == 32 && text.utf8.allSatisfy { Hex.value(of: $0) != nil } ? text : nil
     }
 
     /// The two halves of a tag that looks like the MD5 over the MD5s of parts, with `-` and their number.
@@ -15,9 +15,5 @@ extension EntityTag {
         guard halves.count == 2, let md5 = EntityTag(String(halves[0]))?.md5, let count = Int(halves[1]), count > 0
         else { return nil }
         return (md5, count)
-    }
-
-    private static func isHexDigit(_ byte: UInt8) -> Bool {
-        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
     }
 }

@@ -2,6 +2,7 @@ package import Foundation
 package import LFSHTTP
 import LFSHTTPStorage
 package import LFSStorage
+import LFSSystem
 
 /// A request that S3 refused: what it said, and what that means to this package.
 package struct S3Failure: Error, Sendable, CustomStringConvertible {
@@ -107,10 +108,7 @@ package struct S3Failure: Error, Sendable, CustomStringConvertible {
 
     /// A region's name as it may stand in a signature: what a server says is not trusted to be one.
     private static func region(_ text: String) -> String? {
-        let isName = text.utf8.allSatisfy {
-            (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
-                || $0 == UInt8(ascii: "-")
-        }
+        let isName = text.utf8.allSatisfy { $0.isLowercaseLetter || $0.isDigit || $0 == UInt8(ascii: "-") }
         return isName && (1...64).contains(text.utf8.count) ? text : nil
     }
 }

@@ -1,3 +1,5 @@
+import LFSSystem
+
 /// The name of an object in a remote storage: `<namespace>/<file id>`.
 ///
 /// Keys are made by this package, never from a file's name: segments of `a-z 0-9 . _ -` with `/` between them,
@@ -38,11 +40,6 @@ public struct ObjectKey: Hashable, Sendable, CustomStringConvertible {
     }
 
     private static func isAllowed(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
-            UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
-            true
-        default: false
-        }
+        byte.isLowercaseLetter || byte.isDigit || "._-".utf8.contains(byte)
     }
 }

@@ -45,7 +45,7 @@ struct DirectoryUpload: Sendable {
         // No upload makes such a file. Only its name is removed, since a link may lead to somebody else's file.
         guard mayBeOurs(status) else { return try folder.remove(part) }
         let file = try open(part, in: folder)
-        guard try tryLock(file), try isCurrent(file, part, folder) else { return false }
+        guard try FileLock(file).tryLock(.exclusive), try isCurrent(file, part, folder) else { return false }
         return try folder.remove(part)
     }
 
@@ -54,7 +54,8 @@ struct DirectoryUpload: Sendable {
     private func create(_ part: String, _ flag: CancellationFlag) throws -> Descriptor {
         while true {
             let file = try Self.open(part, in: folder)
-            while try !Self.tryLock(file) {
+            let lock = FileLock(file)
+            while try !lock.tryLock(.exclusive) {
                 // Another process may hold the lock. A blocking wait would not end at a cancellation, so this asks
                 // again.
                 try flag.check()
@@ -105,16 +106,6 @@ struct DirectoryUpload: Sendable {
 
     private static func isCurrent(_ file: Descriptor, _ part: String, _ folder: Directory) throws -> Bool {
         try folder.status(of: part)?.inode == file.status().inode
-    }
-
-    /// Returns false when another upload holds the lock.
-    private static func tryLock(_ file: Descriptor) throws(SystemError) -> Bool {
-        do {
-            try checked("flock", file.path) { flock(file.raw, LOCK_EX | LOCK_NB) }
-            return true
-        } catch let error where error.errno == EWOULDBLOCK {
-            return false
-        }
     }
 
     private func fill(_ file: Descriptor, _ flag: CancellationFlag) throws {

@@ -17,7 +17,7 @@ public struct ByteFlippingStorage: StorageWrapper {
         self.operations = operations
     }
 
-    /// Passes the call on with the fault that the type is named after.
+    /// Flips a bit in the middle of the file, and says that the right bytes were stored.
     ///
     /// - Throws: what the storage below throws.
     public func upload(_ source: UploadSource, to key: ObjectKey, session: UploadSession) async throws -> RemoteObject {
@@ -31,7 +31,7 @@ public struct ByteFlippingStorage: StorageWrapper {
         return object
     }
 
-    /// Passes the call on with the fault that the type is named after.
+    /// Flips a bit in the middle of the first piece that comes.
     ///
     /// - Throws: what the storage below throws.
     public func download(_ request: DownloadRequest, into sink: DownloadSink) async throws -> RemoteObject {

@@ -46,7 +46,7 @@ public final class CuttingStorage: StorageWrapper {
     /// The bytes of all downloads that went to their sinks.
     public var sentBytes: Int64 { state.withLock { $0.sentBytes } }
 
-    /// Passes the call on with the fault that the type is named after.
+    /// Breaks off after some bytes, when that is due and the file has more. Nothing of it is kept.
     ///
     /// - Throws: `StorageError.Code.timeout` where it breaks off, and what the storage below throws.
     public func upload(_ source: UploadSource, to key: ObjectKey, session: UploadSession) async throws -> RemoteObject {
@@ -57,7 +57,7 @@ public final class CuttingStorage: StorageWrapper {
         throw Self.brokenOff(key)
     }
 
-    /// Passes the call on with the fault that the type is named after.
+    /// Breaks off after some bytes when that is due. Each download is noted in ``requests``.
     ///
     /// - Throws: `StorageError.Code.timeout` where it breaks off, and what the storage below throws.
     public func download(_ request: DownloadRequest, into sink: DownloadSink) async throws -> RemoteObject {

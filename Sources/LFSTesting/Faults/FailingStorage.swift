@@ -36,7 +36,7 @@ public final class FailingStorage: StorageWrapper {
     /// How many calls are still to fail.
     public var failuresLeft: Int { left.withLock { $0 } }
 
-    /// Passes the call on with the fault that the type is named after.
+    /// Fails when that is due, before anything is uploaded.
     ///
     /// - Throws: the error that it was given, and what the storage below throws.
     public func upload(_ source: UploadSource, to key: ObjectKey, session: UploadSession) async throws -> RemoteObject {
@@ -44,7 +44,7 @@ public final class FailingStorage: StorageWrapper {
         return try await base.upload(source, to: key, session: session)
     }
 
-    /// Passes the call on with the fault that the type is named after.
+    /// Fails when that is due, before any byte comes.
     ///
     /// - Throws: the error that it was given, and what the storage below throws.
     public func download(_ request: DownloadRequest, into sink: DownloadSink) async throws -> RemoteObject {
@@ -52,7 +52,7 @@ public final class FailingStorage: StorageWrapper {
         return try await base.download(request, into: sink)
     }
 
-    /// Passes the call on with the fault that the type is named after.
+    /// Fails when that is due, before the storage below is asked.
     ///
     /// - Throws: the error that it was given, and what the storage below throws.
     public func head(_ key: ObjectKey) async throws -> RemoteObject {
@@ -60,7 +60,7 @@ public final class FailingStorage: StorageWrapper {
         return try await base.head(key)
     }
 
-    /// Passes the call on with the fault that the type is named after.
+    /// Fails when that is due, before anything is deleted.
     ///
     /// - Throws: the error that it was given, and what the storage below throws.
     public func delete(_ key: ObjectKey, abandoning checkpoint: UploadCheckpoint?) async throws {
@@ -68,7 +68,7 @@ public final class FailingStorage: StorageWrapper {
         try await base.delete(key, abandoning: checkpoint)
     }
 
-    /// Passes the call on with the fault that the type is named after.
+    /// Fails when that is due, before anything is listed.
     ///
     /// - Throws: the error that it was given, and what the storage below throws.
     public func list(_ request: ListRequest) async throws -> ListPage {

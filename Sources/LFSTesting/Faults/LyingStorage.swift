@@ -18,7 +18,7 @@ public struct LyingStorage: StorageWrapper {
         self.operations = operations
     }
 
-    /// Passes the call on with the fault that the type is named after.
+    /// Reports the whole file as stored, and stores nothing.
     ///
     /// - Throws: what the storage below throws.
     public func upload(_ source: UploadSource, to key: ObjectKey, session: UploadSession) async throws -> RemoteObject {
@@ -28,7 +28,8 @@ public struct LyingStorage: StorageWrapper {
             key: key, byteCount: source.byteCount, sha256: source.sha256,
             url: URL(fileURLWithPath: "/nowhere").appendingPathComponent(key.rawValue))
     }
-    /// Passes the call on with the fault that the type is named after.
+
+    /// Reports the object as fetched, and keeps its bytes back.
     ///
     /// - Throws: what the storage below throws.
     public func download(_ request: DownloadRequest, into sink: DownloadSink) async throws -> RemoteObject {
@@ -36,7 +37,7 @@ public struct LyingStorage: StorageWrapper {
         return try await base.download(request, into: DownloadSink(onBegin: sink.begin(entityTag:)) { _ in })
     }
 
-    /// Passes the call on with the fault that the type is named after.
+    /// Reports the object as deleted, and leaves it.
     ///
     /// - Throws: what the storage below throws.
     public func delete(_ key: ObjectKey, abandoning checkpoint: UploadCheckpoint?) async throws {

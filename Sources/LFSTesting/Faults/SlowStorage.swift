@@ -25,7 +25,7 @@ public struct SlowStorage: StorageWrapper {
         self.clock = clock
     }
 
-    /// Passes the call on with the fault that the type is named after.
+    /// Uploads after the delay.
     ///
     /// - Throws: `StorageError.Code.cancelled` when the task is cancelled while it waits, and what the storage below
     ///   throws.
@@ -34,7 +34,7 @@ public struct SlowStorage: StorageWrapper {
         return try await base.upload(source, to: key, session: session)
     }
 
-    /// Passes the call on with the fault that the type is named after.
+    /// Downloads after the delay.
     ///
     /// - Throws: `StorageError.Code.cancelled` when the task is cancelled while it waits, and what the storage below
     ///   throws.
@@ -43,7 +43,7 @@ public struct SlowStorage: StorageWrapper {
         return try await base.download(request, into: sink)
     }
 
-    /// Passes the call on with the fault that the type is named after.
+    /// Describes the object after the delay.
     ///
     /// - Throws: `StorageError.Code.cancelled` when the task is cancelled while it waits, and what the storage below
     ///   throws.
@@ -52,7 +52,7 @@ public struct SlowStorage: StorageWrapper {
         return try await base.head(key)
     }
 
-    /// Passes the call on with the fault that the type is named after.
+    /// Deletes after the delay.
     ///
     /// - Throws: `StorageError.Code.cancelled` when the task is cancelled while it waits, and what the storage below
     ///   throws.
@@ -61,7 +61,7 @@ public struct SlowStorage: StorageWrapper {
         try await base.delete(key, abandoning: checkpoint)
     }
 
-    /// Passes the call on with the fault that the type is named after.
+    /// Lists after the delay.
     ///
     /// - Throws: `StorageError.Code.cancelled` when the task is cancelled while it waits, and what the storage below
     ///   throws.

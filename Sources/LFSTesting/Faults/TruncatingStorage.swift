@@ -21,7 +21,7 @@ public struct TruncatingStorage: StorageWrapper {
         self.lostBytes = lostBytes
     }
 
-    /// Passes the call on with the fault that the type is named after.
+    /// Stores the file without its last bytes, and says that it has all of them.
     ///
     /// - Throws: what the storage below throws.
     public func upload(_ source: UploadSource, to key: ObjectKey, session: UploadSession) async throws -> RemoteObject {
@@ -33,7 +33,7 @@ public struct TruncatingStorage: StorageWrapper {
         return object
     }
 
-    /// Passes the call on with the fault that the type is named after.
+    /// Ends without the last bytes, and describes the whole object.
     ///
     /// - Throws: what the storage below throws.
     public func download(_ request: DownloadRequest, into sink: DownloadSink) async throws -> RemoteObject {

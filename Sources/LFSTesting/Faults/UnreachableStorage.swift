@@ -39,7 +39,7 @@ public final class UnreachableStorage: StorageWrapper {
         state.withLock { $0.isReachable = isReachable }
     }
 
-    /// Passes the call on with the fault that the type is named after.
+    /// Uploads while the network is on.
     ///
     /// - Throws: `StorageError.Code.unreachable` while the network is off, and what the storage below throws.
     public func upload(_ source: UploadSource, to key: ObjectKey, session: UploadSession) async throws -> RemoteObject {
@@ -47,7 +47,7 @@ public final class UnreachableStorage: StorageWrapper {
         return try await base.upload(source, to: key, session: session)
     }
 
-    /// Passes the call on with the fault that the type is named after.
+    /// Downloads while the network is on.
     ///
     /// - Throws: `StorageError.Code.unreachable` while the network is off, and what the storage below throws.
     public func download(_ request: DownloadRequest, into sink: DownloadSink) async throws -> RemoteObject {
@@ -55,7 +55,7 @@ public final class UnreachableStorage: StorageWrapper {
         return try await base.download(request, into: sink)
     }
 
-    /// Passes the call on with the fault that the type is named after.
+    /// Describes the object while the network is on.
     ///
     /// - Throws: `StorageError.Code.unreachable` while the network is off, and what the storage below throws.
     public func head(_ key: ObjectKey) async throws -> RemoteObject {
@@ -63,7 +63,7 @@ public final class UnreachableStorage: StorageWrapper {
         return try await base.head(key)
     }
 
-    /// Passes the call on with the fault that the type is named after.
+    /// Deletes while the network is on.
     ///
     /// - Throws: `StorageError.Code.unreachable` while the network is off, and what the storage below throws.
     public func delete(_ key: ObjectKey, abandoning checkpoint: UploadCheckpoint?) async throws {
@@ -71,7 +71,7 @@ public final class UnreachableStorage: StorageWrapper {
         try await base.delete(key, abandoning: checkpoint)
     }
 
-    /// Passes the call on with the fault that the type is named after.
+    /// Lists while the network is on.
     ///
     /// - Throws: `StorageError.Code.unreachable` while the network is off, and what the storage below throws.
     public func list(_ request: ListRequest) async throws -> ListPage {

@@ -145,9 +145,7 @@ private struct EarlyTransport: HTTPTransport {
     func send(_ request: HTTPRequest) async throws -> HTTPResponse {
         var head = HTTPResponseHead(status: 200)
         try head.headers.set(.sha256, sha256: sha256, md5: nil)
-        var statistics = TransferStatistics()
-        statistics.bytesSent = bytesSent
-        return HTTPResponse(head: head, statistics: statistics)
+        return HTTPResponse(head: head, bytesSent: bytesSent)
     }
 
     func shutdown() async {}

@@ -15,7 +15,7 @@ struct ThrottlingTests {
     @Test(
         "is not asked again before it says, in seconds or by a date",
         arguments: [
-            ("7", Duration.seconds(7)), ("Sun, 06 Nov 1994 08:51:07 GMT", .seconds(90)), ("99999999", .seconds(3_600)),
+            ("7", Duration.seconds(7)), ("Sun, 06 Nov 1994 08:51:07 GMT", .seconds(90)), ("99999999", .seconds(86_400)),
             ("Sun, 06 Nov 1994 08:40:00 GMT", nil), ("-5", nil), ("later", nil),
         ])
     func slowDown(_ field: String, _ wait: Duration?) async throws {

@@ -173,7 +173,7 @@ struct StagingOwnerTests {
             let location = host.folder.appendingPathComponent("staging")
             let file = try await leave(host, options(host, location: location), commits: false)
             let area = try Directory.open(location.appendingPathComponent(try #require(names(in: location).first)).path)
-            let lock = try FileLock("staging.lock", in: area)
+            let lock = try FileLock(area.openOrCreate("staging.lock"))
             #expect(try lock.tryLock(.shared))
             try await withManager(host, options(host, location: location), starts: false) { _ in
                 try #expect(waiting(below: location) == [file.id])
