@@ -115,7 +115,8 @@ struct IngestMoveTests {
             try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file.path)
             let id = FileID.make()
             let ingest = Ingest(area: area, id: id, onProgress: { _ in })
-            let move = IngestMove(ingest: ingest, flag: CancellationFlag(), path: file.path) { area throws(SystemError) in
+            let flag = CancellationFlag()
+            let move = IngestMove(ingest: ingest, flag: flag, path: file.path) { area throws(SystemError) in
                 if isNameTaken, !FileManager.default.createFile(atPath: file.path, contents: Data("newer".utf8)) {
                     return
                 }

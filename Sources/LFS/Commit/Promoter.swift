@@ -11,8 +11,7 @@ struct Promoter: Sendable {
     /// Promotes the files of these rows. Returns their ids, without those whose row has gone meanwhile.
     func promote(rows: [Int64]) async throws -> [FileID] {
         var promoted: [FileID] = []
-        for start in stride(from: 0, to: rows.count, by: Self.batch) {
-            let batch = rows[start..<min(start + Self.batch, rows.count)]
+        for batch in rows.chunks(of: Self.batch) {
             let ids = try await runner.read { db in try FileTable.ids(inRows: batch, db) }
             try await move(ids)
             promoted += ids
@@ -24,7 +23,7 @@ struct Promoter: Sendable {
     func promoteAll(_ onOther: @escaping @Sendable (StagingArea, FileCursor.Entry) throws -> Void) async throws {
         for area in places.areas {
             let cursor = try await BlockingPool.shared.run { _ in try area.files() }
-            while let page = try await BlockingPool.shared.run({ _ in try cursor.next() }) {
+            try await cursor.forEachPage { page in
                 let known = try await runner.read { db in try FileTable.existing(page.map(\.id), db) }
                 try await move(page.map(\.id).filter(known.contains))
                 try await BlockingPool.shared.run { _ in

@@ -113,8 +113,7 @@ struct FileMaker: Sendable {
             (try? made.get()).map { IngestRequest(source.ingest, as: $0.id) }
         }
         do {
-            for start in stride(from: 0, to: requests.count, by: Self.page) {
-                let page = requests[start..<min(start + Self.page, requests.count)]
+            for page in requests.chunks(of: Self.page) {
                 let ids = page.map(\.id)
                 let known = try await runner.readThroughCancellation { db in try FileTable.existing(ids, db) }
                 try await places.staging.discard(page.filter { !known.contains($0.id) })

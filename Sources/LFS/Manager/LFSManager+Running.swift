@@ -1,5 +1,6 @@
 import GRDB
 import LFSDatabase
+import LFSSystem
 import Synchronization
 
 #if ServiceLifecycle
@@ -65,12 +66,7 @@ extension LFSManager {
 
     private func work() async throws {
         defer { lifecycle.end() }
-        let result: Result<Void, any Error>
-        do {
-            result = .success(try await background.run())
-        } catch {
-            result = .failure(LFSError.wrapping(error))
-        }
+        let result = await Result.catching { try await LFSError.catching { try await background.run() } }
         try await detach()
         try result.get()
     }

@@ -32,8 +32,9 @@ struct Spans: Sendable {
     ///   - attempt: which try it is, from 1 on.
     ///   - resulting: the byte count that is known only afterwards.
     func tracing<Result>(
-        _ operation: TelemetryOperation, of id: FileID, count: Int = 1, _ byteCount: Int64? = nil, in trace: TraceContext,
-        attempt: Int? = nil, _ body: () async throws -> Result, resulting: (Result) -> Int64? = { _ in nil }
+        _ operation: TelemetryOperation, of id: FileID, count: Int = 1, _ byteCount: Int64? = nil,
+        in trace: TraceContext, attempt: Int? = nil, _ body: () async throws -> Result,
+        resulting: (Result) -> Int64? = { _ in nil }
     ) async throws -> Result {
         let span = startSpan(
             "lfs.\(operation.rawValue)", context: trace.context, ofKind: operation == .ingest ? .internal : .client)
@@ -70,8 +71,9 @@ struct Spans: Sendable {
     init(storage: String) {}
 
     func tracing<Result>(
-        _ operation: TelemetryOperation, of id: FileID, count: Int = 1, _ byteCount: Int64? = nil, in trace: TraceContext,
-        attempt: Int? = nil, _ body: () async throws -> Result, resulting: (Result) -> Int64? = { _ in nil }
+        _ operation: TelemetryOperation, of id: FileID, count: Int = 1, _ byteCount: Int64? = nil,
+        in trace: TraceContext, attempt: Int? = nil, _ body: () async throws -> Result,
+        resulting: (Result) -> Int64? = { _ in nil }
     ) async throws -> Result {
         try await body()
     }

@@ -2,7 +2,7 @@ import Foundation
 public import GRDB
 import LFSDatabase
 import LFSStorage
-public import LFSSystem
+import LFSSystem
 
 /// The state of all files of a database, in numbers.
 public struct LFSStatus: Hashable, Codable, Sendable {
