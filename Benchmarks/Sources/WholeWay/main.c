@@ -11,8 +11,9 @@
 // other databases are not touched. For S3 the keys come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, the region
 // from AWS_REGION.
 //
-// What the library does beyond it: it checks rows that others have written, resumes, retries, answers its host while it
-// works, and asks before an upload in parts whether an earlier try has left one.
+// What the library does beyond it: it checks rows that others have written, stamps them by triggers, resumes, retries,
+// and asks before an upload in parts whether an earlier try has left one. What its uploader does beyond that: a row of
+// its own for each file. What this does better than one file after the other: it syncs the files of a batch together.
 //
 // Prints one line of JSON. Status 1 at the first error, with a message.
 #include <stdio.h>
@@ -46,6 +47,7 @@ int main(int argc, char **argv) {
     int connections = is_s3 ? atoi(argv[7]) : 1;
     if (!is_s3 && !(argc == 5 && strcmp(argv[3], "dir") == 0)) return usage();
     if (connections < 1 || connections > 1000) return usage();
+    if (is_s3 && (!*argv[6] || *argv[6] == '/' || argv[6][strlen(argv[6]) - 1] == '/')) return usage();
 
     char namespace[NAMESPACE_TEXT];
     struct files files = {.count = 0};
