@@ -1,12 +1,16 @@
 #define _GNU_SOURCE
 #include "copy.h"
 
+#include <aio.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "failure.h"
+#include "file.h"
 
 #define CHUNK (256 * 1024)
 #define WRITEBACK_STEP (8LL << 20)
@@ -54,11 +58,26 @@ long long copy_hashed(int from, int to, const char *path, char hex[SHA256_HEX]) 
     return total;
 }
 
-void begin_writeback(int descriptor) { write_back(descriptor, 0, 0); }
+void sync_copies(const int *descriptors, int count) {
+    static struct aiocb syncs[BATCH_FILES];
+    // The device can begin with all of them while it is asked for the first.
+    for (int i = 0; i < count; i++) write_back(descriptors[i], 0, 0);
+    for (int i = 0; i < count; i++) {
+        memset(&syncs[i], 0, sizeof syncs[i]);
+        syncs[i].aio_fildes = descriptors[i];
+        syncs[i].aio_sigevent.sigev_notify = SIGEV_NONE;
+        if (aio_fsync(O_SYNC, &syncs[i]) != 0) fail_call("aio_fsync", "");
+    }
+    for (int i = 0; i < count; i++) {
+        const struct aiocb *const sync = &syncs[i];
+        while (aio_error(sync) == EINPROGRESS) aio_suspend(&sync, 1, NULL);
+        if ((errno = aio_error(sync)) != 0) fail_call("fsync", "");
+        aio_return(&syncs[i]);
+    }
+}
 
-void make_durable(int descriptor, long long bytes, const char *path) {
+void require_bytes(int descriptor, long long bytes, const char *path) {
     struct stat status;
-    if (fsync(descriptor) != 0) fail_call("fsync", path);
     if (fstat(descriptor, &status) != 0) fail_call("fstat", path);
     if (status.st_size != bytes) fail("%s has %lld of %lld bytes", path, (long long)status.st_size, bytes);
 }

@@ -8,11 +8,11 @@
 // is handed to the device while it is being written.
 long long copy_hashed(int from, int to, const char *path, char hex[SHA256_HEX]);
 
-// Hands what was written to the device without waiting, so that the syncs of several files overlap.
-void begin_writeback(int descriptor);
+// Syncs copies, each of them, beside each other: a device that is asked to flush many times at once does it once.
+void sync_copies(const int *descriptors, int count);
 
-// Syncs a copy, and requires that it has all its bytes: a full disk may have taken fewer without an error.
-void make_durable(int descriptor, long long bytes, const char *path);
+// Requires that a copy has all its bytes: a full disk may have taken fewer without an error.
+void require_bytes(int descriptor, long long bytes, const char *path);
 
 // Opens a folder, made with mode 0700 if it is missing. A new one's name is durable when this returns.
 int open_folder(int parent, const char *name);

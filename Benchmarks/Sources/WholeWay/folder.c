@@ -39,10 +39,10 @@ static int copy_out(const struct file *file, int store, int folder) {
 
 static void finish(struct batch *batch, int folder) {
     char part[PART_TEXT];
-    for (int i = 0; i < batch->count; i++) begin_writeback(batch->copies[i]);
+    sync_copies(batch->copies, batch->count);
     for (int i = 0; i < batch->count; i++) {
         const struct file *file = batch->files[i];
-        make_durable(batch->copies[i], file->bytes, file->id);
+        require_bytes(batch->copies[i], file->bytes, file->id);
         close(batch->copies[i]);
         snprintf(part, sizeof part, PART_NAME, file->id);
         if (renameat(folder, part, folder, file->id) != 0) fail_call("rename", part);

@@ -65,9 +65,9 @@ static int copy_in(int source, int temporary, struct file *file) {
 // Makes the batch durable, attaches it, and only then moves it to where it stays. The move needs no sync: both places
 // follow from the id, so whichever a power cut leaves is found again.
 static void finish(struct batch *batch, int temporary, int store) {
-    for (int i = 0; i < batch->count; i++) begin_writeback(batch->copies[i]);
+    sync_copies(batch->copies, batch->count);
     for (int i = 0; i < batch->count; i++) {
-        make_durable(batch->copies[i], batch->files[i]->bytes, batch->files[i]->id);
+        require_bytes(batch->copies[i], batch->files[i]->bytes, batch->files[i]->id);
     }
     sync_folder(temporary, "temporary");
     database_begin();

@@ -1,5 +1,6 @@
 // The whole way of files in plain C: what the library does to take files in, upload them and write that back, and
-// nothing around it. One thread. It is the limit that the library is measured against, so it gives the same promises.
+// nothing around it. It is the limit that the library is measured against, so it gives the same promises. One thread;
+// only the syncs of a batch run beside each other, through POSIX AIO.
 //
 //   whole-way SOURCE DATABASE s3 ENDPOINT BUCKET PREFIX CONNECTIONS
 //   whole-way SOURCE DATABASE dir TARGET
@@ -12,8 +13,8 @@
 // from AWS_REGION.
 //
 // What the library does beyond it: it checks rows that others have written, stamps them by triggers, resumes, retries,
-// and asks before an upload in parts whether an earlier try has left one. What its uploader does beyond that: a row of
-// its own for each file. What this does better than one file after the other: it syncs the files of a batch together.
+// uploads while it takes further files in, and asks before an upload in parts whether an earlier try has left one. What
+// its uploader does beyond that: a row of its own for each file.
 //
 // Prints one line of JSON. Status 1 at the first error, with a message.
 #include <stdio.h>
