@@ -9,8 +9,8 @@
 // committed to SQLite (WAL, synchronous FULL) once the files and their names are durable. Then the files are uploaded:
 // to the bucket with CONNECTIONS requests at once, large files in parts, or into the folder TARGET. What is proven by
 // the storage's own word on the bytes is written back, 64 files a transaction. DATABASE must not be there, objects of
-// other databases are not touched. For S3 the keys come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, the region
-// from AWS_REGION.
+// other databases are not touched. The server has to be one that keeps SHA-256 checksums, as Amazon S3 and SeaweedFS do.
+// For S3 the keys come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, the region from AWS_REGION.
 //
 // What the library does beyond it: it checks rows that others have written, stamps them by triggers, resumes, retries,
 // uploads while it takes further files in, and asks before an upload in parts whether an earlier try has left one. What
