@@ -84,7 +84,7 @@ let package = Package(
             dependencies: ["BenchKit", .product(name: "ArgumentParser", package: "swift-argument-parser")]),
         .target(
             name: "BenchKit", dependencies: [.product(name: "ArgumentParser", package: "swift-argument-parser")]),
-        .testTarget(name: "BenchTests", dependencies: ["BenchKit"]),
+        .testTarget(name: "BenchTests", dependencies: ["BenchKit", .product(name: "GRDB", package: "GRDB.swift")]),
     ])
 
 for target in package.targets {

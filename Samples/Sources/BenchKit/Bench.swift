@@ -8,6 +8,7 @@ public struct Bench: ParsableCommand {
         discussion: """
             EXAMPLE
               lfs-bench throughput --files 2000 --size 10KiB --endpoint http://127.0.0.1:8333 --bucket test
+              lfs-bench throughput --files 2 --size 512MiB --to-folder /mnt/disk --tools lfs,whole-way,cp
               lfs-bench verify --files 100000 --endpoint http://127.0.0.1:8333 --bucket test
 
             EXIT STATUS

@@ -15,8 +15,59 @@ final class UploadTests {
             ])
     }
 
+    @Test("The whole way in C gets the same: a database of its own, and the connections")
+    func wholeWay() throws {
+        let command = try command(.wholeWay)
+        #expect(
+            command.arguments == [
+                "/files", "\(folder.path)/bench.db", "s3", "http://127.0.0.1:8333", "bucket", "a/b", "10",
+            ])
+        #expect(command.environment["AWS_REGION"] == "eu&west")
+    }
+
+    @Test("To a folder each tool copies into one of its own, which is made")
+    func folders() throws {
+        let (target, database) = ("\(folder.path)/a/b", "\(folder.path)/bench.db")
+        #expect(
+            try command(.lfs, to: .folder(folder.path)).arguments == [
+                "push", "--database", database, "--to", "dir:\(target)", "--max-executors", "10", "--progress", "none",
+                "--quiet", "/files",
+            ])
+        #expect(try command(.wholeWay, to: .folder(folder.path)).arguments == ["/files", database, "dir", target])
+        #expect(
+            try command(.rclone, to: .folder(folder.path)).arguments == ["copy", "--transfers", "10", "/files", target])
+        #expect(try command(.cp, to: .folder(folder.path)).arguments.suffix(3) == ["/bin/cp", "/files", target])
+        var isFolder: ObjCBool = false
+        #expect(FileManager.default.fileExists(atPath: target, isDirectory: &isFolder) && isFolder.boolValue)
+    }
+
+    @Test("What cp has copied is synced, and an error of cp is one of the run")
+    func copy() throws {
+        let source = try folder.makeFolder("it's \"here\"")
+        try Data("toast".utf8).write(to: URL(fileURLWithPath: source + "/file-0.bin"))
+        let results = try withRunner { runner, _ in
+            try [source, "/no/such/folder"].map {
+                try runner.run(command(.cp, source: $0, to: .folder(folder.path)))
+            }
+        }
+        #expect(results.map(\.succeeded) == [true, false])
+        let copy = "\(folder.path)/a/b/it's \"here\"/file-0.bin"
+        #expect(try String(contentsOfFile: copy, encoding: .utf8) == "toast")
+    }
+
+    @Test("A tool that does not copy to such a place is refused, and takes no part")
+    func places() throws {
+        for place in [bucket, .folder(folder.path)] {
+            for tool in Tool.allCases where !place.tools.contains(tool) {
+                #expect(throws: (any Error).self) { try command(tool, to: place) }
+            }
+        }
+        #expect(Set(bucket.tools + Destination.folder("/").tools) == Set(Tool.allCases))
+    }
+
     @Test(
-        "No tool shows a key on its command line, and none gets a setting of another server", arguments: Tool.allCases)
+        "No tool shows a key on its command line, and none gets a setting of another server",
+        arguments: Tool.allCases.filter { $0 != .cp })
     func keys(tool: Tool) throws {
         let command = try command(tool)
         #expect(!command.arguments.joined(separator: " ").contains("secret"))
@@ -74,12 +125,16 @@ final class UploadTests {
 
     deinit { #expect(throws: Never.self) { try folder.remove() } }
 
-    private func command(_ tool: Tool, files: Int = 2_000) throws -> ChildCommand {
+    private let bucket = Destination.bucket(
+        S3Server(
+            endpoint: "http://127.0.0.1:8333", region: "eu&west", bucket: "bucket", accessKey: "key",
+            secretKey: "secret\"key", provider: "seaweedfs"))
+
+    private func command(
+        _ tool: Tool, files: Int = 2_000, source: String = "/files", to destination: Destination? = nil
+    ) throws -> ChildCommand {
         try Upload(
-            workload: Workload(files: files, bytesPerFile: 10_240), source: "/files",
-            server: S3Server(
-                endpoint: "http://127.0.0.1:8333", region: "eu&west", bucket: "bucket", accessKey: "key",
-                secretKey: "secret\"key", provider: "seaweedfs"),
+            workload: Workload(files: files, bytesPerFile: 10_240), source: source, destination: destination ?? bucket,
             prefix: "a/b", connections: 10, scratch: folder.path, obstoreScript: "/obstore-copy.py",
             environment: ["HOME": "/home", "AWS_PROFILE": "other"]
         ).command(with: InstalledTool(tool, executable: "/bin/\(tool.rawValue)"))

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// Where everything is copied to. The keys come from the environment only.
+/// The server and the bucket that everything is copied to. The keys come from the environment only.
 struct ServerOptions: ParsableArguments {
     @Option(name: .long, help: "The server's URL; AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL by default.")
     var endpoint: String?
@@ -9,10 +9,17 @@ struct ServerOptions: ParsableArguments {
     var region: String?
 
     @Option(name: .long, help: "A bucket that exists. Everything goes below lfs-bench/ in it.")
-    var bucket: String
+    var bucket: String?
 
     @Option(name: .long, help: "The make of the server, for the uploader's URL.")
     var provider: String?
+
+    /// - Throws: `ValidationError` when none was given.
+    @discardableResult
+    func requireBucket() throws -> String {
+        guard let bucket else { throw ValidationError("Missing expected argument '--bucket <bucket>'") }
+        return bucket
+    }
 
     /// - Throws: `BenchError` that names what is missing.
     func server(from environment: [String: String]) throws -> S3Server {
@@ -29,7 +36,7 @@ struct ServerOptions: ParsableArguments {
         while endpoint.hasSuffix("/") { endpoint.removeLast() }
         return S3Server(
             endpoint: endpoint, region: try value(region, "AWS_REGION", "AWS_DEFAULT_REGION", option: "--region"),
-            bucket: bucket, accessKey: try value(nil, "AWS_ACCESS_KEY_ID"),
+            bucket: try requireBucket(), accessKey: try value(nil, "AWS_ACCESS_KEY_ID"),
             secretKey: try value(nil, "AWS_SECRET_ACCESS_KEY"), sessionToken: environment["AWS_SESSION_TOKEN"],
             provider: provider)
     }

@@ -28,6 +28,7 @@ struct VerifyCommand: ParsableCommand {
     var json = false
 
     func validate() throws {
+        try server.requireBucket()
         guard (1...1_000_000).contains(files) else { throw ValidationError("--files has to be from 1 to 1000000.") }
         guard (1...1_000).contains(rounds) else { throw ValidationError("--rounds has to be from 1 to 1000.") }
         guard (1...1_000).contains(connections) else {
@@ -57,8 +58,8 @@ struct VerifyCommand: ParsableCommand {
         let prefix = "lfs-bench/\(UUID().uuidString.prefix(8).lowercased())"
         let scratch = try temporary.makeFolder("database")
         let upload = Upload(
-            workload: workload, source: source, server: server, prefix: prefix, connections: connections,
-            scratch: scratch, obstoreScript: "", environment: environment)
+            workload: workload, source: source, destination: .bucket(server), prefix: prefix,
+            connections: connections, scratch: scratch, obstoreScript: "", environment: environment)
         Console.message("uploading \(Format.count(files, "file"))")
         let made = try runner.run(try upload.command(with: uploader))
         guard made.succeeded else { throw BenchError("The files cannot be uploaded: \(made.reason())") }

@@ -6,7 +6,7 @@ struct Comparison {
     var rounds: Int
     var workload: Workload
     var source: String
-    var server: S3Server
+    var destination: Destination
     /// Of this benchmark; every run has its own below it.
     var prefix: String
     var connections: Int
@@ -28,8 +28,8 @@ struct Comparison {
         let name = "\(round + 1)-\(tool.tool.rawValue)"
         let scratch = try temporary.makeFolder(name)
         let upload = Upload(
-            workload: workload, source: source, server: server, prefix: "\(prefix)/\(name)", connections: connections,
-            scratch: scratch, obstoreScript: obstoreScript, environment: environment)
+            workload: workload, source: source, destination: destination, prefix: "\(prefix)/\(name)",
+            connections: connections, scratch: scratch, obstoreScript: obstoreScript, environment: environment)
         let command = try upload.command(with: tool)
         // What the run before left in the caches is not to be written during this one.
         Disk.settle()

@@ -1,20 +1,24 @@
-/// What copies files to a bucket, in the order in which it is shown.
+/// What copies files, in the order in which it is shown.
 package enum Tool: String, CaseIterable, Codable, Sendable {
     /// The uploader of this package: attaches the files to a database, uploads them and writes the result back.
     case lfs
+    /// The same way in plain C, which is the limit: `Benchmarks/Sources/WholeWay`.
+    case wholeWay = "whole-way"
     /// Rust's object_store from Python, through `Benchmarks/obstore-copy.py`.
     case obstore
     case s5cmd
     case rclone
     case aws
     case curl
+    /// With a sync afterwards.
+    case cp
 
     /// What is looked for in PATH.
     var executableName: String {
         switch self {
         case .lfs: "uploader"
         case .obstore: "python3"
-        case .s5cmd, .rclone, .aws, .curl: rawValue
+        case .wholeWay, .s5cmd, .rclone, .aws, .curl, .cp: rawValue
         }
     }
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Looks for the tools: where one was told, beside this executable, in PATH.
+/// Looks for the tools: where one was told, in the checkout that this executable was built in, in PATH.
 struct ToolFinder {
     /// Paths that were given, by tool.
     var given: [Tool: String]
@@ -14,25 +14,35 @@ struct ToolFinder {
             if let path = try executable(of: tool), try tool != .obstore || hasObstore(path) {
                 installed.append(InstalledTool(tool, executable: path))
             } else {
-                let name = tool.executableName
-                missing.append(
-                    MissingTool(
-                        tool,
-                        reason: tool == .obstore ? "no \(name) in PATH has the module obstore" : "no \(name) in PATH"))
+                missing.append(MissingTool(tool, reason: Self.absence(of: tool)))
             }
         }
         return (installed, missing)
     }
 
-    /// The script beside the sources of this package, found from the executable upwards.
+    /// The script beside the sources of this package.
     static func obstoreScript() throws -> String {
+        if let script = above("Benchmarks/obstore-copy.py") { return script }
+        throw BenchError("Benchmarks/obstore-copy.py is not above this executable; give it with --obstore-script.")
+    }
+
+    private static func absence(of tool: Tool) -> String {
+        switch tool {
+        case .wholeWay: "it is not built; swift build --package-path Benchmarks -c release does so"
+        case .obstore: "no \(tool.executableName) in PATH has the module obstore"
+        case .lfs, .s5cmd, .rclone, .aws, .curl, .cp: "no \(tool.executableName) in PATH"
+        }
+    }
+
+    /// A file of the checkout that this executable was built in, found from the executable upwards.
+    private static func above(_ path: String) -> String? {
         var folder = ownFolder
         while folder.path != "/" {
-            let script = folder.appendingPathComponent("Benchmarks/obstore-copy.py").path
-            if FileManager.default.fileExists(atPath: script) { return script }
+            let file = folder.appendingPathComponent(path).path
+            if FileManager.default.fileExists(atPath: file) { return file }
             folder.deleteLastPathComponent()
         }
-        throw BenchError("Benchmarks/obstore-copy.py is not above this executable; give it with --obstore-script.")
+        return nil
     }
 
     private func executable(of tool: Tool) throws -> String? {
@@ -43,6 +53,7 @@ struct ToolFinder {
             }
             return absolute
         }
+        if tool == .wholeWay, let built = Self.above("Benchmarks/.build/release/whole-way") { return built }
         let folders = (environment["PATH"] ?? "").split(separator: ":").map(String.init)
         let found = ((tool == .lfs ? [Self.ownFolder.path] : []) + folders)
             .map { "\($0)/\(tool.executableName)" }

@@ -32,8 +32,7 @@ package struct Verification: Sendable {
             command.arguments = [
                 "--endpoint-url", server.endpoint, "s3", "ls", "--recursive", "s3://\(server.bucket)/\(prefix)/",
             ]
-        case .obstore, .s5cmd, .curl:
-            throw BenchError("\(installed.tool.rawValue) takes no part in this comparison.")
+        case .wholeWay, .obstore, .s5cmd, .curl, .cp: throw BenchError.takesNoPart(installed.tool)
         }
         return command
     }

@@ -1,0 +1,156 @@
+import BenchKit
+import Foundation
+import GRDB
+import Testing
+
+/// Benchmarks is a package of its own, which is built before: `swift build --package-path Benchmarks -c release`.
+@Suite("The whole way in C", .enabled(if: WholeWay.isBuilt), .serialized, .timeLimit(.minutes(2)))
+final class WholeWayTests {
+    @Test("To a folder: the objects have the bytes, the rows say where and that it is proven, and no job is left")
+    func toFolder() throws {
+        let (source, target) = (try makeFiles(70), try folder.makeFolder("target"))
+        let result = try run(source, database, "dir", target)
+        #expect(result.succeeded, "\(result.reason())")
+        let report = try #require(
+            try JSONSerialization.jsonObject(with: Data(result.output.utf8)) as? [String: Any])
+        #expect(report["files"] as? Int == 70)
+        #expect(report["ok"] as? Int == 70)
+        #expect(report["bytes"] as? Int == 70 * 3_000)
+        let rows = try rows()
+        #expect(rows.count == 70)
+        for row in rows {
+            let original = try Data(contentsOf: URL(fileURLWithPath: "\(source)/\(row.name)"))
+            #expect(row.status == "remote")
+            #expect(row.proof == "checksum")
+            #expect(row.url == "file://\(target)/\(row.key)")
+            #expect(try Data(contentsOf: URL(fileURLWithPath: "\(target)/\(row.key)")) == original)
+            #expect(try Data(contentsOf: URL(fileURLWithPath: "\(database).lfs/\(row.id)")) == original)
+        }
+        #expect(try names(in: "\(database).lfs/temporary").isEmpty)
+    }
+
+    @Test(
+        "To a bucket: small files, one that goes in one piece and one that goes in parts, as they are read back",
+        .enabled(if: WholeWay.server != nil))
+    func toBucket() throws {
+        let server = try #require(WholeWay.server)
+        let source = try makeFiles(3)
+        for (name, size) in [("middle", 300_000), ("large", 40 << 20), ("empty & ü", 0)] {
+            try Data((0..<size).map { UInt8(truncatingIfNeeded: $0 >> 8 ^ $0) })
+                .write(to: URL(fileURLWithPath: "\(source)/\(name)"))
+        }
+        try curl(server, "PUT", "\(server.endpoint)/\(server.bucket)")
+        let result = try run(source, database, "s3", server.endpoint, server.bucket, "a b/c", "3", server: server)
+        #expect(result.succeeded, "\(result.reason())")
+        let rows = try rows()
+        #expect(rows.count == 6)
+        for row in rows {
+            #expect(row.url == "\(server.endpoint)/\(server.bucket)/a%20b/c/\(row.key)")
+            #expect(row.proof == "checksum")
+            let copy = "\(folder.path)/copy"
+            try curl(server, "GET", row.url ?? "", to: copy)
+            #expect(
+                FileManager.default.contentsEqual(atPath: copy, andPath: "\(source)/\(row.name)"), "\(row.name)")
+        }
+    }
+
+    @Test("A refusal of the server ends it with status 1 and the server's words", .enabled(if: WholeWay.server != nil))
+    func refusal() throws {
+        var server = try #require(WholeWay.server)
+        server.secretKey = "another"
+        let result = try run(
+            try makeFiles(1), database, "s3", server.endpoint, server.bucket, "a", "1", server: server)
+        #expect(result.status == 1)
+        #expect(result.messages.contains("status 403"))
+        #expect(try rows().map(\.status) == ["local"])
+    }
+
+    @Test("A database that is there, a link among the files or a missing folder ends it with status 1")
+    func errors() throws {
+        let (source, target) = (try makeFiles(1), try folder.makeFolder("target"))
+        #expect(try run(source + "/none", database, "dir", target).status == 1)
+        #expect(try run(source, database, "dir", target).messages.contains("is there already"))
+        try FileManager.default.createSymbolicLink(
+            atPath: source + "/link", withDestinationPath: source + "/file-0.bin")
+        let result = try run(source, database + "2", "dir", target)
+        #expect(result.status == 1)
+        #expect(result.messages.contains("whole-way: open link"))
+        #expect(try run(source, database + "3", "dir", target + "/none").status == 1)
+        #expect(try run(source, database + "3").status == 64)
+    }
+
+    // MARK: Running it
+
+    private let folder: TemporaryFolder
+    private var database: String { folder.path + "/bench.db" }
+
+    init() throws { folder = try TemporaryFolder() }
+
+    deinit { #expect(throws: Never.self) { try folder.remove() } }
+
+    private func run(_ arguments: String..., server: S3Server? = nil) throws -> ChildResult {
+        let keys = server.map {
+            ["AWS_ACCESS_KEY_ID": $0.accessKey, "AWS_SECRET_ACCESS_KEY": $0.secretKey, "AWS_REGION": $0.region]
+        }
+        return try ChildRunner(folder: folder.path).run(
+            ChildCommand(WholeWay.executable, arguments, environment: keys ?? [:]))
+    }
+
+    private func makeFiles(_ count: Int) throws -> String {
+        let source = try folder.makeFolder("files")
+        try Workload(files: count, bytesPerFile: 3_000).make(in: source) {}
+        return source
+    }
+
+    private func names(in path: String) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: path)
+    }
+
+    // MARK: Looking at what is there
+
+    private struct File: FetchableRecord, Decodable {
+        var id, status, name, key: String
+        var url, proof: String?
+    }
+
+    /// The files; a job is left for those that are local, and for no others.
+    private func rows() throws -> [File] {
+        try DatabaseQueue(path: database).read { db in
+            let waiting = try String.fetchSet(db, sql: "SELECT fileID FROM job")
+            #expect(try waiting == String.fetchSet(db, sql: "SELECT id FROM file WHERE status = 'local'"))
+            return try File.fetchAll(db, sql: "SELECT * FROM file")
+        }
+    }
+
+    private func curl(_ server: S3Server, _ method: String, _ url: String, to output: String = "/dev/null") throws {
+        let result = try ChildRunner(folder: folder.path).run(
+            ChildCommand(
+                "/usr/bin/env",
+                [
+                    "curl", "--silent", "--show-error", "--fail", "--request", method, "--aws-sigv4",
+                    "aws:amz:\(server.region):s3", "--user", "\(server.accessKey):\(server.secretKey)", "--output",
+                    output, url,
+                ], environment: ["PATH": ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"]))
+        #expect(result.succeeded, "\(method) \(url): \(result.reason())")
+    }
+}
+
+/// The program, and a server for it.
+private enum WholeWay {
+    static let executable = URL(fileURLWithPath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().appendingPathComponent("Benchmarks/.build/release/whole-way").path
+
+    static var isBuilt: Bool { FileManager.default.isExecutableFile(atPath: executable) }
+
+    /// SeaweedFS, if it runs, with a bucket that is to be made: of the servers for tests it tells checksums.
+    static let server: S3Server? = {
+        struct Running: Decodable { var name, endpoint, accessKey, secretKey, region: String }
+        let text = ProcessInfo.processInfo.environment["LFS_S3_SERVERS"] ?? "[]"
+        return try? JSONDecoder().decode([Running].self, from: Data(text.utf8)).first { $0.name == "seaweedfs" }.map {
+            S3Server(
+                endpoint: $0.endpoint, region: $0.region, bucket: "whole-way-\(UInt32.random(in: 0...UInt32.max))",
+                accessKey: $0.accessKey, secretKey: $0.secretKey)
+        }
+    }()
+}
