@@ -9,7 +9,7 @@ import LFSSystem
 enum Triggers {
     static let all = [
         // A row comes.
-        refuseRemoved, keepReplaced, noteReplaced, stampInsert, enqueue, restoreReplaced,
+        refuseRemoved, keepReplaced, noteReplaced, stampInsert, enqueue, takeBack, restoreReplaced,
         // It changes.
         stampUpdate, keepContent, keepRemote,
         // It goes.
@@ -40,8 +40,11 @@ enum Triggers {
 
     /// Remembers, before an `INSERT OR REPLACE`, what the row that it replaces says of the upload. The app may have
     /// read its record before the upload ended, and no record has the proof. ``restoreReplaced`` puts both back.
+    ///
+    /// What an ignored insert has left is cleared by the next one, whatever its id.
     private static let noteReplaced = """
         CREATE TRIGGER lfs_file_note_replaced BEFORE INSERT ON lfs_file
+        WHEN EXISTS (SELECT 1 FROM lfs_replaced) OR EXISTS (SELECT 1 FROM lfs_file WHERE id = NEW.id)
         BEGIN
             DELETE FROM lfs_replaced;
             INSERT INTO lfs_replaced (fileID, url, proof)
@@ -64,27 +67,45 @@ enum Triggers {
     /// Queues the upload in the transaction that inserts the row. A row whose key has another database's namespace was
     /// made on another device, which uploads it.
     ///
-    /// A file that was deleted and is inserted again before its bytes have begun to go gets back what its tombstone has
-    /// kept: its pin, and the job that a `remote` row had. That holds as well for an `INSERT OR REPLACE` with
-    /// `recursive_triggers`, which deletes the row and inserts it again.
+    /// This is what nearly every insert fires, so it decides before anything is written, and its `INSERT` has no
+    /// `SELECT`, for which SQLite would make a temporary table each time.
     private static let enqueue = """
         CREATE TRIGGER lfs_file_enqueue AFTER INSERT ON lfs_file
+        WHEN NEW.status = 'local' AND \(StateTable.isOurs("NEW.key"))
+            AND NOT EXISTS (SELECT 1 FROM lfs_tombstone WHERE fileID = NEW.id)
+            AND NOT EXISTS (SELECT 1 FROM lfs_replaced WHERE fileID = NEW.id)
+            AND NOT \(JobTable.contains("NEW.id"))
+            -- A trigger that ran before may have put back that the file is uploaded.
+            AND EXISTS (SELECT 1 FROM lfs_file WHERE id = NEW.id AND status = 'local')
         BEGIN
-            INSERT INTO lfs_job (\(job.columns))
-            SELECT \(job.values),
+            INSERT INTO lfs_job (\(newJob.columns)) VALUES (\(newJob.values));
+        END
+        """
+
+    private static let newJob = JobTable.insertion(of: "NEW", now: now)
+
+    /// Gives a file that was deleted and is inserted again, before its bytes have begun to go, what its tombstone has
+    /// kept: its pin, and the job that a `remote` row had. That holds as well for an `INSERT OR REPLACE` with
+    /// `recursive_triggers`, which deletes the row and inserts it again.
+    private static let takeBack = """
+        CREATE TRIGGER lfs_file_take_back AFTER INSERT ON lfs_file
+        WHEN EXISTS (SELECT 1 FROM lfs_tombstone WHERE fileID = NEW.id)
+        BEGIN
+            INSERT INTO lfs_job (\(keptJob.columns))
+            SELECT \(keptJob.values),
                 t.checkpoint, coalesce(t.jobState, 'queued'), t.jobErrorCode, coalesce(t.jobReplacesObject, 0)
-            FROM lfs_file f LEFT JOIN lfs_tombstone t ON t.fileID = f.id
+            FROM lfs_file f JOIN lfs_tombstone t ON t.fileID = f.id
             WHERE f.id = NEW.id AND \(StateTable.isOurs("f.key"))
                 AND (t.jobState IS NOT NULL
                     OR f.status = 'local' AND NOT EXISTS (SELECT 1 FROM lfs_replaced WHERE fileID = f.id))
-                AND NOT EXISTS (SELECT 1 FROM lfs_job WHERE fileID = f.id);
+                AND NOT \(JobTable.contains("f.id"));
             INSERT INTO lfs_copy (fileID, isPinned) SELECT fileID, 1 FROM lfs_tombstone
             WHERE fileID = NEW.id AND isPinned = 1 AND NOT EXISTS (SELECT 1 FROM lfs_copy WHERE fileID = NEW.id);
             DELETE FROM lfs_tombstone WHERE fileID = NEW.id;
         END
         """
 
-    private static let job = JobTable.insertion(
+    private static let keptJob = JobTable.insertion(
         ", checkpoint, state, errorCode, replacesObject", of: "f", now: now)
 
     // MARK: It changes
@@ -103,10 +124,10 @@ enum Triggers {
                 WHEN updateSequence < 4095 THEN updateMillisecond
                 ELSE updateMillisecond + 1 END;
         UPDATE lfs_file SET updateID = (
-            SELECT printf('%08x-%04x-7%03x-', updateMillisecond >> 16, updateMillisecond & 65535, updateSequence)
-                || substr('89ab', 1 + (random() & 3), 1) || substr(lower(hex(randomblob(2))), 1, 3)
-                || '-' || lower(hex(randomblob(6)))
-            FROM lfs_state) WHERE id = NEW.id;
+            SELECT printf('%08x-%04x-7%03x-%04x-%012x',
+                updateMillisecond >> 16, updateMillisecond & 65535, updateSequence,
+                32768 | (random() & 16383), random() & 281474976710655)
+            FROM lfs_state) WHERE rowid = NEW.rowid;
         """
 
     /// Gives a new row its `updateID`, unless it has one.
