@@ -169,6 +169,30 @@ struct DeletionTests {
         }
     }
 
+    @Test("What an ignored insert has noted of a file says nothing about one with its id that comes later")
+    func ignoredInsert() async throws {
+        try await withHost { host in
+            try await host.database.write { db in
+                let prefix = try String.fetchOne(db, sql: "SELECT namespace FROM lfs_state") ?? ""
+                let id = FileID.make().text
+                func insert(_ status: String) throws {
+                    try db.execute(
+                        sql: """
+                            INSERT OR IGNORE INTO lfs_file (id, status, url, byteCount, sha256, key, createdAt)
+                            VALUES (?1, ?2, 'https://a/b', 1, ?3, ?4, '2026-01-01 00:00:00.000')
+                            """, arguments: [id, status, String(repeating: "0", count: 64), "\(prefix)/\(id)"])
+                }
+                try insert("remote")
+                try insert("remote")
+                try db.execute(sql: "DELETE FROM lfs_file")
+                try db.execute(sql: "DELETE FROM lfs_tombstone")
+                try insert("local")
+                #expect(try String.fetchOne(db, sql: "SELECT status FROM lfs_file") == "local")
+                #expect(try String.fetchOne(db, sql: "SELECT state FROM lfs_job") == "queued")
+            }
+        }
+    }
+
     @Test("INSERT OR REPLACE cannot give a file other content")
     func replaceByOther() async throws {
         try await withLFS { host, lfs in
