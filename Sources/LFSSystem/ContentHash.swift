@@ -16,14 +16,17 @@ package struct ContentHash {
     package var hex: String { Self.hex(of: function.finalize()) }
 
     package static func hex(of bytes: some Sequence<UInt8>) -> String {
-        let digits = Array("0123456789abcdef".utf8)
         var text: [UInt8] = []
+        text.reserveCapacity(2 * bytes.underestimatedCount)
         for byte in bytes {
-            text.append(digits[Int(byte >> 4)])
-            text.append(digits[Int(byte & 15)])
+            text.append(digit(byte >> 4))
+            text.append(digit(byte & 15))
         }
         return String(decoding: text, as: UTF8.self)
     }
+
+    /// The lowercase hex digit of a number below 16.
+    static func digit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x57 + value }
 
     /// The digest of a text's UTF-8.
     package static func hex(ofText text: String) -> String {

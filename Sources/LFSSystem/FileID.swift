@@ -12,15 +12,17 @@ public struct FileID: Hashable, Sendable, CustomStringConvertible {
 
     /// The id that a text stands for, nil when the text is not a lowercase UUID.
     package init?(text: String) {
-        let bytes = Array(text.utf8)
-        guard bytes.count == 36 else { return nil }
-        for (index, byte) in bytes.enumerated() {
-            let isDash = index == 8 || index == 13 || index == 18 || index == 23
+        guard text.utf8.count == Self.length else { return nil }
+        for (index, byte) in text.utf8.enumerated() {
             let isHexDigit = (0x30...0x39).contains(byte) || (0x61...0x66).contains(byte)
-            guard isDash ? byte == 0x2D : isHexDigit else { return nil }
+            guard Self.isDash(index) ? byte == 0x2D : isHexDigit else { return nil }
         }
         self.text = text
     }
+
+    private static let length = 36
+
+    private static func isDash(_ index: Int) -> Bool { index == 8 || index == 13 || index == 18 || index == 23 }
 
     private init(unchecked text: String) { self.text = text }
 
@@ -53,14 +55,20 @@ public struct FileID: Hashable, Sendable, CustomStringConvertible {
     }
 
     package init(_ bits: Bits) {
-        let digits = Self.hex(bits.high) + Self.hex(bits.low)
-        let parts = [(0, 8), (8, 12), (12, 16), (16, 20), (20, 32)].map { String(digits[$0.0..<$0.1]) }
-        self.init(unchecked: parts.joined(separator: "-"))
-    }
-
-    private static func hex(_ number: UInt64) -> [Character] {
-        let digits = Array(String(number, radix: 16))
-        return Array(repeating: "0", count: 16 - digits.count) + digits
+        let text = String(unsafeUninitializedCapacity: Self.length) { bytes in
+            var (high, low) = (bits.high, bits.low)
+            for index in bytes.indices {
+                if Self.isDash(index) {
+                    bytes[index] = 0x2D
+                } else {
+                    bytes[index] = ContentHash.digit(UInt8(high >> 60))
+                    high = high << 4 | low >> 60
+                    low <<= 4
+                }
+            }
+            return Self.length
+        }
+        self.init(unchecked: text)
     }
 }
 

@@ -148,7 +148,11 @@ struct UploadRun: Sendable {
             return try await lfs.waitForUploads()
         } beside: {
             // While others wait: the old versions may be what a full storage has no room for.
-            for await _ in uploads { try await ReplacedFiles.removeSettled(in: database) }
+            for await _ in uploads {
+                try await ReplacedFiles.removeSettled(in: database)
+                // Many uploads end in a moment, and one look does for all of them.
+                try await Task.sleep(for: .milliseconds(200))
+            }
         }
     }
 }

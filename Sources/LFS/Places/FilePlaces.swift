@@ -107,9 +107,15 @@ final class FilePlaces: InsertGuard.Holder {
     // MARK: Files
 
     func contains(_ id: FileID) throws(SystemError) -> Bool {
+        // In the order in which a file moves, so that one that moves between two looks is seen.
+        do throws(SystemError) {
+            let inAreas = try first(of: areas) { area throws(SystemError) in try area.contains(id) ? true : nil }
+            if inAreas == true { return true }
+        } catch {
+            if try store.contains(id) { return true }
+            throw error
+        }
         if try store.contains(id) { return true }
-        let inAreas = try first(of: areas) { area throws(SystemError) in try area.contains(id) ? true : nil }
-        if inAreas == true { return true }
         return try first(of: earlier) { folder throws(SystemError) in try folder.open(id) } != nil
     }
 

@@ -79,6 +79,7 @@ struct Instruments: Sendable {
     func measuring<Result>(
         _ operation: TelemetryOperation, byteCount: Int64 = 0, _ body: () async throws -> Result
     ) async throws -> Result {
+        guard areHeard else { return try await body() }
         let start = ContinuousClock.now
         do {
             let result = try await body()

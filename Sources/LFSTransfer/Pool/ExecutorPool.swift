@@ -190,15 +190,17 @@ package final class ExecutorPool: Sendable {
     private func work(_ cancellation: ExecutorCancellation) async {
         while let job = take(cancellation) {
             let outcome = await executor.run(job) { self.accepted(job) }
-            let (isOver, count) = shared.withLock { shared in
+            let (isOver, count, isAway) = shared.withLock { shared in
                 shared.atWork[job.id] = nil
+                let wasAway = shared.pool.outage != nil
                 shared.outcomes.append(shared.pool.finish(outcome))
-                guard cancellation.isCancelled else { return (false, 0) }
+                let isAway = wasAway || shared.pool.outage != nil
+                guard cancellation.isCancelled else { return (false, 0, isAway) }
                 shared.pool.leave()
-                return (true, shared.pool.executorsToStart())
+                return (true, shared.pool.executorsToStart(), isAway)
             }
             record.notify()
-            outage.notify()
+            if isAway { outage.notify() }
             launch(count)
             if isOver { return }
         }

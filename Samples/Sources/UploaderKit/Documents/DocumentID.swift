@@ -9,15 +9,7 @@ enum DocumentID {
         let (high, low) = (UInt64.random(in: 0...0xFFF, using: &generator), UInt64.random(in: 0...(.max)))
         let first = milliseconds << 16 | 0x7000 | high
         let second = low & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000
-        let digits = [first, second].map { value in
-            let text = String(value, radix: 16)
-            return String(repeating: "0", count: 16 - text.count) + text
-        }.joined()
-        var text = ""
-        for (index, digit) in digits.enumerated() {
-            if [8, 12, 16, 20].contains(index) { text.append("-") }
-            text.append(digit)
-        }
-        return text
+        let bytes = [first, second].flatMap { value in (0..<8).map { UInt8(truncatingIfNeeded: value >> (56 - 8 * $0)) } }
+        return UUID(uuid: bytes.withUnsafeBytes { $0.load(as: uuid_t.self) }).uuidString.lowercased()
     }
 }
