@@ -29,6 +29,7 @@ package enum Schema {
     static func removeReplaced(_ db: Database) throws { try db.execute(sql: "DELETE FROM lfs_replaced") }
 
     /// Rows come from other programs as well, so each column says what it takes. What reads them trusts none of it.
+    /// No CHECK has an `IN`: within a trigger SQLite makes a temporary table for it each time.
     ///
     /// Tables that somebody observes have row ids: SQLite's update hook, by which GRDB observes, is not called for
     /// others.
@@ -49,11 +50,11 @@ package enum Schema {
             sweepsFrom INTEGER NOT NULL DEFAULT 0 CHECK (typeof(sweepsFrom) = 'integer'),
             -- While the storage as a whole is away or refuses us: a code of StorageError, its message, and since when
             -- in milliseconds since 1970.
-            outageCode TEXT CHECK (typeof(outageCode) IN ('text', 'null')),
-            outageMessage TEXT CHECK (typeof(outageMessage) IN ('text', 'null')),
-            outageSince INTEGER CHECK (typeof(outageSince) IN ('integer', 'null')),
+            outageCode TEXT CHECK (outageCode IS NULL OR typeof(outageCode) = 'text'),
+            outageMessage TEXT CHECK (outageMessage IS NULL OR typeof(outageMessage) = 'text'),
+            outageSince INTEGER CHECK (outageSince IS NULL OR typeof(outageSince) = 'integer'),
             -- Whether the rows are gone and their bytes are still to go: see LFSManager.reset.
-            isResetting INTEGER NOT NULL DEFAULT 0 CHECK (isResetting IN (0, 1)),
+            isResetting INTEGER NOT NULL DEFAULT 0 CHECK (isResetting = 0 OR isResetting = 1),
             -- Files made before this millisecond go with it. Younger ones are there when a backup from its middle is
             -- put back.
             resetBefore INTEGER NOT NULL DEFAULT 9223372036854775807
@@ -63,12 +64,12 @@ package enum Schema {
         CREATE TABLE lfs_file (
             id TEXT PRIMARY KEY NOT NULL
                 CHECK (typeof(id) = 'text' AND length(CAST(id AS BLOB)) = 36 AND id NOT GLOB '*[^0-9a-f-]*'),
-            status TEXT NOT NULL CHECK (status IN ('local', 'remote')),
+            status TEXT NOT NULL CHECK (status = 'local' OR status = 'remote'),
             url TEXT CHECK (url IS NULL OR typeof(url) = 'text' AND url <> ''),
             -- What the storage vouches for: the bytes, or their number alone. NULL where nobody here has asked it.
-            proof TEXT CHECK (proof IN ('checksum', 'byteCount')),
-            name TEXT CHECK (typeof(name) IN ('text', 'null')),
-            contentType TEXT CHECK (typeof(contentType) IN ('text', 'null')),
+            proof TEXT CHECK (proof = 'checksum' OR proof = 'byteCount'),
+            name TEXT CHECK (name IS NULL OR typeof(name) = 'text'),
+            contentType TEXT CHECK (contentType IS NULL OR typeof(contentType) = 'text'),
             byteCount INTEGER NOT NULL
                 CHECK (typeof(byteCount) = 'integer' AND byteCount BETWEEN 0 AND \(FileRow.byteCounts.upperBound)),
             sha256 TEXT NOT NULL
@@ -85,19 +86,19 @@ package enum Schema {
         -- read.
         CREATE TABLE lfs_job (
             fileID TEXT PRIMARY KEY NOT NULL CHECK (typeof(fileID) = 'text'),
-            state TEXT NOT NULL DEFAULT 'queued' CHECK (state IN ('queued', 'failed', 'cancelled')),
-            lane INTEGER NOT NULL CHECK (lane IN (0, 1)),
+            state TEXT NOT NULL DEFAULT 'queued' CHECK (state = 'queued' OR state = 'failed' OR state = 'cancelled'),
+            lane INTEGER NOT NULL CHECK (lane = 0 OR lane = 1),
             byteCount INTEGER NOT NULL CHECK (typeof(byteCount) = 'integer'),
             attempts INTEGER NOT NULL DEFAULT 0 CHECK (typeof(attempts) = 'integer' AND attempts >= 0),
             notBefore INTEGER NOT NULL CHECK (typeof(notBefore) = 'integer'),
-            errorCode TEXT CHECK (typeof(errorCode) IN ('text', 'null')),
-            errorMessage TEXT CHECK (typeof(errorMessage) IN ('text', 'null')),
-            checkpoint BLOB CHECK (typeof(checkpoint) IN ('blob', 'null')),
+            errorCode TEXT CHECK (errorCode IS NULL OR typeof(errorCode) = 'text'),
+            errorMessage TEXT CHECK (errorMessage IS NULL OR typeof(errorMessage) = 'text'),
+            checkpoint BLOB CHECK (checkpoint IS NULL OR typeof(checkpoint) = 'blob'),
             -- What failed tries have sent in a day that began at this millisecond since 1970.
             sentBytes INTEGER NOT NULL DEFAULT 0 CHECK (typeof(sentBytes) = 'integer' AND sentBytes >= 0),
             sentSince INTEGER NOT NULL DEFAULT 0 CHECK (typeof(sentSince) = 'integer'),
             -- Whether the object that is there is known or suspected to be damaged.
-            replacesObject INTEGER NOT NULL DEFAULT 0 CHECK (replacesObject IN (0, 1))
+            replacesObject INTEGER NOT NULL DEFAULT 0 CHECK (replacesObject = 0 OR replacesObject = 1)
         );
         CREATE INDEX lfs_job_due ON lfs_job(state, lane, notBefore, fileID);
 
@@ -105,11 +106,11 @@ package enum Schema {
         CREATE TABLE lfs_tombstone (
             fileID TEXT PRIMARY KEY NOT NULL CHECK (typeof(fileID) = 'text'),
             key TEXT NOT NULL CHECK (typeof(key) = 'text'),
-            state TEXT NOT NULL DEFAULT 'pending' CHECK (state IN ('pending', 'removing')),
+            state TEXT NOT NULL DEFAULT 'pending' CHECK (state = 'pending' OR state = 'removing'),
             attempts INTEGER NOT NULL DEFAULT 0 CHECK (typeof(attempts) = 'integer' AND attempts >= 0),
             notBefore INTEGER NOT NULL DEFAULT 0 CHECK (typeof(notBefore) = 'integer'),
-            errorMessage TEXT CHECK (typeof(errorMessage) IN ('text', 'null')),
-            checkpoint BLOB CHECK (typeof(checkpoint) IN ('blob', 'null')),
+            errorMessage TEXT CHECK (errorMessage IS NULL OR typeof(errorMessage) = 'text'),
+            checkpoint BLOB CHECK (checkpoint IS NULL OR typeof(checkpoint) = 'blob'),
             -- What comes back when the file is inserted again before its bytes have begun to go.
             jobState TEXT,
             jobErrorCode TEXT,
@@ -128,7 +129,7 @@ package enum Schema {
             fileID TEXT PRIMARY KEY NOT NULL CHECK (typeof(fileID) = 'text'),
             -- Milliseconds since 1970; 0 for never.
             lastUsed INTEGER NOT NULL DEFAULT 0 CHECK (typeof(lastUsed) = 'integer'),
-            isPinned INTEGER NOT NULL DEFAULT 0 CHECK (isPinned IN (0, 1))
+            isPinned INTEGER NOT NULL DEFAULT 0 CHECK (isPinned = 0 OR isPinned = 1)
         );
         CREATE INDEX lfs_copy_pinned ON lfs_copy(isPinned) WHERE isPinned = 1;
 
@@ -147,7 +148,7 @@ package enum Schema {
             fileID TEXT UNIQUE NOT NULL CHECK (typeof(fileID) = 'text'),
             attempts INTEGER NOT NULL DEFAULT 0 CHECK (typeof(attempts) = 'integer' AND attempts >= 0),
             notBefore INTEGER NOT NULL DEFAULT 0 CHECK (typeof(notBefore) = 'integer'),
-            errorMessage TEXT CHECK (typeof(errorMessage) IN ('text', 'null'))
+            errorMessage TEXT CHECK (errorMessage IS NULL OR typeof(errorMessage) = 'text')
         );
 
         -- Between the two triggers of an INSERT OR REPLACE: where the file that is replaced is. What an ignored insert

@@ -51,28 +51,37 @@ struct Ingest: Sendable {
         _ source: IngestSource, on threads: BlockingPool, _ flag: CancellationFlag
     ) async throws -> IngestedFile {
         try await threads.run(watching: flag) { flag in
-            let file = try write(source, flag).get()
+            let file = try Self.seal(try write(source, flag).get(), in: area)
             try area.settle([id])
             return file
         }
     }
 
-    /// Writes all bytes of a source and has them on the device; their name is there once the folder is synced
-    /// (``StagingArea/settle(_:)``). Blocks the thread, and nothing is left after an error.
+    /// Writes all bytes of a source, and nothing is left after an error. Blocks the thread.
     ///
     /// - Returns: a failure for which the source is to blame.
     /// - Throws: why the place does not take the bytes, and the cancellation.
-    func write(_ source: IngestSource, _ flag: CancellationFlag) throws -> Result<IngestedFile, FileError> {
-        let writer = try IngestWriter(id.text, in: area.directory, onProgress: onProgress)
+    func write(_ source: IngestSource, _ flag: CancellationFlag) throws -> Result<IngestWriter, FileError> {
+        let writer = try IngestWriter(id, in: area.directory, onProgress: onProgress)
         do {
             try Self.fill(writer, from: source, flag)
             try flag.check()
-            return .success(try writer.seal(as: id))
+            return .success(writer)
         } catch {
             let isSource = !writer.hasFailed && !(error is CancellationError)
             let failure = Self.discarding(writer, after: error, at: area.path)
             if isSource { return .failure(failure) }
             throw failure
+        }
+    }
+
+    /// Has what is written on the device, and nothing is left after an error. Its name is there once the folder is
+    /// synced (``StagingArea/settle(_:)``). Blocks the thread.
+    static func seal(_ writer: IngestWriter, in area: StagingArea) throws(FileError) -> IngestedFile {
+        do {
+            return try writer.seal()
+        } catch {
+            throw discarding(writer, after: error, at: area.path)
         }
     }
 
@@ -142,7 +151,7 @@ struct Ingest: Sendable {
     ) async throws -> IngestedFile {
         let (area, id) = (area, id)
         let writer = try await BlockingPool.shared.run { [onProgress] _ in
-            try IngestWriter(id.text, in: area.directory, onProgress: onProgress)
+            try IngestWriter(id, in: area.directory, onProgress: onProgress)
         }
         do {
             var buffer: [UInt8] = []
@@ -160,7 +169,7 @@ struct Ingest: Sendable {
             let rest = buffer
             return try await BlockingPool.shared.run { _ in
                 try Self.feed(rest, to: writer)
-                let file = try writer.seal(as: id)
+                let file = try writer.seal()
                 try area.settle([id])
                 return file
             }
@@ -214,19 +223,19 @@ final class IngestWriter: Sendable {
     }
 
     private let directory: Directory
-    private let name: String
+    private let id: FileID
     private let file: Descriptor
     private let state = Mutex(State())
     private let onProgress: @Sendable (Int64) -> Void
 
     init(
-        _ name: String, in directory: Directory, onProgress: @escaping @Sendable (Int64) -> Void
+        _ id: FileID, in directory: Directory, onProgress: @escaping @Sendable (Int64) -> Void
     ) throws(FileError) {
         self.directory = directory
-        self.name = name
+        self.id = id
         self.onProgress = onProgress
         do {
-            file = try directory.create(name)
+            file = try directory.create(id.text)
         } catch {
             throw FileError.keeping(error, at: directory.path)
         }
@@ -245,8 +254,14 @@ final class IngestWriter: Sendable {
         onProgress(count)
     }
 
+    /// Asks the device to begin with all that is written, for whoever has other files to write before ``seal()``.
+    func beginSeal() {
+        let count = state.withLock { $0.hash.byteCount }
+        if count > 0 { file.beginWriteback(0..<count) }
+    }
+
     /// Has the content of the file on the device. Its name is not before its folder is synced.
-    func seal(as id: FileID) throws(FileError) -> IngestedFile {
+    func seal() throws(FileError) -> IngestedFile {
         let (counted, sha256) = state.withLock { ($0.hash.byteCount, $0.hash.hex) }
         let kept = try keeping { () throws(SystemError) in
             try file.synchronize()
@@ -272,7 +287,7 @@ final class IngestWriter: Sendable {
     /// Removes what was written, after an error.
     func discard() throws(FileError) {
         do {
-            try directory.remove(name)
+            try directory.remove(id.text)
             // The bytes go now, not when the last thread lets go of the file: the disk may be full.
             try file.truncate(to: 0)
         } catch {

@@ -42,6 +42,8 @@ private final class IngestBatch: Sendable {
 
     /// Files that are written at once. An fsync waits for the device, so there are more of them than processors.
     private static let parallel = 8
+    /// Files that one thread writes before it syncs them, and holds open meanwhile.
+    private static let largestShare = 16
 
     private let area: StagingArea
     private let requests: [IngestRequest]
@@ -89,17 +91,48 @@ private final class IngestBatch: Sendable {
         if let failure = state.withLock({ $0.failure }) { throw failure }
     }
 
-    /// One thread's share: request after request, until none is left or one has ended the whole.
+    /// One thread's share: some requests after others, until none is left or one has ended the whole.
+    ///
+    /// The device begins with each file while the next ones are written, so that the syncs find little left to do.
     private func work(_ flag: CancellationFlag) throws {
-        while true {
-            let index = next.add(1, ordering: .relaxed).oldValue
-            guard index < requests.count, state.withLock({ $0.failure == nil }) else { return }
-            guard requests[index].source.needsThreadAlone else { continue }
-            let meter = Meter(onProgress)
-            let ingest = Ingest(area: area, id: requests[index].id, onProgress: meter.note)
-            let outcome = try ingest.write(requests[index].source, flag)
-            state.withLock { $0.outcomes[index] = outcome }
+        while let share = nextShare() {
+            var written: [(index: Int, writer: IngestWriter)] = []
+            do {
+                for index in share where requests[index].source.needsThreadAlone {
+                    switch try write(requests[index], flag) {
+                    case .success(let writer): written.append((index, writer))
+                    case .failure(let failure): state.withLock { $0.outcomes[index] = .failure(failure) }
+                    }
+                }
+                while let (index, writer) = written.first {
+                    written.removeFirst()
+                    let file = try Ingest.seal(writer, in: area)
+                    state.withLock { $0.outcomes[index] = .success(file) }
+                }
+            } catch {
+                fail(error)
+                // What cannot be removed now is swept later.
+                for (_, writer) in written { do { try writer.discard() } catch { fail(error) } }
+                return
+            }
         }
+    }
+
+    private func write(
+        _ request: IngestRequest, _ flag: CancellationFlag
+    ) throws -> Result<IngestWriter, FileError> {
+        let meter = Meter(onProgress)
+        let result = try Ingest(area: area, id: request.id, onProgress: meter.note).write(request.source, flag)
+        if case .success(let writer) = result { writer.beginSeal() }
+        return result
+    }
+
+    /// The next few requests; nil when none is left, or the whole ends.
+    private func nextShare() -> Range<Int>? {
+        let count = max(1, min(Self.largestShare, requests.count / Self.parallel))
+        let start = next.add(count, ordering: .relaxed).oldValue
+        guard start < requests.count, state.withLock({ $0.failure == nil }) else { return nil }
+        return start..<min(start + count, requests.count)
     }
 
     private func fail(_ error: any Error) {

@@ -9,7 +9,7 @@ enum DocumentID {
         let (high, low) = (UInt64.random(in: 0...0xFFF, using: &generator), UInt64.random(in: 0...(.max)))
         let first = milliseconds << 16 | 0x7000 | high
         let second = low & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000
-        let bytes = [first, second].flatMap { value in (0..<8).map { UInt8(truncatingIfNeeded: value >> (56 - 8 * $0)) } }
-        return UUID(uuid: bytes.withUnsafeBytes { $0.load(as: uuid_t.self) }).uuidString.lowercased()
+        let bytes = (first.bigEndian, second.bigEndian)
+        return UUID(uuid: unsafeBitCast(bytes, to: uuid_t.self)).uuidString.lowercased()
     }
 }
