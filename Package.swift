@@ -49,7 +49,9 @@ let package = Package(
     ],
     // The order is the way of the data, read from below: an arrow that is not here does not exist.
     targets: [
-        .target(name: "LFSSystem", dependencies: [crypto]),
+        // Processors' instructions for checksums, which Swift has no name for.
+        .target(name: "CChecksum"),
+        .target(name: "LFSSystem", dependencies: ["CChecksum", crypto]),
         .target(name: "LFSStorage", dependencies: ["LFSSystem", logging]),
         .target(name: "LFSFiles", dependencies: ["LFSSystem"]),
         .target(name: "LFSTransfer", dependencies: ["LFSStorage", "LFSSystem"]),
@@ -90,7 +92,7 @@ let package = Package(
         .target(
             name: "TestSupport", dependencies: ["LFSSystem", "LFSFiles", "LFSStorage", "LFSTransfer", "LFS", grdb],
             path: "Tests/TestSupport"),
-        .testTarget(name: "LFSSystemTests", dependencies: ["LFSSystem", "TestSupport"]),
+        .testTarget(name: "LFSSystemTests", dependencies: ["CChecksum", "LFSSystem", "TestSupport"]),
         .testTarget(
             name: "LFSStorageTests", dependencies: ["LFSStorage", "LFSSystem", "LFSTesting", "TestSupport", logging]),
         .testTarget(name: "LFSFilesTests", dependencies: ["LFSFiles", "LFSSystem", "TestSupport"]),
@@ -118,6 +120,6 @@ let package = Package(
             name: "DocumentationTests", dependencies: ["LFS", "LFSS3", "LFSStorage", "LFSTesting", grdb]),
     ])
 
-for target in package.targets where target.type != .system {
+for target in package.targets where target.type != .system && target.name != "CChecksum" {
     target.swiftSettings = (target.swiftSettings ?? []) + settings
 }

@@ -57,6 +57,9 @@ struct IngestTests {
             #expect(ingested.id == id)
             #expect(ingested.byteCount == Int64(size))
             #expect(ingested.sha256 == SampleBytes.sha256(content))
+            var check = CyclicRedundancyCheck(.crc64NVME)
+            content.withUnsafeBytes { check.update($0) }
+            #expect(ingested.crc64 == check.hex)
             #expect(try names(in: area.url) == [id.text])
             #expect(try Data(contentsOf: area.url.child(id.text)) == Data(content))
             #expect(try permissions(of: area.url.child(id.text)) == 0o600)

@@ -1,3 +1,4 @@
+import CChecksum
 import LFSSystem
 import TestSupport
 import Testing
@@ -26,5 +27,22 @@ import Testing
         var other = bytes
         other[500] ^= 1
         #expect(hex(algorithm, other) != whole)
+    }
+
+    @Test("is the same by the processor's instructions as without them, for every length and place in memory")
+    func acceleration() {
+        let bytes = SampleBytes.make(4_200)
+        bytes.withUnsafeBytes { bytes in
+            for start in 0..<17 {
+                for count in [0, 1, 15, 255, 256, 257, 271, 272, 383, 384, 385, 1_000, 1_024, 4_096, 4_103] {
+                    let piece = bytes.baseAddress?.advanced(by: start)
+                    let state = UInt64(count) &* 0x9E37_79B9_7F4A_7C15
+                    #expect(
+                        lfs_crc64_nvme(state, piece, count) == lfs_crc64_nvme_portable(state, piece, count),
+                        "\(count) bytes from \(start)")
+                }
+            }
+        }
+        print("CRC-64 by the processor's instructions: \(lfs_crc64_is_accelerated() != 0)")
     }
 }

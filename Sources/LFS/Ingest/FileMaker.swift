@@ -30,7 +30,7 @@ struct FileMaker: Sendable {
     ) -> FileData {
         FileData(
             id: file.id, status: .local, url: nil, name: name, contentType: contentType ?? MediaType.of(name: name),
-            byteCount: file.byteCount, sha256: file.sha256, key: namespace.key(of: file.id),
+            byteCount: file.byteCount, sha256: file.sha256, crc64: file.crc64, key: namespace.key(of: file.id),
             createdAt: Date(timeIntervalSince1970: Double(time.millisecondsSince1970) / 1_000))
     }
 

@@ -69,7 +69,7 @@ public final class LFSManager: Sendable {
             telemetry: telemetry)
         let pool = ExecutorPool(
             storage: options.storage, journal: journal, maxExecutors: options.maxExecutors, policy: policy,
-            grouping: .milliseconds(50), clock: options.clock, threads: BlockingPool.uploads,
+            grouping: LFSOptions.outcomeGrouping, clock: options.clock, threads: BlockingPool.uploads,
             attempt: telemetry.upload, events: events.handle)
         self.pool = pool
         downloads = DownloadScheduler(maxDownloads: options.maxDownloads) { areThere in

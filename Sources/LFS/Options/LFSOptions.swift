@@ -91,5 +91,7 @@ public struct LFSOptions: Sendable {
     package var useInterval = Duration.seconds(60)
     /// How often the folder of local copies is looked at as a whole, when ``eviction`` has an aim.
     package var evictionInterval = Duration.seconds(300)
+    /// How long the outcome of an upload may wait for others to be committed with, while there are more to come.
+    static let outcomeGrouping = Duration.milliseconds(50)
     package var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
 }

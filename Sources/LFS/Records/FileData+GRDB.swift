@@ -25,6 +25,8 @@ extension FileData: FetchableRecord, PersistableRecord {
         public static let byteCount = Column(CodingKeys.byteCount)
         /// The column of ``FileData/sha256``.
         public static let sha256 = Column(CodingKeys.sha256)
+        /// The column of ``FileData/crc64``.
+        public static let crc64 = Column(CodingKeys.crc64)
         /// The column of ``FileData/key``.
         public static let key = Column(CodingKeys.key)
         /// The column of ``FileData/createdAt``.
@@ -54,6 +56,7 @@ extension FileData: FetchableRecord, PersistableRecord {
         container[Columns.contentType] = contentType
         container[Columns.byteCount] = byteCount
         container[Columns.sha256] = sha256
+        container[Columns.crc64] = crc64
         container[Columns.key] = key
         container[Columns.createdAt] = createdAt
     }
@@ -100,6 +103,7 @@ extension FileData {
         contentType = row.contentType
         byteCount = row.byteCount
         sha256 = row.sha256
+        crc64 = row.crc64
         key = row.key
         createdAt = row.createdAt
         updateID = row.updateID
@@ -109,6 +113,6 @@ extension FileData {
         FileRow(
             id: id, status: status == .remote ? .remote : .local, url: url,
             proof: proof.map { $0 == .checksum ? .checksum : .byteCount }, name: name, contentType: contentType,
-            byteCount: byteCount, sha256: sha256, key: key, createdAt: createdAt, updateID: updateID)
+            byteCount: byteCount, sha256: sha256, crc64: crc64, key: key, createdAt: createdAt, updateID: updateID)
     }
 }

@@ -100,7 +100,7 @@ final class DatabaseJournal: TransferJournal {
         do {
             return .upload(
                 try UploadSource(
-                    descriptor: file, byteCount: job.byteCount, sha256: content.sha256,
+                    descriptor: file, byteCount: job.byteCount, sha256: content.sha256, crc64: content.crc64,
                     contentType: content.contentType, name: content.name))
         } catch {
             if error.isRetryable { throw error }
@@ -114,7 +114,7 @@ final class DatabaseJournal: TransferJournal {
         let age = wallClock().millisecondsSince1970 - job.content.readAt
         if job.content.changes == changes, (0...Self.freshness).contains(age) { return job.content }
         let file = try await runner.read { db in try FileTable.pending(job.id, db) }
-        return file.map { .init(sha256: $0.sha256, contentType: $0.contentType, name: $0.name) }
+        return file.map { .init(sha256: $0.sha256, crc64: $0.crc64, contentType: $0.contentType, name: $0.name) }
     }
 
     /// Whether the disk of one of the places has gone since the last look.

@@ -12,7 +12,8 @@ extension JobRow {
         let age = sentSince >= 0 && sentSince <= now ? Duration.milliseconds(now - sentSince) : .zero
         return TransferJob(
             id: id, key: try ObjectKey(key), byteCount: byteCount,
-            content: .init(sha256: sha256, contentType: contentType, name: name, readAt: now, changes: changes),
+            content: .init(
+                sha256: sha256, crc64: crc64, contentType: contentType, name: name, readAt: now, changes: changes),
             attempts: attempts,
             lastError: errorCode.map(StorageError.Code.init(rawValue:)),
             sending: SendBudget(byteCount: sentBytes, age: age),

@@ -75,6 +75,7 @@ package enum Schema {
             sha256 TEXT NOT NULL
                 CHECK (
                     typeof(sha256) = 'text' AND length(CAST(sha256 AS BLOB)) = 64 AND sha256 NOT GLOB '*[^0-9a-f]*'),
+            crc64 TEXT CHECK (crc64 IS NULL OR typeof(crc64) = 'text'),
             key TEXT NOT NULL CHECK (typeof(key) = 'text'),
             createdAt DATETIME NOT NULL CHECK (\(FileRow.isDate("createdAt"))),
             updateID TEXT NOT NULL DEFAULT '' CHECK (typeof(updateID) = 'text'),

@@ -18,13 +18,14 @@ package struct FileRow: Hashable, Sendable, FetchableRecord {
     package var contentType: String?
     package var byteCount: Int64
     package var sha256: String
+    package var crc64: String?
     package var key: String
     package var createdAt: Date
     package var updateID: String?
 
     package init(
         id: FileID, status: Status, url: URL?, proof: Proof?, name: String?, contentType: String?, byteCount: Int64,
-        sha256: String, key: String, createdAt: Date, updateID: String?
+        sha256: String, crc64: String? = nil, key: String, createdAt: Date, updateID: String?
     ) {
         self.id = id
         self.status = status
@@ -34,6 +35,7 @@ package struct FileRow: Hashable, Sendable, FetchableRecord {
         self.contentType = contentType
         self.byteCount = byteCount
         self.sha256 = sha256
+        self.crc64 = crc64
         self.key = key
         self.createdAt = createdAt
         self.updateID = updateID
@@ -50,6 +52,7 @@ package struct FileRow: Hashable, Sendable, FetchableRecord {
         contentType = try checked.value("contentType")
         byteCount = try checked.number("byteCount", in: Self.byteCounts)
         sha256 = try checked.value("sha256")
+        crc64 = try checked.value("crc64")
         key = try checked.value("key")
         createdAt = try checked.number("createdAt", in: Self.dates)
         updateID = try checked.value("updateID")

@@ -8,6 +8,7 @@ package struct JobRow: FetchableRecord, Sendable {
     package let key: String
     package let byteCount: Int64
     package let sha256: String
+    package let crc64: String?
     package let contentType: String?
     package let name: String?
     package let attempts: Int
@@ -27,6 +28,7 @@ package struct JobRow: FetchableRecord, Sendable {
         key = try checked.value("key")
         byteCount = try checked.number("byteCount", in: FileRow.byteCounts)
         sha256 = try checked.value("sha256")
+        crc64 = try checked.value("crc64")
         contentType = try checked.value("contentType")
         name = try checked.value("name")
         attempts = try checked.number("attempts", in: 0...Self.mostAttempts)

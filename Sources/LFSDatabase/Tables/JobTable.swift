@@ -44,7 +44,7 @@ package enum JobTable {
     // MARK: The queue
 
     private static let uploads = """
-        SELECT j.fileID, f.key, f.byteCount, f.sha256, f.contentType, f.name, j.attempts, j.checkpoint,
+        SELECT j.fileID, f.key, f.byteCount, f.sha256, f.crc64, f.contentType, f.name, j.attempts, j.checkpoint,
             j.errorCode, j.sentBytes, j.sentSince, j.replacesObject, j.notBefore
         FROM lfs_job j \(FileTable.joined(to: "j")) WHERE j.state = 'queued' AND j.lane = ?
         """

@@ -8,6 +8,8 @@ package struct IngestedFile: Hashable, Sendable {
     package let byteCount: Int64
     /// SHA-256 of the content in lowercase hex.
     package let sha256: String
+    /// CRC-64/NVME of the content in lowercase hex.
+    package let crc64: String
 }
 
 extension StagingArea {
@@ -218,6 +220,7 @@ extension StagingArea {
 final class IngestWriter: Sendable {
     private struct State {
         var hash = ContentHash()
+        var crc64 = CyclicRedundancyCheck(.crc64NVME)
         var writeback = EarlyWriteback()
         var hasFailed = false
     }
@@ -248,6 +251,7 @@ final class IngestWriter: Sendable {
         try keeping { () throws(SystemError) in try file.write(bytes) }
         let (count, due) = state.withLock { state in
             state.hash.update(bytes)
+            state.crc64.update(bytes)
             return (state.hash.byteCount, state.writeback.next(state.hash.byteCount))
         }
         if let due { file.beginWriteback(due) }
@@ -262,7 +266,7 @@ final class IngestWriter: Sendable {
 
     /// Has the content of the file on the device. Its name is not before its folder is synced.
     func seal() throws(FileError) -> IngestedFile {
-        let (counted, sha256) = state.withLock { ($0.hash.byteCount, $0.hash.hex) }
+        let (counted, sha256, crc64) = state.withLock { ($0.hash.byteCount, $0.hash.hex, $0.crc64.hex) }
         let kept = try keeping { () throws(SystemError) in
             try file.synchronize()
             return try file.status().byteCount
@@ -272,7 +276,7 @@ final class IngestWriter: Sendable {
             throw FileError(
                 .system, "\(directory.path) took \(kept) of \(counted) bytes without an error.", path: directory.path)
         }
-        return IngestedFile(id: id, byteCount: counted, sha256: sha256)
+        return IngestedFile(id: id, byteCount: counted, sha256: sha256, crc64: crc64)
     }
 
     private func keeping<Value>(_ call: () throws(SystemError) -> Value) throws(FileError) -> Value {

@@ -41,12 +41,14 @@ struct IngestMove: Sendable {
             let source = try SourceFile(open())
             guard source.before.linkCount == 1, source.before.device == area.device else { return nil }
             var hash = ContentHash()
+            var crc64 = CyclicRedundancyCheck(.crc64NVME)
             try source.read(flag) { bytes in
                 hash.update(bytes)
+                crc64.update(bytes)
                 ingest.onProgress(hash.byteCount)
             }
             guard try take(source) else { return nil }
-            return IngestedFile(id: id, byteCount: hash.byteCount, sha256: hash.hex)
+            return IngestedFile(id: id, byteCount: hash.byteCount, sha256: hash.hex, crc64: crc64.hex)
         }
     }
 

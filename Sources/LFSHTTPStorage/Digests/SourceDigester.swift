@@ -3,17 +3,14 @@ package import LFSStorage
 package import LFSSystem
 import Synchronization
 
-/// Digests of a file's ranges, from its start to its end, and of the whole on the way.
-///
-/// The whole is compared with what the row recorded, so bytes that have rotted on the disk are not uploaded.
+/// Digests of a file's ranges, from its start to its end. The whole is compared with what was recorded on the way.
 ///
 /// Owner of its state: the mutex, held to take it and to put it back, never while bytes are read. One upload asks for
 /// one range after the other.
 package final class SourceDigester: Sendable {
     private struct State {
-        var whole = SHA256()
+        var whole: SourceCheck
         var checks: [CyclicRedundancyCheck]
-        var position: Int64 = 0
     }
 
     private let source: UploadSource
@@ -24,7 +21,7 @@ package final class SourceDigester: Sendable {
     package init(_ source: UploadSource, withMD5: Bool, checks: Set<CyclicRedundancyCheck.Algorithm> = []) {
         self.source = source
         self.withMD5 = withMD5
-        state = Mutex(State(checks: checks.map { CyclicRedundancyCheck($0) }))
+        state = Mutex(State(whole: SourceCheck(source), checks: checks.map { CyclicRedundancyCheck($0) }))
     }
 
     /// The other checksums of what was read so far, in hex.
@@ -46,35 +43,32 @@ package final class SourceDigester: Sendable {
     }
 
     /// - Throws: ``StorageError/Code/sourceChanged`` when the bytes are not the recorded ones. Call it at the end.
-    package func requireWhole() throws(StorageError) {
-        let state = state.withLock { $0 }
-        guard state.position == source.byteCount, Hex.text(state.whole.finalize()) == source.sha256 else {
-            throw StorageError(
-                .sourceChanged,
-                "The local bytes are not the recorded ones: their SHA-256 differs. They were not uploaded.")
-        }
+    package func requireWhole() async throws {
+        let whole = state.withLock { $0.whole }
+        try await BlockingPool.shared.run { flag in try whole.requireRecorded(flag) }
     }
 
     private func read(_ byteCount: Int64, _ state: inout State, _ flag: CancellationFlag) throws -> PayloadDigest {
         var part = SHA256()
         var md5 = withMD5 ? Insecure.MD5() : nil
-        let end = state.position + byteCount
+        var position = state.whole.byteCount
+        let end = position + byteCount
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
         defer { buffer.deallocate() }
-        while state.position < end {
+        while position < end {
             try flag.check()
-            let wanted = min(Int64(buffer.count), end - state.position)
+            let wanted = min(Int64(buffer.count), end - position)
             let count = try source.read(
-                into: UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(Int(wanted))), at: state.position)
+                into: UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(Int(wanted))), at: position)
             guard count > 0 else {
-                throw StorageError(.sourceChanged, "The local file ends at byte \(state.position), too early.")
+                throw StorageError(.sourceChanged, "The local file ends at byte \(position), too early.")
             }
             let bytes = UnsafeRawBufferPointer(rebasing: buffer.prefix(count))
-            state.whole.update(bufferPointer: bytes)
+            state.whole.update(bytes)
             for index in state.checks.indices { state.checks[index].update(bytes) }
             part.update(bufferPointer: bytes)
             md5?.update(bufferPointer: bytes)
-            state.position += Int64(count)
+            position += Int64(count)
         }
         return PayloadDigest(sha256: Hex.text(part.finalize()), md5: md5.map { Hex.text($0.finalize()) })
     }

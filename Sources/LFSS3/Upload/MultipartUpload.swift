@@ -173,7 +173,7 @@ struct MultipartUpload: Sendable {
                     }
                 }
             }
-            try digester.requireWhole()
+            try await digester.requireWhole()
         }
     }
 

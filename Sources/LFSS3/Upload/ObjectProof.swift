@@ -136,7 +136,7 @@ struct ObjectProof: Sendable {
         }
         var parts: [PayloadDigest] = []
         for number in 1...plan.count { parts.append(try await digester.next(Int64(plan.part(number).range.count))) }
-        try digester.requireWhole()
+        try await digester.requireWhole()
         return Digests(parts: parts, checks: digester.checks)
     }
 

@@ -33,7 +33,7 @@ struct SinglePut: Sendable {
     private func digest(_ source: UploadSource) async throws -> PayloadDigest {
         let digester = SourceDigester(source, withMD5: true)
         let digest = try await digester.next(source.byteCount)
-        try digester.requireWhole()
+        try await digester.requireWhole()
         return digest
     }
 

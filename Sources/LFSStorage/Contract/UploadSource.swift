@@ -10,6 +10,8 @@ public final class UploadSource: Sendable {
     public let byteCount: Int64
     /// SHA-256 of the whole content, 64 lowercase hex digits.
     public let sha256: String
+    /// CRC-64/NVME of the whole content, 16 lowercase hex digits, if it is known.
+    package let crc64: String?
     /// A media type such as `image/jpeg`, if one is known.
     public let contentType: String?
     /// The user's name for the file: display data, never part of a path or a key.
@@ -34,10 +36,12 @@ public final class UploadSource: Sendable {
     }
 
     package init(
-        descriptor: Descriptor, byteCount: Int64, sha256: String, contentType: String?, name: String?
+        descriptor: Descriptor, byteCount: Int64, sha256: String, crc64: String? = nil, contentType: String?,
+        name: String?
     ) throws(StorageError) {
         self.byteCount = byteCount
         self.sha256 = sha256
+        self.crc64 = crc64
         self.contentType = contentType
         self.name = name
         self.descriptor = descriptor

@@ -110,18 +110,15 @@ struct DirectoryUpload: Sendable {
 
     private func fill(_ file: Descriptor, _ flag: CancellationFlag) throws {
         try source.requireUnchanged()
-        var hash = ContentHash()
+        var check = SourceCheck(source)
         var writeback = EarlyWriteback()
         try FileCopy.forEachChunk(0..<source.byteCount, flag, reading: { try source.read(into: $0, at: $1) }) { bytes in
-            hash.update(bytes)
+            check.update(bytes)
             try file.write(bytes)
-            if let due = writeback.next(hash.byteCount) { file.beginWriteback(due) }
-            session.report(bytesTransferred: hash.byteCount)
+            if let due = writeback.next(check.byteCount) { file.beginWriteback(due) }
+            session.report(bytesTransferred: check.byteCount)
         }
-        guard hash.byteCount == source.byteCount, hash.hex == source.sha256 else {
-            throw StorageError(
-                .sourceChanged, "The local bytes do not have the SHA-256 that was recorded for them.", key: key)
-        }
+        try check.requireRecorded(flag)
         try file.synchronize()
         let written = try file.status().byteCount
         guard written == source.byteCount else {

@@ -39,6 +39,7 @@ package struct TransferJob: Hashable, Sendable, Identifiable {
     /// What the queue said of the bytes when the job was read.
     package struct Content: Hashable, Sendable {
         package let sha256: String
+        package let crc64: String?
         package let contentType: String?
         package let name: String?
         /// When it was read, in milliseconds since 1970.
@@ -46,8 +47,12 @@ package struct TransferJob: Hashable, Sendable, Identifiable {
         /// As long as the queue counts no further change, what was read is what it says.
         package let changes: UInt64
 
-        package init(sha256: String, contentType: String?, name: String?, readAt: Int64 = 0, changes: UInt64 = 0) {
+        package init(
+            sha256: String, crc64: String? = nil, contentType: String?, name: String?, readAt: Int64 = 0,
+            changes: UInt64 = 0
+        ) {
             self.sha256 = sha256
+            self.crc64 = crc64
             self.contentType = contentType
             self.name = name
             self.readAt = readAt

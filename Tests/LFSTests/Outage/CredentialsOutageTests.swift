@@ -108,8 +108,8 @@ struct CredentialsOutageTests {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 while !Task.isCancelled {
-                    await clock.waitForSleepers { ($0.first ?? .seconds(1)) <= .milliseconds(25) }
-                    if let next = clock.remaining.first, next <= .milliseconds(25) { clock.advance(by: next) }
+                    await clock.waitForSleepers { ($0.first ?? .seconds(1)) <= LFSOptions.outcomeGrouping }
+                    if let next = clock.remaining.first, next <= LFSOptions.outcomeGrouping { clock.advance(by: next) }
                 }
             }
             try await body()
