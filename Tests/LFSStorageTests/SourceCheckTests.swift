@@ -40,7 +40,9 @@ struct SourceCheckTests {
         try check(bytes, bytes, crc64: hasCRC ? crc64 : nil)
     }
 
-    @Test("are the recorded ones by their SHA-256 when the row has another CRC-64", arguments: ["", "0", "00000000ffffffff"])
+    @Test(
+        "are the recorded ones by their SHA-256 when the row has another CRC-64",
+        arguments: ["", "0", "00000000ffffffff"])
     func wrongRow(_ crc64: String) throws {
         try check(bytes, bytes, crc64: crc64)
     }

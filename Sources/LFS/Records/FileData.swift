@@ -43,8 +43,8 @@ public struct FileData: Identifiable, Hashable, Codable, Sendable {
     public let byteCount: Int64
     /// SHA-256 of the content, 64 lowercase hex digits.
     public let sha256: String
-    /// CRC-64/NVME of the content, 16 lowercase hex digits: what an upload compares the local bytes with, since it costs
-    /// a tenth of the SHA-256. Nil in a row that was made without it.
+    /// CRC-64/NVME of the content, 16 lowercase hex digits: what an upload compares the local bytes with, since it
+    /// costs a tenth of the SHA-256. Nil in a row that was made without it.
     public let crc64: String?
     /// The object key: `<namespace>/<id>`, the same for every device that reads the row.
     public let key: String
