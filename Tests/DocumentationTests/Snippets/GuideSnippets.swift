@@ -89,6 +89,20 @@ enum Guide {
         // end
     }
 
+    static func importAll(_ pictures: [URL], _ database: DatabasePool, _ lfs: LFSManager) async throws {
+        // snippet
+        let results = try await lfs.makeFiles(from: pictures.map(FileSource.file))
+        try await database.write { db in
+            for result in results {
+                switch result {
+                case .success(let photo): try photo.insert(db)
+                case .failure(let error): print(error.message)  // this picture was not taken
+                }
+            }
+        }
+        // end
+    }
+
     static func observeUploads(_ database: DatabasePool) async throws {
         // snippet
         struct PhotoInfo: Decodable, FetchableRecord {
