@@ -17,8 +17,8 @@ package final class BlockingPool: TaskExecutor {
     /// that are made may hold them up.
     package static let sinks = BlockingPool(width: 32)
     /// Threads that the tasks of uploads prefer: an app that takes in a thousand files must not hold up those on their
-    /// way. They open files and compute, so a few of them do for many uploads, and fewer have to be woken.
-    package static let uploads = BlockingPool(width: 4)
+    /// way. A storage may block them, so fewer would hold up others; 4 of them were no cheaper.
+    package static let uploads = BlockingPool(width: 16)
 
     private struct State {
         /// Nil where the work was taken.
