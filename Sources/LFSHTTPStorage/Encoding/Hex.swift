@@ -1,18 +1,24 @@
+package import Foundation
 import LFSSystem
 
 /// Bytes as lowercase hex digits.
 package enum Hex {
-    package static func text(_ bytes: some Sequence<UInt8>) -> String { ContentHash.hex(of: bytes) }
+    package static func text(_ bytes: some ContiguousBytes) -> String { ContentHash.hex(of: bytes) }
 
     /// nil for anything but pairs of hex digits.
     package static func bytes(_ text: String) -> [UInt8]? {
-        let digits = text.utf8.map(value)
-        guard digits.count.isMultiple(of: 2) else { return nil }
+        guard text.utf8.count.isMultiple(of: 2) else { return nil }
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(digits.count / 2)
-        for index in stride(from: 0, to: digits.count, by: 2) {
-            guard let high = digits[index], let low = digits[index + 1] else { return nil }
-            bytes.append(high << 4 | low)
+        bytes.reserveCapacity(text.utf8.count / 2)
+        var high: UInt8?
+        for digit in text.utf8 {
+            guard let value = value(of: digit) else { return nil }
+            if let first = high {
+                bytes.append(first << 4 | value)
+                high = nil
+            } else {
+                high = value
+            }
         }
         return bytes
     }
