@@ -42,6 +42,8 @@ package struct HTTPHeaders: Hashable, Sendable, ExpressibleByDictionaryLiteral {
 
     /// Removes all fields of that name.
     package mutating func remove(_ name: String) {
+        // Almost always there is none, which a look finds out without a copy.
+        guard fields.contains(where: { Self.isEqual($0.name, name) }) else { return }
         fields.removeAll { Self.isEqual($0.name, name) }
     }
 
@@ -68,12 +70,17 @@ package struct HTTPHeaders: Hashable, Sendable, ExpressibleByDictionaryLiteral {
 
     /// A token (RFC 9110, 5.6.2).
     private static func isName(_ name: String) -> Bool {
-        !name.isEmpty
-            && name.utf8.allSatisfy { $0.isLetter || $0.isDigit || "-!#$%&'*+.^_`|~".utf8.contains($0) }
+        var name = name
+        return !name.isEmpty && name.withUTF8 { $0.allSatisfy(isOfToken) }
+    }
+
+    private static func isOfToken(_ byte: UInt8) -> Bool {
+        byte.isLetter || byte == UInt8(ascii: "-") || byte.isDigit || "!#$%&'*+.^_`|~".utf8.contains(byte)
     }
 
     /// No control characters but the tab (RFC 9110, 5.5).
     private static func isValue(_ value: String) -> Bool {
-        value.utf8.allSatisfy { ($0 >= 0x20 && $0 != 0x7F) || $0 == 0x09 }
+        var value = value
+        return value.withUTF8 { $0.allSatisfy { ($0 >= 0x20 && $0 != 0x7F) || $0 == 0x09 } }
     }
 }
