@@ -19,12 +19,12 @@ struct StoredObject: Sendable {
     init(_ head: HTTPResponseHead, byteCount: Int64) {
         self.byteCount = byteCount
         entityTag = head.headers["etag"].flatMap(EntityTag.init)
-        let partCount = entityTag?.md5OfParts?.count
+        let md5OfParts = entityTag?.md5OfParts
         let type = head.headers["x-amz-checksum-type"]?.uppercased()
-        let isComposite = type.map { $0 == "COMPOSITE" } ?? (partCount != nil)
+        let isComposite = type.map { $0 == "COMPOSITE" } ?? (md5OfParts != nil)
         var words: [ServerWord] = []
         if let text = head.headers["x-amz-checksum-sha256"] {
-            words += ServerWord.sha256(text, isComposite: isComposite, partCount: partCount).map { [$0] } ?? []
+            words += ServerWord.sha256(text, isComposite: isComposite, partCount: md5OfParts?.count).map { [$0] } ?? []
         }
         for (field, algorithm) in ServerWord.checksumFields where type != "COMPOSITE" {
             guard let hex = head.headers[field].flatMap({ Base64.hex($0, byteCount: algorithm.byteCount) }) else {
@@ -32,7 +32,7 @@ struct StoredObject: Sendable {
             }
             words.append(.check(algorithm, hex: hex))
         }
-        if let parts = entityTag?.md5OfParts { words.append(.md5OfParts(hex: parts.md5, count: parts.count)) }
+        if let parts = md5OfParts { words.append(.md5OfParts(hex: parts.md5, count: parts.count)) }
         if let md5 = entityTag?.md5 { words.append(.md5(hex: md5)) }
         self.words = words
         checksum = words.lazy.compactMap { word in if case .sha256(let hex) = word { hex } else { nil } }.first
