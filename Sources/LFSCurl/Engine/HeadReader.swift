@@ -33,8 +33,8 @@ struct HeadReader {
 
     /// `200` of `HTTP/1.1 200 OK`.
     private static func status(_ line: UnsafeRawBufferPointer) throws(HTTPError) -> Int {
-        let words = line.split(separator: UInt8(ascii: " "), maxSplits: 2)
-        guard words.count > 1, let status = Int(text(words[1])), (100..<600).contains(status) else {
+        let rest = line.drop { $0 != UInt8(ascii: " ") }.drop { $0 == UInt8(ascii: " ") }
+        guard let status = Int(text(rest.prefix { $0 != UInt8(ascii: " ") })), (100..<600).contains(status) else {
             throw HTTPError(.invalidReply, "The reply has no status that makes sense.")
         }
         return status
