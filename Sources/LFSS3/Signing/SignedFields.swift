@@ -7,14 +7,11 @@ struct SignedFields {
 
     init(_ headers: HTTPHeaders, host: String) {
         fields.reserveCapacity(headers.fields.count + 1)
-        var hasHost = false
         for field in headers.fields {
             let name = Self.lowercased(field.name)
-            guard Self.isSigned(name) else { continue }
-            if name == "host" { hasHost = true }
-            insert(name, field.value)
+            if Self.isSigned(name) { insert(name, field.value) }
         }
-        if !hasHost { insert("host", host) }
+        if headers["host"] == nil { insert("host", host) }
     }
 
     /// The names with `;` between them.
@@ -51,10 +48,9 @@ struct SignedFields {
     }
 
     private static func isSigned(_ name: String) -> Bool {
-        switch name {
-        case "host", "content-type", "content-md5", "date", "range": true
-        default: name.hasPrefix("x-amz-") || name.hasPrefix("if-")
-        }
+        // Almost all begin with the first.
+        name.hasPrefix("x-amz-") || name.hasPrefix("if-")
+            || ["host", "content-type", "content-md5", "date", "range"].contains(name)
     }
 
     /// The names of fields are ASCII, and almost all are written in lowercase here.
