@@ -7,20 +7,17 @@ package enum Hex {
 
     /// nil for anything but pairs of hex digits.
     package static func bytes(_ text: String) -> [UInt8]? {
-        guard text.utf8.count.isMultiple(of: 2) else { return nil }
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(text.utf8.count / 2)
-        var high: UInt8?
-        for digit in text.utf8 {
-            guard let value = value(of: digit) else { return nil }
-            if let first = high {
-                bytes.append(first << 4 | value)
-                high = nil
-            } else {
-                high = value
+        var text = text
+        return text.withUTF8 { digits in
+            guard digits.count.isMultiple(of: 2) else { return nil }
+            var bytes: [UInt8] = []
+            bytes.reserveCapacity(digits.count / 2)
+            for index in stride(from: 0, to: digits.count, by: 2) {
+                guard let high = value(of: digits[index]), let low = value(of: digits[index + 1]) else { return nil }
+                bytes.append(high << 4 | low)
             }
+            return bytes
         }
-        return bytes
     }
 
     /// What a digit of either case stands for; nil for anything else.
