@@ -81,8 +81,7 @@ package struct HTTPHeaders: Hashable, Sendable, ExpressibleByDictionaryLiteral {
 
     /// A token (RFC 9110, 5.6.2).
     private static func isName(_ name: String) -> Bool {
-        var name = name
-        return !name.isEmpty && name.withUTF8 { $0.allSatisfy(isOfToken) }
+        !name.isEmpty && name.hasOnly(isOfToken)
     }
 
     private static func isOfToken(_ byte: UInt8) -> Bool {
@@ -91,7 +90,6 @@ package struct HTTPHeaders: Hashable, Sendable, ExpressibleByDictionaryLiteral {
 
     /// No control characters but the tab (RFC 9110, 5.5).
     private static func isValue(_ value: String) -> Bool {
-        var value = value
-        return value.withUTF8 { $0.allSatisfy { ($0 >= 0x20 && $0 != 0x7F) || $0 == 0x09 } }
+        value.hasOnly { ($0 >= 0x20 && $0 != 0x7F) || $0 == 0x09 }
     }
 }
