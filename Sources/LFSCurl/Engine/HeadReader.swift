@@ -14,7 +14,8 @@ struct HeadReader {
             line = UnsafeRawBufferPointer(rebasing: line.dropLast())
         }
         if line.isEmpty { return try end() }
-        if line.starts(with: "HTTP/".utf8) {
+        // The first letter alone settles it for almost all lines.
+        if line[0] == UInt8(ascii: "H"), line.starts(with: "HTTP/".utf8) {
             current = HTTPResponseHead(status: try Self.status(line))
             isComplete = false
         } else if !isComplete, let colon = line.firstIndex(of: UInt8(ascii: ":")) {
