@@ -50,10 +50,21 @@ package struct HTTPOptions: Sendable {
             throw HTTPError(
                 .invalidRequest, "\(request.origin) is not encrypted. Use https, or allow plain http explicitly.")
         }
-        guard request.target.utf8.first == UInt8(ascii: "/"), request.target.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F })
+        guard request.target.utf8.first == UInt8(ascii: "/"), request.target.hasOnly(Self.isPrinted)
         else { throw HTTPError(.invalidRequest, "A request's path has to be percent-encoded.") }
-        guard request.origin.host.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && !"/?#@\\".utf8.contains($0) }) else {
+        guard request.origin.host.hasOnly(Self.isOfHost) else {
             throw HTTPError(.invalidRequest, "'\(request.origin.host.prefix(80))' is not the name of a host.")
+        }
+    }
+
+    /// ASCII without blanks and control characters.
+    private static func isPrinted(_ byte: UInt8) -> Bool { byte > 0x20 && byte < 0x7F }
+
+    /// Nothing that would end the host's name in a URL.
+    private static func isOfHost(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#"), UInt8(ascii: "@"), UInt8(ascii: "\\"): false
+        default: isPrinted(byte)
         }
     }
 }

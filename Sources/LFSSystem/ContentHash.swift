@@ -1,4 +1,5 @@
 import Crypto
+package import Foundation
 
 /// SHA-256 (FIPS 180-4) of a content, fed piece by piece, and the number of bytes that went in.
 package struct ContentHash {
@@ -15,14 +16,17 @@ package struct ContentHash {
     /// The digest of what came so far, as 64 lowercase hex digits.
     package var hex: String { Self.hex(of: function.finalize()) }
 
-    package static func hex(of bytes: some Sequence<UInt8>) -> String {
-        var text: [UInt8] = []
-        text.reserveCapacity(2 * bytes.underestimatedCount)
-        for byte in bytes {
-            text.append(digit(byte >> 4))
-            text.append(digit(byte & 15))
+    /// Two lowercase hex digits for each byte.
+    package static func hex(of bytes: some ContiguousBytes) -> String {
+        bytes.withUnsafeBytes { bytes in
+            String(unsafeUninitializedCapacity: 2 * bytes.count) { text in
+                for (index, byte) in bytes.enumerated() {
+                    text[2 * index] = digit(byte >> 4)
+                    text[2 * index + 1] = digit(byte & 15)
+                }
+                return 2 * bytes.count
+            }
         }
-        return String(decoding: text, as: UTF8.self)
     }
 
     /// The lowercase hex digit of a number below 16.

@@ -9,7 +9,7 @@ final class EasyHandle {
     /// What it carries now.
     private(set) var transfer: Transfer?
     unowned let loop: EventLoop
-    private var fields: UnsafeMutablePointer<curl_slist>?
+    private var lines = FieldLines()
     private var errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
     private var uploadBufferSize = 0
     private var replyBufferSize = 0
@@ -36,7 +36,6 @@ final class EasyHandle {
 
     deinit {
         curl_easy_cleanup(raw)
-        curl_slist_free_all(fields)
         errorText.deallocate()
         smallBody?.deallocate()
     }
@@ -49,7 +48,7 @@ final class EasyHandle {
         errorText[0] = 0
         try set(CURLOPT_URL, request.origin.description + request.target)
         try setMethod(transfer)
-        try setFields(request)
+        try check(lfs_easy_set_list(raw, CURLOPT_HTTPHEADER, lines.list(for: request)))
         try setReplyBuffer(request)
     }
 
@@ -117,20 +116,6 @@ final class EasyHandle {
         }
     }
 
-    private func setFields(_ request: HTTPRequest) throws(HTTPError) {
-        curl_slist_free_all(fields)
-        fields = nil
-        for field in request.headers.fields {
-            // An empty value is written with a semicolon, or libcurl would leave the field out.
-            append(field.value.isEmpty ? field.name + ";" : field.name + ": " + field.value)
-        }
-        append(request.expectsContinue ? "Expect: 100-continue" : "Expect:")
-        // libcurl would add these by itself.
-        append("Accept:")
-        if request.headers["content-type"] == nil { append("Content-Type:") }
-        try check(lfs_easy_set_list(raw, CURLOPT_HTTPHEADER, fields))
-    }
-
     /// libcurl takes this memory for each transfer anew, which costs more than it saves for a short reply.
     private func setReplyBuffer(_ request: HTTPRequest) throws(HTTPError) {
         let size = if case .sink = request.reply { 256 << 10 } else { 16 << 10 }
@@ -138,8 +123,6 @@ final class EasyHandle {
         try set(CURLOPT_BUFFERSIZE, size)
         replyBufferSize = size
     }
-
-    private func append(_ line: String) { fields = curl_slist_append(fields, line) }
 
     // MARK: For all requests
 

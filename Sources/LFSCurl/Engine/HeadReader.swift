@@ -14,7 +14,8 @@ struct HeadReader {
             line = UnsafeRawBufferPointer(rebasing: line.dropLast())
         }
         if line.isEmpty { return try end() }
-        if line.starts(with: "HTTP/".utf8) {
+        // The first letter alone settles it for almost all lines.
+        if line[0] == UInt8(ascii: "H"), line.starts(with: "HTTP/".utf8) {
             current = HTTPResponseHead(status: try Self.status(line))
             isComplete = false
         } else if !isComplete, let colon = line.firstIndex(of: UInt8(ascii: ":")) {
@@ -33,8 +34,8 @@ struct HeadReader {
 
     /// `200` of `HTTP/1.1 200 OK`.
     private static func status(_ line: UnsafeRawBufferPointer) throws(HTTPError) -> Int {
-        let words = line.split(separator: UInt8(ascii: " "), maxSplits: 2)
-        guard words.count > 1, let status = Int(text(words[1])), (100..<600).contains(status) else {
+        let rest = line.drop { $0 != UInt8(ascii: " ") }.drop { $0 == UInt8(ascii: " ") }
+        guard let status = Int(text(rest.prefix { $0 != UInt8(ascii: " ") })), (100..<600).contains(status) else {
             throw HTTPError(.invalidReply, "The reply has no status that makes sense.")
         }
         return status

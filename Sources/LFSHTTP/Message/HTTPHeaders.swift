@@ -16,13 +16,13 @@ package struct HTTPHeaders: Hashable, Sendable, ExpressibleByDictionaryLiteral {
     package init(dictionaryLiteral elements: (String, String)...) {
         for (name, value) in elements {
             precondition(Self.isName(name) && Self.isValue(value), "not a header field: \(name)")
-            fields.append(Field(name: name, value: value))
+            add(name, value)
         }
     }
 
     /// The value of the first field of that name.
     package subscript(name: String) -> String? {
-        fields.first { Self.isEqual($0.name, name) }?.value
+        firstIndex(of: name).map { fields[$0].value }
     }
 
     /// Replaces all fields of that name with one.
@@ -37,17 +37,30 @@ package struct HTTPHeaders: Hashable, Sendable, ExpressibleByDictionaryLiteral {
             throw HTTPError(.invalidRequest, "The value of the header field '\(name)' has control characters.")
         }
         remove(name)
-        fields.append(Field(name: name, value: value))
+        add(name, value)
     }
 
     /// Removes all fields of that name.
     package mutating func remove(_ name: String) {
+        // Almost always there is none, which a look finds out without a copy.
+        guard firstIndex(of: name) != nil else { return }
         fields.removeAll { Self.isEqual($0.name, name) }
     }
 
     /// Adds a field of a reply. One that breaks the rules is left out: nobody may act on it.
     package mutating func append(received name: String, _ value: String) {
         guard Self.isName(name), Self.isValue(value) else { return }
+        add(name, value)
+    }
+
+    /// By index, since a field that is looked at as a whole is copied.
+    private func firstIndex(of name: String) -> Int? {
+        fields.indices.first { Self.isEqual(fields[$0].name, name) }
+    }
+
+    private mutating func add(_ name: String, _ value: String) {
+        // As many as most messages have, so that they are not moved again and again.
+        if fields.isEmpty { fields.reserveCapacity(16) }
         fields.append(Field(name: name, value: value))
     }
 
@@ -68,12 +81,15 @@ package struct HTTPHeaders: Hashable, Sendable, ExpressibleByDictionaryLiteral {
 
     /// A token (RFC 9110, 5.6.2).
     private static func isName(_ name: String) -> Bool {
-        !name.isEmpty
-            && name.utf8.allSatisfy { $0.isLetter || $0.isDigit || "-!#$%&'*+.^_`|~".utf8.contains($0) }
+        !name.isEmpty && name.hasOnly(isOfToken)
+    }
+
+    private static func isOfToken(_ byte: UInt8) -> Bool {
+        byte.isLetter || byte == UInt8(ascii: "-") || byte.isDigit || "!#$%&'*+.^_`|~".utf8.contains(byte)
     }
 
     /// No control characters but the tab (RFC 9110, 5.5).
     private static func isValue(_ value: String) -> Bool {
-        value.utf8.allSatisfy { ($0 >= 0x20 && $0 != 0x7F) || $0 == 0x09 }
+        value.hasOnly { ($0 >= 0x20 && $0 != 0x7F) || $0 == 0x09 }
     }
 }

@@ -7,11 +7,19 @@ package struct HTTPOrigin: Hashable, Sendable, CustomStringConvertible {
     package let host: String
     /// nil for the scheme's own port.
     package let port: Int?
+    /// Host and port as the `Host` field has them.
+    package let authority: String
+    /// `https://host:port`.
+    package let description: String
 
     package init(isSecure: Bool, host: String, port: Int?) {
+        let host = host.lowercased()
+        let port = port == (isSecure ? 443 : 80) ? nil : port
         self.isSecure = isSecure
-        self.host = host.lowercased()
-        self.port = port == (isSecure ? 443 : 80) ? nil : port
+        self.host = host
+        self.port = port
+        authority = port.map { "\(host):\($0)" } ?? host
+        description = (isSecure ? "https://" : "http://") + authority
     }
 
     /// The origin of an `http` or `https` URL.
@@ -30,10 +38,4 @@ package struct HTTPOrigin: Hashable, Sendable, CustomStringConvertible {
         }
         self.init(isSecure: scheme == "https", host: host, port: parts.port)
     }
-
-    /// Host and port as the `Host` field has them.
-    package var authority: String { port.map { "\(host):\($0)" } ?? host }
-
-    /// `https://host:port`.
-    package var description: String { (isSecure ? "https://" : "http://") + authority }
 }

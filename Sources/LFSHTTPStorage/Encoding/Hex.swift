@@ -1,20 +1,23 @@
+package import Foundation
 import LFSSystem
 
 /// Bytes as lowercase hex digits.
 package enum Hex {
-    package static func text(_ bytes: some Sequence<UInt8>) -> String { ContentHash.hex(of: bytes) }
+    package static func text(_ bytes: some ContiguousBytes) -> String { ContentHash.hex(of: bytes) }
 
     /// nil for anything but pairs of hex digits.
     package static func bytes(_ text: String) -> [UInt8]? {
-        let digits = text.utf8.map(value)
-        guard digits.count.isMultiple(of: 2) else { return nil }
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(digits.count / 2)
-        for index in stride(from: 0, to: digits.count, by: 2) {
-            guard let high = digits[index], let low = digits[index + 1] else { return nil }
-            bytes.append(high << 4 | low)
+        var text = text
+        return text.withUTF8 { digits in
+            guard digits.count.isMultiple(of: 2) else { return nil }
+            var bytes: [UInt8] = []
+            bytes.reserveCapacity(digits.count / 2)
+            for index in stride(from: 0, to: digits.count, by: 2) {
+                guard let high = value(of: digits[index]), let low = value(of: digits[index + 1]) else { return nil }
+                bytes.append(high << 4 | low)
+            }
+            return bytes
         }
-        return bytes
     }
 
     /// What a digit of either case stands for; nil for anything else.

@@ -19,14 +19,17 @@ package enum PercentEncoding {
 
     /// Adds the encoded text to what is there.
     package static func append(_ text: String, keepingSlashes: Bool, to bytes: inout [UInt8]) {
-        bytes.reserveCapacity(bytes.count + text.utf8.count)
-        for byte in text.utf8 {
-            if isUnreserved(byte) || (keepingSlashes && byte == UInt8(ascii: "/")) {
-                bytes.append(byte)
-            } else {
-                bytes.append(UInt8(ascii: "%"))
-                bytes.append(hexDigit(byte >> 4))
-                bytes.append(hexDigit(byte & 15))
+        var text = text
+        text.withUTF8 { text in
+            bytes.reserveCapacity(bytes.count + text.count)
+            for byte in text {
+                if isUnreserved(byte) || (keepingSlashes && byte == UInt8(ascii: "/")) {
+                    bytes.append(byte)
+                } else {
+                    bytes.append(UInt8(ascii: "%"))
+                    bytes.append(hexDigit(byte >> 4))
+                    bytes.append(hexDigit(byte & 15))
+                }
             }
         }
     }

@@ -6,13 +6,14 @@ package struct EntityTag: Hashable, Sendable, CustomStringConvertible {
 
     /// - Parameter field: the value of an `ETag` field or element; nil when there is nothing in it.
     package init?(_ field: String) {
-        var rest = field[...]
-        while rest.first == " " { rest.removeFirst() }
-        while rest.last == " " { rest.removeLast() }
-        if rest.hasPrefix("W/\"") { rest = rest.dropFirst(2) }
-        if rest.count >= 2, rest.first == "\"", rest.last == "\"" { rest = rest.dropFirst().dropLast() }
+        let (space, quote) = (UInt8(ascii: " "), UInt8(ascii: "\""))
+        var rest = field[...].utf8
+        while rest.first == space { rest.removeFirst() }
+        while rest.last == space { rest.removeLast() }
+        if rest.starts(with: "W/\"".utf8) { rest = rest.dropFirst(2) }
+        if rest.count >= 2, rest.first == quote, rest.last == quote { rest = rest.dropFirst().dropLast() }
         guard !rest.isEmpty else { return nil }
-        text = String(rest)
+        text = String(Substring(rest))
     }
 
     /// The tag as header fields have it, with quotes.

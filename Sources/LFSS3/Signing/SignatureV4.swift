@@ -17,14 +17,15 @@ package struct SignatureV4: Sendable {
 
     package let credentials: S3Credentials
     package let region: String
-    private let service: String
+    /// The credential scope behind the day.
+    private let scopeEnd: String
     private let key: SigningKey
 
     /// One value serves all requests with the same credentials; it keeps the derived key of the day.
     package init(credentials: S3Credentials, region: String, service: String = "s3") {
         self.credentials = credentials
         self.region = region
-        self.service = service
+        scopeEnd = "/\(region)/\(service)/aws4_request"
         key = SigningKey(secretAccessKey: credentials.secretAccessKey, region: region, service: service)
     }
 
@@ -47,13 +48,14 @@ package struct SignatureV4: Sendable {
         guard origin.isSecure || payloadHash != Self.unsignedPayload else {
             throw HTTPError(.invalidRequest, "A body that is not signed goes to \(origin) under TLS only: use https.")
         }
-        try headers.set("x-amz-date", UTCTime(date).stamp)
+        let moment = Moment(UTCTime(date), scopeEnd)
+        try headers.set("x-amz-date", moment.stamp)
         try headers.set("x-amz-content-sha256", payloadHash)
         if let token = credentials.sessionToken { try headers.set("x-amz-security-token", token) }
         let request = CanonicalRequest(
             method: method, path: path, query: PercentEncoding.canonicalQuery(query), host: origin.authority,
             headers: headers, payloadHash: payloadHash)
-        try headers.set("authorization", authorization(request, at: UTCTime(date)))
+        try headers.set("authorization", authorization(request, at: moment))
     }
 
     /// The query of a URL that anybody may use for a while, without its `?`.
@@ -71,12 +73,13 @@ package struct SignatureV4: Sendable {
         guard (1...604_800).contains(seconds) else {
             throw HTTPError(.invalidRequest, "A signed URL lives between 1 second and 7 days.")
         }
-        let time = UTCTime(date)
-        let signed = CanonicalRequest.signedHeaders(headers, host: origin.authority).names
+        let moment = Moment(UTCTime(date), scopeEnd)
+        var signed: [UInt8] = []
+        SignedFields(headers, host: origin.authority).appendNames(to: &signed)
         var items = query
         items.append(("X-Amz-Algorithm", Self.algorithm))
-        items.append(("X-Amz-Credential", "\(credentials.accessKeyID)/\(scope(time))"))
-        items.append(("X-Amz-Date", time.stamp))
+        items.append(("X-Amz-Credential", "\(credentials.accessKeyID)/\(moment.scope)"))
+        items.append(("X-Amz-Date", moment.stamp))
         items.append(("X-Amz-Expires", String(seconds)))
         items.append(("X-Amz-SignedHeaders", String(decoding: signed, as: UTF8.self)))
         if let token = credentials.sessionToken { items.append(("X-Amz-Security-Token", token)) }
@@ -84,21 +87,52 @@ package struct SignatureV4: Sendable {
         let request = CanonicalRequest(
             method: method, path: path, query: canonicalQuery, host: origin.authority, headers: headers,
             payloadHash: Self.unsignedPayload)
-        return String(decoding: canonicalQuery, as: UTF8.self) + "&X-Amz-Signature=" + signature(request, at: time)
+        return String(decoding: canonicalQuery, as: UTF8.self) + "&X-Amz-Signature=" + signature(request, at: moment)
     }
 
     /// The value of the `Authorization` field.
     func authorization(_ request: CanonicalRequest, at time: UTCTime) -> String {
-        "\(Self.algorithm) Credential=\(credentials.accessKeyID)/\(scope(time)), "
-            + "SignedHeaders=\(String(decoding: request.signedHeaders, as: UTF8.self)), "
-            + "Signature=\(signature(request, at: time))"
+        authorization(request, at: Moment(time, scopeEnd))
     }
 
-    private func scope(_ time: UTCTime) -> String { "\(time.dayStamp)/\(region)/\(service)/aws4_request" }
+    private func authorization(_ request: CanonicalRequest, at moment: Moment) -> String {
+        var text: [UInt8] = []
+        text.reserveCapacity(512)
+        text.append(text: Self.algorithm)
+        text.append(text: " Credential=")
+        text.append(text: credentials.accessKeyID)
+        text.append(UInt8(ascii: "/"))
+        text.append(text: moment.scope)
+        text.append(text: ", SignedHeaders=")
+        text += request.signedHeaders
+        text.append(text: ", Signature=")
+        text.append(text: signature(request, at: moment))
+        return String(decoding: text, as: UTF8.self)
+    }
 
-    private func signature(_ request: CanonicalRequest, at time: UTCTime) -> String {
-        let hash = ContentHash.hex(of: SHA256.hash(data: request.bytes))
-        let text = "\(Self.algorithm)\n\(time.stamp)\n\(scope(time))\n\(hash)"
-        return key.signature(of: text, on: time.dayStamp)
+    private func signature(_ request: CanonicalRequest, at moment: Moment) -> String {
+        var hash = ContentHash()
+        request.bytes.withUnsafeBytes { hash.update($0) }
+        var text: [UInt8] = []
+        text.reserveCapacity(256)
+        text.append(text: Self.algorithm)
+        for line in [moment.stamp, moment.scope, hash.hex] {
+            text.append(UInt8(ascii: "\n"))
+            text.append(text: line)
+        }
+        return key.signature(of: String(decoding: text, as: UTF8.self), on: moment.day)
+    }
+
+    /// The date of a signature in the three ways that it is written, each written once.
+    private struct Moment {
+        let stamp: String
+        let day: String
+        let scope: String
+
+        init(_ time: UTCTime, _ scopeEnd: String) {
+            stamp = time.stamp
+            day = time.dayStamp
+            scope = day + scopeEnd
+        }
     }
 }

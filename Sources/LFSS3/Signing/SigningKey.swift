@@ -9,7 +9,8 @@ final class SigningKey: Sendable {
     private let secret: SymmetricKey
     private let region: String
     private let service: String
-    private let held = Mutex<(day: String, key: SymmetricKey)?>(nil)
+    /// The code has taken in the day's key, and no text yet.
+    private let held = Mutex<(day: String, code: HMAC<SHA256>)?>(nil)
 
     init(secretAccessKey: String, region: String, service: String) {
         secret = SymmetricKey(data: Array("AWS4\(secretAccessKey)".utf8))
@@ -21,15 +22,18 @@ final class SigningKey: Sendable {
     ///
     /// - Parameter day: the day of the text's date, written `20130524`.
     func signature(of text: String, on day: String) -> String {
-        ContentHash.hex(of: HMAC<SHA256>.authenticationCode(for: Array(text.utf8), using: key(for: day)))
+        var (code, text) = (code(for: day), text)
+        text.withUTF8 { code.update(data: UnsafeRawBufferPointer($0)) }
+        return ContentHash.hex(of: code.finalize())
     }
 
-    private func key(for day: String) -> SymmetricKey {
-        if let held = held.withLock({ $0 }), held.day == day { return held.key }
+    private func code(for day: String) -> HMAC<SHA256> {
+        if let held = held.withLock({ $0 }), held.day == day { return held.code }
         let key = [day, region, service, "aws4_request"].reduce(secret) { key, text in
             SymmetricKey(data: HMAC<SHA256>.authenticationCode(for: Array(text.utf8), using: key))
         }
-        held.withLock { $0 = (day, key) }
-        return key
+        let code = HMAC<SHA256>(key: key)
+        held.withLock { $0 = (day, code) }
+        return code
     }
 }

@@ -8,7 +8,9 @@ extension UTCTime {
     var stamp: String {
         var bytes = dayBytes
         bytes.append(UInt8(ascii: "T"))
-        for part in [hour, minute, second] { Self.append(part, digits: 2, to: &bytes) }
+        Self.append(hour, to: &bytes)
+        Self.append(minute, to: &bytes)
+        Self.append(second, to: &bytes)
         bytes.append(UInt8(ascii: "Z"))
         return String(decoding: bytes, as: UTF8.self)
     }
@@ -16,18 +18,16 @@ extension UTCTime {
     private var dayBytes: [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(16)
-        Self.append(year, digits: 4, to: &bytes)
-        Self.append(month, digits: 2, to: &bytes)
-        Self.append(day, digits: 2, to: &bytes)
+        Self.append(year / 100, to: &bytes)
+        Self.append(year, to: &bytes)
+        Self.append(month, to: &bytes)
+        Self.append(day, to: &bytes)
         return bytes
     }
 
-    private static func append(_ number: Int, digits: Int, to bytes: inout [UInt8]) {
-        var divisor = 1
-        for _ in 1..<digits { divisor *= 10 }
-        while divisor > 0 {
-            bytes.append(UInt8(ascii: "0") + UInt8(number / divisor % 10))
-            divisor /= 10
-        }
+    /// The last two digits.
+    private static func append(_ number: Int, to bytes: inout [UInt8]) {
+        bytes.append(UInt8(ascii: "0") + UInt8(number / 10 % 10))
+        bytes.append(UInt8(ascii: "0") + UInt8(number % 10))
     }
 }

@@ -44,10 +44,11 @@ struct ObjectProof: Sendable {
     func decision(on object: StoredObject) async throws -> Verdict {
         guard object.byteCount == source.byteCount else { return .other }
         if let checksum = object.checksum { return checksum == source.sha256 ? .same : .other }
-        if object.words.isEmpty { return .unknown }
-        if let md5, case .md5(let hex) = object.words.first { return decision(hex == md5, isSure: tagsAreMD5) }
-        let local = try await digests(for: object.words)
-        let decisions = object.words.map { compare($0, local) }
+        let words = object.words
+        if words.isEmpty { return .unknown }
+        if let md5, case .md5(let hex) = words.first { return decision(hex == md5, isSure: tagsAreMD5) }
+        let local = try await digests(for: words)
+        let decisions = words.map { compare($0, local) }
         // When two of the server's words disagree, the one that contradicts the local bytes counts: to send them again
         // costs less than to lose them.
         if decisions.contains(.other) { return .other }

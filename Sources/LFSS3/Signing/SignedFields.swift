@@ -1,0 +1,79 @@
+import LFSHTTP
+
+/// The header fields of a request that a signature covers, in the order of their names.
+struct SignedFields {
+    /// The names in lowercase; one may come several times, then in the order of the request.
+    private var fields: [(name: String, value: String)] = []
+
+    init(_ headers: HTTPHeaders, host: String) {
+        fields.reserveCapacity(headers.fields.count + 1)
+        for field in headers.fields {
+            let name = Self.lowercased(field.name)
+            if Self.isSigned(name) { insert(name, field.value) }
+        }
+        if headers["host"] == nil { insert("host", host) }
+    }
+
+    /// The names with `;` between them.
+    func appendNames(to bytes: inout [UInt8]) {
+        var last = ""
+        for field in fields where field.name != last {
+            if !last.isEmpty { bytes.append(UInt8(ascii: ";")) }
+            bytes.append(text: field.name)
+            last = field.name
+        }
+    }
+
+    /// A line for each name; the values of fields that have one name stand in one line, with `,` between them.
+    func appendLines(to bytes: inout [UInt8]) {
+        var last = ""
+        for field in fields {
+            if field.name == last {
+                bytes[bytes.count - 1] = UInt8(ascii: ",")
+            } else {
+                bytes.append(text: field.name)
+                bytes.append(UInt8(ascii: ":"))
+                last = field.name
+            }
+            Self.appendCollapsed(field.value, to: &bytes)
+            bytes.append(UInt8(ascii: "\n"))
+        }
+    }
+
+    /// There are few, and most come in their order.
+    private mutating func insert(_ name: String, _ value: String) {
+        var index = fields.endIndex
+        while index > 0, name < fields[index - 1].name { index -= 1 }
+        fields.insert((name, value), at: index)
+    }
+
+    private static func isSigned(_ name: String) -> Bool {
+        // Almost all begin with the first.
+        name.hasPrefix("x-amz-") || name.hasPrefix("if-")
+            || ["host", "content-type", "content-md5", "date", "range"].contains(name)
+    }
+
+    /// The names of fields are ASCII, and almost all are written in lowercase here.
+    private static func lowercased(_ name: String) -> String {
+        var text = name
+        let hasCapital = text.withUTF8 { $0.contains { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) } }
+        return hasCapital ? name.lowercased() : name
+    }
+
+    /// The value without blanks around it, and with one space for each run of spaces.
+    private static func appendCollapsed(_ text: String, to bytes: inout [UInt8]) {
+        var text = text
+        text.withUTF8 { value in
+            // Most have no blank at all.
+            guard value.contains(where: isBlank) else { return bytes.append(contentsOf: value) }
+            let start = bytes.count
+            for byte in value {
+                if isBlank(byte), bytes.count == start || (byte == UInt8(ascii: " ") && bytes.last == byte) { continue }
+                bytes.append(byte)
+            }
+            while bytes.count > start, let last = bytes.last, isBlank(last) { bytes.removeLast() }
+        }
+    }
+
+    private static func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+}
