@@ -156,6 +156,8 @@ struct MultipartUpload: Sendable {
             for number in 1...plan.count {
                 let part = plan.part(number)
                 let digest = try await digester.next(Int64(part.range.count))
+                // Before the last part goes out, so that bytes which are not the recorded ones are not all there.
+                if number == plan.count { try await digester.requireWhole() }
                 if let entityTag = there[number].flatMap({ trusted($0, part, digest, checkpoint.parts[number]) }) {
                     progress.has(part, .init(entityTag, digest))
                     continue
@@ -173,7 +175,6 @@ struct MultipartUpload: Sendable {
                     }
                 }
             }
-            try await digester.requireWhole()
         }
     }
 

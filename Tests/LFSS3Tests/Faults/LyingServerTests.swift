@@ -141,7 +141,8 @@ struct RottenSourceTests {
             #expect(error.code == .sourceChanged)
             #expect(!error.isRetryable)
             #expect(fake.count(.complete) == 0)
-            #expect(fake.operations.suffix(2) == [.abort, .parts])
+            // The server may get to a part late whose connection was cut when the upload was given up.
+            #expect(fake.operations.filter { $0 != .part }.suffix(2) == [.abort, .parts])
             #expect(fake.stored == nil)
             #expect(fake.uploads.isEmpty)
             #expect(saved.value?.uploadID == nil)
