@@ -1,0 +1,25 @@
+import ArgumentParser
+
+/// What measures in a process of its own and tells it as JSON. The other commands start it.
+struct ProbeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "probe", abstract: "Measure in this process; the other commands start it.", shouldDisplay: false,
+        subcommands: [Interference.self])
+
+    struct Interference: AsyncParsableCommand {
+        @Option var files: Int
+        @Option var bytes: Int
+        @Option var writes: Int
+        @Option var pause: Int
+        @Option var latency: Int
+        @Option var connections: Int
+        @Option var folder: String
+
+        func run() async throws {
+            let probe = InterferenceProbe(
+                files: files, bytesPerFile: bytes, writes: writes, pause: .milliseconds(pause),
+                latency: .milliseconds(latency), connections: connections, folder: folder)
+            Console.result(try JSONDocument.text(try await probe.run()))
+        }
+    }
+}
