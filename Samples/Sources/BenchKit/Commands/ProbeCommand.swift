@@ -4,7 +4,7 @@ import ArgumentParser
 struct ProbeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "probe", abstract: "Measure in this process; the other commands start it.", shouldDisplay: false,
-        subcommands: [Interference.self])
+        subcommands: [Interference.self, MakeBacklog.self, Backlog.self, Idle.self])
 
     struct Interference: AsyncParsableCommand {
         @Option var files: Int
@@ -20,6 +20,37 @@ struct ProbeCommand: AsyncParsableCommand {
                 files: files, bytesPerFile: bytes, writes: writes, pause: .milliseconds(pause),
                 latency: .milliseconds(latency), connections: connections, folder: folder)
             Console.result(try JSONDocument.text(try await probe.run()))
+        }
+    }
+
+    struct MakeBacklog: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(commandName: "backlog-maker")
+
+        @Option var rows: Int
+        @Option var withBytes: Int
+        @Option var folder: String
+
+        func run() async throws {
+            try await BacklogMaker(rows: rows, withBytes: withBytes, bytesPerFile: 1_024, folder: folder).run()
+        }
+    }
+
+    struct Backlog: AsyncParsableCommand {
+        @Option var uploads: Int
+        @Option var folder: String
+
+        func run() async throws {
+            Console.result(try JSONDocument.text(try await BacklogProbe(uploads: uploads, folder: folder).run()))
+        }
+    }
+
+    struct Idle: AsyncParsableCommand {
+        @Option var seconds: Double
+        @Option var folder: String
+
+        func run() async throws {
+            Console.result(
+                try JSONDocument.text(try await IdleProbe(seconds: seconds, files: 10, folder: folder).run()))
         }
     }
 }
