@@ -11,6 +11,7 @@ public struct Bench: AsyncParsableCommand {
               lfs-bench throughput --files 2 --size 512MiB --to-folder /mnt/disk --tools lfs,whole-way,cp
               lfs-bench verify --files 100000 --endpoint http://127.0.0.1:8333 --bucket test
               lfs-bench interference
+              lfs-bench ingest --files 2000 --large-size 512MiB
               lfs-bench backlog --rows 10000,100000
 
             EXIT STATUS
@@ -22,7 +23,7 @@ public struct Bench: AsyncParsableCommand {
         version: "0.1.0",
         subcommands: [
             ThroughputCommand.self, VerifyCommand.self, InterferenceCommand.self, BacklogCommand.self,
-            ProbeCommand.self,
+            IngestCommand.self, ProbeCommand.self,
         ])
 
     public init() {}

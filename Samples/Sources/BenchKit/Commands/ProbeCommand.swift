@@ -4,7 +4,7 @@ import ArgumentParser
 struct ProbeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "probe", abstract: "Measure in this process; the other commands start it.", shouldDisplay: false,
-        subcommands: [Interference.self, MakeBacklog.self, Backlog.self, Idle.self])
+        subcommands: [Interference.self, MakeBacklog.self, Backlog.self, Idle.self, Ingest.self])
 
     struct Interference: AsyncParsableCommand {
         @Option var files: Int
@@ -51,6 +51,22 @@ struct ProbeCommand: AsyncParsableCommand {
         func run() async throws {
             Console.result(
                 try JSONDocument.text(try await IdleProbe(seconds: seconds, files: 10, folder: folder).run()))
+        }
+    }
+
+    struct Ingest: AsyncParsableCommand {
+        @Flag(exclusivity: .exclusive) var way: Way
+        @Option var source: String
+        @Option var folder: String
+
+        enum Way: String, EnumerableFlag {
+            case each, batches
+        }
+
+        func run() async throws {
+            let probe = IngestProbe(source: source, folder: folder)
+            let times = way == .each ? try await probe.each() : try await probe.batches()
+            Console.result(try JSONDocument.text(times))
         }
     }
 }
