@@ -10,6 +10,8 @@ public struct Bench: AsyncParsableCommand {
               lfs-bench throughput --files 2000 --size 10KiB --endpoint http://127.0.0.1:8333 --bucket test
               lfs-bench throughput --files 2 --size 512MiB --to-folder /mnt/disk --tools lfs,whole-way,cp
               lfs-bench verify --files 100000 --endpoint http://127.0.0.1:8333 --bucket test
+              lfs-bench download --files 1 --size 512MiB --endpoint http://127.0.0.1:8333 --bucket test
+              lfs-bench delete --files 2000 --endpoint http://127.0.0.1:8333 --bucket test
               lfs-bench interference
               lfs-bench ingest --files 2000 --large-size 512MiB
               lfs-bench backlog --rows 10000,100000
@@ -23,7 +25,7 @@ public struct Bench: AsyncParsableCommand {
         version: "0.1.0",
         subcommands: [
             ThroughputCommand.self, VerifyCommand.self, InterferenceCommand.self, BacklogCommand.self,
-            IngestCommand.self, ProbeCommand.self,
+            IngestCommand.self, DownloadCommand.self, DeleteCommand.self, ProbeCommand.self,
         ])
 
     public init() {}

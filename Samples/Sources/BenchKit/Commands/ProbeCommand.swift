@@ -4,7 +4,10 @@ import ArgumentParser
 struct ProbeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "probe", abstract: "Measure in this process; the other commands start it.", shouldDisplay: false,
-        subcommands: [Interference.self, MakeBacklog.self, Backlog.self, Idle.self, Ingest.self])
+        subcommands: [
+            Interference.self, MakeBacklog.self, Backlog.self, Idle.self, Ingest.self, Upload.self, Evict.self,
+            Download.self, Delete.self,
+        ])
 
     struct Interference: AsyncParsableCommand {
         @Option var files: Int
@@ -68,5 +71,43 @@ struct ProbeCommand: AsyncParsableCommand {
             let times = way == .each ? try await probe.each() : try await probe.batches()
             Console.result(try JSONDocument.text(times))
         }
+    }
+
+    struct Place: ParsableArguments {
+        @Option var bucket: String
+        @Option var prefix: String
+        @Option var provider: String?
+        @Option var connections: Int
+        @Option var folder: String
+
+        var probe: BucketProbe {
+            BucketProbe(
+                bucket: bucket, prefix: prefix, provider: provider, connections: connections, folder: folder)
+        }
+    }
+
+    struct Upload: AsyncParsableCommand {
+        @OptionGroup var place: Place
+        @Option var source: String
+
+        func run() async throws { try await place.probe.upload(source) }
+    }
+
+    struct Evict: AsyncParsableCommand {
+        @OptionGroup var place: Place
+
+        func run() async throws { try await place.probe.evict() }
+    }
+
+    struct Download: AsyncParsableCommand {
+        @OptionGroup var place: Place
+
+        func run() async throws { try await place.probe.download() }
+    }
+
+    struct Delete: AsyncParsableCommand {
+        @OptionGroup var place: Place
+
+        func run() async throws { try await place.probe.delete() }
     }
 }

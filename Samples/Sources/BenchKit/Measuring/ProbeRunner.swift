@@ -21,8 +21,14 @@ struct ProbeRunner {
         guard result.succeeded else { throw BenchError("The probe \(arguments[0]) failed: \(result.reason())") }
     }
 
-    private func command(_ arguments: [String]) throws -> ChildCommand {
+    /// - Parameter arguments: those behind `probe`.
+    func command(_ arguments: [String]) throws -> ChildCommand {
+        ChildCommand(try Self.program(), ["probe"] + arguments, environment: environment)
+    }
+
+    /// The path of this program.
+    static func program() throws -> String {
         guard let program = Bundle.main.executablePath else { throw BenchError("This program does not find itself.") }
-        return ChildCommand(program, ["probe"] + arguments, environment: environment)
+        return program
     }
 }

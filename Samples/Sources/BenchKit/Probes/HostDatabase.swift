@@ -37,6 +37,7 @@ struct HostDatabase: Sendable {
         _ storage: any RemoteStorage, connections: Int = 10, _ body: (LFSManager) async throws -> Value
     ) async throws -> Value {
         var options = LFSOptions(storage: storage, maxExecutors: connections)
+        options.maxDownloads = connections
         options.shutdownTimeout = .zero
         let lfs = try await LFSManager.open(pool, options: options)
         do {
