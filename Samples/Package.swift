@@ -78,13 +78,23 @@ let package = Package(
             ],
             path: "Tests/SignalledService"),
 
-        // It runs the uploader as it runs every other tool, so it needs nothing of the library.
+        // It runs the uploader as it runs every other tool. What an app itself would feel it measures in a process of
+        // its own that is such an app.
         .executableTarget(
             name: "lfs-bench",
             dependencies: ["BenchKit", .product(name: "ArgumentParser", package: "swift-argument-parser")]),
         .target(
-            name: "BenchKit", dependencies: [.product(name: "ArgumentParser", package: "swift-argument-parser")]),
-        .testTarget(name: "BenchTests", dependencies: ["BenchKit", .product(name: "GRDB", package: "GRDB.swift")]),
+            name: "BenchKit",
+            dependencies: [
+                .product(name: "LFS", package: "LFS"),
+                .product(name: "LFSStorage", package: "LFS"),
+                .product(name: "LFSS3", package: "LFS"),
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ]),
+        .testTarget(
+            name: "BenchTests",
+            dependencies: ["BenchKit", "lfs-bench", .product(name: "GRDB", package: "GRDB.swift")]),
     ])
 
 for target in package.targets {

@@ -25,6 +25,12 @@ static const unsigned char *random_bytes(void) {
     return pool + used - 10;
 }
 
+double steady_seconds(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
 void make_id(char text[ID_TEXT], long long milliseconds) {
     unsigned char bytes[16];
     char digits[33];

@@ -33,6 +33,8 @@ struct files {
 
 // Milliseconds since 1970.
 long long milliseconds(void);
+// Seconds of a clock that nobody sets.
+double steady_seconds(void);
 
 // UUID version 7 in lowercase (RFC 9562, section 5.7).
 void make_id(char text[ID_TEXT], long long milliseconds);

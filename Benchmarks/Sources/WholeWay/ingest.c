@@ -83,15 +83,25 @@ static void finish(struct batch *batch, int temporary, int store) {
     batch->bytes = 0;
 }
 
-int ingest(const char *source, const char *database, const char *namespace, struct files *files) {
+static int open_store(const char *database, int *temporary) {
     char *path;
     if (asprintf(&path, "%s.lfs", database) < 0) fail("no memory");
     int store = open_folder(AT_FDCWD, path);
-    int temporary = open_folder(store, "temporary");
+    *temporary = open_folder(store, "temporary");
     free(path);
+    return store;
+}
+
+static DIR *open_source(const char *source, struct files *files) {
     DIR *folder = opendir(source);
     if (!folder) fail_call("open", source);
     list(folder, source, files);
+    return folder;
+}
+
+int ingest(const char *source, const char *database, const char *namespace, struct files *files) {
+    int temporary, store = open_store(database, &temporary);
+    DIR *folder = open_source(source, files);
     struct batch batch = {.count = 0};
     for (size_t i = 0; i < files->count; i++) {
         struct file *file = &files->all[i];
@@ -108,4 +118,27 @@ int ingest(const char *source, const char *database, const char *namespace, stru
     closedir(folder);
     close(temporary);
     return store;
+}
+
+double *ingest_each(const char *source, const char *database, struct files *files) {
+    int temporary, store = open_store(database, &temporary);
+    DIR *folder = open_source(source, files);
+    double *durations = calloc(files->count + 1, sizeof *durations);
+    if (!durations) fail("no memory for %zu files", files->count);
+    for (size_t i = 0; i < files->count; i++) {
+        struct file *file = &files->all[i];
+        double start = steady_seconds();
+        make_id(file->id, milliseconds());
+        int copy = copy_in(dirfd(folder), temporary, file);
+        sync_copies(&copy, 1);
+        require_bytes(copy, file->bytes, file->id);
+        sync_folder(temporary, "temporary");
+        close(copy);
+        durations[i] = steady_seconds() - start;
+        files->bytes += file->bytes;
+    }
+    closedir(folder);
+    close(temporary);
+    close(store);
+    return durations;
 }

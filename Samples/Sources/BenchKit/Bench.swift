@@ -1,15 +1,20 @@
 public import ArgumentParser
 
-/// The command `lfs-bench`: measures the uploader against other tools.
-public struct Bench: ParsableCommand {
+/// The command `lfs-bench`: measures the uploader against other tools, and what an app feels of the library.
+public struct Bench: AsyncParsableCommand {
     public static let configuration = CommandConfiguration(
         commandName: "lfs-bench",
-        abstract: "Measures the uploader against the tools that people copy files with.",
+        abstract: "Measures LFS: against the tools that people copy files with, and what an app feels of it.",
         discussion: """
             EXAMPLE
               lfs-bench throughput --files 2000 --size 10KiB --endpoint http://127.0.0.1:8333 --bucket test
               lfs-bench throughput --files 2 --size 512MiB --to-folder /mnt/disk --tools lfs,whole-way,cp
               lfs-bench verify --files 100000 --endpoint http://127.0.0.1:8333 --bucket test
+              lfs-bench download --files 1 --size 512MiB --endpoint http://127.0.0.1:8333 --bucket test
+              lfs-bench delete --files 2000 --endpoint http://127.0.0.1:8333 --bucket test
+              lfs-bench interference
+              lfs-bench ingest --files 2000 --large-size 512MiB
+              lfs-bench backlog --rows 10000,100000
 
             EXIT STATUS
               0    every run succeeded
@@ -18,7 +23,10 @@ public struct Bench: ParsableCommand {
               130  interrupted by Ctrl-C, 143 by SIGTERM
             """,
         version: "0.1.0",
-        subcommands: [ThroughputCommand.self, VerifyCommand.self])
+        subcommands: [
+            ThroughputCommand.self, VerifyCommand.self, InterferenceCommand.self, BacklogCommand.self,
+            IngestCommand.self, DownloadCommand.self, DeleteCommand.self, ProbeCommand.self,
+        ])
 
     public init() {}
 }

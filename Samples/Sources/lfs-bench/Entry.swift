@@ -3,8 +3,8 @@ import BenchKit
 
 @main
 enum Entry {
-    static func main() {
+    static func main() async {
         // The command itself is in a library, so that tests reach its parts.
-        Bench.main(nil)
+        await Bench.main(nil)
     }
 }

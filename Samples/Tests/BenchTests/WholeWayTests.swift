@@ -31,15 +31,15 @@ final class WholeWayTests {
 
     @Test(
         "To a bucket: small files, one that goes in one piece and one that goes in parts, as they are read back",
-        .enabled(if: WholeWay.server != nil))
+        .enabled(if: TestServer.seaweedfs != nil))
     func toBucket() throws {
-        let server = try #require(WholeWay.server)
+        let server = try #require(TestServer.seaweedfs)
         let source = try makeFiles(3)
         for (name, size) in [("middle", 300_000), ("large", 40 << 20), ("empty & ü", 0)] {
             try Data((0..<size).map { UInt8(truncatingIfNeeded: $0 >> 8 ^ $0) })
                 .write(to: URL(fileURLWithPath: "\(source)/\(name)"))
         }
-        try curl(server, "PUT", "\(server.endpoint)/\(server.bucket)")
+        try TestServer.makeBucket(server)
         let result = try run(source, database, "s3", server.endpoint, server.bucket, "a b/c", "3", server: server)
         #expect(result.succeeded, "\(result.reason())")
         let rows = try rows()
@@ -48,15 +48,17 @@ final class WholeWayTests {
             #expect(row.url == "\(server.endpoint)/\(server.bucket)/a%20b/c/\(row.key)")
             #expect(row.proof == "checksum")
             let copy = "\(folder.path)/copy"
-            try curl(server, "GET", row.url ?? "", to: copy)
+            try TestServer.curl(server, "GET", row.url ?? "", to: copy)
             #expect(
                 FileManager.default.contentsEqual(atPath: copy, andPath: "\(source)/\(row.name)"), "\(row.name)")
         }
     }
 
-    @Test("A refusal of the server ends it with status 1 and the server's words", .enabled(if: WholeWay.server != nil))
+    @Test(
+        "A refusal of the server ends it with status 1 and the server's words",
+        .enabled(if: TestServer.seaweedfs != nil))
     func refusal() throws {
-        var server = try #require(WholeWay.server)
+        var server = try #require(TestServer.seaweedfs)
         server.secretKey = "another"
         let result = try run(
             try makeFiles(1), database, "s3", server.endpoint, server.bucket, "a", "1", server: server)
@@ -77,6 +79,27 @@ final class WholeWayTests {
         #expect(result.messages.contains("whole-way: open link"))
         #expect(try run(source, database + "3", "dir", target + "/none").status == 1)
         #expect(try run(source, database + "3").status == 64)
+        #expect(try run(source, database + "3", "all").status == 64)
+    }
+
+    @Test("Without the upload: batches leave rows and jobs, one by one there are only durable files")
+    func ingest() throws {
+        let source = try makeFiles(70)
+        #expect(try run(source, database, "ingest").succeeded)
+        let rows = try rows()
+        #expect(rows.count == 70)
+        for row in rows {
+            #expect(row.status == "local")
+            let original = try Data(contentsOf: URL(fileURLWithPath: "\(source)/\(row.name)"))
+            #expect(try Data(contentsOf: URL(fileURLWithPath: "\(database).lfs/\(row.id)")) == original)
+        }
+        let result = try run(source, database + "2", "each")
+        struct Times: Decodable { var files: Int, p50: Double, p99: Double, longest: Double, seconds: Double }
+        let times = try JSONDecoder().decode(Times.self, from: Data(result.output.utf8))
+        #expect(times.files == 70)
+        #expect(0 < times.p50 && times.p50 <= times.p99 && times.p99 <= times.longest && times.longest <= times.seconds)
+        #expect(try names(in: "\(database)2.lfs/temporary").count == 70)
+        #expect(!FileManager.default.fileExists(atPath: database + "2"))
     }
 
     // MARK: Running it
@@ -121,36 +144,13 @@ final class WholeWayTests {
             return try File.fetchAll(db, sql: "SELECT * FROM file")
         }
     }
-
-    private func curl(_ server: S3Server, _ method: String, _ url: String, to output: String = "/dev/null") throws {
-        let result = try ChildRunner(folder: folder.path).run(
-            ChildCommand(
-                "/usr/bin/env",
-                [
-                    "curl", "--silent", "--show-error", "--fail", "--request", method, "--aws-sigv4",
-                    "aws:amz:\(server.region):s3", "--user", "\(server.accessKey):\(server.secretKey)", "--output",
-                    output, url,
-                ], environment: ["PATH": ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"]))
-        #expect(result.succeeded, "\(method) \(url): \(result.reason())")
-    }
 }
 
-/// The program, and a server for it.
+/// The program.
 private enum WholeWay {
     static let executable = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().appendingPathComponent("Benchmarks/.build/release/whole-way").path
 
     static var isBuilt: Bool { FileManager.default.isExecutableFile(atPath: executable) }
-
-    /// SeaweedFS, if it runs, with a bucket that is to be made: of the servers for tests it tells checksums.
-    static let server: S3Server? = {
-        struct Running: Decodable { var name, endpoint, accessKey, secretKey, region: String }
-        let text = ProcessInfo.processInfo.environment["LFS_S3_SERVERS"] ?? "[]"
-        return try? JSONDecoder().decode([Running].self, from: Data(text.utf8)).first { $0.name == "seaweedfs" }.map {
-            S3Server(
-                endpoint: $0.endpoint, region: $0.region, bucket: "whole-way-\(UInt32.random(in: 0...UInt32.max))",
-                accessKey: $0.accessKey, secretKey: $0.secretKey)
-        }
-    }()
 }

@@ -1,5 +1,3 @@
-import Foundation
-
 /// Everything that was measured. Its JSON is the document of `--json`: fields may be added.
 package struct ThroughputReport: Codable, Equatable, Sendable {
     package var endpoint: String
@@ -57,11 +55,7 @@ package struct ThroughputReport: Codable, Equatable, Sendable {
     }
 
     /// The report as one JSON document.
-    package func json() throws -> String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
-        return String(decoding: try encoder.encode(self), as: UTF8.self)
-    }
+    package func json() throws -> String { try JSONDocument.text(self) }
 }
 
 extension ThroughputReport.Summary {

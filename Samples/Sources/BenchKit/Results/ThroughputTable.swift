@@ -25,14 +25,7 @@ package struct ThroughputTable: CustomStringConvertible {
         let heads = [
             "tool", "wall s (min–max)", "CPU s", "peak MiB", countsFiles ? "files/s" : "MiB/s", "lfs/tool wall", "CPU",
         ]
-        let rows = [heads] + report.summaries.map(cells)
-        let widths = heads.indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
-        return rows.map { row in
-            row.indices.map { column in
-                let space = String(repeating: " ", count: widths[column] - row[column].count)
-                return column == 0 ? row[column] + space : space + row[column]
-            }.joined(separator: "  ")
-        }
+        return TextTable.lines([heads] + report.summaries.map(cells))
     }
 
     private func cells(_ summary: ThroughputReport.Summary) -> [String] {

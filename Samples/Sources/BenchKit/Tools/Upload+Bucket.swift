@@ -16,7 +16,7 @@ extension Upload {
             command.environment.merge(server.rcloneEnvironment) { _, new in new }
         case .aws:
             command.arguments = awsArguments(server)
-            command.environment["AWS_CONFIG_FILE"] = try awsConfiguration()
+            command.environment["AWS_CONFIG_FILE"] = try AWSConfiguration.write(connections, in: scratch)
         case .curl:
             command.arguments = [
                 "--parallel", "--parallel-max", "\(connections)", "--config", try curlConfiguration(server),
@@ -50,18 +50,6 @@ extension Upload {
             "--endpoint-url", server.endpoint, "s3", "cp", "--recursive", "--only-show-errors", source,
             url(in: server),
         ]
-    }
-
-    private func awsConfiguration() throws -> String {
-        let text = """
-            [default]
-            s3 =
-              max_concurrent_requests = \(connections)
-              addressing_style = path
-
-            """
-        try Data(text.utf8).write(to: URL(fileURLWithPath: scratch + "/aws.conf"))
-        return scratch + "/aws.conf"
     }
 
     private func curlConfiguration(_ server: S3Server) throws -> String {

@@ -1,0 +1,19 @@
+import ArgumentParser
+
+/// How often everything is measured, and how the result is shown.
+struct RoundOptions: ParsableArguments {
+    @Option(name: .long, help: "How many times everything is measured.")
+    var rounds = 3
+
+    @Flag(name: .long, help: "Print one JSON document with every sample.")
+    var json = false
+
+    func validate() throws {
+        guard (1...1_000).contains(rounds) else { throw ValidationError("--rounds has to be from 1 to 1000.") }
+    }
+
+    /// Prints a report: a table for people, or its JSON.
+    func show(_ report: some Encodable & CustomStringConvertible) throws {
+        Console.result(json ? try JSONDocument.text(report) : report.description)
+    }
+}

@@ -1,0 +1,28 @@
+import GRDB
+import Synchronization
+
+/// Listens to the host's writer and logs how long the library's transactions keep it.
+///
+/// Owner of its state: the mutex. Events come on the writer's own queue.
+final class WriterTrace: Sendable {
+    private let log = Mutex(TransactionLog(hostTable: "note"))
+
+    /// Forgets what was logged, and gives it.
+    func take() -> [Double] {
+        log.withLock { log in
+            defer { log = TransactionLog(hostTable: "note") }
+            return log.durations
+        }
+    }
+
+    @Sendable func attach(to db: Database) {
+        guard !db.configuration.readonly else { return }
+        db.trace(options: [.statement, .profile]) { [self] event in
+            switch event {
+            case .statement(let statement): log.withLock { $0.starts(statement.sql, at: .now) }
+            case .profile(let statement, _): log.withLock { $0.ends(statement.sql, at: .now) }
+            @unknown default: return
+            }
+        }
+    }
+}
