@@ -12,6 +12,23 @@ package struct IngestedFile: Hashable, Sendable {
     package let crc64: String
 }
 
+/// What is counted and computed of the bytes of a file that comes in.
+struct IngestSums {
+    private var hash = ContentHash()
+    private var crc64 = CyclicRedundancyCheck(.crc64NVME)
+
+    var byteCount: Int64 { hash.byteCount }
+
+    mutating func update(_ bytes: UnsafeRawBufferPointer) {
+        hash.update(bytes)
+        crc64.update(bytes)
+    }
+
+    func file(as id: FileID) -> IngestedFile {
+        IngestedFile(id: id, byteCount: byteCount, sha256: hash.hex, crc64: crc64.hex)
+    }
+}
+
 extension StagingArea {
     /// Makes the bytes of a source durable under a new id.
     ///
@@ -181,7 +198,7 @@ struct Ingest: Sendable {
     }
 
     /// Removes what was written. The error to throw is the first one, with a word on what stays if that fails too.
-    private static func discarding(_ writer: IngestWriter, after error: any Error, at path: String) -> FileError {
+    static func discarding(_ writer: IngestWriter, after error: any Error, at path: String) -> FileError {
         let failure = FileError.keeping(error, at: path)
         do {
             try writer.discard()
@@ -219,8 +236,7 @@ extension StagingArea {
 /// One task writes at a time, from a thread that may block.
 final class IngestWriter: Sendable {
     private struct State {
-        var hash = ContentHash()
-        var crc64 = CyclicRedundancyCheck(.crc64NVME)
+        var sums = IngestSums()
         var writeback = EarlyWriteback()
         var hasFailed = false
     }
@@ -250,9 +266,8 @@ final class IngestWriter: Sendable {
     func write(_ bytes: UnsafeRawBufferPointer) throws(FileError) {
         try keeping { () throws(SystemError) in try file.write(bytes) }
         let (count, due) = state.withLock { state in
-            state.hash.update(bytes)
-            state.crc64.update(bytes)
-            return (state.hash.byteCount, state.writeback.next(state.hash.byteCount))
+            state.sums.update(bytes)
+            return (state.sums.byteCount, state.writeback.next(state.sums.byteCount))
         }
         if let due { file.beginWriteback(due) }
         onProgress(count)
@@ -260,23 +275,24 @@ final class IngestWriter: Sendable {
 
     /// Asks the device to begin with all that is written, for whoever has other files to write before ``seal()``.
     func beginSeal() {
-        let count = state.withLock { $0.hash.byteCount }
+        let count = state.withLock { $0.sums.byteCount }
         if count > 0 { file.beginWriteback(0..<count) }
     }
 
     /// Has the content of the file on the device. Its name is not before its folder is synced.
     func seal() throws(FileError) -> IngestedFile {
-        let (counted, sha256, crc64) = state.withLock { ($0.hash.byteCount, $0.hash.hex, $0.crc64.hex) }
+        let written = state.withLock { $0.sums.file(as: id) }
         let kept = try keeping { () throws(SystemError) in
             try file.synchronize()
             return try file.status().byteCount
         }
-        guard kept == counted else {
+        guard kept == written.byteCount else {
             state.withLock { $0.hasFailed = true }
             throw FileError(
-                .system, "\(directory.path) took \(kept) of \(counted) bytes without an error.", path: directory.path)
+                .system, "\(directory.path) took \(kept) of \(written.byteCount) bytes without an error.",
+                path: directory.path)
         }
-        return IngestedFile(id: id, byteCount: counted, sha256: sha256, crc64: crc64)
+        return written
     }
 
     private func keeping<Value>(_ call: () throws(SystemError) -> Value) throws(FileError) -> Value {

@@ -34,12 +34,6 @@ extension StagingArea {
 private final class IngestBatch: Sendable {
     private typealias Outcome = Result<IngestedFile, FileError>
 
-    private struct State {
-        var outcomes: [Outcome?]
-        /// Why the whole ends.
-        var failure: FileError?
-    }
-
     /// Files that are written at once. An fsync waits for the device, so there are more of them than processors.
     private static let parallel = 8
     /// Files that one thread writes before it syncs them, and holds open meanwhile.
@@ -49,8 +43,8 @@ private final class IngestBatch: Sendable {
     private let requests: [IngestRequest]
     private let flag: CancellationFlag
     private let onProgress: @Sendable (Int64) -> Void
-    private let next = Atomic(0)
-    private let state: Mutex<State>
+    /// By the index of the request; nil for those that have not ended.
+    private let outcomes: Mutex<[Outcome?]>
 
     init(
         area: StagingArea, requests: [IngestRequest], flag: CancellationFlag,
@@ -60,112 +54,82 @@ private final class IngestBatch: Sendable {
         self.requests = requests
         self.flag = flag
         self.onProgress = onProgress
-        state = Mutex(State(outcomes: Array(repeating: nil, count: requests.count)))
+        outcomes = Mutex(Array(repeating: nil, count: requests.count))
     }
 
     func run() async throws -> [Result<IngestedFile, FileError>] {
+        var (together, alone): ([Int], [Int]) = ([], [])
+        for (index, request) in requests.enumerated() {
+            if request.source.needsThreadAlone { together.append(index) } else { alone.append(index) }
+        }
         do {
-            try await write()
-            try await settle()
-            try await ingestOthers()
-            return state.withLock { $0.outcomes.compactMap(\.self) }
+            try await write(together)
+            for index in alone { try await ingestAlone(index) }
+            return outcomes.withLock { $0.compactMap(\.self) }
         } catch {
             throw await discarding(after: FileError.keeping(error, at: area.path))
         }
     }
 
-    /// Writes what needs no more than a thread.
-    private func write() async throws {
-        let threads = min(Self.parallel, requests.count)
-        await withTaskGroup(of: Void.self) { group in
-            for _ in 0..<threads {
-                group.addTask {
-                    do {
-                        try await BlockingPool.shared.run(watching: self.flag) { try self.work($0) }
-                    } catch {
-                        self.fail(error)
-                    }
-                }
-            }
-        }
-        if let failure = state.withLock({ $0.failure }) { throw failure }
-    }
-
-    /// One thread's share: some requests after others, until none is left or one has ended the whole.
-    ///
-    /// The device begins with each file while the next ones are written, so that the syncs find little left to do.
-    private func work(_ flag: CancellationFlag) throws {
-        while let share = nextShare() {
-            var written: [(index: Int, writer: IngestWriter)] = []
-            do {
-                for index in share where requests[index].source.needsThreadAlone {
-                    switch try write(requests[index], flag) {
-                    case .success(let writer): written.append((index, writer))
-                    case .failure(let failure): state.withLock { $0.outcomes[index] = .failure(failure) }
-                    }
-                }
-                while let (index, writer) = written.first {
-                    written.removeFirst()
-                    let file = try Ingest.seal(writer, in: area)
-                    state.withLock { $0.outcomes[index] = .success(file) }
-                }
-            } catch {
-                fail(error)
-                // What cannot be removed now is swept later.
-                for (_, writer) in written { do { try writer.discard() } catch { fail(error) } }
-                return
-            }
-        }
-    }
-
-    private func write(
-        _ request: IngestRequest, _ flag: CancellationFlag
-    ) throws -> Result<IngestWriter, FileError> {
+    private func ingest(at index: Int) -> Ingest {
         let meter = Meter(onProgress)
-        let result = try Ingest(area: area, id: request.id, onProgress: meter.note).write(request.source, flag)
-        if case .success(let writer) = result { writer.beginSeal() }
-        return result
+        return Ingest(area: area, id: requests[index].id, onProgress: meter.note)
     }
 
-    /// The next few requests; nil when none is left, or the whole ends.
-    private func nextShare() -> Range<Int>? {
-        let count = max(1, min(Self.largestShare, requests.count / Self.parallel))
-        let start = next.add(count, ordering: .relaxed).oldValue
-        guard start < requests.count, state.withLock({ $0.failure == nil }) else { return nil }
-        return start..<min(start + count, requests.count)
+    /// Writes what needs no more than a thread, several shares at once, and syncs the folder for all of them.
+    private func write(_ indices: [Int]) async throws {
+        let share = max(1, min(Self.largestShare, indices.count / Self.parallel))
+        _ = try await runEach(indices.chunks(of: share), atMost: Self.parallel) { share in
+            try await BlockingPool.shared.run(watching: self.flag) { flag in try self.write(share, flag) }
+        }
+        let made = made.map(\.id)
+        if !made.isEmpty { try await BlockingPool.shared.run { _ in try self.area.settle(made) } }
     }
 
-    private func fail(_ error: any Error) {
-        let failure = FileError.keeping(error, at: area.path)
-        state.withLock { $0.failure = $0.failure ?? failure }
-    }
-
-    /// Has the names of what is written on the device.
-    private func settle() async throws {
-        let made = state.withLock { state in state.outcomes.compactMap { try? $0?.get().id } }
-        if made.isEmpty { return }
-        try await BlockingPool.shared.run { _ in try self.area.settle(made) }
-    }
-
-    /// What waits for somebody else, or is renamed, comes in one by one.
-    private func ingestOthers() async throws {
-        for (index, request) in requests.enumerated() where !request.source.needsThreadAlone {
-            let meter = Meter(onProgress)
-            let outcome: Outcome
-            do {
-                let ingest = Ingest(area: area, id: request.id, onProgress: meter.note)
-                outcome = .success(try await ingest.run(request.source, flag))
-            } catch let error as FileError where error.code.isOfSource {
-                outcome = .failure(error)
+    /// The device begins with each file while the next ones are written, so that the syncs find little left to do.
+    private func write(_ share: ArraySlice<Int>, _ flag: CancellationFlag) throws {
+        var written: [(index: Int, writer: IngestWriter)] = []
+        do {
+            for index in share {
+                switch try ingest(at: index).write(requests[index].source, flag) {
+                case .success(let writer):
+                    writer.beginSeal()
+                    written.append((index, writer))
+                case .failure(let failure): outcomes.withLock { $0[index] = .failure(failure) }
+                }
             }
-            state.withLock { $0.outcomes[index] = outcome }
+            while let (index, writer) = written.first {
+                written.removeFirst()
+                let file = try Ingest.seal(writer, in: area)
+                outcomes.withLock { $0[index] = .success(file) }
+            }
+        } catch {
+            throw written.reduce(FileError.keeping(error, at: area.path)) { failure, unsealed in
+                Ingest.discarding(unsealed.writer, after: failure, at: area.path)
+            }
+        }
+    }
+
+    /// Takes in what waits for somebody else, or is renamed.
+    private func ingestAlone(_ index: Int) async throws {
+        let outcome: Outcome
+        do {
+            outcome = .success(try await ingest(at: index).run(requests[index].source, flag))
+        } catch let error as FileError where error.code.isOfSource {
+            outcome = .failure(error)
+        }
+        outcomes.withLock { $0[index] = outcome }
+    }
+
+    /// The requests whose bytes are in the area.
+    private var made: [IngestRequest] {
+        zip(requests, outcomes.withLock { $0 }).compactMap { request, outcome in
+            if case .success? = outcome { request } else { nil }
         }
     }
 
     /// Leaves nothing. Returns the failure, with a word on what stays nevertheless.
     private func discarding(after failure: FileError) async -> FileError {
-        let outcomes = state.withLock { $0.outcomes }
-        let made = zip(requests, outcomes).filter { (try? $0.1?.get()) != nil }.map(\.0)
         do {
             try await area.discard(made)
             return failure

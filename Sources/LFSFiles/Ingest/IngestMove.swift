@@ -40,15 +40,13 @@ struct IngestMove: Sendable {
         try await BlockingPool.shared.run(watching: flag) { flag -> IngestedFile? in
             let source = try SourceFile(open())
             guard source.before.linkCount == 1, source.before.device == area.device else { return nil }
-            var hash = ContentHash()
-            var crc64 = CyclicRedundancyCheck(.crc64NVME)
+            var sums = IngestSums()
             try source.read(flag) { bytes in
-                hash.update(bytes)
-                crc64.update(bytes)
-                ingest.onProgress(hash.byteCount)
+                sums.update(bytes)
+                ingest.onProgress(sums.byteCount)
             }
             guard try take(source) else { return nil }
-            return IngestedFile(id: id, byteCount: hash.byteCount, sha256: hash.hex, crc64: crc64.hex)
+            return sums.file(as: id)
         }
     }
 
