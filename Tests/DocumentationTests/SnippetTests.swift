@@ -76,8 +76,9 @@ struct SnippetTests {
         let rows = try String(contentsOf: page, encoding: .utf8).split(separator: "\n").filter { $0.hasPrefix("| `") }
         let expected = S3Provider.all.map { provider in
             let checksum = provider.checksumHeader == .sha256 ? "`x-amz-checksum-sha256`" : "`Content-MD5`"
+            let ofWhole = provider.fullObjectCRC64 ? ", over TLS `x-amz-checksum-crc64nvme`" : ""
             let count = provider.maximumPartCount == 10_000 ? "10,000" : "1,000"
-            return "| `\(provider.name)` | \(provider.evidence.rawValue) | \(checksum) "
+            return "| `\(provider.name)` | \(provider.evidence.rawValue) | \(checksum)\(ofWhole) "
                 + "| \(provider.conditionalWrites ? "yes" : "no") "
                 + "| \(count) from \(provider.minimumPartSize >> 20) MiB |"
         }

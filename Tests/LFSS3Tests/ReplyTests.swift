@@ -70,7 +70,7 @@ import Testing
 
     @Test func aCompletionHasTagAndChecksum() throws {
         let expected = CompleteMultipartReply.completed(
-            entityTag: EntityTag("3858f62230ac3c915f300c664312c11f-9"), checksumSHA256: "abc=-9")
+            .init(entityTag: EntityTag("3858f62230ac3c915f300c664312c11f-9"), checksumSHA256: "abc=-9"))
         #expect(try CompleteMultipartReply(Array(Self.completed.utf8)) == expected)
         #expect(try CompleteMultipartReply(Array("  \n  \(Self.completed)".utf8)) == expected)
     }

@@ -14,13 +14,17 @@ package final class SourceDigester: Sendable {
     }
 
     private let source: UploadSource
-    private let withMD5: Bool
+    private let kinds: PayloadDigest.Kinds
     private let state: Mutex<State>
 
-    /// - Parameter checks: what else is wanted of the whole.
-    package init(_ source: UploadSource, withMD5: Bool, checks: Set<CyclicRedundancyCheck.Algorithm> = []) {
+    /// - Parameters:
+    ///   - kinds: what is wanted of each range.
+    ///   - checks: what is wanted of the whole.
+    package init(
+        _ source: UploadSource, _ kinds: PayloadDigest.Kinds, checks: Set<CyclicRedundancyCheck.Algorithm> = []
+    ) {
         self.source = source
-        self.withMD5 = withMD5
+        self.kinds = kinds
         state = Mutex(State(whole: SourceCheck(source), checks: checks.map { CyclicRedundancyCheck($0) }))
     }
 
@@ -29,6 +33,9 @@ package final class SourceDigester: Sendable {
         let checks = state.withLock { $0.checks }
         return Dictionary(checks.map { ($0.algorithm, $0.hex) }) { first, _ in first }
     }
+
+    /// The CRC-64/NVME of what was read so far, in hex; nil where none was recorded with the source.
+    package var crc64: String? { state.withLock { $0.whole.crc64 } }
 
     /// The digests of the next bytes. It reads them on a thread that may block.
     ///
@@ -49,8 +56,9 @@ package final class SourceDigester: Sendable {
     }
 
     private func read(_ byteCount: Int64, _ state: inout State, _ flag: CancellationFlag) throws -> PayloadDigest {
-        var part = SHA256()
-        var md5 = withMD5 ? Insecure.MD5() : nil
+        var sha256 = kinds.contains(.sha256) ? SHA256() : nil
+        var md5 = kinds.contains(.md5) ? Insecure.MD5() : nil
+        var crc64 = kinds.contains(.crc64) ? CyclicRedundancyCheck(.crc64NVME) : nil
         var position = state.whole.byteCount
         let end = position + byteCount
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
@@ -66,10 +74,12 @@ package final class SourceDigester: Sendable {
             let bytes = UnsafeRawBufferPointer(rebasing: buffer.prefix(count))
             state.whole.update(bytes)
             for index in state.checks.indices { state.checks[index].update(bytes) }
-            part.update(bufferPointer: bytes)
+            sha256?.update(bufferPointer: bytes)
             md5?.update(bufferPointer: bytes)
+            crc64?.update(bytes)
             position += Int64(count)
         }
-        return PayloadDigest(sha256: Hex.text(part.finalize()), md5: md5.map { Hex.text($0.finalize()) })
+        return PayloadDigest(
+            sha256: sha256.map { Hex.text($0.finalize()) }, md5: md5.map { Hex.text($0.finalize()) }, crc64: crc64?.hex)
     }
 }

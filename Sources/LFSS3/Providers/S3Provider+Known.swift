@@ -8,6 +8,7 @@ extension S3Provider {
         $0.equalParts = false
         $0.prefersPath = false
         $0.keepsChecksums = true
+        $0.fullObjectCRC64 = true
     }
 
     /// Cloudflare R2: parts of one size.
@@ -47,6 +48,7 @@ extension S3Provider {
         $0.conditionalWrites = true
         $0.equalParts = false
         $0.keepsChecksums = true
+        $0.fullObjectCRC64 = true
     }
 
     /// OpenStack Swift with its s3api: it checks a checksum and keeps none, of several uploads with `If-None-Match: *`

@@ -1,6 +1,6 @@
 /// What is special about one make of S3 server. Every field can be changed where a server behaves otherwise.
 public struct S3Provider: Hashable, Sendable {
-    /// The field with which a request proves its body, besides `x-amz-content-sha256`, which is always signed.
+    /// The field with which a request proves its body, besides `x-amz-content-sha256`, which is signed.
     public enum ChecksumHeader: String, Hashable, Sendable {
         /// `x-amz-checksum-sha256`.
         case sha256
@@ -43,6 +43,11 @@ public struct S3Provider: Hashable, Sendable {
     public var prefersPath: Bool
     /// Whether the server keeps the SHA-256 that came with an object and tells it again.
     public var keepsChecksums: Bool
+    /// Whether the parts of an upload may come with their CRC-64/NVME, and the object in the end with that of all its
+    /// bytes (`x-amz-checksum-crc64nvme`, of the type `FULL_OBJECT`), which the server compares, keeps and tells again.
+    /// It replaces ``ChecksumHeader/sha256`` over TLS, where a part is then sent with `UNSIGNED-PAYLOAD`: the bytes need
+    /// not be hashed once more.
+    public var fullObjectCRC64: Bool
     /// How well this is known.
     public var evidence: Evidence
 
@@ -66,6 +71,7 @@ public struct S3Provider: Hashable, Sendable {
         supportsMultipart = true
         prefersPath = true
         keepsChecksums = false
+        fullObjectCRC64 = false
         self.evidence = evidence
         change(&self)
     }

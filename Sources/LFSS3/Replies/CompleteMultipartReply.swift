@@ -5,9 +5,25 @@ package import LFSStorage
 ///
 /// S3 sends its status before it has put the parts together, so a 200 may carry an error.
 package enum CompleteMultipartReply: Hashable, Sendable {
-    /// The object is there. The tag is nil where the server leaves it out, or empty. The checksum, where the server
-    /// keeps one, is the base64 of a SHA-256 over the checksums of the parts, with `-` and the number of parts.
-    case completed(entityTag: EntityTag?, checksumSHA256: String?)
+    /// What the server says of the object that it has made.
+    package struct Completed: Hashable, Sendable {
+        /// nil where the server leaves it out, or empty.
+        package let entityTag: EntityTag?
+        /// The base64 of a SHA-256 over the checksums of the parts, with `-` and the number of parts; nil where the
+        /// server keeps none.
+        package let checksumSHA256: String?
+        /// The base64 of the CRC-64/NVME of all bytes; nil where the server keeps none.
+        package let checksumCRC64: String?
+
+        package init(entityTag: EntityTag?, checksumSHA256: String? = nil, checksumCRC64: String? = nil) {
+            self.entityTag = entityTag
+            self.checksumSHA256 = checksumSHA256
+            self.checksumCRC64 = checksumCRC64
+        }
+    }
+
+    /// The object is there.
+    case completed(Completed)
     case failed(ErrorReply)
 
     /// - Throws: ``StorageError/Code/serverError`` when the body is neither.
@@ -18,6 +34,9 @@ package enum CompleteMultipartReply: Hashable, Sendable {
             return
         }
         let entityTag = root.optional("ETag").flatMap { EntityTag($0) }
-        self = .completed(entityTag: entityTag, checksumSHA256: root.optional("ChecksumSHA256"))
+        self = .completed(
+            Completed(
+                entityTag: entityTag, checksumSHA256: root.optional("ChecksumSHA256"),
+                checksumCRC64: root.optional("ChecksumCRC64NVME")))
     }
 }

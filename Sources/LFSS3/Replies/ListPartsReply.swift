@@ -10,6 +10,8 @@ package struct ListPartsReply: Hashable, Sendable {
         package let entityTag: EntityTag
         /// The base64 of the part's SHA-256, where the server keeps it.
         package let checksumSHA256: String?
+        /// The base64 of the part's CRC-64/NVME, where the server keeps it.
+        package let checksumCRC64: String?
 
         init(_ element: ReplyElement) throws(StorageError) {
             number = try element.required("PartNumber", in: 1...10_000)
@@ -19,6 +21,7 @@ package struct ListPartsReply: Hashable, Sendable {
             }
             self.entityTag = entityTag
             checksumSHA256 = element.optional("ChecksumSHA256")
+            checksumCRC64 = element.optional("ChecksumCRC64NVME")
         }
     }
 

@@ -10,7 +10,7 @@ struct S3Request: Sendable {
     var query: [(name: String, value: String)] = []
     var headers: HTTPHeaders = [:]
     var body = RequestBody.none
-    /// SHA-256 of the body in lowercase hex.
+    /// SHA-256 of the body in lowercase hex, or ``SignatureV4/unsignedPayload`` over TLS.
     var payloadHash = SignatureV4.emptyPayload
     var reply = ResponseBody.bytes()
     var stallTimeout: Duration?

@@ -8,15 +8,22 @@ struct MultipartCheckpoint: Codable, Hashable, Sendable {
     /// A part that the server has taken.
     struct Part: Codable, Hashable, Sendable {
         var entityTag: String
-        /// Of the part's bytes, in hex.
-        var sha256: String
-        /// The same; nil where nobody needs it.
+        /// Of the part's bytes, in hex. Each of these is nil where nobody needs it.
+        var sha256: String?
         var md5: String?
+        /// CRC-64/NVME.
+        var crc64: String?
 
         init(_ entityTag: EntityTag, _ digest: PayloadDigest) {
             self.entityTag = entityTag.text
             sha256 = digest.sha256
             md5 = digest.md5
+            crc64 = digest.crc64
+        }
+
+        /// Whether it was noted for the same bytes.
+        func has(_ digest: PayloadDigest) -> Bool {
+            (sha256 != nil || crc64 != nil) && sha256 == digest.sha256 && crc64 == digest.crc64
         }
     }
 
@@ -26,8 +33,8 @@ struct MultipartCheckpoint: Codable, Hashable, Sendable {
     var sha256: String
     var byteCount: Int64
     var partSize: Int64
-    /// Whether it was begun with SHA-256 as the algorithm of its checksums.
-    var hasChecksums: Bool
+    /// How it was begun.
+    var checksum: MultipartChecksum
     var parts: [Int: Part] = [:]
     /// How many tries in a row could not read the server's list of the parts; nil for none.
     var unreadableLists: Int?
@@ -39,12 +46,12 @@ struct MultipartCheckpoint: Codable, Hashable, Sendable {
         self = value
     }
 
-    init(uploadID: String?, source: UploadSource, partSize: Int64, hasChecksums: Bool) {
+    init(uploadID: String?, source: UploadSource, partSize: Int64, _ checksum: MultipartChecksum) {
         self.uploadID = uploadID
         sha256 = source.sha256
         byteCount = source.byteCount
         self.partSize = partSize
-        self.hasChecksums = hasChecksums
+        self.checksum = checksum
     }
 
     func encoded() throws -> UploadCheckpoint { UploadCheckpoint(rawValue: try JSONEncoder().encode(self)) }

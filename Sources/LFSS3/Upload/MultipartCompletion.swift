@@ -9,6 +9,8 @@ struct MultipartCompletion: Sendable {
     let client: S3Client
     let key: ObjectKey
     let checkpoint: MultipartCheckpoint
+    /// The CRC-64/NVME of the local bytes in hex; nil where it was not computed.
+    let crc64: String?
 
     /// How long to wait for the answer: a server takes minutes to put thousands of parts together.
     private static let patience = Duration.seconds(300)
@@ -26,23 +28,27 @@ struct MultipartCompletion: Sendable {
             guard let entityTag = EntityTag(part.entityTag) else {
                 throw StorageError(.serverError, "A part has no tag.", key: key)
             }
-            let checksum = checkpoint.hasChecksums ? Base64.text(hex: part.sha256) : nil
+            let checksum = checkpoint.checksum == .sha256 ? part.sha256.flatMap(Base64.text) : nil
             return CompleteMultipartBody.Part(number: number, entityTag: entityTag, checksumSHA256: checksum)
         }
         let body = CompleteMultipartBody(parts).bytes
         var request = S3Request(.post, key, query: [("uploadId", checkpoint.uploadID ?? "")])
         try request.headers.set("content-type", "application/xml")
         if onlyIfAbsent { try request.headers.set("if-none-match", "*") }
+        if checkpoint.checksum == .crc64NVME {
+            try request.headers.set(crc64: crc64)
+            try request.headers.set("x-amz-checksum-type", "FULL_OBJECT")
+        }
         request.body = .bytes(body)
         request.payloadHash = Hex.text(SHA256.hash(data: body))
         request.stallTimeout = Self.patience
         let response = try await client.send(request)
         switch try CompleteMultipartReply(response.body) {
-        case .completed(let entityTag, let checksum?):
-            try require(checksum)
-            return Outcome(entityTag: entityTag, isProven: true)
-        case .completed(let entityTag, nil):
-            return Outcome(entityTag: entityTag, isProven: isExpected(entityTag))
+        case .completed(let completed):
+            if let checksum = completed.checksumSHA256 { try require(checksum) }
+            if let checksum = completed.checksumCRC64, crc64 != nil { try require(crc64: checksum) }
+            let isProven = completed.checksumSHA256 != nil || completed.checksumCRC64 != nil && crc64 != nil
+            return Outcome(entityTag: completed.entityTag, isProven: isProven || isExpected(completed.entityTag))
         case .failed(let reply):
             throw try await client.failure(response.head, reply, key)
         }
@@ -56,10 +62,15 @@ struct MultipartCompletion: Sendable {
 
     /// The checksum over the parts' checksums, or over the whole, where the server tells it.
     private func require(_ checksum: String) throws(StorageError) {
-        let ours = ObjectProof.sha256(overParts: inOrder.map(\.sha256)).flatMap { Base64.text(hex: $0) }
+        let ours = ObjectProof.sha256(overParts: inOrder.map(\.sha256)).flatMap(Base64.text)
         // Some servers leave the number of parts out.
         let isOfParts = ours.map { checksum == $0 || checksum == "\($0)-\(checkpoint.parts.count)" } ?? false
         guard isOfParts || checksum == Base64.text(hex: checkpoint.sha256) else { throw StorageError.notProven(key) }
+    }
+
+    /// The checksum of all bytes.
+    private func require(crc64 checksum: String) throws(StorageError) {
+        guard checksum == crc64.flatMap(Base64.text) else { throw StorageError.notProven(key) }
     }
 
     private var inOrder: [MultipartCheckpoint.Part] {

@@ -18,7 +18,9 @@ struct MultipartUpload: Sendable {
     let source: UploadSource
     let session: UploadSession
 
-    private var usesSHA256: Bool { provider.checksumHeader == .sha256 }
+    private var checksum: MultipartChecksum {
+        MultipartChecksum(provider, isSecure: client.place.origin.isSecure, source)
+    }
 
     func run() async throws -> RemoteObject {
         client.began(key)
@@ -52,7 +54,7 @@ struct MultipartUpload: Sendable {
     private var usableCheckpoint: MultipartCheckpoint? {
         guard let earlier = session.checkpoint.flatMap(MultipartCheckpoint.init), earlier.uploadID != nil,
             earlier.sha256 == source.sha256, earlier.byteCount == source.byteCount,
-            earlier.hasChecksums == usesSHA256,
+            earlier.checksum == checksum,
             PartPlan(byteCount: earlier.byteCount, partSize: earlier.partSize) != nil
         else { return nil }
         return earlier
@@ -93,10 +95,10 @@ struct MultipartUpload: Sendable {
         }
         try await abortForgotten()
         var fields = try ObjectFields(options).make(for: source)
-        if usesSHA256 { try fields.set("x-amz-checksum-algorithm", "SHA256") }
+        try checksum.announce(in: &fields)
         let uploadID = try await client.createMultipart(key, fields)
         let checkpoint = MultipartCheckpoint(
-            uploadID: uploadID, source: source, partSize: plan.partSize, hasChecksums: usesSHA256)
+            uploadID: uploadID, source: source, partSize: plan.partSize, checksum)
         try await session.save(checkpoint.encoded())
         return .begun(checkpoint)
     }
@@ -135,20 +137,20 @@ struct MultipartUpload: Sendable {
         let progress = MultipartProgress(known, session)
         let there = Dictionary(listed.map { ($0.number, $0) }) { first, _ in first }
         do {
-            try await sendParts(plan, checkpoint, there, progress)
-            return try await complete(progress.checkpoint)
+            let crc64 = try await sendParts(plan, checkpoint, there, progress)
+            return try await complete(progress.checkpoint, crc64)
         } catch {
             try await giveUpIfUseless(checkpoint, error)
             throw error
         }
     }
 
+    /// Returns the CRC-64/NVME of the whole, where one was recorded. The row's may be wrong; this is that of the bytes.
     private func sendParts(
         _ plan: PartPlan, _ checkpoint: MultipartCheckpoint, _ there: [Int: ListPartsReply.Part],
         _ progress: MultipartProgress
-    ) async throws {
-        // A server that keeps no checksum proves the whole by a tag over the parts' MD5s, if by anything.
-        let digester = SourceDigester(source, withMD5: !(usesSHA256 && provider.keepsChecksums))
+    ) async throws -> String? {
+        let digester = SourceDigester(source, checkpoint.checksum.kinds(provider))
         // The permit of a failed part is free before the group has its error. This flag is set before either, so that
         // no further part begins in between.
         let hasFailed = CancellationFlag()
@@ -176,6 +178,7 @@ struct MultipartUpload: Sendable {
                 }
             }
         }
+        return digester.crc64
     }
 
     /// The tag of a part of an earlier try, if the server's word and the local bytes agree.
@@ -184,10 +187,13 @@ struct MultipartUpload: Sendable {
         _ noted: MultipartCheckpoint.Part?
     ) -> EntityTag? {
         guard listed.byteCount == Int64(part.range.count) else { return nil }
-        if let checksum = listed.checksumSHA256 {
-            return Base64.hex(checksum) == digest.sha256 ? listed.entityTag : nil
+        if let checksum = listed.checksumSHA256, let sha256 = digest.sha256 {
+            return Base64.hex(checksum) == sha256 ? listed.entityTag : nil
         }
-        let isNoted = noted?.entityTag == listed.entityTag.text && noted?.sha256 == digest.sha256
+        if let checksum = listed.checksumCRC64, let crc64 = digest.crc64 {
+            return checksum == Base64.text(hex: crc64) ? listed.entityTag : nil
+        }
+        let isNoted = noted?.entityTag == listed.entityTag.text && noted?.has(digest) == true
         let isMD5 = digest.md5 != nil && listed.entityTag.md5 == digest.md5
         return isNoted || isMD5 ? listed.entityTag : nil
     }
@@ -198,9 +204,8 @@ struct MultipartUpload: Sendable {
     ) async throws {
         var request = S3Request(
             .put, key, query: [("partNumber", String(part.number)), ("uploadId", checkpoint.uploadID ?? "")])
-        try request.headers.set(provider.checksumHeader, sha256: digest.sha256, md5: digest.md5)
+        try checkpoint.checksum.prove(digest, provider, in: &request)
         request.body = .file(source.descriptor, part.range)
-        request.payloadHash = digest.sha256
         request.onProgress = { progress.moved(part, to: $0) }
         do {
             let response = try await client.send(request)
@@ -217,8 +222,10 @@ struct MultipartUpload: Sendable {
         guard let entityTag = response.headers["etag"].flatMap(EntityTag.init) else {
             throw StorageError(.serverError, "The server took a part and gave no tag for it.", key: key)
         }
-        if let checksum = response.headers["x-amz-checksum-sha256"].flatMap(Base64.hex) {
-            guard checksum == digest.sha256 else { throw StorageError.notProven(key) }
+        if let checksum = response.headers["x-amz-checksum-sha256"].flatMap(Base64.hex), let sha256 = digest.sha256 {
+            guard checksum == sha256 else { throw StorageError.notProven(key) }
+        } else if let checksum = response.headers["x-amz-checksum-crc64nvme"], let crc64 = digest.crc64 {
+            guard checksum == Base64.text(hex: crc64) else { throw StorageError.notProven(key) }
         } else if provider.entityTagIsMD5, options.encryption == nil, let md5 = digest.md5 {
             guard entityTag.md5 == md5 else { throw StorageError.notProven(key) }
         }
@@ -227,8 +234,8 @@ struct MultipartUpload: Sendable {
 
     // MARK: The end
 
-    private func complete(_ checkpoint: MultipartCheckpoint) async throws -> RemoteObject {
-        let completion = MultipartCompletion(client: client, key: key, checkpoint: checkpoint)
+    private func complete(_ checkpoint: MultipartCheckpoint, _ crc64: String?) async throws -> RemoteObject {
+        let completion = MultipartCompletion(client: client, key: key, checkpoint: checkpoint, crc64: crc64)
         let proof = proof(.known(partSize: checkpoint.partSize))
         let onlyIfAbsent = provider.conditionalWrites && !session.replacesObject
         let outcome: MultipartCompletion.Outcome
@@ -270,7 +277,7 @@ struct MultipartUpload: Sendable {
 
     private func forget(_ checkpoint: MultipartCheckpoint) async throws {
         let empty = MultipartCheckpoint(
-            uploadID: nil, source: source, partSize: checkpoint.partSize, hasChecksums: checkpoint.hasChecksums)
+            uploadID: nil, source: source, partSize: checkpoint.partSize, checkpoint.checksum)
         try await session.save(empty.encoded())
     }
 }

@@ -46,6 +46,8 @@ struct ObjectProof: Sendable {
         if let checksum = object.checksum { return checksum == source.sha256 ? .same : .other }
         let words = object.words
         if words.isEmpty { return .unknown }
+        // Where it is another one the local bytes are asked: the row's may be wrong.
+        if let crc64 = source.crc64, words.contains(.check(.crc64NVME, hex: crc64)) { return .same }
         if let md5, case .md5(let hex) = words.first { return decision(hex == md5, isSure: tagsAreMD5) }
         let local = try await digests(for: words)
         let decisions = words.map { compare($0, local) }
@@ -122,15 +124,16 @@ struct ObjectProof: Sendable {
 
     /// Reads the local bytes once, for all that the words speak of.
     private func digests(for words: [ServerWord]) async throws -> Digests {
-        var (withMD5, checks) = (false, Set<CyclicRedundancyCheck.Algorithm>())
+        var (kinds, checks) = (PayloadDigest.Kinds(), Set<CyclicRedundancyCheck.Algorithm>())
         for word in words {
             switch word {
             case .check(let algorithm, _): checks.insert(algorithm)
-            case .md5, .md5OfParts: withMD5 = true
-            case .sha256, .sha256OfParts: break
+            case .md5, .md5OfParts: kinds.insert(.md5)
+            case .sha256OfParts: kinds.insert(.sha256)
+            case .sha256: break
             }
         }
-        let digester = SourceDigester(source, withMD5: withMD5, checks: checks)
+        let digester = SourceDigester(source, kinds, checks: checks)
         let partSize = words.contains(where: \.isOfParts) ? layout.partSize : source.byteCount
         guard let plan = PartPlan(byteCount: source.byteCount, partSize: max(partSize, 1)) else {
             return Digests(parts: [], checks: [:])
@@ -152,10 +155,10 @@ struct ObjectProof: Sendable {
     }
 
     /// The checksum of an object in parts.
-    static func sha256(overParts parts: [String]) -> String? {
+    static func sha256(overParts parts: [String?]) -> String? {
         var whole = SHA256()
         for part in parts {
-            guard let bytes = Hex.bytes(part) else { return nil }
+            guard let bytes = part.flatMap(Hex.bytes) else { return nil }
             whole.update(data: bytes)
         }
         return Hex.text(whole.finalize())

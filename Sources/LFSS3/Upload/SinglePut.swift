@@ -31,7 +31,7 @@ struct SinglePut: Sendable {
 
     /// - Throws: ``StorageError/Code/sourceChanged`` when the local bytes are not the recorded ones.
     private func digest(_ source: UploadSource) async throws -> PayloadDigest {
-        let digester = SourceDigester(source, withMD5: true)
+        let digester = SourceDigester(source, .md5)
         let digest = try await digester.next(source.byteCount)
         try await digester.requireWhole()
         return digest
@@ -54,17 +54,6 @@ struct SinglePut: Sendable {
         case .other: throw StorageError.notProven(key)
         // Many say more of an object when they are asked for it.
         case .unknown: return try await proof.required(key, client)
-        }
-    }
-}
-
-extension HTTPHeaders {
-    /// Sets the field that proves a body; both digests in hex.
-    mutating func set(_ header: S3Provider.ChecksumHeader, sha256: String, md5: String?) throws(HTTPError) {
-        switch header {
-        case .sha256: if let text = Base64.text(hex: sha256) { try set("x-amz-checksum-sha256", text) }
-        case .contentMD5: if let text = md5.flatMap(Base64.text) { try set("content-md5", text) }
-        case .none: break
         }
     }
 }

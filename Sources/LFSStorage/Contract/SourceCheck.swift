@@ -21,6 +21,11 @@ package struct SourceCheck: Sendable {
         sum = source.crc64 == nil ? .sha256(ContentHash()) : .crc64(CyclicRedundancyCheck(.crc64NVME))
     }
 
+    /// The CRC-64/NVME of the bytes so far, in hex; nil where none was recorded to compare it with.
+    package var crc64: String? {
+        if case .crc64(let check) = sum { check.hex } else { nil }
+    }
+
     /// Takes the bytes that follow.
     package mutating func update(_ bytes: UnsafeRawBufferPointer) {
         switch sum {

@@ -19,7 +19,7 @@ struct EarlyReplyTests {
     @Test("and says 200 after 1 % of it has stored nothing", arguments: [S3Provider.strict, .plain])
     func earlySuccess(_ provider: S3Provider) async throws {
         let source = try UploadSource.temporary(bytes)
-        let md5 = try await SourceDigester(source, withMD5: true).next(source.byteCount).md5 ?? ""
+        let md5 = try await SourceDigester(source, .md5).next(source.byteCount).md5 ?? ""
         for tag in ["\"\(md5)\"", "\"other\"", nil] {
             try await withFakeS3(provider, receiveBuffer: Self.receiveBuffer) { fake, storage in
                 fake.fail(.put) { exchange in
@@ -38,7 +38,7 @@ struct EarlyReplyTests {
     @Test("but half of it, and keeps the connection, has stored nothing", arguments: [true, false])
     func halfTheBody(_ hasRightTag: Bool) async throws {
         let source = try UploadSource.temporary(bytes)
-        let md5 = try await SourceDigester(source, withMD5: true).next(source.byteCount).md5 ?? ""
+        let md5 = try await SourceDigester(source, .md5).next(source.byteCount).md5 ?? ""
         try await withFakeS3(.plain, receiveBuffer: Self.receiveBuffer) {
             $0.stallTimeout = .milliseconds(500)
         } _: { fake, storage in

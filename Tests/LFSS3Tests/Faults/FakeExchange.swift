@@ -96,7 +96,9 @@ struct FakeExchange {
     private func listParts() -> FakeReply {
         guard let upload = fake.uploads[query["uploadId"] ?? ""] else { return .error(404, "NoSuchUpload") }
         let parts = upload.parts.sorted { $0.key < $1.key }.map { number, part in
-            let checksum = part.fields["x-amz-checksum-sha256"].map { "<ChecksumSHA256>\($0)</ChecksumSHA256>" }
+            let checksum =
+                part.fields["x-amz-checksum-sha256"].map { "<ChecksumSHA256>\($0)</ChecksumSHA256>" }
+                ?? part.fields["x-amz-checksum-crc64nvme"].map { "<ChecksumCRC64NVME>\($0)</ChecksumCRC64NVME>" }
             return "<Part><PartNumber>\(number)</PartNumber><ETag>\(part.fields["etag"] ?? "")</ETag>"
                 + "<Size>\(part.bytes.count)</Size>\(checksum ?? "")</Part>"
         }

@@ -25,6 +25,8 @@ final class FakeS3: Sendable {
     struct Upload: Sendable {
         let path: String
         let fields: [String: String]
+        /// Whether its parts and its object are proven by a CRC-64/NVME.
+        let hasCRC64: Bool
         var parts: [Int: Object] = [:]
     }
 
@@ -138,7 +140,11 @@ final class FakeS3: Sendable {
     func create(_ exchange: FakeExchange) -> FakeReply {
         let id = state.withLock { state in
             state.begun += 1
-            state.uploads["upload-\(state.begun)"] = Upload(path: exchange.path, fields: exchange.objectFields)
+            let headers = exchange.request.headers
+            state.uploads["upload-\(state.begun)"] = Upload(
+                path: exchange.path, fields: exchange.objectFields,
+                hasCRC64: headers["x-amz-checksum-algorithm"] == "CRC64NVME"
+                    && headers["x-amz-checksum-type"] == "FULL_OBJECT")
             return "upload-\(state.begun)"
         }
         return .xml("<InitiateMultipartUploadResult><UploadId>\(id)</UploadId></InitiateMultipartUploadResult>")
@@ -178,9 +184,14 @@ final class FakeS3: Sendable {
             }
             let checksum = (Base64.text(hex: digests.hex) ?? "") + "-\(count)"
             var fields = upload.fields
+            let crc64 = upload.hasCRC64 ? Self.crc64(bytes) : nil
+            if exchange.request.headers["x-amz-checksum-crc64nvme"] != crc64 { return .error(400, "BadDigest") }
             let tag = tagsAreMD5 ? "\(Hex.text(tags.finalize()))-\(count)" : "whole-\(count)"
             fields["etag"] = "\"\(tag)\""
-            if tellsChecksums {
+            if let crc64 {
+                fields["x-amz-checksum-crc64nvme"] = crc64
+                fields["x-amz-checksum-type"] = "FULL_OBJECT"
+            } else if tellsChecksums {
                 fields["x-amz-checksum-sha256"] = checksum
                 fields["x-amz-checksum-type"] = "COMPOSITE"
             }
@@ -188,7 +199,8 @@ final class FakeS3: Sendable {
             state.uploads[exchange.query["uploadId"] ?? ""] = nil
             return .xml(
                 "<CompleteMultipartUploadResult><ETag>&quot;\(tag)&quot;</ETag>"
-                    + (tellsChecksums ? "<ChecksumSHA256>\(checksum)</ChecksumSHA256>" : "")
+                    + (tellsChecksums && crc64 == nil ? "<ChecksumSHA256>\(checksum)</ChecksumSHA256>" : "")
+                    + (crc64.map { "<ChecksumCRC64NVME>\($0)</ChecksumCRC64NVME>" } ?? "")
                     + "</CompleteMultipartUploadResult>")
         }
     }
@@ -207,6 +219,9 @@ final class FakeS3: Sendable {
     private func refusal(_ exchange: FakeExchange, _ body: [UInt8]) -> FakeReply? {
         let sha256 = SampleBytes.sha256(body)
         let headers = exchange.request.headers
+        if let crc64 = headers["x-amz-checksum-crc64nvme"], headers["x-amz-content-sha256"] == "UNSIGNED-PAYLOAD" {
+            return crc64 == Self.crc64(body) ? nil : .error(400, "BadDigest")
+        }
         if headers["x-amz-content-sha256"] != sha256 { return .error(400, "XAmzContentSHA256Mismatch") }
         let checksum = headers["x-amz-checksum-sha256"]
         return checksum.map { $0 != Base64.text(hex: sha256) } ?? false ? .error(400, "BadDigest") : nil
@@ -218,7 +233,18 @@ final class FakeS3: Sendable {
         let isMD5 = tagsAreMD5 || exchange.request.headers["content-md5"] != nil
         let tag = isMD5 ? Hex.text(Insecure.MD5.hash(data: body)) : "tag-" + sha256.prefix(12)
         var fields = ["etag": "\"\(tag)\""]
-        if tellsChecksums { fields["x-amz-checksum-sha256"] = Base64.text(hex: sha256) }
+        if exchange.request.headers["x-amz-checksum-crc64nvme"] != nil {
+            fields["x-amz-checksum-crc64nvme"] = Self.crc64(body)
+        } else if tellsChecksums {
+            fields["x-amz-checksum-sha256"] = Base64.text(hex: sha256)
+        }
         return fields
+    }
+
+    /// In base64.
+    static func crc64(_ bytes: [UInt8]) -> String? {
+        var check = CyclicRedundancyCheck(.crc64NVME)
+        bytes.withUnsafeBytes { check.update($0) }
+        return Base64.text(hex: check.hex)
     }
 }

@@ -32,10 +32,12 @@ extension S3Provider {
 }
 
 /// Runs a body with a fake server and a storage on it, and ends both.
+///
+/// - Parameter overTLS: whether the storage believes that the way there is encrypted.
 func withFakeS3(
     _ provider: S3Provider = .strict, credentials: S3CredentialsProvider = .static(Canary.credentials),
     clock: SigningClock = SigningClock(), receiveBuffer: Int32? = nil,
-    options change: (inout S3Options) -> Void = { _ in },
+    overTLS: Bool = false, options change: (inout S3Options) -> Void = { _ in },
     _ body: (FakeS3, S3Storage) async throws -> Void
 ) async throws {
     let fake = try FakeS3(
@@ -48,7 +50,12 @@ func withFakeS3(
     options.multipartThreshold = .max
     options.maxConcurrentParts = 1
     change(&options)
-    let location = try S3Location(bucket: "bucket", prefix: "", endpoint: fake.url, addressing: .path)
+    var endpoint = fake.url
+    if overTLS {
+        options.transport = TLSProxy(to: DefaultTransport.make(HTTPOptions(options)))
+        endpoint = try #require(URL(string: fake.url.absoluteString.replacing("http://", with: "https://")))
+    }
+    let location = try S3Location(bucket: "bucket", prefix: "", endpoint: endpoint, addressing: .path)
     let storage = try S3Storage(
         location, region: "us-east-1", credentials: credentials, options: options, clock: clock)
     do {
@@ -58,6 +65,24 @@ func withFakeS3(
         throw error
     }
     await storage.shutdown()
+}
+
+/// Sends on in the clear what came over TLS, as a proxy in front of a server does.
+struct TLSProxy: HTTPTransport {
+    private let base: any HTTPTransport
+
+    init(to base: any HTTPTransport) {
+        self.base = base
+    }
+
+    func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+        var request = request
+        #expect(request.origin.isSecure)
+        request.origin = HTTPOrigin(isSecure: false, host: request.origin.host, port: request.origin.port)
+        return try await base.send(request)
+    }
+
+    func shutdown() async { await base.shutdown() }
 }
 
 extension ObjectKey {

@@ -51,13 +51,13 @@ import Testing
 
     private func progress(_ row: Row) throws -> MultipartProgress {
         let source = try UploadSource.temporary([1])
-        let checkpoint = MultipartCheckpoint(uploadID: "u", source: source, partSize: 10, hasChecksums: true)
+        let checkpoint = MultipartCheckpoint(uploadID: "u", source: source, partSize: 10, .sha256)
         return MultipartProgress(checkpoint, row.session)
     }
 
     private func word(_ number: Int) throws -> MultipartCheckpoint.Part {
         let tag = try #require(EntityTag("tag-\(number)"))
-        return .init(tag, PayloadDigest(sha256: "\(number)", md5: nil))
+        return .init(tag, PayloadDigest(sha256: "\(number)"))
     }
 
     @Test("is saved by one at a time, for all that came meanwhile, and nothing is lost") func coalescing() async throws

@@ -130,7 +130,7 @@ struct ResumeTests {
         } _: { fake, storage in
             let source = try UploadSource.temporary(bytes)
             let checkpoint = MultipartCheckpoint(
-                uploadID: "upload-of-long-ago", source: source, partSize: 1 << 20, hasChecksums: true)
+                uploadID: "upload-of-long-ago", source: source, partSize: 1 << 20, .sha256)
             let saved = SavedCheckpoint(try checkpoint.encoded())
             let error = try await failure { try await storage.upload(source, to: .sample(), session: saved.session) }
             #expect(error.code == .serverError)
@@ -157,7 +157,7 @@ struct ResumeTests {
             case .otherJSON: return SavedCheckpoint(UploadCheckpoint(rawValue: Data("{\"uploadID\":7}".utf8)))
             case .otherContent: value.sha256 = SampleBytes.sha256([1])
             case .otherSize: value.byteCount += 1
-            case .otherChecksums: value.hasChecksums.toggle()
+            case .otherChecksums: value.checksum = .none
             case .senselessParts: value.partSize = 0
             case .tooManyParts: value.partSize = 1
             }

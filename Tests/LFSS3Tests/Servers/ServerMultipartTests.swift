@@ -1,6 +1,8 @@
 import Foundation
 import LFSHTTP
+import LFSHTTPStorage
 import LFSStorage
+import LFSSystem
 import LFSTesting
 import Synchronization
 import TestSupport
@@ -32,6 +34,40 @@ struct ServerMultipartTests {
         #expect((firstSent.partNumbers + sent.partNumbers).count <= 4)
         try await #expect(second.contents(key) == Self.bytes)
         try await #expect(second.openUploads(key) == [])
+        await second.shutdown()
+    }
+
+    private static let withCRC64 = TestServer.multipart.filter { server in
+        server.secureEndpoint != nil && S3Provider.named(server.profile)?.fullObjectCRC64 == true
+    }
+
+    @Test("over TLS goes on with a CRC-64 of the whole, which the server keeps", arguments: withCRC64)
+    func overTLS(_ server: TestServer) async throws {
+        let source = try UploadSource.recorded(Self.bytes)
+        let key = try TestServer.newKey()
+        let saved = SavedCheckpoint()
+        let (first, _) = try await server.counted(overTLS: true)
+        try await interrupt(first, source, key, saved)
+        await first.shutdown()
+        let noted = try #require(saved.value)
+        #expect(noted.checksum == .crc64NVME)
+
+        let (second, sent) = try await server.counted(overTLS: true)
+        let object = try await second.upload(source, to: key, session: saved.session)
+        #expect(object.sha256 == source.sha256)
+        #expect(!sent.partNumbers.contains(1))
+        let word = try ServerWord.check(.crc64NVME, hex: #require(source.crc64))
+        try await #expect(second.client.stored(key).words.contains(word))
+        try await #expect(second.contents(key) == Self.bytes)
+        // Other bytes than those of the CRC-64 that goes along are refused by the server itself.
+        let other = try UploadSource.recorded(Array(Self.bytes.reversed()))
+        var request = S3Request(.put, key, query: [("partNumber", "1"), ("uploadId", try await second.begin(key))])
+        try request.headers.set(crc64: source.crc64)
+        request.body = .file(other.descriptor, 0..<other.byteCount)
+        request.payloadHash = SignatureV4.unsignedPayload
+        let refused = request
+        let error = try await #require(throws: S3Failure.self) { try await second.client.send(refused) }
+        #expect(error.status == 400)
         await second.shutdown()
     }
 
@@ -98,6 +134,13 @@ struct ServerMultipartTests {
 }
 
 extension S3Storage {
+    /// Begins an upload with a CRC-64 of the whole.
+    fileprivate func begin(_ key: ObjectKey) async throws -> String {
+        var fields = HTTPHeaders()
+        try MultipartChecksum.crc64NVME.announce(in: &fields)
+        return try await client.createMultipart(key, fields)
+    }
+
     /// ``openUploads(_:)`` by another connection, since this one may be closed.
     fileprivate func openUploadsAgain(_ server: TestServer, _ key: ObjectKey) async throws -> [String] {
         let (storage, _) = try await server.counted()

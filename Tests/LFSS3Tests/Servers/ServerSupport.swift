@@ -59,17 +59,21 @@ extension TestServer {
     }
 
     /// A storage for large files, and what it sends.
-    func counted(_ change: (inout S3Options) -> Void = { _ in }) async throws -> (S3Storage, CountingTransport) {
+    func counted(
+        overTLS: Bool = false, _ change: (inout S3Options) -> Void = { _ in }
+    ) async throws -> (S3Storage, CountingTransport) {
         try await TestBuckets.shared.require(self)
         var options = options {
             $0.multipartThreshold = 1
             $0.partSize = 5 << 20
             $0.maxConcurrentParts = 1
+            $0.certificateAuthorities = certificate
             change(&$0)
         }
         let transport = CountingTransport(options)
         options.transport = transport
-        let location = try S3Location(bucket: Self.bucket, prefix: "", endpoint: endpoint, addressing: .path)
+        let location = try S3Location(
+            bucket: Self.bucket, prefix: "", endpoint: overTLS ? secureEndpoint : endpoint, addressing: .path)
         let storage = try S3Storage(
             location, region: region, credentials: .static(credentials), options: options,
             clock: SigningClock())
