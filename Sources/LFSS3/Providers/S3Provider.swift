@@ -45,8 +45,8 @@ public struct S3Provider: Hashable, Sendable {
     public var keepsChecksums: Bool
     /// Whether the parts of an upload may come with their CRC-64/NVME, and the object in the end with that of all its
     /// bytes (`x-amz-checksum-crc64nvme`, of the type `FULL_OBJECT`), which the server compares, keeps and tells again.
-    /// It replaces ``ChecksumHeader/sha256`` over TLS, where a part is then sent with `UNSIGNED-PAYLOAD`: the bytes need
-    /// not be hashed once more.
+    /// It replaces ``ChecksumHeader/sha256`` over TLS, where a part is then sent with `UNSIGNED-PAYLOAD`: the bytes are
+    /// hashed once less.
     public var fullObjectCRC64: Bool
     /// How well this is known.
     public var evidence: Evidence

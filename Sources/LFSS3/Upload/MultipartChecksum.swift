@@ -15,8 +15,8 @@ enum MultipartChecksum: String, Codable, Hashable, Sendable {
 
     /// What suits the server, the way to it, and what is known of the source.
     ///
-    /// The CRC-64 costs nearly nothing, but the signature of a part that goes out in the clear needs its SHA-256 anyway:
-    /// only over TLS, which lets nobody change what is on its way, a part may be sent without.
+    /// The CRC-64 costs nearly nothing, but a part that goes out in the clear is signed with its SHA-256. Only over TLS
+    /// it may be sent without: nobody can change what is on its way there.
     init(_ provider: S3Provider, isSecure: Bool, _ source: UploadSource) {
         self =
             if provider.checksumHeader != .sha256 {
