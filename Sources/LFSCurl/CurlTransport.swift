@@ -3,7 +3,7 @@ import Foundation
 package import LFSHTTP
 import LFSSystem
 
-/// Requests over libcurl's multi interface: one thread, kept connections, HTTP/2 where the server speaks it.
+/// Requests over libcurl's multi interface: one thread, kept connections, and HTTP/1.1 on them.
 ///
 /// The thread starts with the first request and ends with ``shutdown()`` or with the last reference to this object.
 /// Everything that waits belongs to that thread; this object only hands requests over.

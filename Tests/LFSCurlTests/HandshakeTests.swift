@@ -1,6 +1,7 @@
 import Foundation
 import LFSCurl
 import LFSHTTP
+import Synchronization
 import TestSupport
 import Testing
 
@@ -39,6 +40,27 @@ import Testing
             if answer.isForGood { #expect(error.message.contains("speak https"), "\(error)") }
         }
         #expect(server.connectionCount == 1)
+        await engine.shutdown()
+        server.close()
+    }
+
+    /// On a connection that many share, large files would wait for each other and cost five times as much.
+    @Test func everyTransferAsksForAConnectionOfItsOwn() async throws {
+        let hello = Mutex<[UInt8]>([])
+        let server = try ScriptedServer(isRaw: true) { _, connection in
+            // A record of TLS begins with its type, the version, and the length of what follows.
+            let head = connection.readBody(5)
+            let rest = connection.readBody(Int(head[3]) << 8 | Int(head[4]))
+            hello.withLock { $0 = rest }
+            connection.hangUp()
+        }
+        let engine = CurlTransport()
+        let origin = HTTPOrigin(isSecure: true, host: "127.0.0.1", port: server.port)
+        try await #expect(code { try await engine.send(HTTPRequest(.get, origin, "/")) } == .unreachable)
+        // The names of protocols (RFC 7301), each after its length.
+        let names = String(decoding: hello.withLock { $0 }, as: UTF8.self)
+        #expect(names.contains("\u{8}http/1.1"))
+        #expect(!names.contains("\u{2}h2"))
         await engine.shutdown()
         server.close()
     }

@@ -20,8 +20,7 @@ extension EasyHandle {
     /// How many bytes of the request's body the peer has accepted: what libcurl has handed to the system, without what
     /// the system still holds. nil while there is no connection.
     ///
-    /// A connection that others share (HTTP/2), encryption and the head of the request make it less than it is, by no
-    /// more than what is on its way.
+    /// Encryption and the head of the request make it less than it is, by no more than what is on its way.
     var acceptedByteCount: Int64? {
         var port = 0
         // libcurl tells the socket itself only when it is done with the request.

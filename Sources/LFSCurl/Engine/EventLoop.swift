@@ -33,7 +33,6 @@ final class EventLoop {
         self.multi = multi
         sendLimiter = options.sendLimit.map { RateLimiter(bytesPerSecond: $0, now: now) }
         receiveLimiter = options.receiveLimit.map { RateLimiter(bytesPerSecond: $0, now: now) }
-        _ = lfs_multi_set_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
         _ = lfs_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, options.maxRequestsPerOrigin)
         _ = lfs_multi_set_long(multi, CURLMOPT_MAXCONNECTS, 2 * options.maxRequestsPerOrigin)
     }
