@@ -1,0 +1,109 @@
+import Foundation
+
+/// An instant as text: `2026-03-29T01:30:00.000Z` (ISO 8601, always UTC, always with milliseconds).
+struct Timestamp: Codable, Hashable, Sendable {
+    let date: Date
+
+    init(_ date: Date) { self.date = date }
+
+    /// What can be stored: the years 1 to 9999.
+    static let storable = -62_135_596_800_000...253_402_300_799_999
+
+    init(from decoder: any Decoder) throws {
+        let value = try decoder.singleValueContainer()
+        let text = try value.decode(String.self)
+        guard let date = Self.date(text), Self.storable.contains(date.millisecondsSince1970) else {
+            throw DecodingError.dataCorruptedError(
+                in: value, debugDescription: "'\(text)' is no time. Write it as 2026-03-29T01:30:00.000Z.")
+        }
+        self.date = date
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var value = encoder.singleValueContainer()
+        guard let text else {
+            let context = EncodingError.Context(
+                codingPath: encoder.codingPath, debugDescription: "A time has to be in the years 1 to 9999.")
+            throw EncodingError.invalidValue(date, context)
+        }
+        try value.encode(text)
+    }
+
+    /// nil for what cannot be stored.
+    var text: String? {
+        guard let instant = date.storableMilliseconds else { return nil }
+        let (day, time) = instant.quotientAndRemainder(floorDividingBy: 86_400_000)
+        let date = CivilDate(daysSince1970: day)
+        let parts = [
+            date.year.padded(4), "-", date.month.padded(2), "-", date.day.padded(2), "T",
+            (time / 3_600_000).padded(2), ":", (time / 60_000 % 60).padded(2), ":", (time / 1_000 % 60).padded(2), ".",
+            (time % 1_000).padded(3), "Z",
+        ]
+        return parts.joined()
+    }
+
+    private static func date(_ text: String) -> Date? {
+        let whole = Date.ISO8601FormatStyle()
+        let fractional = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+        return ((try? fractional.parse(text)) ?? (try? whole.parse(text)))?.wholeMilliseconds
+    }
+}
+
+/// A day of the Gregorian calendar in UTC.
+///
+/// Algorithm: Howard Hinnant, `civil_from_days`, https://howardhinnant.github.io/date_algorithms.html
+struct CivilDate: Hashable, Sendable {
+    let year: Int
+    let month: Int
+    let day: Int
+
+    init(daysSince1970 days: Int) {
+        let (era, dayOfEra) = (days + 719_468).quotientAndRemainder(floorDividingBy: 146_097)
+        let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let shifted = (5 * dayOfYear + 2) / 153
+        day = dayOfYear - (153 * shifted + 2) / 5 + 1
+        month = shifted < 10 ? shifted + 3 : shifted - 9
+        year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+    }
+}
+
+extension Date {
+    /// What stays when it is stored.
+    var wholeMilliseconds: Date {
+        guard let milliseconds = storableMilliseconds else { return self }
+        return Date(millisecondsSince1970: milliseconds)
+    }
+
+    init(millisecondsSince1970 milliseconds: Int) {
+        self.init(timeIntervalSince1970: Double(milliseconds) / 1_000)
+    }
+
+    /// nil for a time that is none, or in no year from 1 to 9999.
+    var storableMilliseconds: Int? {
+        let value = (timeIntervalSince1970 * 1_000).rounded()
+        guard value >= Double(Timestamp.storable.lowerBound), value <= Double(Timestamp.storable.upperBound) else {
+            return nil
+        }
+        return Int(value)
+    }
+
+    /// The nearest that can be stored: for the ends of ranges, which may be as far away as they like.
+    var millisecondsSince1970: Int {
+        if let storableMilliseconds { return storableMilliseconds }
+        return timeIntervalSince1970 > 0 ? Timestamp.storable.upperBound + 1 : Timestamp.storable.lowerBound - 1
+    }
+}
+
+extension Int {
+    fileprivate func padded(_ width: Int) -> String {
+        let digits = String(self)
+        return String(repeating: "0", count: Swift.max(0, width - digits.count)) + digits
+    }
+
+    /// With a remainder that is never negative.
+    func quotientAndRemainder(floorDividingBy divisor: Int) -> (quotient: Int, remainder: Int) {
+        let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
+        return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
+    }
+}
