@@ -25,6 +25,7 @@ let package = Package(
         .package(name: "LFS", path: "../.."),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.14.0"),
     ],
     targets: [
         .target(name: "JournalStorage", dependencies: [lfs, lfsStorage, grdb]),
@@ -33,6 +34,7 @@ let package = Package(
             dependencies: [
                 "JournalStorage", lfs, lfsStorage, .product(name: "LFSS3", package: "LFS"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
             ]),
 
         // What the process does that the kill tests kill, and the tests foretell.

@@ -1,0 +1,41 @@
+import ArgumentParser
+import Foundation
+import JournalStorage
+import LFS
+
+/// The database form of a journal.
+struct DatabaseOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("The SQLite database of the journal; it is made if it is missing.", valueName: "file"))
+    var database: String
+
+    @Option(help: StorageArgument.help, transform: StorageArgument.init(parsing:))
+    var storage: StorageArgument
+
+    func open() async throws -> JournalSession {
+        try await JournalSession.database(at: database, on: storage)
+    }
+}
+
+/// Either form of a journal, for commands that fill one.
+struct TargetOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("The SQLite database of the journal; it is made if it is missing.", valueName: "file"))
+    var database: String?
+
+    @Option(help: StorageArgument.help, transform: StorageArgument.init(parsing:))
+    var storage: StorageArgument?
+
+    @Option(help: ArgumentHelp("A plain folder for the journal, in the place of a database.", valueName: "folder"))
+    var folder: String?
+
+    func validate() throws {
+        switch (database, storage, folder) {
+        case (.some, .some, nil), (nil, nil, .some): return
+        default: throw ValidationError("Write --database and --storage, or --folder alone.")
+        }
+    }
+
+    func open() async throws -> JournalSession {
+        if let database, let storage { return try await JournalSession.database(at: database, on: storage) }
+        return JournalSession.folder(folder ?? "")
+    }
+}
