@@ -13,6 +13,7 @@ extension DatabaseStorageService {
     /// - Throws: ``FileStorageError/fileWriteFailed(name:reason:)`` when the owner has another asset with its checksum
     ///   or its local id, or somebody one with its remote id.
     public func saveAsset(_ asset: Asset) async throws {
+        try Self.requireStorable("asset \(asset.id.text)", asset.createdAt, [asset.remoteID, asset.localID, asset.ownerID])
         try await write("asset \(asset.id.text)") { db in try AssetTable.put(asset, db) }
     }
 
@@ -30,6 +31,8 @@ extension DatabaseStorageService {
             let file = try await lfs.makeFile(from: source)
             let asset = make(file)
             do {
+                try Self.requireStorable(
+                    "asset \(asset.id.text)", asset.createdAt, [asset.remoteID, asset.localID, asset.ownerID])
                 let stored = try await write("asset \(asset.id.text)") { db in
                     if let earlier = try AssetTable.one(checksum: asset.checksum, owner: asset.ownerID, db) {
                         return earlier
@@ -91,6 +94,8 @@ extension DatabaseStorageService {
     /// - Throws: ``FileStorageError/fileWriteFailed(name:reason:)`` when the owner has another album with its local id,
     ///   or somebody one with its remote id.
     public func saveAlbum(_ album: Album) async throws {
+        try Self.requireStorable(
+            "album \(album.id.text)", album.createdAt, [album.remoteID, album.localID, album.ownerID, album.name])
         try await write("album \(album.id.text)") { db in try AlbumTable.put(album, db) }
     }
 
@@ -123,5 +128,14 @@ extension DatabaseStorageService {
     ///   twice.
     public func setAssets(_ assets: [UUID], inAlbum id: UUID) async throws {
         try await write("album \(id.text)") { db in try AlbumTable.arrange(assets, in: id, db) }
+    }
+
+    private static func requireStorable(_ name: String, _ date: Date, _ texts: [String?]) throws {
+        if date.storableMilliseconds == nil {
+            throw FileStorageError.encodingFailed(name: name, reason: "its time is in no year from 1 to 9999")
+        }
+        if texts.contains(where: { $0?.hasNull == true }) {
+            throw FileStorageError.encodingFailed(name: name, reason: "a text of it has the character U+0000")
+        }
     }
 }

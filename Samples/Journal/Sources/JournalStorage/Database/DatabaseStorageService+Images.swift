@@ -1,6 +1,7 @@
 public import Foundation
 import GRDB
 public import LFS
+import LFSStorage
 
 extension DatabaseStorageService {
     public func saveImage(_ data: Data, for record: TimeRecord, filename: String) async throws {
@@ -121,7 +122,8 @@ extension DatabaseStorageService {
     ) async throws -> Result {
         do {
             return try await body()
-        } catch let error as LFSError where error.code == .bytesMissing || error.code == .unknownFile {
+        } catch let error as LFSError
+        where error.code == .bytesMissing || error.code == .unknownFile || (error.cause as? StorageError)?.isMissing == true {
             throw FileStorageError.imageNotFound(name: filename, reason: error.sentence)
         } catch let error as LFSError where error.code != .cancelled {
             throw FileStorageError.fileReadFailed(name: filename, reason: error.sentence)

@@ -52,6 +52,8 @@ extension DatabaseStorageService {
             return try await body()
         } catch let error as LFSError where error.code == .cancelled {
             throw CancellationError()
+        } catch let error as LFSError where error.code == .sourceFailed {
+            throw error.cause ?? failure(error.sentence)
         } catch {
             throw error is DatabaseError || error is LFSError ? failure(error.sentence) : error
         }

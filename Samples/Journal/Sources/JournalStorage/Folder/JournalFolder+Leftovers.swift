@@ -5,8 +5,13 @@ extension JournalFolder {
     func noting(_ id: UUID, _ body: () throws -> Void) throws {
         do {
             let note = try TemporaryFile(in: try temporaryFolder(), for: id.text)
-            // When it fails, the note stays for the next opening.
-            try body()
+            do {
+                try body()
+            } catch {
+                // What cannot be tidied either waits for the next opening, for which the note stays.
+                if (try? tidy(id)) != nil { try note.remove() }
+                throw error
+            }
             try note.remove()
         } catch let error as SystemFailure {
             throw FileStorageError.fileWriteFailed(name: Self.fileName(id), reason: error.sentence)
@@ -46,7 +51,9 @@ extension JournalFolder {
         for month in try months() {
             guard let folder = try folder(month, makes: false) else { continue }
             let isHome = month == place?.month
-            let extra = try folder.names().filter { ImageName($0, of: id) != nil && !(isHome && named.contains($0)) }
+            let extra = try folder.names().filter {
+                ImageName($0, of: id) != nil && !(isHome && named.contains($0)) && folder.hasFile($0)
+            }
             for name in extra { try folder.remove(name) }
             if !extra.isEmpty { try folder.sync() }
         }

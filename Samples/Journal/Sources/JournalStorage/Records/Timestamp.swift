@@ -42,16 +42,34 @@ struct Timestamp: Codable, Hashable, Sendable {
         return parts.joined()
     }
 
+    /// Reads this form, and those with another offset, without a fraction, or with a longer one.
     private static func date(_ text: String) -> Date? {
-        let whole = Date.ISO8601FormatStyle()
-        let fractional = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
-        return ((try? fractional.parse(text)) ?? (try? whole.parse(text)))?.wholeMilliseconds
+        guard let match = text.wholeMatch(of: form), let date = CivilDate(number(match.1), number(match.2), number(match.3))
+        else { return nil }
+        let (hour, minute, second) = (number(match.4), number(match.5), number(match.6))
+        let fraction = match.7.flatMap { Double("0\($0)") } ?? 0
+        let offset = (number(match.9), number(match.10))
+        guard hour < 24, minute < 60, second < 60, offset.0 < 24, offset.1 < 60 else { return nil }
+        let east = (offset.0 * 60 + offset.1) * (match.8 == "-" ? -60 : 60)
+        let seconds = date.daysSince1970 * 86_400 + hour * 3_600 + minute * 60 + second - east
+        return Date(millisecondsSince1970: seconds * 1_000 + Int((fraction * 1_000).rounded()))
     }
+
+    private static var form: Regex<(
+        Substring, Substring, Substring, Substring, Substring, Substring, Substring, Substring?, Substring?, Substring?,
+        Substring?
+    )> {
+        /([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{2}):([0-9]{2}):([0-9]{2})(\.[0-9]{1,9})?(?:Z|([+\-])([0-9]{2}):([0-9]{2}))/
+    }
+
+    private static func number(_ digits: Substring?) -> Int { digits.flatMap { Int($0) } ?? 0 }
 }
 
-/// A day of the Gregorian calendar in UTC.
+/// A day of the Gregorian calendar in UTC, which is taken to have been in use since the year 1. (Foundation's calendar is
+/// the Julian one before 1582.)
 ///
-/// Algorithm: Howard Hinnant, `civil_from_days`, https://howardhinnant.github.io/date_algorithms.html
+/// Algorithms: Howard Hinnant, `civil_from_days` and `days_from_civil`,
+/// https://howardhinnant.github.io/date_algorithms.html
 struct CivilDate: Hashable, Sendable {
     let year: Int
     let month: Int
@@ -65,6 +83,19 @@ struct CivilDate: Hashable, Sendable {
         day = dayOfYear - (153 * shifted + 2) / 5 + 1
         month = shifted < 10 ? shifted + 3 : shifted - 9
         year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+    }
+
+    /// - Returns: nil for a day that there is not.
+    init?(_ year: Int, _ month: Int, _ day: Int) {
+        guard (1...12).contains(month), (1...31).contains(day) else { return nil }
+        (self.year, self.month, self.day) = (year, month, day)
+        guard CivilDate(daysSince1970: daysSince1970) == self else { return nil }
+    }
+
+    var daysSince1970: Int {
+        let (era, yearOfEra) = (month <= 2 ? year - 1 : year).quotientAndRemainder(floorDividingBy: 400)
+        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
     }
 }
 

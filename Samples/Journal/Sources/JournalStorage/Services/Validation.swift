@@ -10,6 +10,7 @@ extension TimeRecord {
             if end.storableMilliseconds == nil { throw refused("its end is in no year from 1 to 9999") }
             if end < start { throw refused("it ends before it starts") }
         }
+        if comment.hasNull || timeZone.hasNull { throw refused("a text of it has the character U+0000") }
         if Set(tags).count < tags.count { throw refused("it has the same tag twice") }
         if Set(images).count < images.count { throw refused("it names the same picture twice") }
         if let name = images.first(where: { ImageName($0, of: id) == nil }) {
@@ -36,7 +37,16 @@ extension [Tag] {
         if Set(map(\.id)).count < count {
             throw FileStorageError.encodingFailed(name: "The list of tags", reason: "one tag is in it twice")
         }
+        if contains(where: { $0.name.hasNull || $0.color?.hasNull == true }) {
+            throw FileStorageError.encodingFailed(
+                name: "The list of tags", reason: "a text in it has the character U+0000")
+        }
     }
+}
+
+extension String {
+    /// A text in SQLite ends there for many who read it.
+    var hasNull: Bool { utf8.contains(0) }
 }
 
 extension FileStorageError {
