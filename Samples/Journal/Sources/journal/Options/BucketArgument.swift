@@ -16,8 +16,8 @@ struct BucketArgument: Sendable, Equatable {
 
     /// - Throws: `ValidationError`, which ends the command with the status for a wrong command line.
     init(parsing text: String) throws {
-        let wrong = ValidationError(
-            "'\(text.prefix { $0 != "?" && $0 != "@" })' is no bucket. Write \(Self.form), and keys in the environment.")
+        // What was written may have keys in it, so nothing of it is repeated.
+        let wrong = ValidationError("--storage names no bucket. Write \(Self.form), and keys in the environment.")
         guard let parts = URLComponents(string: text), let host = parts.host, !host.isEmpty, parts.user == nil,
             parts.password == nil, parts.port == nil, parts.fragment == nil
         else { throw wrong }

@@ -11,13 +11,14 @@ enum StorageArgument: Sendable, Equatable {
     static let help = ArgumentHelp(
         "Where pictures are offloaded to: dir:PATH, or s3://bucket/prefix.", valueName: "storage")
 
+    /// - Throws: `ValidationError`, which ends the command with the status for a wrong command line.
     init(parsing text: String) throws {
         if text.hasPrefix("dir:"), text.utf8.count > 4 {
             self = .directory(path: String(text.dropFirst(4)))
         } else if text.hasPrefix("s3://") {
             self = .bucket(try BucketArgument(parsing: text))
         } else {
-            throw ValidationError("'\(text)' is not a storage. Write dir:PATH or \(BucketArgument.form).")
+            throw ValidationError("--storage names no storage. Write dir:PATH or \(BucketArgument.form).")
         }
     }
 
