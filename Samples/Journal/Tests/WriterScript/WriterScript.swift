@@ -39,7 +39,8 @@ public struct WriterScript: Sendable {
     private mutating func step(_ record: TimeRecord?, count: Int) -> Step {
         guard let record, count > 3 || Bool.random(using: &random) else { return .save(newRecord()) }
         switch Int.random(in: 0..<12, using: &random) {
-        case 0: return .tags((0..<Int.random(in: 0...4, using: &random)).map { Tag(id: random.id(), name: "Tag \($0)") })
+        case 0:
+            return .tags((0..<Int.random(in: 0...4, using: &random)).map { Tag(id: random.id(), name: "Tag \($0)") })
         case 1...2 where count < 12: return .save(newRecord())
         case 3: return .delete(record)
         case 4:

@@ -9,10 +9,12 @@ enum AlbumTable {
             ON CONFLICT (id) DO UPDATE SET remoteId = excluded.remoteId, localId = excluded.localId,
                 ownerId = excluded.ownerId, name = excluded.name, createdAt = excluded.createdAt
             """
-        try db.execute(sql: sql, arguments: [
-            album.id.text, album.remoteID, album.localID, album.ownerID, album.name,
-            album.createdAt.millisecondsSince1970,
-        ])
+        try db.execute(
+            sql: sql,
+            arguments: [
+                album.id.text, album.remoteID, album.localID, album.ownerID, album.name,
+                album.createdAt.millisecondsSince1970,
+            ])
     }
 
     static func all(of owner: String, _ db: Database) throws -> [Album] {

@@ -11,10 +11,12 @@ enum AssetTable {
                 ownerId = excluded.ownerId, checksum = excluded.checksum, createdAt = excluded.createdAt,
                 fileId = excluded.fileId
             """
-        try db.execute(sql: sql, arguments: [
-            asset.id.text, asset.remoteID, asset.localID, asset.ownerID, asset.checksum,
-            asset.createdAt.millisecondsSince1970, asset.fileID,
-        ])
+        try db.execute(
+            sql: sql,
+            arguments: [
+                asset.id.text, asset.remoteID, asset.localID, asset.ownerID, asset.checksum,
+                asset.createdAt.millisecondsSince1970, asset.fileID,
+            ])
     }
 
     static func all(of owner: String, _ db: Database) throws -> [Asset] {

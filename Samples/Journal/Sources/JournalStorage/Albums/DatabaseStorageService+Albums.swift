@@ -13,7 +13,8 @@ extension DatabaseStorageService {
     /// - Throws: ``FileStorageError/fileWriteFailed(name:reason:)`` when the owner has another asset with its checksum
     ///   or its local id, or somebody one with its remote id.
     public func saveAsset(_ asset: Asset) async throws {
-        try Self.requireStorable("asset \(asset.id.text)", asset.createdAt, [asset.remoteID, asset.localID, asset.ownerID])
+        try Self.requireStorable(
+            "asset \(asset.id.text)", asset.createdAt, [asset.remoteID, asset.localID, asset.ownerID])
         try await write("asset \(asset.id.text)") { db in try AssetTable.put(asset, db) }
     }
 
@@ -27,7 +28,9 @@ extension DatabaseStorageService {
     public func makeAsset(
         from source: FileSource, _ make: @escaping @Sendable (FileData) -> Asset
     ) async throws -> Asset {
-        try await Self.catching { .imageWriteFailed(name: "asset", reason: $0) } _: {
+        try await Self.catching {
+            .imageWriteFailed(name: "asset", reason: $0)
+        } _: {
             let file = try await lfs.makeFile(from: source)
             let asset = make(file)
             do {

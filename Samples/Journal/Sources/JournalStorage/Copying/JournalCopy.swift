@@ -3,8 +3,8 @@ import Foundation
 /// Copies a journal from one implementation to another: an import, an export, a backup.
 ///
 /// Tags, records and pictures come out as they went in, so that a folder that was imported into a database and exported
-/// into an empty folder is the same byte for byte, provided that it was written by us: what its owner wrote by hand comes
-/// back in our layout. Doing it again does no harm. What the target has besides stays.
+/// into an empty folder is the same byte for byte, provided that it was written by us: what its owner wrote by hand
+/// comes back in our layout. Doing it again does no harm. What the target has besides stays.
 public struct JournalCopy: Sendable {
     private let source: any StreamingFileStorageService
     private let target: any StreamingFileStorageService

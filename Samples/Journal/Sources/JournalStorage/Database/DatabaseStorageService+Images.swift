@@ -101,7 +101,9 @@ extension DatabaseStorageService {
         let id = name.recordID
         // Before all the bytes come for nothing.
         _ = try await loadRecord(id)
-        return try await Self.catching { .imageWriteFailed(name: name.description, reason: $0) } _: {
+        return try await Self.catching {
+            .imageWriteFailed(name: name.description, reason: $0)
+        } _: {
             try await lfs.withFiles(from: [source.named(name.description)]) { files in
                 try await database.write { db in
                     guard try RecordTable.contains(id, db) else { throw FileStorageError.fileNotFound(name: id.text) }
@@ -123,7 +125,9 @@ extension DatabaseStorageService {
         do {
             return try await body()
         } catch let error as LFSError
-        where error.code == .bytesMissing || error.code == .unknownFile || (error.cause as? StorageError)?.isMissing == true {
+            where error.code == .bytesMissing || error.code == .unknownFile
+            || (error.cause as? StorageError)?.isMissing == true
+        {
             throw FileStorageError.imageNotFound(name: filename, reason: error.sentence)
         } catch let error as LFSError where error.code != .cancelled {
             throw FileStorageError.fileReadFailed(name: filename, reason: error.sentence)

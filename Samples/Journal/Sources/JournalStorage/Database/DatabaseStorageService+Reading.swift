@@ -35,13 +35,21 @@ extension DatabaseStorageService {
     func read<Result: Sendable>(
         _ name: String, _ body: @escaping @Sendable (Database) throws -> Result
     ) async throws -> Result {
-        try await Self.catching { .fileReadFailed(name: name, reason: $0) } _: { try await database.read(body) }
+        try await Self.catching {
+            .fileReadFailed(name: name, reason: $0)
+        } _: {
+            try await database.read(body)
+        }
     }
 
     func write<Result: Sendable>(
         _ name: String, _ body: @escaping @Sendable (Database) throws -> Result
     ) async throws -> Result {
-        try await Self.catching { .fileWriteFailed(name: name, reason: $0) } _: { try await database.write(body) }
+        try await Self.catching {
+            .fileWriteFailed(name: name, reason: $0)
+        } _: {
+            try await database.write(body)
+        }
     }
 
     /// Errors of the database and of LFS in the words of the journal. Those of a caller's own chunks pass unchanged.

@@ -30,7 +30,9 @@ enum RecordTable {
     }
 
     /// Records with their tags, without their pictures; and those that cannot be read.
-    static func fetch(_ selection: Selection, _ db: Database) throws -> (records: [TimeRecord], damaged: [DamagedRecord]) {
+    static func fetch(_ selection: Selection, _ db: Database) throws -> (
+        records: [TimeRecord], damaged: [DamagedRecord]
+    ) {
         let tags = try tags(selection, db)
         let sql = """
             SELECT id, startedAt, endedAt, timeZone, comment FROM record

@@ -51,7 +51,9 @@ extension JournalFolder {
             }
         }
         return findings
-            + missing.sorted().map { DamagedRecord(name: $0, reason: "A record names this picture, and it is missing.") }
+            + missing.sorted().map {
+                DamagedRecord(name: $0, reason: "A record names this picture, and it is missing.")
+            }
     }
 
     private func names(of month: JournalMonth, in folder: Directory) throws -> [String] {

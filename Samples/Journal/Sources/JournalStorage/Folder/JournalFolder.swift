@@ -9,9 +9,9 @@ import Foundation
 /// .temporary/                               what is being written, and what a killed process has left of it
 /// ```
 ///
-/// Every write goes to a temporary file, which is synced, renamed, and its folder synced. Where one change takes several
-/// of these, a note in `.temporary` names the record until it is through, so that ``removeLeftovers()`` tells what an
-/// end in between has left over.
+/// Every write goes to a temporary file, which is synced, renamed, and its folder synced. Where one change takes
+/// several of these, a note in `.temporary` names the record until it is through, so that ``removeLeftovers()`` tells
+/// what an end in between has left over.
 struct JournalFolder: Sendable {
     let path: String
 

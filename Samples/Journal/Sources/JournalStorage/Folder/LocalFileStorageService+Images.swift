@@ -103,7 +103,9 @@ extension LocalFileStorageService {
         }
     }
 
-    private func complete<Result>(_ file: TemporaryFile, _ name: ImageName, _ body: () throws -> Result) throws -> Result {
+    private func complete<Result>(_ file: TemporaryFile, _ name: ImageName, _ body: () throws -> Result) throws
+        -> Result
+    {
         do {
             return try body()
         } catch {

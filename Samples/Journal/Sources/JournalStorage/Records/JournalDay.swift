@@ -2,9 +2,9 @@ public import Foundation
 
 /// A day as people mean it: from midnight to midnight by the clocks of one time zone.
 ///
-/// On the two days of the year when the clocks change it has 23 or 25 hours. Where there is no midnight on such a day it
-/// begins with its first moment. The same instant may lie on different days in different zones; for a record that was
-/// made elsewhere, ``init(of:)`` tells the day of its own zone.
+/// On the two days of the year when the clocks change it has 23 or 25 hours. Where there is no midnight on such a day
+/// it begins with its first moment. The same instant may lie on different days in different zones; for a record that
+/// was made elsewhere, ``init(of:)`` tells the day of its own zone.
 public struct JournalDay: Hashable, Sendable {
     /// From its first moment to that of the next day, which is no part of it.
     public let interval: DateInterval

@@ -44,29 +44,68 @@ struct Timestamp: Codable, Hashable, Sendable {
 
     /// Reads this form, and those with another offset, without a fraction, or with a longer one.
     private static func date(_ text: String) -> Date? {
-        guard let match = text.wholeMatch(of: form), let date = CivilDate(number(match.1), number(match.2), number(match.3))
+        var digits = Digits(rest: text.utf8[...])
+        guard let year = digits.number(4), digits.take("-"), let month = digits.number(2), digits.take("-"),
+            let day = digits.number(2), digits.take("T"), let hour = digits.number(2), digits.take(":"),
+            let minute = digits.number(2), digits.take(":"), let second = digits.number(2),
+            let fraction = digits.fraction(), let east = digits.offset(), digits.rest.isEmpty,
+            hour < 24, minute < 60, second < 60, let date = CivilDate(year, month, day)
         else { return nil }
-        let (hour, minute, second) = (number(match.4), number(match.5), number(match.6))
-        let fraction = match.7.flatMap { Double("0\($0)") } ?? 0
-        let offset = (number(match.9), number(match.10))
-        guard hour < 24, minute < 60, second < 60, offset.0 < 24, offset.1 < 60 else { return nil }
-        let east = (offset.0 * 60 + offset.1) * (match.8 == "-" ? -60 : 60)
         let seconds = date.daysSince1970 * 86_400 + hour * 3_600 + minute * 60 + second - east
         return Date(millisecondsSince1970: seconds * 1_000 + Int((fraction * 1_000).rounded()))
     }
-
-    private static var form: Regex<(
-        Substring, Substring, Substring, Substring, Substring, Substring, Substring, Substring?, Substring?, Substring?,
-        Substring?
-    )> {
-        /([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{2}):([0-9]{2}):([0-9]{2})(\.[0-9]{1,9})?(?:Z|([+\-])([0-9]{2}):([0-9]{2}))/
-    }
-
-    private static func number(_ digits: Substring?) -> Int { digits.flatMap { Int($0) } ?? 0 }
 }
 
-/// A day of the Gregorian calendar in UTC, which is taken to have been in use since the year 1. (Foundation's calendar is
-/// the Julian one before 1582.)
+/// Reads a time from left to right.
+private struct Digits {
+    var rest: Substring.UTF8View
+
+    mutating func take(_ sign: Unicode.Scalar) -> Bool {
+        guard let first = rest.first, UInt32(first) == sign.value else { return false }
+        rest.removeFirst()
+        return true
+    }
+
+    private mutating func digit() -> Int? {
+        guard let first = rest.first, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first) else { return nil }
+        rest.removeFirst()
+        return Int(first - UInt8(ascii: "0"))
+    }
+
+    mutating func number(_ count: Int) -> Int? {
+        var number = 0
+        for _ in 0..<count {
+            guard let digit = digit() else { return nil }
+            number = number * 10 + digit
+        }
+        return number
+    }
+
+    /// Of a second; 0 if there is none.
+    mutating func fraction() -> Double? {
+        guard take(".") else { return 0 }
+        guard let first = digit() else { return nil }
+        var (value, unit) = (Double(first) / 10, 0.01)
+        while let digit = digit() {
+            value += Double(digit) * unit
+            unit /= 10
+        }
+        return value
+    }
+
+    /// In seconds, to the east.
+    mutating func offset() -> Int? {
+        if take("Z") { return 0 }
+        let sign = take("+") ? 1 : take("-") ? -1 : 0
+        guard sign != 0, let hours = number(2), take(":"), let minutes = number(2), hours < 24, minutes < 60 else {
+            return nil
+        }
+        return sign * (hours * 60 + minutes) * 60
+    }
+}
+
+/// A day of the Gregorian calendar in UTC, which is taken to have been in use since the year 1. (Foundation's calendar
+/// is the Julian one before 1582.)
 ///
 /// Algorithms: Howard Hinnant, `civil_from_days` and `days_from_civil`,
 /// https://howardhinnant.github.io/date_algorithms.html

@@ -35,7 +35,9 @@ struct DemoPicture: AsyncSequence, Sendable {
     /// How far down each hill begins, from 0 to 1, for each column.
     private var skylines: [[Double]] {
         hills.map { hill in
-            (0..<width).map { hill.base + hill.swing * sin(Double($0) / Double(width) * hill.waves * 2 * .pi + hill.phase) }
+            (0..<width).map {
+                hill.base + hill.swing * sin(Double($0) / Double(width) * hill.waves * 2 * .pi + hill.phase)
+            }
         }
     }
 

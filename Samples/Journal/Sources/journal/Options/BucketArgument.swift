@@ -23,7 +23,8 @@ struct BucketArgument: Sendable, Equatable {
         else { throw wrong }
         bucket = host
         prefix = String(parts.path.drop { $0 == "/" })
-        let names = prefix.split(separator: "/", omittingEmptySubsequences: false).dropLast(prefix.hasSuffix("/") ? 1 : 0)
+        let names = prefix.split(separator: "/", omittingEmptySubsequences: false).dropLast(
+            prefix.hasSuffix("/") ? 1 : 0)
         guard prefix.isEmpty || !names.contains(where: { ["", ".", ".."].contains($0) }) else { throw wrong }
         for item in parts.queryItems ?? [] {
             guard let value = item.value, !value.isEmpty else {

@@ -31,7 +31,8 @@ struct ChildProcess {
         let text = try output.fileHandleForReading.readToEnd() ?? Data()
         process.waitUntilExit()
         return Result(
-            status: process.terminationReason == .uncaughtSignal ? 128 + process.terminationStatus : process.terminationStatus,
+            status: process.terminationReason == .uncaughtSignal
+                ? 128 + process.terminationStatus : process.terminationStatus,
             output: String(decoding: text, as: UTF8.self),
             messages: String(decoding: try Data(contentsOf: messages), as: UTF8.self))
     }

@@ -20,10 +20,12 @@ struct CommandTests {
             let taken = try await run(
                 "import", "first", "--database", "b.sqlite", "--storage", "dir:other", in: folder)
             #expect(taken.status == 0, "\(taken)")
-            let again = try await run("export", "second", "--database", "b.sqlite", "--storage", "dir:other", in: folder)
+            let again = try await run(
+                "export", "second", "--database", "b.sqlite", "--storage", "dir:other", in: folder)
             #expect(again.status == 0, "\(again)")
             let (first, second) = (
-                try CopyTests.files(folder.appending(path: "first")), try CopyTests.files(folder.appending(path: "second"))
+                try CopyTests.files(folder.appending(path: "first")),
+                try CopyTests.files(folder.appending(path: "second"))
             )
             #expect(first.count == 50 && first == second)
         }

@@ -52,7 +52,8 @@ struct CopyTests {
         }
     }
 
-    @Test("A journal that is copied twice is there once, in the order of the source", arguments: Implementation.allCases)
+    @Test(
+        "A journal that is copied twice is there once, in the order of the source", arguments: Implementation.allCases)
     func twice(_ implementation: Implementation) async throws {
         try await withJournal(implementation) { target in
             try await withFolder { folder in

@@ -19,7 +19,8 @@ struct KillTests {
                 let seed = UInt64.random(in: 0...UInt64.max)
                 let through = try await write(implementation, seed, in: folder)
                 total += through
-                try await check(implementation, seed, through, in: folder, "round \(round), seed \(seed), after \(through)")
+                try await check(
+                    implementation, seed, through, in: folder, "round \(round), seed \(seed), after \(through)")
             }
         }
         #expect(total > Self.kills * 10, "The kills came too early to show anything: \(total) writes were through.")
@@ -61,7 +62,8 @@ struct KillTests {
         case .folder:
             let journal = LocalFileStorageService(folder: folder.appending(path: "journal"))
             try await compare(journal, before, script.state, round)
-            let left = try FileManager.default.contentsOfDirectory(atPath: journal.folder.appending(path: ".temporary").path)
+            let left = try FileManager.default.contentsOfDirectory(
+                atPath: journal.folder.appending(path: ".temporary").path)
             #expect(left.isEmpty, "\(round): \(left)")
         case .database:
             let storage = try DirectoryStorage(at: folder.appending(path: "remote"))

@@ -85,7 +85,8 @@ struct ErrorTests {
         }
     }
 
-    @Test("A record that makes no sense is encodingFailed, and nothing of it is kept", arguments: Implementation.allCases)
+    @Test(
+        "A record that makes no sense is encodingFailed, and nothing of it is kept", arguments: Implementation.allCases)
     func encodingFailed(_ implementation: Implementation) async throws {
         try await withJournal(implementation) { subject in
             let good = try record("2026-03-01T10:00:00Z")
@@ -106,7 +107,9 @@ struct ErrorTests {
         }
     }
 
-    @Test("A picture that cannot be written is imageWriteFailed, and nothing of it is kept", arguments: Implementation.allCases)
+    @Test(
+        "A picture that cannot be written is imageWriteFailed, and nothing of it is kept",
+        arguments: Implementation.allCases)
     func imageWriteFailed(_ implementation: Implementation) async throws {
         try await withJournal(implementation) { subject in
             let record = try record("2026-03-01T10:00:00Z")

@@ -212,10 +212,12 @@ enum BadNames {
     static func all(_ record: TimeRecord) -> [String] {
         let id = record.name
         return [
-            "", ".", "..", "/", "\(id)", "\(id).json", "\(id)_0.json", "\(id)_0.JPG", "\(id)_0", "\(id)_0.", "\(id)_.jpg",
+            "", ".", "..", "/", "\(id)", "\(id).json", "\(id)_0.json", "\(id)_0.JPG", "\(id)_0", "\(id)_0.",
+            "\(id)_.jpg",
             "\(id)_-1.jpg", "\(id)_+1.jpg", "\(id)_00.jpg", "\(id)_1000000.jpg", "\(id)_0.jpg/", "\(id)_0.jpg\0",
             "\(id)_0.jpg\n", "../\(id)_0.jpg", "/etc/passwd", "..\\\(id)_0.jpg", "\(id)_0.../x", "\(id)_0.jpg.sh",
-            "\(id)_٣.jpg", "\(id)_0.jpég", "\(id.uppercased())_0.jpg", "tags.json", "%2e%2e/\(id)_0.jpg", " \(id)_0.jpg",
+            "\(id)_٣.jpg", "\(id)_0.jpég", "\(id.uppercased())_0.jpg", "tags.json", "%2e%2e/\(id)_0.jpg",
+            " \(id)_0.jpg",
             "\(id)_0.toolongext", "\(UUID().uuidString.lowercased())_0.jpg",
         ]
     }

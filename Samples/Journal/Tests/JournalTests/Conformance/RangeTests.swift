@@ -19,8 +19,11 @@ struct RangeTests {
         Case(testDescription: "inside", start: "2026-03-10T12:30:00Z", end: "2026-03-10T13:00:00Z", belongs: true),
         Case(testDescription: "the range itself", start: noon, end: two, belongs: true),
         Case(testDescription: "around it", start: "2025-01-01T00:00:00Z", end: "2027-01-01T00:00:00Z", belongs: true),
-        Case(testDescription: "over its start", start: "2026-03-10T11:00:00Z", end: "2026-03-10T12:00:01Z", belongs: true),
-        Case(testDescription: "over its end", start: "2026-03-10T13:59:59Z", end: "2026-03-10T15:00:00Z", belongs: true),
+        Case(
+            testDescription: "over its start", start: "2026-03-10T11:00:00Z", end: "2026-03-10T12:00:01Z", belongs: true
+        ),
+        Case(
+            testDescription: "over its end", start: "2026-03-10T13:59:59Z", end: "2026-03-10T15:00:00Z", belongs: true),
         Case(testDescription: "ends as it starts", start: "2026-03-10T11:00:00Z", end: noon, belongs: false),
         Case(testDescription: "starts as it ends", start: two, end: "2026-03-10T15:00:00Z", belongs: false),
         Case(testDescription: "before", start: "2026-03-10T10:00:00Z", end: "2026-03-10T11:00:00Z", belongs: false),

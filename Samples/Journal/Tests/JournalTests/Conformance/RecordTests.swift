@@ -19,7 +19,8 @@ struct RecordTests {
     @Test("A record comes back as it was saved, in the next process too", arguments: Implementation.allCases)
     func saved(_ implementation: Implementation) async throws {
         try await withJournal(implementation) { subject in
-            var record = try record("2026-03-01T10:00:00Z", "2026-03-01T11:30:00Z", comment: "A", tags: [UUID(), UUID()])
+            var record = try record(
+                "2026-03-01T10:00:00Z", "2026-03-01T11:30:00Z", comment: "A", tags: [UUID(), UUID()])
             record.timeZone = "Asia/Tokyo"
             try await subject.journal.saveRecord(record)
             #expect(try await subject.journal.loadAllRecords() == [record])
@@ -34,7 +35,8 @@ struct RecordTests {
     func milliseconds(_ implementation: Implementation) async throws {
         try await withJournal(implementation) { subject in
             for milliseconds in [1, 122, 123, 499, 500, 999] {
-                let start = try instant("2026-03-01T10:00:00Z").addingTimeInterval(Double(milliseconds) / 1_000 + 0.0003)
+                let start = try instant("2026-03-01T10:00:00Z").addingTimeInterval(
+                    Double(milliseconds) / 1_000 + 0.0003)
                 let record = TimeRecord(start: start, end: start, timeZone: .gmt)
                 #expect(abs(record.start.timeIntervalSince(start)) < 0.000_51)
                 try await subject.journal.saveRecord(record)

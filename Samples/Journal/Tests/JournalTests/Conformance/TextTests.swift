@@ -5,7 +5,8 @@ import Testing
 @Suite("Any text", .timeLimit(.minutes(2)))
 struct TextTests {
     private static let texts = [
-        "", " ", "\n\t\r\n", "quotes \" ' ` and \\ slashes / //", "</script><!-- & &amp; -->", "'; DROP TABLE record; --",
+        "", " ", "\n\t\r\n", "quotes \" ' ` and \\ slashes / //", "</script><!-- & &amp; -->",
+        "'; DROP TABLE record; --",
         "\u{1}\u{7f}\u{85}", "Grüße aus Köln", "e\u{301} is not \u{e9}", "日本語と한국어", "שלום ‏ مرحبا",
         "👩‍👩‍👧‍👦🏳️‍🌈🇪🇺", "\u{feff}with a mark", "\u{2028}\u{2029}", "\u{10ffff}", "${HOME} %s %00 {{comment}}",
     ]
@@ -39,7 +40,8 @@ struct TextTests {
     @Test("A comment of four million characters comes back", arguments: Implementation.allCases)
     func long(_ implementation: Implementation) async throws {
         try await withJournal(implementation) { subject in
-            let record = try record("2026-03-01T10:00:00Z", comment: String(repeating: "Ein langer Satz. ", count: 250_000))
+            let record = try record(
+                "2026-03-01T10:00:00Z", comment: String(repeating: "Ein langer Satz. ", count: 250_000))
             try await subject.journal.saveRecord(record)
             #expect(try await subject.reloaded(record.id) == record)
         }

@@ -5,7 +5,9 @@ import Testing
 @Suite("The cache of a folder", .timeLimit(.minutes(1)))
 struct CacheTests {
     /// A journal with one record and one tag, both of them loaded, and then both files changed behind its back.
-    private func withChangedFiles(_ body: (Subject, LocalFileStorageService, TimeRecord) async throws -> Void) async throws {
+    private func withChangedFiles(_ body: (Subject, LocalFileStorageService, TimeRecord) async throws -> Void)
+        async throws
+    {
         try await withJournal(.folder) { subject in
             let journal = try #require(subject.local)
             let record = try record("2026-03-01T10:00:00Z", comment: "before")

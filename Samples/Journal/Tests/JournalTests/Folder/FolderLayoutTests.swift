@@ -31,12 +31,14 @@ struct FolderLayoutTests {
             record.timeZone = "Asia/Tokyo"
             try await subject.journal.saveRecord(record)
             try await subject.journal.saveImage(bytes(1), for: record, filename: record.image(0))
-            #expect(try files(subject) == ["", ".json", "_0.jpg"].dropFirst().map { "records/2026/03/\(record.name)\($0)" })
+            #expect(
+                try files(subject) == ["", ".json", "_0.jpg"].dropFirst().map { "records/2026/03/\(record.name)\($0)" })
             record.start = try instant("0999-12-31T23:59:59Z")
             try await subject.journal.updateRecord(record)
             let url = subject.journal.imageURL(filename: record.image(0), for: record)
             #expect(try Data(contentsOf: url) == bytes(1))
-            #expect(try files(subject).allSatisfy { $0.hasPrefix("records/0999/12/") || $0.hasPrefix("records/1000/01/") })
+            #expect(
+                try files(subject).allSatisfy { $0.hasPrefix("records/0999/12/") || $0.hasPrefix("records/1000/01/") })
             try await subject.journal.deleteRecord(record)
             #expect(try files(subject) == [])
         }
@@ -47,7 +49,8 @@ struct FolderLayoutTests {
         try await withJournal(.folder) { subject in
             let id = try #require(UUID(uuidString: "0D9B8C1E-6A57-4E0C-9C9A-6C1B7C1F0A11"))
             let tag = try #require(UUID(uuidString: "11111111-2222-4333-8444-555555555555"))
-            var record = try record("2026-03-29T01:30:00Z", "2026-03-29T02:00:00Z", id: id, comment: "A \"walk\"", tags: [tag])
+            var record = try record(
+                "2026-03-29T01:30:00Z", "2026-03-29T02:00:00Z", id: id, comment: "A \"walk\"", tags: [tag])
             record.timeZone = "Europe/Berlin"
             try await subject.journal.saveRecord(record)
             let text = try String(contentsOf: subject.recordFile(record), encoding: .utf8)

@@ -12,7 +12,9 @@ func record(
 }
 
 /// Bytes that differ from those of other seeds.
-func bytes(_ count: Int, seed: UInt8 = 1) -> Data { Data((0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31) ^ seed }) }
+func bytes(_ count: Int, seed: UInt8 = 1) -> Data {
+    Data((0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31) ^ seed })
+}
 
 /// Chunks that come at once.
 func chunks(_ data: Data, of size: Int = 1_000) -> ImageChunks {

@@ -121,7 +121,8 @@ struct Subject: Sendable {
 
     /// Nothing that is unfinished is on this device, and nothing on the storage that no row knows.
     func requireTidy() async throws {
-        let path = base.appending(path: implementation == .folder ? "journal/.temporary" : "journal.sqlite.lfs/temporary")
+        let path = base.appending(
+            path: implementation == .folder ? "journal/.temporary" : "journal.sqlite.lfs/temporary")
         if let database {
             _ = try await database.lfs.waitForUploads()
             #expect(try await database.lfs.waitForDeletions() == 0)

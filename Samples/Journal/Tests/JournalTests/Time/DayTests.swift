@@ -25,7 +25,8 @@ struct DayTests {
             testDescription: "clocks go back", moment: "2026-10-25T12:00:00Z", zone: "Europe/Berlin",
             start: "2026-10-24T22:00:00Z", end: "2026-10-25T23:00:00Z", hours: 25),
         Example(
-            testDescription: "clocks go back by half an hour", moment: "2026-04-05T12:00:00Z", zone: "Australia/Lord_Howe",
+            testDescription: "clocks go back by half an hour", moment: "2026-04-05T12:00:00Z",
+            zone: "Australia/Lord_Howe",
             start: "2026-04-05T13:30:00Z", end: "2026-04-06T13:30:00Z", hours: 24),
         Example(
             testDescription: "there is no midnight", moment: "2024-04-26T12:00:00Z", zone: "Africa/Cairo",
