@@ -49,7 +49,7 @@ public struct WriterScript: Sendable {
         case 5...6: return .update(moved(record))
         case 7...8:
             var record = record
-            record.comment = String(repeating: "\(random.next()) ", count: Int.random(in: 0...2_000, using: &random))
+            record.comment = String(repeating: "\(random.next()) ", count: Int.random(in: 0...10_000, using: &random))
             record.images.shuffle(using: &random)
             return .update(record)
         default:
@@ -126,11 +126,13 @@ private struct Random: RandomNumberGenerator, Sendable {
         return value ^ (value >> 31)
     }
 
-    mutating func id() -> UUID { bytes(16).withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) } }
+    mutating func id() -> UUID {
+        let halves = [next(), next()]
+        return halves.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
+    }
 
+    /// Cheap ones, for the time of the process that is killed should go into writing.
     mutating func bytes(_ count: Int) -> Data {
-        var data = Data(capacity: count + 8)
-        while data.count < count { withUnsafeBytes(of: next()) { data.append(contentsOf: $0) } }
-        return data.prefix(count)
+        Data(repeating: UInt8(truncatingIfNeeded: next()), count: count)
     }
 }

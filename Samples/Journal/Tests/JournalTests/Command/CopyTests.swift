@@ -62,7 +62,9 @@ struct CopyTests {
                 let copy = JournalCopy(from: source, to: target.journal)
                 _ = try await copy.run()
                 var record = try #require(try await source.loadAllRecords().first { $0.images.count == 3 })
-                record.images.reverse()
+                let new = record.image(301)
+                try await source.saveImage(bytes(7), for: record, filename: new)
+                record.images = [new] + record.images.reversed()
                 record.comment = "changed"
                 try await source.updateRecord(record)
                 _ = try await copy.run()

@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import JournalStorage
 import LFS
 import LFSStorage
@@ -40,6 +41,9 @@ struct AlbumTests {
         try await withDatabase { _, database in
             let first = try await asset(database, 1)
             #expect(try await asset(database, 1) == first)
+            let file = try await database.database.read { db in try FileData.fetchOne(db, key: first.fileID) }
+            let copy = Asset(ownerID: "ann", file: try #require(file), createdAt: Self.day)
+            await #expect(throws: FileStorageError.self) { try await database.saveAsset(copy) }
             let other = try await asset(database, 1, owner: "bob")
             #expect(other.checksum == first.checksum && other.id != first.id)
             #expect(try await database.loadAssets(of: "ann") == [first])
