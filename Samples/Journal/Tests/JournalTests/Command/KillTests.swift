@@ -9,7 +9,7 @@ import WriterScript
 @Suite("Killed at any moment", .serialized, .timeLimit(.minutes(10)))
 struct KillTests {
     /// `JOURNAL_KILLS` sets another number of each implementation.
-    private static let kills = Int(ProcessInfo.processInfo.environment["JOURNAL_KILLS"] ?? "") ?? 20
+    private static let kills = Int(ProcessInfo.processInfo.environment["JOURNAL_KILLS"] ?? "") ?? 60
 
     @Test("No write that was through is lost, and none is there by half", arguments: Implementation.allCases)
     func kill(_ implementation: Implementation) async throws {
@@ -40,8 +40,8 @@ struct KillTests {
                 if told.isEmpty { break }
                 through += told.count
             }
-            // Somewhere within the next writes: a busy moment of up to 3 ms, which is no wait for anything.
-            let moment = ContinuousClock.now.advanced(by: .microseconds(Int.random(in: 0...3_000)))
+            // Somewhere within the next writes: a busy moment of up to 6 ms, which is no wait for anything.
+            let moment = ContinuousClock.now.advanced(by: .microseconds(Int.random(in: 0...6_000)))
             while ContinuousClock.now < moment {}
             Foundation.kill(child.process.processIdentifier, SIGKILL)
             through += try pipe.readToEnd()?.count ?? 0
