@@ -1,0 +1,145 @@
+public import Foundation
+import GRDB
+public import LFS
+import LFSStorage
+
+extension DatabaseStorageService {
+    public func saveImage(_ data: Data, for record: TimeRecord, filename: String) async throws {
+        try await saveImage(from: .bytes(data), for: record, filename: filename)
+    }
+
+    public func saveImage(from chunks: ImageChunks, for record: TimeRecord, filename: String) async throws {
+        try await saveImage(from: .chunks(chunks), for: record, filename: filename)
+    }
+
+    /// Stores a picture as ``saveImage(from:for:filename:)-(ImageChunks,_,_)`` does, from a file or whatever LFS takes.
+    ///
+    /// - Throws: as that one.
+    public func saveImage(from source: FileSource, for record: TimeRecord, filename: String) async throws {
+        guard let name = ImageName(filename, of: record.id) else {
+            throw FileStorageError.badImageName(writing: filename)
+        }
+        try await attach(source, as: name) { _ in name }
+    }
+
+    public func addImage(
+        from chunks: ImageChunks, for record: TimeRecord, fileExtension: String
+    ) async throws -> String {
+        try await addImage(from: .chunks(chunks), for: record, fileExtension: fileExtension)
+    }
+
+    /// Stores a new picture as ``addImage(from:for:fileExtension:)-(ImageChunks,_,_)`` does, from a file or whatever
+    /// LFS takes.
+    ///
+    /// - Throws: as that one.
+    public func addImage(
+        from source: FileSource, for record: TimeRecord, fileExtension: String
+    ) async throws -> String {
+        let id = record.id
+        guard let first = ImageName(recordID: id, index: 0, fileExtension: fileExtension) else {
+            throw FileStorageError.imageWriteFailed(
+                name: "\(id.text)_0.\(fileExtension)", reason: "its extension is not one of a picture")
+        }
+        // The index is found in the transaction that uses it.
+        return try await attach(source, as: first) { db in
+            let index = try PictureTable.freeIndex(id, db)
+            guard let name = ImageName(recordID: id, index: index, fileExtension: fileExtension) else {
+                throw FileStorageError.imageWriteFailed(
+                    name: first.description, reason: "the record has had too many pictures")
+            }
+            return name
+        }
+    }
+
+    public func loadImage(filename: String, for record: TimeRecord) async throws -> Data {
+        let file = try await imageFile(filename: filename, for: record)
+        let data = try await reading(file, filename) { try await lfs.data(of: file) }
+        return try Self.required(data, filename)
+    }
+
+    public func imageChunks(filename: String, for record: TimeRecord) async throws -> ImageChunks {
+        let file = try await imageFile(filename: filename, for: record)
+        let contents = try await reading(file, filename) { try await lfs.contents(of: file) }
+        return PictureChunks(contents: try Self.required(contents, filename), name: filename)
+    }
+
+    /// The file that a picture is: its size, its type, whether it is on the storage, and what `Upload` joins.
+    ///
+    /// - Throws: ``FileStorageError/imageNotFound(name:reason:)``, ``FileStorageError/fileReadFailed(name:reason:)``.
+    public func imageFile(filename: String, for record: TimeRecord) async throws -> FileData {
+        guard let name = ImageName(filename, of: record.id) else {
+            throw FileStorageError.badImageName(reading: filename)
+        }
+        guard let file = try await read(filename, { db in try PictureTable.file(name, db) }) else {
+            throw FileStorageError.noBytes(filename)
+        }
+        return file
+    }
+
+    public func deleteImage(filename: String, for record: TimeRecord) async throws {
+        guard let name = ImageName(filename, of: record.id) else {
+            throw FileStorageError.badImageName(reading: filename)
+        }
+        try await write(filename) { db in
+            guard try PictureTable.delete(name, db) else { throw FileStorageError.noBytes(filename) }
+        }
+    }
+
+    /// `records/{record-id}/images/{name}` below ``imageBase``.
+    public func imageURL(filename: String, for record: TimeRecord) -> URL {
+        let name = ImageName(filename, of: record.id)?.description ?? "not-a-picture"
+        return imageBase.appending(path: "records/\(record.id.text)/images/\(name)")
+    }
+
+    // MARK: Parts
+
+    /// - Parameter choose: the name that it gets in the end, chosen in the transaction.
+    @discardableResult
+    private func attach(
+        _ source: FileSource, as name: ImageName, _ choose: @escaping @Sendable (Database) throws -> ImageName
+    ) async throws -> String {
+        let id = name.recordID
+        // Before all the bytes come for nothing.
+        _ = try await loadRecord(id)
+        return try await Self.catching {
+            .imageWriteFailed(name: name.description, reason: $0)
+        } _: {
+            try await lfs.withFiles(from: [source.named(name.description)]) { files in
+                try await database.write { db in
+                    guard try RecordTable.contains(id, db) else { throw FileStorageError.fileNotFound(name: id.text) }
+                    let chosen = try choose(db)
+                    for var file in files {
+                        file.name = chosen.description
+                        try file.insert(db)
+                        try PictureTable.put(chosen, file.id, db)
+                    }
+                    return chosen.description
+                }
+            }
+        }
+    }
+
+    private func reading<Result>(
+        _ file: FileData, _ filename: String, _ body: () async throws -> Result
+    ) async throws -> Result {
+        do {
+            return try await body()
+        } catch let error as LFSError
+            where error.code == .bytesMissing || error.code == .unknownFile
+            || (error.cause as? StorageError)?.isMissing == true
+        {
+            throw FileStorageError.imageNotFound(name: filename, reason: error.sentence)
+        } catch let error as LFSError where error.code != .cancelled {
+            throw FileStorageError.fileReadFailed(name: filename, reason: error.sentence)
+        } catch is LFSError {
+            throw CancellationError()
+        }
+    }
+
+    private static func required<Value>(_ value: Value?, _ filename: String) throws -> Value {
+        guard let value else {
+            throw FileStorageError.imageNotFound(name: filename, reason: "another device has not uploaded it yet")
+        }
+        return value
+    }
+}

@@ -1,0 +1,152 @@
+public import Foundation
+public import GRDB
+public import LFS
+
+/// A journal in a database, whose pictures an `LFSManager` offloads in the background.
+///
+/// ```swift
+/// let journal = try await DatabaseStorageService.open(at: file, options: LFSOptions(storage: storage))
+/// try journal.lfs.start()  // or in a service group: ServiceGroup(services: [journal.lfs, server])
+/// try await journal.saveRecord(record)
+/// try await journal.close()
+/// ```
+///
+/// It has no state besides the database and the manager, and no cache: every query is by an index.
+public final class DatabaseStorageService: StreamingFileStorageService {
+    /// The database, for an app's own observations. What is in its tables is changed by this service alone.
+    public let database: any DatabaseWriter
+    /// Offloads the pictures. The app starts and stops it, and asks it what becomes of each.
+    public let lfs: LFSManager
+    /// What the URLs of pictures begin with.
+    public let imageBase: URL
+
+    /// A journal on a database that ``migrate(_:)`` has made, and on its manager.
+    ///
+    /// - Parameters:
+    ///   - database: the database.
+    ///   - lfs: the manager that is open on it.
+    ///   - imageBase: what ``imageURL(filename:for:)`` begins with, such as the address of a page.
+    public init(database: any DatabaseWriter, lfs: LFSManager, imageBase: URL = DatabaseStorageService.defaultBase) {
+        self.database = database
+        self.lfs = lfs
+        self.imageBase = imageBase
+    }
+
+    /// `journal:///`: names pictures, and leads no browser anywhere.
+    public static var defaultBase: URL { URL(filePath: "/").changingScheme(to: "journal") }
+
+    /// Opens a database file, or makes it, and the folder that it is in. Nothing runs in the background yet.
+    ///
+    /// Each commit is synced (`synchronous=FULL`), so that a record that was saved survives a power cut.
+    ///
+    /// - Throws: ``FileStorageError/directoryCreationFailed(path:reason:)`` for the folder;
+    ///   ``FileStorageError/fileReadFailed(name:reason:)`` when the file is no database, or the manager does not open.
+    public static func open(
+        at file: URL, options: LFSOptions, imageBase: URL = DatabaseStorageService.defaultBase
+    ) async throws -> DatabaseStorageService {
+        let folder = file.deletingLastPathComponent()
+        do {
+            _ = try Directory.open(folder.path, makes: true)
+        } catch {
+            throw FileStorageError.directoryCreationFailed(path: folder.path, reason: error.sentence)
+        }
+        do {
+            var configuration = Configuration()
+            configuration.prepareDatabase { db in try db.execute(sql: "PRAGMA synchronous = FULL") }
+            let database = try DatabasePool(path: file.path, configuration: configuration)
+            try migrate(database)
+            let lfs = try await LFSManager.open(database, options: options)
+            return DatabaseStorageService(database: database, lfs: lfs, imageBase: imageBase)
+        } catch {
+            throw FileStorageError.fileReadFailed(name: file.path, reason: error.sentence)
+        }
+    }
+
+    /// Makes the tables of the journal and of LFS, or brings them up to date.
+    ///
+    /// - Throws: the database's error.
+    public static func migrate(_ database: any DatabaseWriter) throws { try JournalSchema.migrator.migrate(database) }
+
+    /// Stops the manager and closes the database. What is not uploaded yet waits for the next time.
+    ///
+    /// - Throws: what has ended the manager's work before, and the database's error.
+    public func close() async throws {
+        try await lfs.stop()
+        try database.close()
+    }
+
+    // MARK: Tags
+
+    public func loadTags() async throws -> [Tag] { try await read("The tags") { db in try TagTable.all(db) } }
+
+    public func saveTags(_ tags: [Tag]) async throws {
+        try tags.requireStorable()
+        try await write("The tags") { db in try TagTable.replace(with: tags, db) }
+    }
+
+    // MARK: Records
+
+    public func loadRecords(from: Date, to: Date) async throws -> [TimeRecord] {
+        guard from < to else { return [] }
+        return try await records(.range(from: from, to: to))
+    }
+
+    public func loadRunningRecords() async throws -> [TimeRecord] { try await records(.running) }
+
+    public func loadAllRecords() async throws -> [TimeRecord] { try await records(.all) }
+
+    public func loadRecord(_ id: UUID) async throws -> TimeRecord {
+        try await read("record \(id.text)") { db in try Self.record(id, db) }
+    }
+
+    public func saveRecord(_ record: TimeRecord) async throws { try await store(record, mustExist: false) }
+
+    public func updateRecord(_ record: TimeRecord) async throws { try await store(record, mustExist: true) }
+
+    public func deleteRecord(_ record: TimeRecord) async throws {
+        try await write("record \(record.id.text)") { db in
+            guard try RecordTable.delete(record.id, db) else {
+                throw FileStorageError.fileNotFound(name: record.id.text)
+            }
+        }
+    }
+
+    public func damagedRecords() async throws -> [DamagedRecord] {
+        try await read("The database") { db in
+            let lost = try Upload.all().damaged().fetchAll(db).compactMap { upload in
+                try PictureTable.picture(of: upload.fileID, db).map { name in
+                    DamagedRecord(name: name, reason: upload.reason ?? "Its bytes are lost or damaged.")
+                }
+            }
+            return try Self.contents(.all, db).damaged + lost
+        }
+    }
+
+    private func records(_ selection: RecordTable.Selection) async throws -> [TimeRecord] {
+        try await read("The records") { db in try Self.contents(selection, db).records }
+    }
+
+    private func store(_ record: TimeRecord, mustExist: Bool) async throws {
+        try record.requireStorable()
+        try await write("record \(record.id.text)") { db in
+            if try RecordTable.contains(record.id, db) {
+                // A damaged one is not written over.
+                let stored = try Self.record(record.id, db)
+                try RecordTable.put(record, db)
+                try PictureTable.arrange(record.arrangedImages(stored: stored.images), of: record.id, db)
+            } else if mustExist {
+                throw FileStorageError.fileNotFound(name: record.id.text)
+            } else {
+                try RecordTable.put(record, db)
+            }
+        }
+    }
+}
+
+extension URL {
+    fileprivate func changingScheme(to scheme: String) -> URL {
+        var parts = URLComponents(url: self, resolvingAgainstBaseURL: false)
+        parts?.scheme = scheme
+        return parts?.url ?? self
+    }
+}

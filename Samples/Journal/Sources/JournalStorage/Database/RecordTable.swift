@@ -1,0 +1,107 @@
+import Foundation
+import GRDB
+
+/// The records and the tags that they have.
+enum RecordTable {
+    /// Which records: a query that gives their ids, or all.
+    struct Selection {
+        var ids: String?
+        var arguments: StatementArguments = []
+
+        static let all = Selection()
+        static let running = Selection(ids: "SELECT id FROM record WHERE endedAt IS NULL")
+
+        static func one(_ id: UUID) -> Selection { Selection(ids: "SELECT ?", arguments: [id.text]) }
+
+        /// As ``TimeRecord/overlaps(from:to:)`` tells.
+        static func range(from: Date, to: Date) -> Selection {
+            // Named indexes, so that no guess of SQLite's makes it read all records.
+            let ids = """
+                SELECT id FROM record INDEXED BY record_end
+                    WHERE endedAt >= :from AND startedAt < :to AND (endedAt > :from OR startedAt = :from)
+                UNION ALL
+                SELECT id FROM record INDEXED BY record_running WHERE endedAt IS NULL AND startedAt < :to
+                """
+            return Selection(
+                ids: ids, arguments: ["from": from.millisecondsSince1970, "to": to.millisecondsSince1970])
+        }
+
+        func condition(_ column: String) -> String { ids.map { "WHERE \(column) IN (\($0))" } ?? "" }
+    }
+
+    /// Records with their tags, without their pictures; and those that cannot be read.
+    static func fetch(_ selection: Selection, _ db: Database) throws -> (
+        records: [TimeRecord], damaged: [DamagedRecord]
+    ) {
+        let tags = try tags(selection, db)
+        let sql = """
+            SELECT id, startedAt, endedAt, timeZone, comment FROM record
+            \(selection.condition("id")) ORDER BY startedAt, id
+            """
+        var (records, damaged): ([TimeRecord], [DamagedRecord]) = ([], [])
+        let rows = try Row.fetchCursor(db, sql: sql, arguments: selection.arguments)
+        while let row = try rows.next() {
+            let checked = CheckedRow(row, of: "record")
+            do {
+                var record = try record(checked)
+                record.tags = try (tags[record.id.text] ?? []).map { tag in
+                    guard let id = UUID(text: tag) else { throw checked.damaged("tagId") }
+                    return id
+                }
+                records.append(record)
+            } catch let error as FileStorageError {
+                damaged.append(DamagedRecord(name: checked.name, reason: "\(error)"))
+            }
+        }
+        return (records, damaged)
+    }
+
+    private static func record(_ row: CheckedRow) throws -> TimeRecord {
+        var record = TimeRecord(
+            id: try row.id(), start: try row.date("startedAt"), end: try row.optionalDate("endedAt"),
+            comment: try row.value("comment"))
+        record.timeZone = try row.value("timeZone")
+        return record
+    }
+
+    private static func tags(_ selection: Selection, _ db: Database) throws -> [String: [String]] {
+        let sql = """
+            SELECT recordId, tagId FROM record_tag \(selection.condition("recordId")) ORDER BY recordId, position
+            """
+        var tags: [String: [String]] = [:]
+        let rows = try Row.fetchCursor(db, sql: sql, arguments: selection.arguments)
+        while let row = try rows.next() {
+            guard let record = String.fromDatabaseValue(row[0]) else { continue }
+            tags[record, default: []].append(String.fromDatabaseValue(row[1]) ?? "")
+        }
+        return tags
+    }
+
+    static func contains(_ id: UUID, _ db: Database) throws -> Bool {
+        try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM record WHERE id = ?)", arguments: [id.text]) ?? false
+    }
+
+    /// Inserts or updates; the pictures stay.
+    static func put(_ record: TimeRecord, _ db: Database) throws {
+        let sql = """
+            INSERT INTO record (id, startedAt, endedAt, timeZone, comment) VALUES (?, ?, ?, ?, ?)
+            ON CONFLICT (id) DO UPDATE SET startedAt = excluded.startedAt, endedAt = excluded.endedAt,
+                timeZone = excluded.timeZone, comment = excluded.comment
+            """
+        try db.cachedStatement(sql: sql).execute(arguments: [
+            record.id.text, record.start.millisecondsSince1970, record.end?.millisecondsSince1970, record.timeZone,
+            record.comment,
+        ])
+        try db.cachedStatement(sql: "DELETE FROM record_tag WHERE recordId = ?").execute(arguments: [record.id.text])
+        let insert = try db.cachedStatement(sql: "INSERT INTO record_tag (recordId, position, tagId) VALUES (?, ?, ?)")
+        for (position, tag) in record.tags.enumerated() {
+            try insert.execute(arguments: [record.id.text, position, tag.text])
+        }
+    }
+
+    /// - Returns: whether there was one.
+    static func delete(_ id: UUID, _ db: Database) throws -> Bool {
+        try db.execute(sql: "DELETE FROM record WHERE id = ?", arguments: [id.text])
+        return db.changesCount > 0
+    }
+}

@@ -1,0 +1,91 @@
+import Foundation
+
+/// All records of a folder, and what could not be read as one.
+struct FolderContents: Sendable {
+    var records: [TimeRecord] = []
+    var damaged: [DamagedRecord] = []
+}
+
+extension JournalFolder {
+    /// Reads every record. Files with other names are none of ours.
+    func readAll() throws -> FolderContents {
+        var contents = FolderContents()
+        var seen: [UUID: JournalMonth] = [:]
+        for month in try months() {
+            guard let folder = try folder(month, makes: false) else { continue }
+            let names = try names(of: month, in: folder)
+            for id in names.compactMap(Self.recordID) {
+                if let other = seen.updateValue(month, forKey: id) {
+                    let name = "\(month)/\(Self.fileName(id))"
+                    contents.damaged.append(DamagedRecord(name: name, reason: "It is in \(other) as well."))
+                    continue
+                }
+                do {
+                    contents.records.append(try record(id, at: RecordPlace(month: month, folder: folder)))
+                } catch let error as FileStorageError {
+                    // One that was deleted just now is not damaged.
+                    if case .fileNotFound = error { continue }
+                    contents.damaged.append(DamagedRecord(name: "\(month)/\(Self.fileName(id))", reason: "\(error)"))
+                }
+            }
+        }
+        contents.records.sort(by: isBefore)
+        return contents
+    }
+
+    /// Pictures that a record names and that are missing, and those that no record names.
+    func pictureFindings(_ records: [TimeRecord]) throws -> [DamagedRecord] {
+        let named = Dictionary(records.map { ($0.id, Set($0.images)) }) { one, _ in one }
+        var missing = Set(records.flatMap(\.images))
+        var findings: [DamagedRecord] = []
+        for month in try months() {
+            guard let folder = try folder(month, makes: false) else { continue }
+            for name in try names(of: month, in: folder) {
+                guard let image = ImageName(name) else { continue }
+                // Those of a damaged record are not in question.
+                if folder.hasFile(Self.fileName(image.recordID)), named[image.recordID]?.contains(name) ?? true {
+                    missing.remove(name)
+                } else {
+                    findings.append(DamagedRecord(name: "\(month)/\(name)", reason: "No record names this picture."))
+                }
+            }
+        }
+        return findings
+            + missing.sorted().map {
+                DamagedRecord(name: $0, reason: "A record names this picture, and it is missing.")
+            }
+    }
+
+    private func names(of month: JournalMonth, in folder: Directory) throws -> [String] {
+        do {
+            return try folder.names().sorted()
+        } catch {
+            throw FileStorageError.fileReadFailed(name: "\(month)", reason: error.sentence)
+        }
+    }
+
+    private static func recordID(_ name: String) -> UUID? {
+        name.hasSuffix(".json") ? UUID(text: String(name.dropLast(5))) : nil
+    }
+
+    // MARK: Tags
+
+    func tags() throws -> [Tag] {
+        guard let base = try base(makes: false),
+            let data = try data(Self.tags, in: base, shownAs: Self.tags)
+        else { return [] }
+        let tags = try Self.decoded([Tag].self, data, Self.tags)
+        do {
+            try tags.requireStorable()
+        } catch let FileStorageError.encodingFailed(_, reason) {
+            throw FileStorageError.decodingFailed(name: Self.tags, reason: reason)
+        }
+        return tags
+    }
+
+    func store(_ tags: [Tag]) throws {
+        try tags.requireStorable()
+        let data = try Self.encoded(tags, Self.tags)
+        try write(data, as: Self.tags, in: try madeBase(), for: "tags")
+    }
+}

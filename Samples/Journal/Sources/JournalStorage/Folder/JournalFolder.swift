@@ -1,0 +1,132 @@
+import Foundation
+
+/// The folder of a journal on disk, and how it is laid out:
+///
+/// ```
+/// tags.json
+/// records/2026/03/{record-id}.json          the month of the start, in UTC
+/// records/2026/03/{record-id}_{index}.jpg   its pictures
+/// .temporary/                               what is being written, and what a killed process has left of it
+/// ```
+///
+/// Every write goes to a temporary file, which is synced, renamed, and its folder synced. Where one change takes
+/// several of these, a note in `.temporary` names the record until it is through, so that ``removeLeftovers()`` tells
+/// what an end in between has left over.
+struct JournalFolder: Sendable {
+    let path: String
+
+    static let tags = "tags.json"
+    static let temporary = ".temporary"
+
+    // MARK: Folders
+
+    /// - Throws: ``FileStorageError/directoryCreationFailed(path:reason:)``.
+    func base(makes: Bool) throws -> Directory? {
+        try Self.opening(path) { try Directory.open(path, makes: makes) }
+    }
+
+    private static func opening<Result>(_ path: String, _ body: () throws -> Result) throws -> Result {
+        do {
+            return try body()
+        } catch {
+            throw FileStorageError.directoryCreationFailed(path: path, reason: error.sentence)
+        }
+    }
+
+    func madeBase() throws -> Directory { try required(path, try base(makes: true)) }
+
+    func temporaryFolder() throws -> Directory {
+        let base = try madeBase()
+        let path = "\(path)/\(Self.temporary)"
+        return try Self.opening(path) { try required(path, try base.folder(Self.temporary, makes: true)) }
+    }
+
+    /// The folder of a month.
+    ///
+    /// - Returns: nil when it is missing and not to be made.
+    func folder(_ month: JournalMonth, makes: Bool) throws -> Directory? {
+        guard var folder = try base(makes: makes) else { return nil }
+        var path = path
+        for name in month.folders {
+            path += "/\(name)"
+            guard let next = try Self.opening(path, { try folder.folder(name, makes: makes) }) else { return nil }
+            folder = next
+        }
+        return folder
+    }
+
+    func madeFolder(_ month: JournalMonth) throws -> Directory {
+        try required("\(path)/\(month)", try folder(month, makes: true))
+    }
+
+    private func required(_ path: String, _ folder: Directory?) throws -> Directory {
+        guard let folder else {
+            throw FileStorageError.directoryCreationFailed(path: path, reason: "it vanished as soon as it was made")
+        }
+        return folder
+    }
+
+    /// The months that have a folder, in their order.
+    func months() throws -> [JournalMonth] {
+        guard let base = try base(makes: false) else { return [] }
+        do {
+            guard let records = try base.folder(JournalMonth.root, makes: false) else { return [] }
+            return try records.names().filter { JournalMonth.isNumber($0, 4) }.sorted().flatMap { year in
+                try (records.folder(year, makes: false)?.names() ?? [])
+                    .filter { JournalMonth.isNumber($0, 2) }.sorted().map { JournalMonth(year: year, month: $0) }
+            }
+        } catch {
+            throw FileStorageError.fileReadFailed(name: JournalMonth.root, reason: error.sentence)
+        }
+    }
+
+    // MARK: Files
+
+    /// All bytes of a small file.
+    ///
+    /// - Returns: nil when it is missing.
+    func data(_ name: String, in folder: Directory, shownAs shown: String) throws -> Data? {
+        do {
+            return try folder.file(name)?.data()
+        } catch {
+            throw FileStorageError.fileReadFailed(name: shown, reason: error.sentence)
+        }
+    }
+
+    /// Puts a file in its place, or in that of the one that is there.
+    func write(_ data: Data, as name: String, in folder: Directory, for purpose: String) throws {
+        do {
+            let file = try TemporaryFile(in: try temporaryFolder(), for: purpose)
+            do {
+                try file.append(data)
+                try file.move(to: folder, as: name)
+            } catch {
+                try file.remove()
+                throw error
+            }
+        } catch let error as SystemFailure {
+            throw FileStorageError.fileWriteFailed(name: name, reason: error.sentence)
+        }
+    }
+
+    // MARK: JSON
+
+    /// The form of all files: sorted and indented, so that people and version control can read it.
+    static func encoded(_ value: some Encodable, _ name: String) throws -> Data {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        do {
+            return try encoder.encode(value) + Data("\n".utf8)
+        } catch {
+            throw FileStorageError.encodingFailed(name: name, reason: error.sentence)
+        }
+    }
+
+    static func decoded<Value: Decodable>(_ type: Value.Type, _ data: Data, _ name: String) throws -> Value {
+        do {
+            return try JSONDecoder().decode(type, from: data)
+        } catch {
+            throw FileStorageError.decodingFailed(name: name, reason: error.sentence)
+        }
+    }
+}

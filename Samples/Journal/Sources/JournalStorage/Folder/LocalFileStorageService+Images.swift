@@ -1,0 +1,130 @@
+public import Foundation
+
+extension LocalFileStorageService {
+    public func saveImage(_ data: Data, for record: TimeRecord, filename: String) throws {
+        let name = try Self.writableName(filename, record)
+        try tidyOnce()
+        let file = try newImage(name, record)
+        try complete(file, name) {
+            try file.append(data)
+            try mutate { try tree.commit(file, as: name, near: record.start) }
+        }
+    }
+
+    public func saveImage(from chunks: ImageChunks, for record: TimeRecord, filename: String) async throws {
+        let name = try Self.writableName(filename, record)
+        let file = try await written(chunks, name, record)
+        try complete(file, name) { try mutate { try tree.commit(file, as: name, near: record.start) } }
+    }
+
+    public func addImage(
+        from chunks: ImageChunks, for record: TimeRecord, fileExtension: String
+    ) async throws -> String {
+        guard let name = ImageName(recordID: record.id, index: 0, fileExtension: fileExtension) else {
+            throw FileStorageError.imageWriteFailed(
+                name: "\(record.id.text)_0.\(fileExtension)", reason: "its extension is not one of a picture")
+        }
+        let file = try await written(chunks, name, record)
+        // Nobody else runs between the look for an index and its use.
+        return try complete(file, name) {
+            let index = try tree.freeIndex(record.id, near: record.start)
+            guard let name = ImageName(recordID: record.id, index: index, fileExtension: fileExtension) else {
+                throw FileStorageError.imageWriteFailed(
+                    name: name.description, reason: "the record has had too many pictures")
+            }
+            try mutate { try tree.commit(file, as: name, near: record.start) }
+            return name.description
+        }
+    }
+
+    public func loadImage(filename: String, for record: TimeRecord) throws -> Data {
+        let file = try openImage(filename, record)
+        do {
+            return try file.data()
+        } catch {
+            throw FileStorageError.fileReadFailed(name: filename, reason: error.sentence)
+        }
+    }
+
+    public func imageChunks(filename: String, for record: TimeRecord) throws -> ImageChunks {
+        FileChunks(file: try openImage(filename, record), name: filename)
+    }
+
+    public func deleteImage(filename: String, for record: TimeRecord) throws {
+        guard let name = ImageName(filename, of: record.id) else {
+            throw FileStorageError.badImageName(reading: filename)
+        }
+        try mutate { try tree.deleteImage(name, near: record.start) }
+    }
+
+    /// Where its file is, or would be, by the start of the record that is given.
+    public nonisolated func imageURL(filename: String, for record: TimeRecord) -> URL {
+        let month = folder.appendingPathComponent("\(JournalMonth(of: record.start))", isDirectory: true)
+        return month.appendingPathComponent(
+            ImageName(filename, of: record.id)?.description ?? "not-a-picture", isDirectory: false)
+    }
+
+    // MARK: Writing
+
+    private static func writableName(_ filename: String, _ record: TimeRecord) throws -> ImageName {
+        guard let name = ImageName(filename, of: record.id) else {
+            throw FileStorageError.badImageName(writing: filename)
+        }
+        return name
+    }
+
+    private func newImage(_ name: ImageName, _ record: TimeRecord) throws -> TemporaryFile {
+        // Before all the bytes come for nothing.
+        _ = try tree.requiredPlace(of: record.id, near: record.start)
+        do {
+            return try TemporaryFile(in: try tree.temporaryFolder(), for: "picture")
+        } catch let error as SystemFailure {
+            throw FileStorageError.imageWriteFailed(name: name.description, reason: error.sentence)
+        }
+    }
+
+    private func written(_ chunks: ImageChunks, _ name: ImageName, _ record: TimeRecord) async throws -> TemporaryFile {
+        try tidyOnce()
+        let file = try newImage(name, record)
+        do {
+            for try await chunk in chunks { try append(chunk, to: file, name) }
+        } catch {
+            try file.remove()
+            throw error
+        }
+        return file
+    }
+
+    private func append(_ chunk: Data, to file: TemporaryFile, _ name: ImageName) throws {
+        do {
+            try file.append(chunk)
+        } catch {
+            throw FileStorageError.imageWriteFailed(name: name.description, reason: error.sentence)
+        }
+    }
+
+    private func complete<Result>(_ file: TemporaryFile, _ name: ImageName, _ body: () throws -> Result) throws
+        -> Result
+    {
+        do {
+            return try body()
+        } catch {
+            try file.remove()
+            switch error {
+            case let error as SystemFailure:
+                throw FileStorageError.imageWriteFailed(name: name.description, reason: error.sentence)
+            case FileStorageError.fileWriteFailed(_, let reason):
+                throw FileStorageError.imageWriteFailed(name: name.description, reason: reason)
+            default: throw error
+            }
+        }
+    }
+
+    private func openImage(_ filename: String, _ record: TimeRecord) throws -> OpenFile {
+        guard let name = ImageName(filename, of: record.id) else {
+            throw FileStorageError.badImageName(reading: filename)
+        }
+        try tidyOnce()
+        return try tree.openImage(name, near: record.start)
+    }
+}

@@ -1,0 +1,41 @@
+import Foundation
+import JournalStorage
+import LFS
+import Logging
+
+/// A journal that is open for one command.
+enum JournalSession {
+    case database(DatabaseStorageService)
+    case folder(LocalFileStorageService)
+
+    static func database(at path: String, on storage: StorageArgument) async throws -> JournalSession {
+        var options = LFSOptions(storage: try await storage.open())
+        options.logger.logLevel = .error
+        return .database(try await DatabaseStorageService.open(at: URL(filePath: path), options: options))
+    }
+
+    static func folder(_ path: String) -> JournalSession {
+        .folder(LocalFileStorageService(folder: URL(filePath: path, directoryHint: .isDirectory)))
+    }
+
+    var service: any StreamingFileStorageService {
+        switch self {
+        case .database(let service): service
+        case .folder(let service): service
+        }
+    }
+
+    /// Runs a command's work while pictures are offloaded, and closes the journal in any case.
+    func use<Result>(_ body: (any StreamingFileStorageService) async throws -> Result) async throws -> Result {
+        guard case .database(let database) = self else { return try await body(service) }
+        do {
+            try database.lfs.start()
+            let result = try await body(database)
+            try await database.close()
+            return result
+        } catch {
+            do { try await database.close() } catch let second { Console.error("Closing failed too: \(second)") }
+            throw error
+        }
+    }
+}

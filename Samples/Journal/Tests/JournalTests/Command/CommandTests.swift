@@ -1,0 +1,92 @@
+import Foundation
+import JournalStorage
+import Testing
+
+@Suite("The command", .timeLimit(.minutes(3)))
+struct CommandTests {
+    private func run(_ arguments: String..., in folder: URL) async throws -> ChildProcess.Result {
+        try await ChildProcess.run("journal", arguments, in: folder)
+    }
+
+    @Test("demo fills a database; export and import give it back byte for byte")
+    func demo() async throws {
+        try await withFolder { folder in
+            let database = ["--database", "a.sqlite", "--storage", "dir:remote"]
+            let filled = try await ChildProcess.run(
+                "journal", ["demo", "--records", "40", "--pictures", "9"] + database, in: folder)
+            #expect(filled.status == 0 && filled.output == "40 records, 9 pictures, 6 tags.\n", "\(filled)")
+            let out = try await ChildProcess.run("journal", ["export", "first"] + database, in: folder)
+            #expect(out.status == 0 && out.output == "40 records, 9 pictures, 6 tags.\n", "\(out)")
+            let taken = try await run(
+                "import", "first", "--database", "b.sqlite", "--storage", "dir:other", in: folder)
+            #expect(taken.status == 0, "\(taken)")
+            let again = try await run(
+                "export", "second", "--database", "b.sqlite", "--storage", "dir:other", in: folder)
+            #expect(again.status == 0, "\(again)")
+            let (first, second) = (
+                try CopyTests.files(folder.appending(path: "first")),
+                try CopyTests.files(folder.appending(path: "second"))
+            )
+            #expect(first.count == 50 && first == second)
+        }
+    }
+
+    @Test("demo fills a folder with real pictures, and a seed gives the same again")
+    func folder() async throws {
+        try await withFolder { folder in
+            for name in ["a", "b"] {
+                let result = try await run(
+                    "demo", "--records", "3", "--pictures", "4", "--seed", "7", "--folder", name, in: folder)
+                #expect(result.status == 0, "\(result)")
+            }
+            let pictures = try ["a", "b"].map { name in
+                try CopyTests.files(folder.appending(path: name)).filter { $0.key.hasSuffix(".png") }
+            }
+            #expect(pictures[0].count == 4)
+            // Not by their paths: the months count back from now.
+            #expect(Set(pictures[0].values) == Set(pictures[1].values))
+            for picture in pictures[0].values {
+                #expect(picture.starts(with: [0x89, 0x50, 0x4e, 0x47]) && picture.count > 100_000)
+            }
+            let journal = LocalFileStorageService(folder: folder.appending(path: "a"))
+            #expect(try await journal.loadRunningRecords().count == 1)
+            #expect(try await journal.damagedRecords() == [])
+        }
+    }
+
+    @Test("What is damaged is named on the standard error, with the status 3")
+    func damaged() async throws {
+        try await withFolder { folder in
+            let source = LocalFileStorageService(folder: folder.appending(path: "a"))
+            let (good, bad) = (try record("2026-03-01T10:00:00Z"), try record("2026-03-01T11:00:00Z"))
+            for record in [good, bad] { try await source.saveRecord(record) }
+            try Data("{".utf8).write(to: source.folder.appending(path: "records/2026/03/\(bad.name).json"))
+            let result = try await run("import", "a", "--folder", "b", in: folder)
+            #expect(result.status == 3 && result.messages.contains(bad.name))
+            #expect(result.output == "1 records, 0 pictures, 0 tags.\n")
+        }
+    }
+
+    @Test(
+        "A wrong command line is refused with a sentence and the status 64",
+        arguments: [
+            ["demo"], ["demo", "--folder", "a", "--database", "b"], ["demo", "--database", "b"],
+            ["demo", "--folder", "a", "--records", "-1"], ["demo", "--folder", "a", "--records", "0"],
+            ["demo", "--database", "b", "--storage", "remote"], ["demo", "--database", "b", "--storage", "dir:"],
+            ["demo", "--database", "b", "--storage", "s3://"],
+            ["demo", "--database", "b", "--storage", "s3://key:secret@bucket"],
+            ["demo", "--database", "b", "--storage", "s3://bucket?colour=red"],
+            ["demo", "--database", "b", "--storage", "s3://bucket/../other"],
+            ["import", "missing", "--folder", "a"], ["export", "a", "--database", "b", "--storage", "dir:c"],
+            ["serve"],
+        ])
+    func wrong(_ arguments: [String]) async throws {
+        try await withFolder { folder in
+            let result = try await ChildProcess.run("journal", arguments, in: folder)
+            #expect(result.status == 64 && result.messages.contains("Error: "), "\(result)")
+            #expect(!result.messages.contains("secret"))
+            let made = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { !$0.hasPrefix(".") }
+            #expect(made == [], "It has made \(made).")
+        }
+    }
+}

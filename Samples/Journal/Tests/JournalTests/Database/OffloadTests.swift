@@ -1,0 +1,67 @@
+import Foundation
+import GRDB
+import JournalStorage
+import LFS
+import LFSStorage
+import LFSTesting
+import Testing
+
+@Suite("Pictures are offloaded", .timeLimit(.minutes(1)))
+struct OffloadTests {
+    @Test("Pictures go to the storage in the background, can be evicted, and are still seen")
+    func offloaded() async throws {
+        try await withJournal(.database) { subject in
+            let database = try #require(subject.database)
+            let record = try record("2026-03-01T10:00:00Z")
+            try await database.saveRecord(record)
+            try await database.saveImage(bytes(300_000), for: record, filename: record.image(0))
+            try await database.lfs.waitForUploads()
+            let file = try await database.imageFile(filename: record.image(0), for: record)
+            #expect(file.status == .remote && file.contentType == "image/jpeg" && file.name == record.image(0))
+            try await database.lfs.evict(file.id)
+            #expect(try await database.loadImage(filename: record.image(0), for: record) == bytes(300_000))
+        }
+    }
+
+    @Test("What is deleted or replaced goes from the storage as well")
+    func deleted() async throws {
+        try await withJournal(.database) { subject in
+            let database = try #require(subject.database)
+            let record = try record("2026-03-01T10:00:00Z")
+            try await database.saveRecord(record)
+            for index in 0..<3 {
+                try await database.saveImage(bytes(100), for: record, filename: record.image(index))
+            }
+            try await database.saveImage(bytes(200), for: record, filename: record.image(0))
+            try await database.lfs.waitForUploads()
+            _ = try await database.lfs.waitForDeletions()
+            #expect(subject.storage.keys.count == 3)
+            try await database.deleteImage(filename: record.image(1), for: record)
+            _ = try await database.lfs.waitForDeletions()
+            #expect(subject.storage.keys.count == 2)
+            try await database.deleteRecord(record)
+            _ = try await database.lfs.waitForDeletions()
+            #expect(subject.storage.keys.isEmpty)
+        }
+    }
+
+    @Test("While the storage is slow or away, pictures are saved and seen")
+    func away() async throws {
+        try await withFolder { folder in
+            let gate = GatedStorage(InMemoryStorage())
+            let database = try await DatabaseStorageService.open(
+                at: folder.appending(path: "journal.sqlite"), options: LFSOptions(storage: gate))
+            try database.lfs.start()
+            let record = try record("2026-03-01T10:00:00Z")
+            try await database.saveRecord(record)
+            try await database.saveImage(bytes(100), for: record, filename: record.image(0))
+            await gate.waitForArrivals(1)
+            #expect(try await database.loadImage(filename: record.image(0), for: record) == bytes(100))
+            #expect(try await database.imageFile(filename: record.image(0), for: record).status == .local)
+            gate.open()
+            try await database.lfs.waitForUploads()
+            #expect(try await database.imageFile(filename: record.image(0), for: record).status == .remote)
+            try await database.close()
+        }
+    }
+}
