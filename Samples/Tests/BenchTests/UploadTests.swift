@@ -74,6 +74,7 @@ final class UploadTests {
         #expect(command.environment["AWS_SECRET_ACCESS_KEY"] == "secret\"key")
         #expect(command.environment["AWS_ENDPOINT_URL_S3"] == "http://127.0.0.1:8333")
         #expect(command.environment["AWS_PROFILE"] == nil)
+        #expect(command.environment["AWS_CA_BUNDLE"] == "/authority.pem")
         #expect(command.environment["HOME"] == "/home")
     }
 
@@ -136,7 +137,7 @@ final class UploadTests {
         try Upload(
             workload: Workload(files: files, bytesPerFile: 10_240), source: source, destination: destination ?? bucket,
             prefix: "a/b", connections: 10, scratch: folder.path, obstoreScript: "/obstore-copy.py",
-            environment: ["HOME": "/home", "AWS_PROFILE": "other"]
+            environment: ["HOME": "/home", "AWS_PROFILE": "other", "AWS_CA_BUNDLE": "/authority.pem"]
         ).command(with: InstalledTool(tool, executable: "/bin/\(tool.rawValue)"))
     }
 }

@@ -23,7 +23,8 @@ package struct S3Server: Sendable {
         self.provider = provider
     }
 
-    /// The environment for a tool: this server, and nothing else that could send it elsewhere.
+    /// The environment for a tool: this server, and nothing else that could send it elsewhere. Whose word counts on the
+    /// server's certificate stays as it is.
     func environment(from current: [String: String]) -> [String: String] {
         var environment = current.filter { name, _ in !name.hasPrefix("AWS_") && !name.hasPrefix("RCLONE_") }
         environment["AWS_ENDPOINT_URL"] = endpoint
@@ -33,6 +34,7 @@ package struct S3Server: Sendable {
         environment["AWS_ACCESS_KEY_ID"] = accessKey
         environment["AWS_SECRET_ACCESS_KEY"] = secretKey
         environment["AWS_SESSION_TOKEN"] = sessionToken
+        environment["AWS_CA_BUNDLE"] = current["AWS_CA_BUNDLE"]
         environment["AWS_EC2_METADATA_DISABLED"] = "true"
         return environment
     }
