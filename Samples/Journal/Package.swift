@@ -20,6 +20,7 @@ let package = Package(
     products: [
         .library(name: "JournalStorage", targets: ["JournalStorage"]),
         .library(name: "JournalWeb", targets: ["JournalWeb"]),
+        .library(name: "MetricsText", targets: ["MetricsText"]),
         .executable(name: "journal", targets: ["journal"]),
     ],
     dependencies: [
@@ -57,10 +58,13 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             resources: [.embedInCode("Templates"), .embedInCode("Assets")]),
+        // For the server of other devices too.
+        .target(name: "MetricsText", dependencies: [.product(name: "CoreMetrics", package: "swift-metrics")]),
         .executableTarget(
             name: "journal",
             dependencies: [
-                "JournalStorage", "JournalWeb", lfs, lfsStorage, .product(name: "LFSS3", package: "LFS"),
+                "JournalStorage", "JournalWeb", "MetricsText", .product(name: "CoreMetrics", package: "swift-metrics"),
+                lfs, lfsStorage, .product(name: "LFSS3", package: "LFS"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -77,6 +81,16 @@ let package = Package(
             dependencies: [
                 "JournalStorage", "WriterScript", "journal", "journal-writer", lfs, lfsStorage,
                 .product(name: "LFSTesting", package: "LFS"), grdb,
+            ]),
+        .testTarget(
+            name: "JournalWebTests",
+            dependencies: [
+                "JournalStorage", "JournalWeb", "MetricsText", "journal", lfs, lfsStorage,
+                .product(name: "LFSTesting", package: "LFS"), grdb,
+                .product(name: "CoreMetrics", package: "swift-metrics"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),
     ])
 

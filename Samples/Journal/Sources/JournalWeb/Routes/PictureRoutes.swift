@@ -53,7 +53,23 @@ struct PictureRoutes: Sendable {
     }
 
     @Sendable func sendThumbnail(_ request: Request, _ context: JournalContext) async throws -> Response {
-        try await PictureReply(lfs: parts.lfs).reply(to: request, with: file(context))
+        let file = try await file(context)
+        guard let thumbnails = parts.thumbnails else {
+            return try await PictureReply(lfs: parts.lfs).reply(to: request, with: file)
+        }
+        let headers: HTTPFields = [
+            .eTag: "\"\(file.sha256)-\(ThumbnailTool.edge)\"", .cacheControl: "private, no-cache",
+            .contentType: "image/jpeg",
+        ]
+        if request.headers[.ifNoneMatch] == headers[.eTag] { return Response(status: .notModified, headers: headers) }
+        guard let data = try await thumbnails.data(of: file) else {
+            return Response(
+                status: .ok, headers: [.contentType: "image/svg+xml", .cacheControl: "no-store"],
+                body: ResponseBody(byteBuffer: ByteBuffer(bytes: PackageResources.missing_svg)))
+        }
+        return Response(
+            status: .ok, headers: headers,
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: data)))
     }
 
     private func file(_ context: JournalContext) async throws -> FileData {

@@ -36,9 +36,15 @@ struct StorageRoutes: Sendable {
             here: "\(here.files) with \(Words.bytes(here.byteCount))",
             waiting: waiting.prefix(Self.maxLines).map(WaitingView.init), isAllThere: waiting.isEmpty,
             hasMore: waiting.count > Self.maxLines, isPaused: parts.uploads.isPaused,
-            thumbnails: "Pictures are shown as they are.", chart: ChartView(parts.activity.minutes()))
+            thumbnails: parts.thumbnails == nil ? Self.noThumbnails : Self.withThumbnails,
+            chart: ChartView(parts.activity.minutes()))
         return try await parts.page("storage", "Storage", at: "/storage", context, content)
     }
+
+    private static let withThumbnails = "They are made by libvips, in processes of their own."
+    private static let noThumbnails = """
+        Pictures are shown as they are, since vipsthumbnail is missing. Install libvips-tools, and start the journal again.
+        """
 
     // MARK: The queue
 

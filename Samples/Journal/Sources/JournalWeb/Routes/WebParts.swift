@@ -15,6 +15,8 @@ struct WebParts: Sendable {
     let feed: LiveFeed
     let activity: UploadActivity
     let uploads: UploadSwitch
+    /// nil where there is no tool or no folder for them: pictures are then shown as they are.
+    let thumbnails: Thumbnails?
 
     var lfs: LFSManager { journal.lfs }
     var times: LocalTime { LocalTime(options.timeZone) }

@@ -38,7 +38,7 @@ public struct JournalServer: Service {
         let parts = WebParts(
             journal: journal, options: options, templates: try Templates(), seal: Seal(isTLS: isTLS),
             password: options.password.map(Password.init), feed: LiveFeed(journal: journal), activity: activity,
-            uploads: UploadSwitch())
+            uploads: UploadSwitch(), thumbnails: try Self.thumbnails(journal, options))
         let responder = JournalResponder(
             parts: parts, guarding: RequestGuard(options), router: Self.router(parts).buildResponder())
         let host = options.address.host
@@ -58,6 +58,12 @@ public struct JournalServer: Service {
     ///
     /// - Throws: the system's error when it cannot listen.
     public func run() async throws { try await application.run() }
+
+    private static func thumbnails(_ journal: DatabaseStorageService, _ options: WebOptions) throws -> Thumbnails? {
+        guard let url = options.thumbnails, let tool = ThumbnailTool() else { return nil }
+        let folder = try ThumbnailFolder(url, maxByteCount: options.maxThumbnailByteCount)
+        return Thumbnails(lfs: journal.lfs, folder: folder, tool: tool)
+    }
 
     private static func router(_ parts: WebParts) -> Router<JournalContext> {
         let router = Router(context: JournalContext.self)

@@ -1,9 +1,11 @@
 import ArgumentParser
+import CoreMetrics
 import Foundation
 import JournalStorage
 import JournalWeb
 import LFS
 import Logging
+import MetricsText
 import ServiceLifecycle
 import UnixSignals
 
@@ -24,8 +26,13 @@ struct ServeCommand: AsyncParsableCommand {
         let logger = Logger(label: "journal") { StreamLogHandler.standardError(label: $0) }
         var options = try web.options(logger: logger)
         options.storageName = StorageArgument.kind(of: database.storage)
+        // Before the manager opens: its instruments are made by the factory that is in effect then.
+        let metrics = TextMetrics()
+        MetricsSystem.bootstrap(metrics)
+        options.metrics = { metrics.text() }
         let storage = try await StorageArgument(parsing: database.storage).open()
         let file = URL(filePath: database.database)
+        options.thumbnails = URL(filePath: database.database + ".thumbnails", directoryHint: .isDirectory)
         var lfsOptions = LFSOptions(storage: storage, logger: logger)
         lfsOptions.logger.logLevel = .notice
         let journal = try await DatabaseStorageService.open(at: file, options: lfsOptions)
