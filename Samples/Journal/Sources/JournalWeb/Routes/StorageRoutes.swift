@@ -43,7 +43,8 @@ struct StorageRoutes: Sendable {
 
     private static let withThumbnails = "They are made by libvips, in processes of their own."
     private static let noThumbnails = """
-        Pictures are shown as they are, since vipsthumbnail is missing. Install libvips-tools, and start the journal again.
+        Pictures are shown as they are, since vipsthumbnail is missing. Install libvips-tools and \
+        start the journal again.
         """
 
     // MARK: The queue

@@ -35,12 +35,15 @@ struct ThumbnailTool: Sendable {
         guard result.status == 0 else { throw ThumbnailError.unreadable }
     }
 
-    /// The number of pixels in a line such as `stdin: 320x200 uchar, 3 bands, srgb, pngload_source`.
+    /// The number of pixels in a line such as `320x200 uchar, 3 bands, srgb, pngload_source`.
     static func pixels(_ line: String) -> Int? {
-        guard let size = line.split(separator: " ").dropFirst().first?.split(separator: "x"), size.count == 2,
-            let width = Int32(size[0]), let height = Int32(size[1]), width > 0, height > 0
-        else { return nil }
-        return Int(width) * Int(height)
+        for word in line.split(separator: " ").prefix(2) {
+            let sides = word.split(separator: "x", omittingEmptySubsequences: false).map { Int32($0) }
+            if sides.count == 2, let width = sides[0], let height = sides[1], width > 0, height > 0 {
+                return Int(width) * Int(height)
+            }
+        }
+        return nil
     }
 
     private func run(
