@@ -19,22 +19,56 @@ let package = Package(
     platforms: [.macOS(.v15)],
     products: [
         .library(name: "JournalStorage", targets: ["JournalStorage"]),
+        .library(name: "JournalWeb", targets: ["JournalWeb"]),
+        .library(name: "MetricsText", targets: ["MetricsText"]),
         .executable(name: "journal", targets: ["journal"]),
     ],
     dependencies: [
-        .package(name: "LFS", path: "../.."),
+        .package(name: "LFS", path: "../..", traits: [.defaults, "ServiceLifecycle", "Metrics"]),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.14.0"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-crypto", "3.12.3"..<"6.0.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+        .package(url: "https://github.com/hummingbird-project/swift-mustache", from: "2.1.1"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.4.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+        .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.0"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
     ],
     targets: [
         .target(name: "JournalStorage", dependencies: [lfs, lfsStorage, grdb]),
+        .target(
+            name: "JournalWeb",
+            dependencies: [
+                "JournalStorage", lfs, lfsStorage, grdb,
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdCore", package: "hummingbird"),
+                .product(name: "HummingbirdTLS", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Mustache", package: "swift-mustache"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            resources: [.embedInCode("Templates"), .embedInCode("Assets")]),
+        // For the server of other devices too.
+        .target(name: "MetricsText", dependencies: [.product(name: "CoreMetrics", package: "swift-metrics")]),
         .executableTarget(
             name: "journal",
             dependencies: [
-                "JournalStorage", lfs, lfsStorage, .product(name: "LFSS3", package: "LFS"),
+                "JournalStorage", "JournalWeb", "MetricsText", .product(name: "CoreMetrics", package: "swift-metrics"),
+                lfs, lfsStorage, .product(name: "LFSS3", package: "LFS"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ]),
 
         // What the process does that the kill tests kill, and the tests foretell.
@@ -47,6 +81,16 @@ let package = Package(
             dependencies: [
                 "JournalStorage", "WriterScript", "journal", "journal-writer", lfs, lfsStorage,
                 .product(name: "LFSTesting", package: "LFS"), grdb,
+            ]),
+        .testTarget(
+            name: "JournalWebTests",
+            dependencies: [
+                "JournalStorage", "JournalWeb", "MetricsText", "journal", lfs, lfsStorage,
+                .product(name: "LFSTesting", package: "LFS"), grdb,
+                .product(name: "CoreMetrics", package: "swift-metrics"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),
     ])
 

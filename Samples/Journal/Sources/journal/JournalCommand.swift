@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// The command `journal`: fills a journal, and takes it from a folder into a database and back.
+/// The command `journal`: shows a journal, fills it, and takes it from a folder into a database and back.
 @main
 struct JournalCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -8,6 +8,8 @@ struct JournalCommand: AsyncParsableCommand {
         abstract: "Keeps a journal of time and pictures, in a folder or in a database that offloads its pictures.",
         discussion: """
             EXAMPLES
+              Show a journal in the browser, at http://127.0.0.1:8080/:
+                journal serve --database journal.sqlite --storage dir:/mnt/backup
               Fill a database with 500 records and 200 pictures to look at:
                 journal demo --database journal.sqlite --storage dir:/mnt/backup
               Take a journal from a folder into a database, and back into another folder:
@@ -31,5 +33,5 @@ struct JournalCommand: AsyncParsableCommand {
               64   the command line is wrong
             """,
         version: "0.1.0",
-        subcommands: [DemoCommand.self, ImportCommand.self, ExportCommand.self])
+        subcommands: [ServeCommand.self, DemoCommand.self, ImportCommand.self, ExportCommand.self])
 }

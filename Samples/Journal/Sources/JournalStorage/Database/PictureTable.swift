@@ -32,6 +32,13 @@ enum PictureTable {
         try String.fetchOne(db, sql: "SELECT name FROM picture WHERE fileId = ?", arguments: [file])
     }
 
+    /// The files of a record's pictures, each with its upload if it has one.
+    static func images(of id: UUID, _ db: Database) throws -> [StoredImage] {
+        let files = FileData.filter(
+            sql: "lfs_file.id IN (SELECT fileId FROM picture WHERE recordId = ?)", arguments: [id.text])
+        return try files.including(optional: FileData.upload).asRequest(of: StoredImage.self).fetchAll(db)
+    }
+
     static func freeIndex(_ id: UUID, _ db: Database) throws -> Int {
         let sql = "SELECT max(number) + 1 FROM picture WHERE recordId = ?"
         return try Int.fetchOne(db, sql: sql, arguments: [id.text]) ?? 0

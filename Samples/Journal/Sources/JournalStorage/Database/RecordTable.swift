@@ -26,6 +26,23 @@ enum RecordTable {
                 ids: ids, arguments: ["from": from.millisecondsSince1970, "to": to.millisecondsSince1970])
         }
 
+        /// The newest records that come before a place in the timeline.
+        static func page(before place: TimelinePlace?, limit: Int, withImages: Bool) -> Selection {
+            let images = withImages ? "AND EXISTS (SELECT 1 FROM picture WHERE recordId = record.id)" : ""
+            let ids = """
+                SELECT id FROM (
+                    SELECT id FROM record INDEXED BY record_start
+                    WHERE (startedAt, id) < (:start, :id) \(images)
+                    ORDER BY startedAt DESC, id DESC LIMIT :limit)
+                """
+            // After every lowercase UUID, for the page that begins with the newest.
+            return Selection(
+                ids: ids,
+                arguments: [
+                    "start": place?.start.millisecondsSince1970 ?? Int.max, "id": place?.id.text ?? "~", "limit": limit,
+                ])
+        }
+
         func condition(_ column: String) -> String { ids.map { "WHERE \(column) IN (\($0))" } ?? "" }
     }
 

@@ -1,0 +1,62 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import JournalStorage
+import LFS
+import NIOCore
+
+/// Sends a picture in chunks, as a whole or in part.
+struct PictureReply: Sendable {
+    let lfs: LFSManager
+
+    /// - Throws: ``WebError``, `LFSError`.
+    func reply(to request: Request, with file: FileData) async throws -> Response {
+        var headers = HTTPFields()
+        headers[.eTag] = "\"\(file.sha256)\""
+        // It never changes, but who may see it does.
+        headers[.cacheControl] = "private, no-cache"
+        headers[.acceptRanges] = "bytes"
+        if let known = request.headers[.ifNoneMatch], known.contains(file.sha256) || known == "*" {
+            return Response(status: .notModified, headers: headers)
+        }
+        var wanted = ByteRange(request.headers[.range], of: file.byteCount)
+        if let condition = request.headers[.ifRange], condition != "\"\(file.sha256)\"" { wanted = .whole }
+        if wanted == .unsatisfiable {
+            headers[.contentRange] = "bytes */\(file.byteCount)"
+            return Response(status: .rangeNotSatisfiable, headers: headers)
+        }
+        // Fetched now, if it is not here, so that a failure is still one that the reply can tell.
+        guard let contents = try await lfs.contents(of: file) else {
+            throw WebError(.notFound, "Another device has not uploaded this picture yet.")
+        }
+        let head = try await lfs.bytes(of: file, range: 0..<Int64(PictureType.headByteCount)) ?? Data()
+        if let type = PictureType(head: head) {
+            headers[.contentType] = type.contentType
+        } else {
+            headers[.contentType] = "application/octet-stream"
+            headers[.contentDisposition] = "attachment"
+        }
+        guard case .part(let range) = wanted else {
+            let body = ResponseBody(contentLength: Int(file.byteCount)) { writer in
+                for try await chunk in contents { try await writer.write(ByteBuffer(bytes: chunk)) }
+                try await writer.finish(nil)
+            }
+            return Response(status: .ok, headers: headers, body: body)
+        }
+        headers[.contentRange] = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(file.byteCount)"
+        return Response(status: .partialContent, headers: headers, body: part(range, of: file))
+    }
+
+    private func part(_ range: Range<Int64>, of file: FileData) -> ResponseBody {
+        ResponseBody(contentLength: range.count) { [lfs] writer in
+            for start in stride(from: range.lowerBound, to: range.upperBound, by: 256 << 10) {
+                let piece = start..<min(start + (256 << 10), range.upperBound)
+                guard let bytes = try await lfs.bytes(of: file, range: piece), bytes.count == piece.count else {
+                    throw WebError.noSuchPage
+                }
+                try await writer.write(ByteBuffer(bytes: bytes))
+            }
+            try await writer.finish(nil)
+        }
+    }
+}

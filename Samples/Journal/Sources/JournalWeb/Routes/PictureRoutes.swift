@@ -1,0 +1,97 @@
+import Foundation
+import GRDB
+import HTTPTypes
+import Hummingbird
+import JournalStorage
+import LFS
+
+/// Pictures: taken in, sent, deleted, and all of them on one page.
+struct PictureRoutes: Sendable {
+    let parts: WebParts
+
+    static let pageSize = 24
+
+    func add(to router: Router<JournalContext>) {
+        router.post("/records/:id/pictures", use: take)
+        router.get("/records/:id/images/:name", use: send)
+        router.post("/records/:id/images/:name/delete", use: delete)
+        router.get("/files/:id", use: sendFile)
+        router.get("/files/:id/thumbnail", use: sendThumbnail)
+        router.get("/pictures", use: list)
+    }
+
+    /// One picture is the whole body of one request, and goes to the disk as it comes.
+    @Sendable func take(_ request: Request, _ context: JournalContext) async throws -> Response {
+        guard let token = request.headers[.formToken], parts.seal.isToken(token, of: context.session) else {
+            throw Form.foreign
+        }
+        let body = try PictureBody(request, limit: parts.options.maxPictureByteCount)
+        let record = try await parts.journal.loadRecord(context.id())
+        let name = try await parts.journal.addImage(
+            from: body, for: record, fileExtension: body.type.fileExtension)
+        let file = try await parts.journal.imageFile(filename: name, for: record)
+        return Response(
+            status: .created, headers: [.contentType: "application/json"],
+            body: ResponseBody(byteBuffer: ByteBuffer(string: #"{"name":"\#(name)","file":"\#(file.id)"}"#)))
+    }
+
+    @Sendable func send(_ request: Request, _ context: JournalContext) async throws -> Response {
+        let record = try await parts.journal.loadRecord(context.id())
+        let file = try await parts.journal.imageFile(filename: context.parameters.get("name") ?? "", for: record)
+        return try await PictureReply(lfs: parts.lfs).reply(to: request, with: file)
+    }
+
+    @Sendable func delete(_ request: Request, _ context: JournalContext) async throws -> Response {
+        _ = try await parts.form(request, context)
+        let record = try await parts.journal.loadRecord(context.id())
+        try await parts.journal.deleteImage(filename: context.parameters.get("name") ?? "", for: record)
+        return parts.redirect(to: "/records/\(record.id.uuidString.lowercased())")
+    }
+
+    @Sendable func sendFile(_ request: Request, _ context: JournalContext) async throws -> Response {
+        try await PictureReply(lfs: parts.lfs).reply(to: request, with: file(context))
+    }
+
+    @Sendable func sendThumbnail(_ request: Request, _ context: JournalContext) async throws -> Response {
+        let file = try await file(context)
+        guard let thumbnails = parts.thumbnails else {
+            return try await PictureReply(lfs: parts.lfs).reply(to: request, with: file)
+        }
+        let headers: HTTPFields = [
+            .eTag: "\"\(file.sha256)-\(ThumbnailTool.edge)\"", .cacheControl: "private, no-cache",
+            .contentType: "image/jpeg",
+        ]
+        if request.headers[.ifNoneMatch] == headers[.eTag] { return Response(status: .notModified, headers: headers) }
+        guard let data = try await thumbnails.data(of: file) else {
+            return Response(
+                status: .ok, headers: [.contentType: "image/svg+xml", .cacheControl: "no-store"],
+                body: ResponseBody(byteBuffer: ByteBuffer(bytes: PackageResources.missing_svg)))
+        }
+        return Response(
+            status: .ok, headers: headers,
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: data)))
+    }
+
+    private func file(_ context: JournalContext) async throws -> FileData {
+        let id = FileID(try context.id().uuidString.lowercased())
+        guard let id, let file = try await parts.journal.database.read({ db in try FileData.fetchOne(db, key: id) })
+        else { throw WebError.noSuchPage }
+        return file
+    }
+
+    @Sendable func list(_ request: Request, _ context: JournalContext) async throws -> Response {
+        let place = try Place.read(request)
+        let records = try await parts.journal.loadRecords(before: place, limit: Self.pageSize, withImages: true)
+        let views = try await parts.views(records)
+        let albums = try await parts.journal.loadAlbums(of: AlbumRoutes.owner).map(AlbumView.init)
+        let groups = zip(records, views).map { record, view in
+            PictureGroupView(
+                day: LocalTime(TimeZone(identifier: record.timeZone) ?? .gmt).day(record.start),
+                headline: view.headline, path: view.path, pictures: view.pictures)
+        }
+        let content = PicturesView(
+            albums: albums, hasAlbums: !albums.isEmpty, groups: groups, older: records.last.map(Place.text) ?? "",
+            hasOlder: records.count == Self.pageSize, isEmpty: records.isEmpty)
+        return try await parts.page("pictures", "Pictures", at: "/pictures", context, content)
+    }
+}

@@ -1,0 +1,144 @@
+import Foundation
+import GRDB
+import Hummingbird
+import JournalStorage
+import LFS
+import Synchronization
+
+/// What is where, why it is not elsewhere, and what can be done about it.
+struct StorageRoutes: Sendable {
+    let parts: WebParts
+
+    /// How many lines a page has of the queue, and of findings.
+    static let maxLines = 200
+
+    func add(to router: Router<JournalContext>) {
+        router.get("/storage", use: show)
+        router.post("/storage/retry", use: retry)
+        router.post("/storage/cancel", use: cancel)
+        router.post("/storage/pause", use: pause)
+        router.post("/storage/resume", use: resume)
+        router.get("/storage/free", use: previewEviction)
+        router.post("/storage/free", use: evict)
+        router.post("/storage/verify", use: verify)
+    }
+
+    @Sendable func show(_ request: Request, _ context: JournalContext) async throws -> Response {
+        let status = try await parts.lfs.status()
+        let waiting = try await parts.journal.database.read { db in
+            try FileData.including(required: FileData.upload).order(FileData.Columns.id).limit(Self.maxLines + 1)
+                .asRequest(of: StoredImage.self).fetchAll(db)
+        }
+        let here = try await parts.lfs.previewEviction(EvictionPolicy()).staying
+        let content = StorageView(
+            kind: parts.options.storageName, files: status.files, local: status.local, remote: status.remote,
+            failed: status.failed, cancelled: status.cancelled, pending: Words.bytes(status.pendingBytes),
+            here: "\(here.files) with \(Words.bytes(here.byteCount))",
+            waiting: waiting.prefix(Self.maxLines).map(WaitingView.init), isAllThere: waiting.isEmpty,
+            hasMore: waiting.count > Self.maxLines, isPaused: parts.uploads.isPaused,
+            thumbnails: parts.thumbnails == nil ? Self.noThumbnails : Self.withThumbnails,
+            chart: ChartView(parts.activity.minutes()))
+        return try await parts.page("storage", "Storage", at: "/storage", context, content)
+    }
+
+    private static let withThumbnails = "They are made by libvips, in processes of their own."
+    private static let noThumbnails = """
+        Pictures are shown as they are, since vipsthumbnail is missing. Install libvips-tools and \
+        start the journal again.
+        """
+
+    // MARK: The queue
+
+    @Sendable func retry(_ request: Request, _ context: JournalContext) async throws -> Response {
+        let form = try await parts.form(request, context)
+        if form.has("file") {
+            try await parts.lfs.retry([try Self.file(form)])
+        } else {
+            try await parts.lfs.retry()
+            try await parts.lfs.retryDeletions()
+        }
+        // A storage that was away is tried at once.
+        if !parts.uploads.isPaused { parts.lfs.resume() }
+        return parts.redirect(to: "/storage")
+    }
+
+    @Sendable func cancel(_ request: Request, _ context: JournalContext) async throws -> Response {
+        let form = try await parts.form(request, context)
+        try await parts.lfs.cancel(try Self.file(form))
+        return parts.redirect(to: "/storage")
+    }
+
+    @Sendable func pause(_ request: Request, _ context: JournalContext) async throws -> Response {
+        _ = try await parts.form(request, context)
+        parts.lfs.pause()
+        parts.uploads.isPaused = true
+        return parts.redirect(to: "/storage")
+    }
+
+    @Sendable func resume(_ request: Request, _ context: JournalContext) async throws -> Response {
+        _ = try await parts.form(request, context)
+        parts.lfs.resume()
+        parts.uploads.isPaused = false
+        return parts.redirect(to: "/storage")
+    }
+
+    private static func file(_ form: Form) throws(WebError) -> FileID {
+        guard let id = FileID(form["file"]) else { throw WebError(.badRequest, "This is no file of the journal.") }
+        return id
+    }
+
+    // MARK: Space
+
+    @Sendable func previewEviction(_ request: Request, _ context: JournalContext) async throws -> Response {
+        let keep = try Self.keep(request.fields)
+        let report = try await parts.lfs.previewEviction(EvictionPolicy(maxByteCount: keep << 20))
+        let content = EvictionView(report, keep: keep, isPreview: true)
+        return try await parts.page("eviction", "Free space", at: "/storage", context, isLive: false, content)
+    }
+
+    @Sendable func evict(_ request: Request, _ context: JournalContext) async throws -> Response {
+        let keep = try Self.keep(try await parts.form(request, context))
+        let report = try await parts.lfs.evict(EvictionPolicy(maxByteCount: keep << 20))
+        let content = EvictionView(report, keep: keep, isPreview: false)
+        return try await parts.page("eviction", "Free space", at: "/storage", context, isLive: false, content)
+    }
+
+    private static func keep(_ form: Form) throws(WebError) -> Int64 {
+        guard let keep = Int64(form["keep"]), (0...1_000_000).contains(keep) else {
+            throw WebError(.badRequest, "Write how many MiB to keep: a number from 0 to 1000000.")
+        }
+        return keep
+    }
+
+    // MARK: Verifying
+
+    @Sendable func verify(_ request: Request, _ context: JournalContext) async throws -> Response {
+        let form = try await parts.form(request, context)
+        var options = VerifyOptions()
+        options.repairs = form["repair"] == "yes"
+        options.checksContent = form["content"] == "yes"
+        options.readsRemote = form["objects"] == "yes"
+        let findings = FindingList()
+        let report = try await parts.lfs.verify(options) { finding in findings.add(finding) }
+        let damaged = try await parts.journal.damagedRecords()
+        let content = VerificationView(
+            isClean: report.isClean && damaged.isEmpty, repairs: options.repairs,
+            looked:
+                "\(report.files) files, \(report.localFiles) local copies and \(report.objects) objects were compared.",
+            findings: findings.all, left: report.left + damaged.count,
+            hasMore: report.findings.values.reduce(0, +) > findings.all.count,
+            damaged: damaged.prefix(Self.maxLines).map { .init(name: $0.name, reason: $0.reason) })
+        return try await parts.page("verification", "Verification", at: "/storage", context, isLive: false, content)
+    }
+}
+
+/// The first findings of a verification.
+private final class FindingList: Sendable {
+    private let findings = Mutex<[VerificationView.Finding]>([])
+
+    var all: [VerificationView.Finding] { findings.withLock { $0 } }
+
+    func add(_ finding: VerifyFinding) {
+        findings.withLock { if $0.count < StorageRoutes.maxLines { $0.append(.init(finding)) } }
+    }
+}

@@ -1,0 +1,74 @@
+import Foundation
+import Hummingbird
+import JournalStorage
+
+/// Today, and as far back as one scrolls.
+struct TimelineRoutes: Sendable {
+    let parts: WebParts
+
+    static let pageSize = 50
+
+    func add(to router: Router<JournalContext>) {
+        router.get("/", use: today)
+        router.get("/timeline", use: timeline)
+    }
+
+    @Sendable func today(_ request: Request, _ context: JournalContext) async throws -> Response {
+        let now = Date()
+        let day = JournalDay(containing: now, in: parts.options.timeZone)
+        let records = try await parts.journal.loadRecords(from: day.interval.start, to: day.interval.end)
+        let running = try await parts.views(parts.journal.loadRunningRecords(), now: now)
+        let total = records.map { $0.duration(in: day.interval, until: now) }.reduce(0, +)
+        let shown = try await parts.views(records.filter { !$0.isRunning }.reversed(), now: now)
+        let name = parts.times.day(now)
+        let view = TodayView(
+            day: DayView(name: name, total: "\(Words.duration(total)) in all", records: shown), running: running,
+            isRunning: !running.isEmpty, isEmpty: shown.isEmpty,
+            tags: try await parts.journal.loadTags().map { TagView($0, isChosen: false) })
+        return try await parts.page("today", "Today", at: "/", context, view)
+    }
+
+    @Sendable func timeline(_ request: Request, _ context: JournalContext) async throws -> Response {
+        let place = try Place.read(request)
+        let records = try await parts.journal.loadRecords(before: place, limit: Self.pageSize)
+        let now = Date()
+        let views = Dictionary(
+            try await parts.views(records, now: now).map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+        var days: [(day: JournalDay, records: [TimeRecord])] = []
+        for record in records {
+            let day = JournalDay(containing: record.start, in: parts.options.timeZone)
+            if days.last?.day == day {
+                days[days.count - 1].records.append(record)
+            } else {
+                days.append((day, [record]))
+            }
+        }
+        let shown = days.map { day, records in
+            let total = records.map { $0.duration(until: now) }.reduce(0, +)
+            return DayView(
+                name: parts.times.day(day.interval.start), total: Words.duration(total),
+                records: records.compactMap { views[$0.id.uuidString.lowercased()] })
+        }
+        let view = TimelineView(
+            days: shown, older: records.last.map(Place.text) ?? "", hasOlder: records.count == Self.pageSize,
+            isEmpty: records.isEmpty)
+        return try await parts.page("timeline", "Timeline", at: "/timeline", context, isLive: place == nil, view)
+    }
+}
+
+/// A place of the timeline in a link: `{milliseconds since 1970}.{record-id}`.
+enum Place {
+    /// - Throws: ``WebError/Code/badRequest``.
+    static func read(_ request: Request) throws(WebError) -> TimelinePlace? {
+        guard request.fields.has("before") else { return nil }
+        let fields = request.fields["before"].split(separator: ".", omittingEmptySubsequences: false)
+        guard fields.count == 2, let milliseconds = Int64(fields[0]), abs(milliseconds) < 1 << 48,
+            let id = UUID(uuidString: String(fields[1]))
+        else { throw WebError(.badRequest, "This link leads to no place of the timeline.") }
+        return TimelinePlace(start: Date(timeIntervalSince1970: Double(milliseconds) / 1_000), id: id)
+    }
+
+    static func text(_ record: TimeRecord) -> String {
+        "\(Int64((record.start.timeIntervalSince1970 * 1_000).rounded())).\(record.id.uuidString.lowercased())"
+    }
+}

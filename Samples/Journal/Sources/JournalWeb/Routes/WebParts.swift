@@ -1,0 +1,94 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import JournalStorage
+import LFS
+import Synchronization
+
+/// What the routes share.
+struct WebParts: Sendable {
+    let journal: DatabaseStorageService
+    let options: WebOptions
+    let templates: Templates
+    let seal: Seal
+    let password: Password?
+    let feed: LiveFeed
+    let activity: UploadActivity
+    let uploads: UploadSwitch
+    /// nil where there is no tool or no folder for them: pictures are then shown as they are.
+    let thumbnails: Thumbnails?
+
+    var lfs: LFSManager { journal.lfs }
+    var times: LocalTime { LocalTime(options.timeZone) }
+
+    // MARK: Replies
+
+    func page(
+        _ template: String, _ title: String, at path: String, _ context: JournalContext, isLive: Bool = true,
+        status: HTTPResponse.Status = .ok, _ content: any Sendable
+    ) async throws -> Response {
+        let outage = try await lfs.status().outage.map { "The storage is of no use now: \($0.reason)" }
+        let page = Page(
+            template: template, title: title, token: seal.token(of: context.session),
+            links: Page.all.map { Page.Link(path: $0.path, name: $0.name, isCurrent: $0.path == path) },
+            outage: outage ?? "", isLive: isLive, hasPassword: password != nil && context.session.isLoggedIn,
+            content: content)
+        return templates.render(page, status: status)
+    }
+
+    func form(_ request: Request, _ context: JournalContext) async throws -> Form {
+        try await Form.read(request, context, seal: seal)
+    }
+
+    /// Leads to the page that shows what has come of a form.
+    func redirect(to path: String) -> Response { Response(status: .seeOther, headers: [.location: path]) }
+
+    /// Leads back to the page of this server that had the form.
+    func redirectBack(_ request: Request, or path: String) -> Response {
+        let own = (options.tls == nil ? "http://" : "https://") + (request.head.authority ?? "")
+        guard let referer = request.headers[.referer], referer.hasPrefix(own + "/"),
+            referer.utf8.dropFirst(own.utf8.count).allSatisfy({ (0x21...0x7e).contains($0) && $0 != 0x5c }),
+            !referer.dropFirst(own.count).hasPrefix("//")
+        else { return redirect(to: path) }
+        return redirect(to: String(referer.dropFirst(own.count)))
+    }
+
+    // MARK: Views
+
+    func views(_ records: [TimeRecord], now: Date = Date()) async throws -> [RecordView] {
+        let (tags, images) = (try await journal.loadTags(), try await journal.storedImages(of: records))
+        return records.map {
+            RecordView($0, tags: tags, images: images, pageZone: options.timeZone, now: now)
+        }
+    }
+
+    /// The ids of the tags that a form has chosen, with the new one that it names.
+    func chosenTags(_ form: Form, of record: TimeRecord? = nil) async throws -> [UUID] {
+        var tags = try await journal.loadTags()
+        let listed = Set(tags.map(\.id))
+        // Those that are no longer listed have no box, and stay.
+        var chosen = record?.tags.filter { !listed.contains($0) } ?? []
+        let ids = form.all("tag").compactMap(UUID.init(uuidString:)).filter(listed.contains)
+        for id in ids where !chosen.contains(id) { chosen.append(id) }
+        let name = form["newTag"].trimmingCharacters(in: .whitespacesAndNewlines)
+        guard !name.isEmpty else { return chosen }
+        guard name.count <= 100 else { throw WebError(.badRequest, "A tag has at most 100 characters.") }
+        if let known = tags.first(where: { $0.name == name }) {
+            return chosen.contains(known.id) ? chosen : chosen + [known.id]
+        }
+        let tag = Tag(name: name)
+        tags.append(tag)
+        try await journal.saveTags(tags)
+        return chosen + [tag.id]
+    }
+}
+
+/// Whether somebody has paused the uploads, since the manager does not tell.
+final class UploadSwitch: Sendable {
+    private let state = Mutex(false)
+
+    var isPaused: Bool {
+        get { state.withLock { $0 } }
+        set { state.withLock { $0 = newValue } }
+    }
+}

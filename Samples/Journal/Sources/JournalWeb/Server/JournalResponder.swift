@@ -1,0 +1,122 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import JournalStorage
+import LFS
+import Logging
+import NIOHTTP1
+
+/// Around the router: guards every request, and makes a page of every failure.
+struct JournalResponder: HTTPResponder {
+    typealias Context = JournalContext
+
+    let parts: WebParts
+    let guarding: RequestGuard
+    let router: any HTTPResponder<JournalContext>
+
+    func respond(to request: Request, context: JournalContext) async throws -> Response {
+        let start = ContinuousClock.now
+        var context = context
+        var response: Response
+        do {
+            try guarding.check(request)
+            context.session = session(of: request)
+            response = try await routed(request, context)
+        } catch let error as HTTPParserError {
+            // The connection is of no use any more; the server says so.
+            throw error
+        } catch {
+            response = await reply(to: error, request, context)
+        }
+        if request.method == .head { response = response.createHeadResponse() }
+        context.logger.info(
+            "\(request.method.rawValue) \(Self.shown(request.head.path))",
+            metadata: ["status": "\(response.status.code)", "took": "\(ContinuousClock.now - start)"])
+        return response
+    }
+
+    private func session(of request: Request) -> Session {
+        let cookies = request.headers[values: .cookie]
+        let isOpen = parts.password == nil
+        guard let session = parts.seal.session(cookies: cookies), isOpen || session.isLoggedIn || !session.id.isEmpty
+        else { return parts.seal.newSession(isLoggedIn: isOpen) }
+        return session
+    }
+
+    private func routed(_ request: Request, _ context: JournalContext) async throws -> Response {
+        let path = request.uri.path
+        if parts.password != nil, !context.session.isLoggedIn, !ServiceRoutes.open.contains(path) {
+            guard request.method != .post, request.headers[.accept]?.contains("text/html") == true else {
+                throw WebError(.notLoggedIn, "Log in first.")
+            }
+            return parts.redirect(to: "/login")
+        }
+        var head = request.head
+        if head.method == .head { head.method = .get }
+        var response = try await router.respond(to: Request(head: head, body: request.body), context: context)
+        // Of the router alone: our own replies have a body or lead elsewhere.
+        if response.status == .notFound { throw WebError.noSuchPage }
+        let isPage = response.headers[.contentType]?.hasPrefix("text/html") == true
+        if isPage, context.session.isNew, response.headers[.setCookie] == nil {
+            response.headers[.setCookie] = parts.seal.header(for: context.session)
+        }
+        return response
+    }
+
+    // MARK: Failures
+
+    private func reply(to error: any Error, _ request: Request, _ context: JournalContext) async -> Response {
+        let status = Self.status(of: error)
+        let isOurs = error is WebError || error is FileStorageError || error is LFSError
+        let message = isOurs ? "\(error)" : "The server could not do that. Its log says why."
+        if status.kind == .serverError { context.logger.error("A request failed.", metadata: ["error": "\(error)"]) }
+        let wantsPage = request.headers[.accept]?.contains("text/html") == true
+        var response: Response
+        if wantsPage, let page = try? await page(status, message, context) {
+            response = page
+        } else {
+            let body = (try? JSONEncoder().encode(["message": message])) ?? Data()
+            response = Response(
+                status: status, headers: [.contentType: "application/json"],
+                body: ResponseBody(byteBuffer: ByteBuffer(bytes: body)))
+        }
+        if status == .methodNotAllowed { response.headers[.allow] = "GET, HEAD, POST" }
+        return response
+    }
+
+    private func page(
+        _ status: HTTPResponse.Status, _ message: String, _ context: JournalContext
+    ) async throws -> Response {
+        let content = ErrorView(message: message, request: context.id)
+        return try await parts.page(
+            "error", "\(status.code) \(status.reasonPhrase)", at: "", context, isLive: false, status: status, content)
+    }
+
+    private static func status(of error: any Error) -> HTTPResponse.Status {
+        switch error {
+        case let error as WebError: return error.status
+        case let error as FileStorageError:
+            switch error {
+            case .fileNotFound, .imageNotFound: return .notFound
+            case .encodingFailed: return .unprocessableContent
+            default: return .internalServerError
+            }
+        case let error as LFSError:
+            switch error.code {
+            case .unknownFile: return .notFound
+            case .storage: return .badGateway
+            case .notRunning, .cancelled: return .serviceUnavailable
+            case .noSpace: return HTTPResponse.Status(code: 507, reasonPhrase: "Insufficient Storage")
+            default: return .internalServerError
+            }
+        case is CancellationError: return .serviceUnavailable
+        default: return .internalServerError
+        }
+    }
+
+    /// Without the fields, which may have more than a log should, and without what would do something to a terminal.
+    private static func shown(_ path: String?) -> String {
+        let path = (path ?? "").prefix { $0 != "?" }.prefix(200)
+        return String(decoding: path.utf8.map { (0x21...0x7e).contains($0) ? $0 : 0x3f }, as: UTF8.self)
+    }
+}

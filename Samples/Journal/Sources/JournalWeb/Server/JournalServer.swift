@@ -1,0 +1,98 @@
+import Foundation
+import Hummingbird
+import HummingbirdCore
+import HummingbirdTLS
+public import JournalStorage
+import Logging
+import NIOCore
+import NIOSSL
+public import ServiceLifecycle
+
+/// The page of a journal, as a service.
+///
+/// ```swift
+/// let server = try JournalServer(journal, options: WebOptions())
+/// let group = ServiceGroup(services: [journal.lfs, server], gracefulShutdownSignals: [.sigterm], logger: logger)
+/// try await group.run()
+/// try await journal.close()
+/// ```
+///
+/// It stops before the manager, so that what the last requests attach is still taken.
+public struct JournalServer: Service {
+    private let application: Application<JournalResponder>
+
+    /// A server that does not listen yet.
+    ///
+    /// - Parameters:
+    ///   - journal: the journal, whose manager the caller runs.
+    ///   - options: where and for whom.
+    ///   - onListening: called once with the address, when requests are taken.
+    /// - Throws: ``WebError/Code/unsafeOptions``, ``WebError/Code/unusableFile``.
+    public init(
+        _ journal: DatabaseStorageService, options: WebOptions,
+        onListening: @escaping @Sendable (ListenAddress) async -> Void = { _ in }
+    ) throws {
+        try options.requireSafe()
+        let isTLS = options.tls != nil
+        let activity = UploadActivity(lfs: journal.lfs)
+        let parts = WebParts(
+            journal: journal, options: options, templates: try Templates(), seal: Seal(isTLS: isTLS),
+            password: options.password.map(Password.init), feed: LiveFeed(journal: journal), activity: activity,
+            uploads: UploadSwitch(), thumbnails: try Self.thumbnails(journal, options))
+        let responder = JournalResponder(
+            parts: parts, guarding: RequestGuard(options), router: Self.router(parts).buildResponder())
+        let host = options.address.host
+        application = Application(
+            responder: responder, server: try Self.channel(options),
+            configuration: ApplicationConfiguration(
+                address: .hostname(host, port: options.address.port),
+                availableConnectionsDelegate: MaximumAvailableConnections(500)),
+            services: [activity],
+            onServerRunning: { channel in
+                await onListening(ListenAddress(host: host, port: channel.localAddress?.port ?? options.address.port))
+            },
+            logger: options.logger)
+    }
+
+    /// Serves until the group that it runs in stops.
+    ///
+    /// - Throws: the system's error when it cannot listen.
+    public func run() async throws { try await application.run() }
+
+    private static func thumbnails(_ journal: DatabaseStorageService, _ options: WebOptions) throws -> Thumbnails? {
+        guard let url = options.thumbnails, let tool = ThumbnailTool() else { return nil }
+        let folder = try ThumbnailFolder(url, maxByteCount: options.maxThumbnailByteCount)
+        return Thumbnails(lfs: journal.lfs, folder: folder, tool: tool)
+    }
+
+    private static func router(_ parts: WebParts) -> Router<JournalContext> {
+        let router = Router(context: JournalContext.self)
+        ServiceRoutes(parts: parts).add(to: router)
+        TimelineRoutes(parts: parts).add(to: router)
+        RecordRoutes(parts: parts).add(to: router)
+        PictureRoutes(parts: parts).add(to: router)
+        AlbumRoutes(parts: parts).add(to: router)
+        StorageRoutes(parts: parts).add(to: router)
+        return router
+    }
+
+    private static func channel(_ options: WebOptions) throws -> HTTPServerBuilder {
+        let isTLS = options.tls != nil
+        let http = HTTPServerBuilder.http1(
+            configuration: .init(
+                additionalChannelHandlers: [ReplyHeaders(isTLS: isTLS)], idleTimeout: .seconds(60),
+                httpDecoderConfiguration: .init(
+                    maxHeaderFieldSize: 16 << 10, maxHeaderListSize: 32 << 10, maxHeaderFieldCount: 100)))
+        guard let files = options.tls else { return http }
+        do {
+            var configuration = TLSConfiguration.makeServerConfiguration(
+                certificateChain: try NIOSSLCertificate.fromPEMFile(files.certificate).map { .certificate($0) },
+                privateKey: .privateKey(try NIOSSLPrivateKey(file: files.key, format: .pem)))
+            configuration.minimumTLSVersion = .tlsv12
+            return try .tls(http, tlsConfiguration: configuration)
+        } catch {
+            throw WebError(
+                .unusableFile, "The files for TLS cannot be used: \(error). Both have to be PEM, and belong together.")
+        }
+    }
+}

@@ -1,0 +1,25 @@
+/// What all pages have in common, around what is special to one.
+struct Page: Sendable {
+    struct Link: Sendable {
+        let path: String
+        let name: String
+        let isCurrent: Bool
+    }
+
+    let template: String
+    let title: String
+    /// What the forms of the page carry.
+    let token: String
+    let links: [Link]
+    /// Why the storage is of no use now.
+    let outage: String
+    /// Whether the page listens to what happens.
+    let isLive: Bool
+    let hasPassword: Bool
+    let content: any Sendable
+
+    static let all = [
+        (path: "/", name: "Today"), (path: "/timeline", name: "Timeline"), (path: "/pictures", name: "Pictures"),
+        (path: "/storage", name: "Storage"),
+    ]
+}

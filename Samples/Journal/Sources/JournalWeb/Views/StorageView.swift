@@ -1,0 +1,140 @@
+import Foundation
+import JournalStorage
+import LFS
+
+/// A file that is not on the storage, and why.
+struct WaitingView: Sendable {
+    let fileID: String
+    let name: String
+    let record: String?
+    let size: String
+    let tries: String
+    let badge: Badge
+
+    init(_ image: StoredImage) {
+        let name = image.file.name.flatMap { ImageName($0) }
+        fileID = "\(image.file.id)"
+        self.name = image.file.name ?? "Picture without a name"
+        record = name.map { "/records/\($0.recordID.uuidString.lowercased())" }
+        size = Words.bytes(image.file.byteCount)
+        tries = Words.count(image.upload?.attempts ?? 0, "try", "tries")
+        badge = Badge(image.file, image.upload)
+    }
+}
+
+struct StorageView: Sendable {
+    let kind: String
+    let files: Int
+    let local: Int
+    let remote: Int
+    let failed: Int
+    let cancelled: Int
+    let pending: String
+    let here: String
+    let waiting: [WaitingView]
+    let isAllThere: Bool
+    let hasMore: Bool
+    let isPaused: Bool
+    let thumbnails: String
+    let chart: ChartView
+}
+
+/// Uploads of the last hour as bars, and what waited as a line, in units of the drawing.
+struct ChartView: Sendable {
+    struct Bar: Sendable {
+        let x: Int
+        let y: Int
+        let height: Int
+    }
+
+    let bars: [Bar]
+    let line: String
+    let summary: String
+
+    static let height = 100
+
+    init(_ minutes: [UploadActivity.Minute]) {
+        let mostUploaded = max(1, minutes.map(\.uploaded).max() ?? 0)
+        let mostWaiting = max(1, minutes.map(\.waiting).max() ?? 0)
+        bars = minutes.enumerated().filter { $1.uploaded > 0 }.map { index, minute in
+            let height = max(1, minute.uploaded * Self.height / mostUploaded)
+            return Bar(x: index * 10 + 1, y: Self.height - height, height: height)
+        }
+        line = minutes.enumerated().map { index, minute in
+            "\(index * 10 + 5),\(Self.height - minute.waiting * Self.height / mostWaiting)"
+        }.joined(separator: " ")
+        let uploaded = minutes.map(\.uploaded).reduce(0, +)
+        let most = minutes.map(\.waiting).max() ?? 0
+        summary =
+            "\(Words.count(uploaded, "file was", "files were")) uploaded in the last hour; "
+            + "at the most \(most) waited at once."
+    }
+}
+
+struct EvictionView: Sendable {
+    struct Stay: Sendable {
+        let reason: String
+        let files: Int
+        let size: String
+    }
+
+    let isPreview: Bool
+    let keep: Int64
+    let files: String
+    let size: String
+    let stays: [Stay]
+    let shortfall: String?
+
+    init(_ report: EvictionReport, keep: Int64, isPreview: Bool) {
+        self.isPreview = isPreview
+        self.keep = keep
+        files = Words.count(report.evicted.files, "picture", "pictures")
+        size = Words.bytes(report.evicted.byteCount)
+        stays = StayReason.all.compactMap { reason in
+            report.stays[reason].map {
+                Stay(reason: Self.sentences[reason] ?? "\(reason)", files: $0.files, size: Words.bytes($0.byteCount))
+            }
+        }
+        shortfall = report.shortfall > 0 ? Words.bytes(report.shortfall) : nil
+    }
+
+    private static let sentences: [StayReason: String] = [
+        .notUploaded: "not on the storage yet", .orphaned: "of no record", .pinned: "pinned",
+        .named: "named by a rule", .contentType: "of a kind that stays", .recentlyUsed: "used a short time ago",
+        .unproven: "not proven by the storage", .inUse: "being read now", .fits: "need not go",
+    ]
+}
+
+struct VerificationView: Sendable {
+    struct Finding: Sendable {
+        let kind: String
+        let message: String
+        let outcome: String
+
+        init(_ finding: VerifyFinding) {
+            kind = "\(finding.kind)"
+            message = finding.message
+            outcome =
+                switch finding.outcome {
+                case .found: finding.repair == nil ? "found" : "found; a repair would mend it"
+                case .repaired: "mended"
+                case .underWay: "being mended in the background"
+                case .noted: "lost, and noted"
+                case .failed(let reason): "not mended: \(reason)"
+                }
+        }
+    }
+
+    let isClean: Bool
+    let repairs: Bool
+    let looked: String
+    let findings: [Finding]
+    let left: Int
+    let hasMore: Bool
+    let damaged: [Damage]
+
+    struct Damage: Sendable {
+        let name: String
+        let reason: String
+    }
+}

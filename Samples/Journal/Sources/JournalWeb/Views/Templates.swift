@@ -1,0 +1,37 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import Mustache
+
+/// The pages as text with gaps, which are part of the program.
+struct Templates: Sendable {
+    private let library: MustacheLibrary
+
+    /// - Throws: the error of a template that cannot be read, which a test would have told.
+    init() throws {
+        MustacheContentTypes.register(SafeHTML(), named: SafeHTML.name)
+        var library = MustacheLibrary()
+        for (name, bytes) in Self.sources {
+            let text = "{{% CONTENT_TYPE:\(SafeHTML.name)}}" + String(decoding: bytes, as: UTF8.self)
+            try library.register(text, named: name)
+        }
+        self.library = library
+    }
+
+    private static let sources: [String: [UInt8]] = [
+        "album": PackageResources.album_mustache, "error": PackageResources.error_mustache,
+        "layout": PackageResources.layout_mustache, "login": PackageResources.login_mustache,
+        "picture": PackageResources.picture_mustache, "pictures": PackageResources.pictures_mustache,
+        "record": PackageResources.record_mustache, "row": PackageResources.row_mustache,
+        "storage": PackageResources.storage_mustache, "eviction": PackageResources.eviction_mustache,
+        "timeline": PackageResources.timeline_mustache, "today": PackageResources.today_mustache,
+        "verification": PackageResources.verification_mustache,
+    ]
+
+    func render(_ page: Page, status: HTTPResponse.Status = .ok) -> Response {
+        let text = library.render(page, withTemplate: page.template) ?? ""
+        return Response(
+            status: status, headers: [.contentType: "text/html; charset=utf-8"],
+            body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
+    }
+}

@@ -1,0 +1,54 @@
+import ArgumentParser
+import CoreMetrics
+import Foundation
+import JournalStorage
+import JournalWeb
+import LFS
+import Logging
+import MetricsText
+import ServiceLifecycle
+import UnixSignals
+
+/// Shows a journal in the browser, and takes what is written there.
+struct ServeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "serve", abstract: "Shows the journal of a database in the browser.",
+        discussion: """
+            It serves this machine alone, unless --listen says otherwise. Then it takes a password and TLS:
+            --password-file, --tls-certificate and --tls-key. SIGTERM and SIGINT end it, with nothing lost.
+            """)
+
+    @OptionGroup var database: DatabaseOptions
+
+    @OptionGroup var web: WebArguments
+
+    func run() async throws {
+        let logger = Logger(label: "journal") { StreamLogHandler.standardError(label: $0) }
+        var options = try web.options(logger: logger)
+        options.storageName = StorageArgument.kind(of: database.storage)
+        // Before the manager opens: its instruments are made by the factory that is in effect then.
+        let metrics = TextMetrics()
+        MetricsSystem.bootstrap(metrics)
+        options.metrics = { metrics.text() }
+        let storage = try await StorageArgument(parsing: database.storage).open()
+        let file = URL(filePath: database.database)
+        options.thumbnails = URL(filePath: database.database + ".thumbnails", directoryHint: .isDirectory)
+        var lfsOptions = LFSOptions(storage: storage, logger: logger)
+        lfsOptions.logger.logLevel = .notice
+        let journal = try await DatabaseStorageService.open(at: file, options: lfsOptions)
+        do {
+            let scheme = options.tls == nil ? "http" : "https"
+            let server = try JournalServer(journal, options: options) { address in
+                Console.print("\(scheme)://\(address)/")
+            }
+            let group = ServiceGroup(
+                configuration: ServiceGroupConfiguration(
+                    services: [journal.lfs, server], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
+            try await group.run()
+            try await journal.close()
+        } catch {
+            do { try await journal.close() } catch let second { Console.error("Closing failed too: \(second)") }
+            throw error
+        }
+    }
+}

@@ -1,0 +1,107 @@
+import Foundation
+import JournalStorage
+import JournalWeb
+import LFS
+import LFSStorage
+import LFSTesting
+import Testing
+
+@Suite("Open pages are told", .timeLimit(.minutes(2)))
+struct LiveTests {
+    /// Watches the stream of events until a text has come, and gives what came before it too.
+    private func watch(_ connection: RawConnection, until text: String) async throws -> String {
+        try await blocking {
+            var all = Data()
+            while let bytes = try connection.read() {
+                all += bytes
+                if String(decoding: all, as: UTF8.self).contains(text) { break }
+            }
+            return String(decoding: all, as: UTF8.self)
+        }
+    }
+
+    private func open(_ web: WebSubject) async throws -> RawConnection {
+        let connection = try RawConnection(port: web.address.port)
+        connection.send(Data("GET /events HTTP/1.1\r\nHost: \(web.address)\r\nCookie: \(web.cookie)\r\n\r\n".utf8))
+        let head = try await watch(connection, until: "event: storage")
+        #expect(head.contains("text/event-stream") && head.lowercased().contains("content-security-policy"))
+        return connection
+    }
+
+    @Test("A picture goes from waiting to remote, with the storage held up meanwhile")
+    func remote() async throws {
+        let gate = GatedStorage(InMemoryStorage())
+        try await withWeb(storage: gate) { subject in
+            let web = try await subject.visiting()
+            let record = try await web.record()
+            let connection = try await open(web)
+            #expect(try await web.upload(WebSubject.picture(), to: record).status == 201)
+            await gate.waitForArrivals(1)
+            #expect(try await web.get(web.path(record)).text.contains("badge waiting"))
+            #expect(try await web.get("/storage").text.contains("It waits for its turn."))
+            gate.open()
+            let events = try await watch(connection, until: #""state":"remote""#)
+            #expect(events.contains(#""state":"waiting""#) && events.contains("event: changed"))
+            try await web.journal.lfs.waitForUploads()
+            #expect(try await web.get(web.path(record)).text.contains("badge remote"))
+        }
+    }
+
+    @Test("A storage that is away is named with its reason, on the stream and on the page")
+    func away() async throws {
+        let storage = UnreachableStorage(InMemoryStorage())
+        storage.setReachable(false)
+        try await withWeb(storage: storage) { subject in
+            let web = try await subject.visiting()
+            let record = try await web.record()
+            let connection = try await open(web)
+            #expect(try await web.upload(WebSubject.picture(), to: record).status == 201)
+            _ = try await watch(connection, until: "event: storage")
+            #expect(try await web.get("/").text.contains("The storage is of no use now:"))
+            #expect(try await web.get("/health").text.contains("away"))
+            storage.setReachable(true)
+            #expect(try await web.post("/storage/retry").status == 303)
+            try await web.journal.lfs.waitForUploads()
+            #expect(try await web.get("/storage").text.contains("Everything is on the storage."))
+        }
+    }
+
+    @Test("Uploads are paused, cancelled, tried again and gone on with")
+    func queue() async throws {
+        try await withWeb { subject in
+            let web = try await subject.visiting()
+            let record = try await web.record()
+            #expect(try await web.post("/storage/pause").status == 303)
+            #expect(try await web.upload(WebSubject.picture(), to: record).status == 201)
+            let name = try #require(try await web.journal.loadRecord(record.id).images.first)
+            let file = try await web.journal.imageFile(filename: name, for: record)
+            #expect(try await web.get("/storage").text.contains("Uploads are paused"))
+            #expect(try await web.post("/storage/cancel", [("file", "\(file.id)")]).status == 303)
+            #expect(try await web.get("/storage").text.contains("badge cancelled"))
+            #expect(try await web.post("/storage/retry", [("file", "\(file.id)")]).status == 303)
+            #expect(try await web.post("/storage/resume").status == 303)
+            try await web.journal.lfs.waitForUploads()
+            #expect(try await web.journal.imageFile(filename: name, for: record).status == .remote)
+            let verified = try await web.post("/storage/verify", [("content", "yes"), ("objects", "yes")])
+            #expect(verified.text.contains("Nothing is left to do."))
+        }
+    }
+
+    @Test("The server stops while pages watch")
+    func stops() async throws {
+        let connections = try await Watching.run()
+        #expect(try await watch(connections, until: "never").hasSuffix("0\r\n\r\n"))
+    }
+
+    private enum Watching {
+        static func run() async throws -> RawConnection {
+            let box = AsyncStream.makeStream(of: RawConnection.self)
+            try await withWeb { subject in
+                let web = try await subject.visiting()
+                box.continuation.yield(try await LiveTests().open(web))
+            }
+            for await connection in box.stream { return connection }
+            throw CancellationError()
+        }
+    }
+}

@@ -1,0 +1,99 @@
+import Foundation
+import GRDB
+import JournalStorage
+import JournalWeb
+import LFS
+import Testing
+
+@Suite("Pictures over the web", .timeLimit(.minutes(2)))
+struct PictureTests {
+    @Test("A picture comes back byte for byte, with its type, as a whole and in parts")
+    func ranges() async throws {
+        try await withWeb { subject in
+            let web = try await subject.visiting()
+            let record = try await web.record()
+            let bytes = WebSubject.picture(700_000)
+            #expect(try await web.upload(bytes, to: record).status == 201)
+            let name = try #require(try await web.journal.loadRecord(record.id).images.first)
+            let path = "\(web.path(record))/images/\(name)"
+            let whole = try await web.get(path)
+            #expect(whole.body == bytes && whole.header("Content-Type") == "image/png")
+            let tag = try #require(whole.header("ETag"))
+            #expect(try await web.get(path, ["If-None-Match": tag]).status == 304)
+            for (range, part) in [
+                ("bytes=0-0", bytes[0..<1]), ("bytes=10-", bytes[10...]), ("bytes=-5", bytes.suffix(5)),
+                ("bytes=100-600000", bytes[100...600_000]), ("bytes=699999-900000", bytes[699_999...]),
+            ] {
+                let reply = try await web.get(path, ["Range": range])
+                #expect(reply.status == 206 && reply.body == Data(part), "\(range)")
+                #expect(reply.header("Content-Range")?.hasSuffix("/700000") == true)
+            }
+            #expect(try await web.get(path, ["Range": "bytes=700000-"]).status == 416)
+            for range in ["bytes=0-1,5-6", "lines=0-1", "bytes=5-1", "bytes=a-b", "bytes=--1"] {
+                #expect(try await web.get(path, ["Range": range]).body == bytes, "\(range)")
+            }
+            #expect(try await web.get(path, ["Range": "bytes=0-0", "If-Range": "\"other\""]).body == bytes)
+        }
+    }
+
+    @Test("What a browser would run is refused as a picture, whatever it is called")
+    func refused() async throws {
+        try await withWeb { options in
+            options.maxPictureByteCount = 1 << 20
+        } _: { subject in
+            let web = try await subject.visiting()
+            let record = try await web.record()
+            let html = Data("<html><script>alert(1)</script></html>".utf8)
+            let svg = Data(#"<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>"#.utf8)
+            for (bytes, type) in [
+                (html, "image/png"), (svg, "image/png"), (html, "text/html"), (svg, "image/svg+xml"),
+                (WebSubject.picture(), "image/svg+xml"), (WebSubject.picture(), "text/html"), (html, "image/gif"),
+                (WebSubject.picture(), "image/jpeg"), (Data(), "image/png"), (Data([0x89, 0x50]), "image/png"),
+                (Data("%PDF-1.7 aaaaaaaaaa".utf8), "image/png"), (WebSubject.picture(), ""),
+            ] {
+                #expect(try await web.upload(bytes, to: record, type: type).status == 415, "\(type)")
+            }
+            let large = WebSubject.picture(2 << 20)
+            #expect(try await web.upload(large, to: record).status == 413)
+            // Without its size at the head it is found out on the way.
+            let chunked = Data("\(String(large.count, radix: 16))\r\n".utf8) + large + Data("\r\n0\r\n\r\n".utf8)
+            let fields = ["Transfer-Encoding": "chunked", "Content-Length": ""]
+            #expect(try await web.upload(chunked, to: record, fields).status == 413)
+            #expect(try await web.upload(WebSubject.picture(), to: record, ["X-Journal-Token": "0"]).status == 403)
+            let files = try await web.journal.database.read { db in try FileData.fetchCount(db) }
+            #expect(files == 0)
+        }
+    }
+
+    @Test("What came another way and is no picture is sent as a download")
+    func download() async throws {
+        try await withWeb { subject in
+            let record = try await subject.record()
+            let name = "\(record.id.uuidString.lowercased())_0.png"
+            let html = Data("<html><script>alert(1)</script></html>".utf8)
+            try await subject.journal.saveImage(html, for: record, filename: name)
+            let reply = try await subject.get("\(subject.path(record))/images/\(name)")
+            #expect(reply.body == html && reply.header("Content-Type") == "application/octet-stream")
+            #expect(reply.header("Content-Disposition") == "attachment")
+            #expect(reply.header("X-Content-Type-Options") == "nosniff")
+        }
+    }
+
+    @Test("A picture is seen after its local copy went, and deleted with a form")
+    func evicted() async throws {
+        try await withWeb { subject in
+            let web = try await subject.visiting()
+            let record = try await web.record()
+            let bytes = WebSubject.picture(5_000)
+            #expect(try await web.upload(bytes, to: record).status == 201)
+            try await web.journal.lfs.waitForUploads()
+            #expect(try await web.get("/storage/free?keep=0").text.contains("1 picture with 4.8 KiB would go"))
+            #expect(try await web.post("/storage/free", [("keep", "0")]).text.contains("1 picture with 4.8 KiB went"))
+            let name = try #require(try await web.journal.loadRecord(record.id).images.first)
+            let path = "\(web.path(record))/images/\(name)"
+            #expect(try await web.get(path).body == bytes)
+            #expect(try await web.post("\(path)/delete").status == 303)
+            #expect(try await web.get(path).status == 404)
+        }
+    }
+}
