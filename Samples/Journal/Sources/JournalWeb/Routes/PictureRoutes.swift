@@ -27,8 +27,9 @@ struct PictureRoutes: Sendable {
         }
         let body = try PictureBody(request, limit: parts.options.maxPictureByteCount)
         let record = try await parts.journal.loadRecord(context.id())
-        let name = try await parts.journal.addImage(
-            from: body, for: record, fileExtension: body.type.fileExtension)
+        let name = try await parts.turns.run {
+            try await parts.journal.addImage(from: body, for: record, fileExtension: body.type.fileExtension)
+        }
         let file = try await parts.journal.imageFile(filename: name, for: record)
         return Response(
             status: .created, headers: [.contentType: "application/json"],

@@ -30,11 +30,12 @@ struct StorageRoutes: Sendable {
                 .asRequest(of: StoredImage.self).fetchAll(db)
         }
         let here = try await parts.lfs.previewEviction(EvictionPolicy()).staying
+        let whyAll = parts.uploads.isPaused ? "Uploads are paused." : status.outage?.reason
         let content = StorageView(
             kind: parts.options.storageName, files: status.files, local: status.local, remote: status.remote,
             failed: status.failed, cancelled: status.cancelled, pending: Words.bytes(status.pendingBytes),
             here: "\(here.files) with \(Words.bytes(here.byteCount))",
-            waiting: waiting.prefix(Self.maxLines).map(WaitingView.init), isAllThere: waiting.isEmpty,
+            waiting: waiting.prefix(Self.maxLines).map { WaitingView($0, whyAll: whyAll) }, isAllThere: waiting.isEmpty,
             hasMore: waiting.count > Self.maxLines, isPaused: parts.uploads.isPaused,
             thumbnails: parts.thumbnails == nil ? Self.noThumbnails : Self.withThumbnails,
             chart: ChartView(parts.activity.minutes()))

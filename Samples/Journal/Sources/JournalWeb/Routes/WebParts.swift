@@ -15,6 +15,8 @@ struct WebParts: Sendable {
     let feed: LiveFeed
     let activity: UploadActivity
     let uploads: UploadSwitch
+    /// Pictures that are taken in at once: pages are not to wait for a hundred that were dropped together.
+    let turns = Turns(4)
     /// nil where there is no tool or no folder for them: pictures are then shown as they are.
     let thumbnails: Thumbnails?
 

@@ -43,11 +43,12 @@ struct Badge: Sendable {
     let canRetry: Bool
     let canCancel: Bool
 
-    init(_ file: FileData, _ upload: Upload?) {
+    /// - Parameter whyAll: why no file is uploaded now; nil when some are.
+    init(_ file: FileData, _ upload: Upload?, whyAll: String? = nil) {
         switch upload?.state {
         case .queued:
             (state, text) = ("waiting", "waiting")
-            reason = upload?.reason ?? "It waits for its turn."
+            reason = whyAll ?? upload?.reason ?? "It waits for its turn."
         case .failed:
             (state, text) = ("failed", "failed")
             reason = upload?.reason ?? "Nobody knows why."

@@ -11,14 +11,15 @@ struct WaitingView: Sendable {
     let tries: String
     let badge: Badge
 
-    init(_ image: StoredImage) {
+    /// - Parameter whyAll: why no file is uploaded now; nil when some are.
+    init(_ image: StoredImage, whyAll: String?) {
         let name = image.file.name.flatMap { ImageName($0) }
         fileID = "\(image.file.id)"
         self.name = image.file.name ?? "Picture without a name"
         record = name.map { "/records/\($0.recordID.uuidString.lowercased())" }
         size = Words.bytes(image.file.byteCount)
         tries = Words.count(image.upload?.attempts ?? 0, "try", "tries")
-        badge = Badge(image.file, image.upload)
+        badge = Badge(image.file, image.upload, whyAll: whyAll)
     }
 }
 

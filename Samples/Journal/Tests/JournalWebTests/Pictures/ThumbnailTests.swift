@@ -1,6 +1,7 @@
 import Foundation
 import JournalStorage
 import JournalWeb
+import LFS
 import Testing
 
 @Suite(
