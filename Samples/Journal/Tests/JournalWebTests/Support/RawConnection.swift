@@ -55,9 +55,10 @@ final class RawConnection: Sendable {
     }
 }
 
-/// Runs what waits for a socket, where it holds none of Swift's own threads up.
+/// Runs what waits for a socket in a thread of its own: not in one of Swift's, and not in one of the system's queues,
+/// which the database needs to answer.
 func blocking<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
     try await withCheckedThrowingContinuation { continuation in
-        DispatchQueue.global().async { continuation.resume(with: Swift.Result(catching: body)) }
+        Thread.detachNewThread { continuation.resume(with: Swift.Result(catching: body)) }
     }
 }
