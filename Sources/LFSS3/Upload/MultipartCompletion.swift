@@ -45,10 +45,8 @@ struct MultipartCompletion: Sendable {
         let response = try await client.send(request)
         switch try CompleteMultipartReply(response.body) {
         case .completed(let completed):
-            if let checksum = completed.checksumSHA256 { try require(checksum) }
-            if let checksum = completed.checksumCRC64, crc64 != nil { try require(crc64: checksum) }
-            let isProven = completed.checksumSHA256 != nil || completed.checksumCRC64 != nil && crc64 != nil
-            return Outcome(entityTag: completed.entityTag, isProven: isProven || isExpected(completed.entityTag))
+            let isProven = try hasRightChecksum(completed) || isExpected(completed.entityTag)
+            return Outcome(entityTag: completed.entityTag, isProven: isProven)
         case .failed(let reply):
             throw try await client.failure(response.head, reply, key)
         }
@@ -68,9 +66,12 @@ struct MultipartCompletion: Sendable {
         guard isOfParts || checksum == Base64.text(hex: checkpoint.sha256) else { throw StorageError.notProven(key) }
     }
 
-    /// The checksum of all bytes.
-    private func require(crc64 checksum: String) throws(StorageError) {
-        guard checksum == crc64.flatMap(Base64.text) else { throw StorageError.notProven(key) }
+    /// False when the server tells no checksum that can be compared.
+    private func hasRightChecksum(_ completed: CompleteMultipartReply.Completed) throws(StorageError) -> Bool {
+        if let checksum = completed.checksumSHA256 { try require(checksum) }
+        guard let checksum = completed.checksumCRC64, let crc64 else { return completed.checksumSHA256 != nil }
+        guard checksum == Base64.text(hex: crc64) else { throw StorageError.notProven(key) }
+        return true
     }
 
     private var inOrder: [MultipartCheckpoint.Part] {
