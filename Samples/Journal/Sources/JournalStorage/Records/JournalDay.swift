@@ -22,7 +22,7 @@ public struct JournalDay: Hashable, Sendable {
 
     /// The day that a record starts on, in the zone where it was made; in GMT when nobody knows that zone.
     public init(of record: TimeRecord) {
-        self.init(containing: record.start, in: TimeZone(identifier: record.timeZone) ?? .gmt)
+        self.init(containing: record.start, in: record.zone)
     }
 
     /// The day after.

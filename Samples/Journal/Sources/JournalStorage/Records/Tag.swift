@@ -43,10 +43,10 @@ public struct Tag: Codable, Hashable, Sendable, Identifiable {
 
 extension UUID {
     /// The lowercase text, by which records and pictures are named everywhere.
-    var text: String { uuidString.lowercased() }
+    package var text: String { uuidString.lowercased() }
 
     /// - Parameter text: is read in lowercase only, so that one id has one name.
-    init?(text: String) {
+    package init?(text: String) {
         guard let id = UUID(uuidString: text), id.text == text else { return nil }
         self = id
     }

@@ -49,6 +49,9 @@ public struct TimeRecord: Codable, Hashable, Sendable, Identifiable {
         self.images = images
     }
 
+    /// ``timeZone`` with its clocks; GMT when nobody knows it.
+    public var zone: TimeZone { TimeZone(identifier: timeZone) ?? .gmt }
+
     /// Whether it has no end yet.
     public var isRunning: Bool { end == nil }
 

@@ -30,8 +30,6 @@ public struct WebError: Error, Hashable, Sendable, CustomStringConvertible {
         case tooLarge
         /// The body is no form, or no picture of a known kind.
         case wrongType
-        /// The part of a picture that was asked for is not there.
-        case wrongRange
     }
 
     /// What kind of failure it is.
@@ -61,7 +59,6 @@ public struct WebError: Error, Hashable, Sendable, CustomStringConvertible {
         case .badRequest: .badRequest
         case .tooLarge: .contentTooLarge
         case .wrongType: .unsupportedMediaType
-        case .wrongRange: .rangeNotSatisfiable
         }
     }
 }

@@ -29,8 +29,7 @@ struct PictureReply: Sendable {
         guard let contents = try await lfs.contents(of: file) else {
             throw WebError(.notFound, "Another device has not uploaded this picture yet.")
         }
-        let head = try await lfs.bytes(of: file, range: 0..<Int64(PictureType.headByteCount)) ?? Data()
-        if let type = PictureType(head: head) {
+        if let type = try await PictureType.of(file, in: lfs) {
             headers[.contentType] = type.contentType
         } else {
             headers[.contentType] = "application/octet-stream"

@@ -1,4 +1,5 @@
 import Foundation
+import LFS
 
 /// The kinds of pictures that browsers show and do not run, told by their first bytes and by nothing else.
 enum PictureType: String, CaseIterable, Sendable {
@@ -33,6 +34,13 @@ enum PictureType: String, CaseIterable, Sendable {
         } else {
             return nil
         }
+    }
+
+    /// The kind of a stored file; nil for everything else.
+    ///
+    /// - Throws: `LFSError` when its first bytes cannot be had.
+    static func of(_ file: FileData, in lfs: LFSManager) async throws -> PictureType? {
+        PictureType(head: try await lfs.bytes(of: file, range: 0..<Int64(headByteCount)) ?? Data())
     }
 
     /// The kind that a media type names.

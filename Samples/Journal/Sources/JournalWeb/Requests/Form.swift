@@ -55,6 +55,15 @@ struct Form: Sendable {
     /// Whether the page had it at all.
     func has(_ name: String) -> Bool { fields[name] != nil }
 
+    /// What deletes something asks once more.
+    ///
+    /// - Throws: ``WebError/Code/badRequest``.
+    func requireSure() throws(WebError) {
+        guard self["sure"] == "yes" else {
+            throw WebError(.badRequest, "Say that you are sure, and send it again.")
+        }
+    }
+
     private static func decoded(_ text: Substring) -> String {
         let spaced = text.replacing("+", with: " ")
         // Line breaks come as CR LF, and are kept as LF.

@@ -1,5 +1,6 @@
 import Foundation
 import Hummingbird
+import JournalStorage
 
 /// What goes with a request from the guard to its route.
 struct JournalContext: RequestContext {
@@ -13,9 +14,7 @@ struct JournalContext: RequestContext {
     ///
     /// - Throws: ``WebError/Code/notFound``.
     func id(_ name: String = "id") throws(WebError) -> UUID {
-        guard let text = parameters.get(name), let id = UUID(uuidString: text),
-            id.uuidString.lowercased() == text
-        else { throw WebError.noSuchPage }
+        guard let text = parameters.get(name), let id = UUID(text: text) else { throw WebError.noSuchPage }
         return id
     }
 }

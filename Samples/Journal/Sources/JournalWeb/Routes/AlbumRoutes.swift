@@ -39,7 +39,7 @@ struct AlbumRoutes: Sendable {
         let known = Dictionary(images.map { ($0.file.id, $0) }) { first, _ in first }
         let items = assets.compactMap { asset in
             known[asset.fileID].map {
-                AlbumPageView.Item(asset: asset.id.uuidString.lowercased(), picture: PictureView(asset: $0))
+                AlbumPageView.Item(asset: asset.id.text, picture: PictureView(asset: $0))
             }
         }
         let content = AlbumPageView(album: AlbumView(album), items: items, isEmpty: items.isEmpty)
@@ -70,8 +70,7 @@ struct AlbumRoutes: Sendable {
     }
 
     @Sendable func delete(_ request: Request, _ context: JournalContext) async throws -> Response {
-        let form = try await parts.form(request, context)
-        guard form["sure"] == "yes" else { throw WebError(.badRequest, "Say that you are sure, and send it again.") }
+        try await parts.form(request, context).requireSure()
         try await parts.journal.deleteAlbum(try context.id())
         return parts.redirect(to: "/pictures")
     }

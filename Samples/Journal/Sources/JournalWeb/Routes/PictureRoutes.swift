@@ -46,7 +46,7 @@ struct PictureRoutes: Sendable {
         _ = try await parts.form(request, context)
         let record = try await parts.journal.loadRecord(context.id())
         try await parts.journal.deleteImage(filename: context.parameters.get("name") ?? "", for: record)
-        return parts.redirect(to: "/records/\(record.id.uuidString.lowercased())")
+        return parts.redirect(to: record.path)
     }
 
     @Sendable func sendFile(_ request: Request, _ context: JournalContext) async throws -> Response {
@@ -74,7 +74,7 @@ struct PictureRoutes: Sendable {
     }
 
     private func file(_ context: JournalContext) async throws -> FileData {
-        let id = FileID(try context.id().uuidString.lowercased())
+        let id = FileID(try context.id().text)
         guard let id, let file = try await parts.journal.database.read({ db in try FileData.fetchOne(db, key: id) })
         else { throw WebError.noSuchPage }
         return file
@@ -87,7 +87,7 @@ struct PictureRoutes: Sendable {
         let albums = try await parts.journal.loadAlbums(of: AlbumRoutes.owner).map(AlbumView.init)
         let groups = zip(records, views).map { record, view in
             PictureGroupView(
-                day: LocalTime(TimeZone(identifier: record.timeZone) ?? .gmt).day(record.start),
+                day: LocalTime(record.zone).day(record.start),
                 headline: view.headline, path: view.path, pictures: view.pictures)
         }
         let content = PicturesView(

@@ -32,20 +32,20 @@ struct RecordRoutes: Sendable {
         let content = RecordPageView(
             record: view, tags: tags.map { TagView($0, isChosen: record.tags.contains($0.id)) },
             maxSize: Words.bytes(limit), maxByteCount: limit)
-        let day = LocalTime(TimeZone(identifier: record.timeZone) ?? .gmt).day(record.start)
+        let day = LocalTime(record.zone).day(record.start)
         return try await parts.page("record", "Record of \(day)", at: "", context, content)
     }
 
     @Sendable func change(_ request: Request, _ context: JournalContext) async throws -> Response {
         let form = try await parts.form(request, context)
         var record = try await parts.journal.loadRecord(context.id())
-        let times = LocalTime(TimeZone(identifier: record.timeZone) ?? .gmt)
+        let times = LocalTime(record.zone)
         record.comment = form.has("comment") ? form["comment"] : record.comment
         record.start = try Self.changed(record.start, form["start"], times) ?? record.start
         record.end = try Self.changed(record.end, form["end"], times)
         record.tags = try await parts.chosenTags(form, of: record)
         try await parts.journal.updateRecord(record)
-        return parts.redirect(to: "/records/\(record.id.uuidString.lowercased())")
+        return parts.redirect(to: record.path)
     }
 
     @Sendable func stop(_ request: Request, _ context: JournalContext) async throws -> Response {
@@ -60,8 +60,7 @@ struct RecordRoutes: Sendable {
     }
 
     @Sendable func delete(_ request: Request, _ context: JournalContext) async throws -> Response {
-        let form = try await parts.form(request, context)
-        guard form["sure"] == "yes" else { throw WebError(.badRequest, "Say that you are sure, and send it again.") }
+        try await parts.form(request, context).requireSure()
         try await parts.journal.deleteRecord(parts.journal.loadRecord(context.id()))
         return parts.redirect(to: "/timeline")
     }

@@ -47,7 +47,7 @@ struct TimelineRoutes: Sendable {
             let total = records.map { $0.duration(until: now) }.reduce(0, +)
             return DayView(
                 name: parts.times.day(day.interval.start), total: Words.duration(total),
-                records: records.compactMap { views[$0.id.uuidString.lowercased()] })
+                records: records.compactMap { views[$0.id.text] })
         }
         let view = TimelineView(
             days: shown, older: records.last.map(Place.text) ?? "", hasOlder: records.count == Self.pageSize,
@@ -69,6 +69,6 @@ enum Place {
     }
 
     static func text(_ record: TimeRecord) -> String {
-        "\(Int64((record.start.timeIntervalSince1970 * 1_000).rounded())).\(record.id.uuidString.lowercased())"
+        "\(Int64((record.start.timeIntervalSince1970 * 1_000).rounded())).\(record.id.text)"
     }
 }

@@ -47,7 +47,7 @@ struct WebParts: Sendable {
 
     /// Leads back to the page of this server that had the form.
     func redirectBack(_ request: Request, or path: String) -> Response {
-        let own = (options.tls == nil ? "http://" : "https://") + (request.head.authority ?? "")
+        let own = request.origin(isTLS: options.tls != nil)
         guard let referer = request.headers[.referer], referer.hasPrefix(own + "/"),
             referer.utf8.dropFirst(own.utf8.count).allSatisfy({ (0x21...0x7e).contains($0) && $0 != 0x5c }),
             !referer.dropFirst(own.count).hasPrefix("//")

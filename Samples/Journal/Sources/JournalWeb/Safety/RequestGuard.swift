@@ -45,8 +45,7 @@ struct RequestGuard: Sendable {
         let refused = WebError(.foreignOrigin, "Only pages of this journal may change it.")
         let (origins, sites) = (request.headers[values: .origin], request.headers[values: .fetchSite])
         guard origins.count + sites.count > 0, origins.count < 2, sites.count < 2 else { throw refused }
-        let own = (isTLS ? "https://" : "http://") + (request.head.authority ?? "")
-        if let origin = origins.first, origin != own { throw refused }
+        if let origin = origins.first, origin != request.origin(isTLS: isTLS) { throw refused }
         if let site = sites.first, site != "same-origin" { throw refused }
     }
 
@@ -72,6 +71,11 @@ struct RequestGuard: Sendable {
         default: "/-_.".utf8.contains(byte)
         }
     }
+}
+
+extension Request {
+    /// This server, as the request names it.
+    func origin(isTLS: Bool) -> String { (isTLS ? "https://" : "http://") + (head.authority ?? "") }
 }
 
 extension HTTPField.Name {

@@ -33,8 +33,9 @@ actor Thumbnails {
         if let known = folder.data(file.sha256) { return known }
         if failed.contains(file.sha256) { return nil }
         // The first bytes tell whether the tool may see it at all.
-        let head = try await lfs.bytes(of: file, range: 0..<Int64(PictureType.headByteCount)) ?? Data()
-        guard PictureType(head: head) != nil, let source = try await lfs.localURL(of: file) else { return nil }
+        guard try await PictureType.of(file, in: lfs) != nil, let source = try await lfs.localURL(of: file) else {
+            return nil
+        }
         let name = folder.newName()
         do {
             try await tool.make(of: source, as: name, in: folder.url)

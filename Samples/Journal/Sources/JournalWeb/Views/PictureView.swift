@@ -13,22 +13,20 @@ struct PictureView: Sendable {
     let badge: Badge
 
     init(_ name: String, of record: TimeRecord, _ image: StoredImage, day: String) {
-        self.name = name
-        path = "/records/\(record.id.uuidString.lowercased())/images/\(name)"
-        thumbnail = "/files/\(image.file.id)/thumbnail"
-        fileID = "\(image.file.id)"
-        size = Words.bytes(image.file.byteCount)
-        caption = "Picture \((record.images.firstIndex(of: name) ?? 0) + 1) of \(day)"
-        badge = Badge(image.file, image.upload)
+        let number = (record.images.firstIndex(of: name) ?? 0) + 1
+        self.init(image, name, at: "\(record.path)/images/\(name)", caption: "Picture \(number) of \(day)")
     }
 
     init(asset image: StoredImage) {
-        name = image.file.name ?? "\(image.file.id)"
-        path = "/files/\(image.file.id)"
+        let name = image.file.name ?? "\(image.file.id)"
+        self.init(image, name, at: "/files/\(image.file.id)", caption: "Picture \(name)")
+    }
+
+    private init(_ image: StoredImage, _ name: String, at path: String, caption: String) {
+        (self.name, self.path, self.caption) = (name, path, caption)
         thumbnail = "/files/\(image.file.id)/thumbnail"
         fileID = "\(image.file.id)"
         size = Words.bytes(image.file.byteCount)
-        caption = "Picture \(name)"
         badge = Badge(image.file, image.upload)
     }
 }

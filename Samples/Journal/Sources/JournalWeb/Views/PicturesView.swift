@@ -7,7 +7,7 @@ struct AlbumView: Sendable {
     let name: String
 
     init(_ album: Album) {
-        id = album.id.uuidString.lowercased()
+        id = album.id.text
         path = "/albums/\(id)"
         name = album.name
     }

@@ -10,7 +10,7 @@ struct TagView: Sendable {
     let isChosen: Bool
 
     init(_ tag: Tag, isChosen: Bool = true) {
-        id = tag.id.uuidString.lowercased()
+        id = tag.id.text
         name = tag.name
         color = tag.color.flatMap { Self.isColor($0) ? $0 : nil } ?? "#777777"
         self.isChosen = isChosen
@@ -47,10 +47,9 @@ struct RecordView: Sendable {
     init(
         _ record: TimeRecord, tags: [Tag], images: [String: StoredImage], pageZone: TimeZone, now: Date
     ) {
-        let zone = TimeZone(identifier: record.timeZone) ?? .gmt
-        let times = LocalTime(zone)
-        id = record.id.uuidString.lowercased()
-        path = "/records/\(id)"
+        let times = LocalTime(record.zone)
+        id = record.id.text
+        path = record.path
         startClock = times.clock(record.start)
         startText = times.text(record.start)
         endText = record.end.map(times.text) ?? ""
@@ -64,7 +63,7 @@ struct RecordView: Sendable {
         headline = line.isEmpty ? "No comment" : line.count > 120 ? line.prefix(120) + "…" : line
         zoneName = record.timeZone
         self.zone =
-            zone.secondsFromGMT(for: record.start) == pageZone.secondsFromGMT(for: record.start)
+            record.zone.secondsFromGMT(for: record.start) == pageZone.secondsFromGMT(for: record.start)
             ? nil : record.timeZone
         let known = Dictionary(tags.map { ($0.id, $0) }) { first, _ in first }
         self.tags = record.tags.compactMap { known[$0] }.map { TagView($0) }

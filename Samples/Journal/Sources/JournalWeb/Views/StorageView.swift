@@ -16,7 +16,7 @@ struct WaitingView: Sendable {
         let name = image.file.name.flatMap { ImageName($0) }
         fileID = "\(image.file.id)"
         self.name = image.file.name ?? "Picture without a name"
-        record = name.map { "/records/\($0.recordID.uuidString.lowercased())" }
+        record = name.map { TimeRecord.path(of: $0.recordID) }
         size = Words.bytes(image.file.byteCount)
         tries = Words.count(image.upload?.attempts ?? 0, "try", "tries")
         badge = Badge(image.file, image.upload, whyAll: whyAll)

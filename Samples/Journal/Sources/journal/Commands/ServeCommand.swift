@@ -25,18 +25,19 @@ struct ServeCommand: AsyncParsableCommand {
     func run() async throws {
         let logger = Logger(label: "journal") { StreamLogHandler.standardError(label: $0) }
         var options = try web.options(logger: logger)
-        options.storageName = StorageArgument.kind(of: database.storage)
+        let argument = try StorageArgument(parsing: database.storage)
+        options.storageName = argument.kind
         // Before the manager opens: its instruments are made by the factory that is in effect then.
         let metrics = TextMetrics()
         MetricsSystem.bootstrap(metrics)
         options.metrics = { metrics.text() }
-        let storage = try await StorageArgument(parsing: database.storage).open()
+        let storage = try await argument.open()
         let file = URL(filePath: database.database)
         options.thumbnails = URL(filePath: database.database + ".thumbnails", directoryHint: .isDirectory)
         var lfsOptions = LFSOptions(storage: storage, logger: logger)
         lfsOptions.logger.logLevel = .notice
         let journal = try await DatabaseStorageService.open(at: file, options: lfsOptions)
-        do {
+        try await journal.closing {
             let scheme = options.tls == nil ? "http" : "https"
             let server = try JournalServer(journal, options: options) { address in
                 Console.print("\(scheme)://\(address)/")
@@ -45,10 +46,6 @@ struct ServeCommand: AsyncParsableCommand {
                 configuration: ServiceGroupConfiguration(
                     services: [journal.lfs, server], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
             try await group.run()
-            try await journal.close()
-        } catch {
-            do { try await journal.close() } catch let second { Console.error("Closing failed too: \(second)") }
-            throw error
         }
     }
 }

@@ -28,14 +28,24 @@ enum JournalSession {
     /// Runs a command's work while pictures are offloaded, and closes the journal in any case.
     func use<Result>(_ body: (any StreamingFileStorageService) async throws -> Result) async throws -> Result {
         guard case .database(let database) = self else { return try await body(service) }
-        do {
+        return try await database.closing {
             try database.lfs.start()
-            let result = try await body(database)
-            try await database.close()
-            return result
+            return try await body(database)
+        }
+    }
+}
+
+extension DatabaseStorageService {
+    /// Closes after the body, however that ends. The body's own error counts more than one of closing.
+    func closing<Result>(_ body: () async throws -> Result) async throws -> Result {
+        let result: Result
+        do {
+            result = try await body()
         } catch {
-            do { try await database.close() } catch let second { Console.error("Closing failed too: \(second)") }
+            do { try await close() } catch let second { Console.error("Closing failed too: \(second)") }
             throw error
         }
+        try await close()
+        return result
     }
 }

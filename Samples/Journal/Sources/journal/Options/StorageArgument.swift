@@ -23,7 +23,12 @@ enum StorageArgument: Sendable, Equatable {
     }
 
     /// What the page calls it. Without the path and the bucket, which are nobody else's business.
-    static func kind(of text: String) -> String { text.hasPrefix("dir:") ? "a folder" : "a bucket" }
+    var kind: String {
+        switch self {
+        case .directory: "a folder"
+        case .bucket: "a bucket"
+        }
+    }
 
     /// - Throws: `StorageError` when it cannot be used.
     func open() async throws -> any RemoteStorage {
