@@ -20,6 +20,10 @@ package final class BlockingPool: TaskExecutor {
     /// way. A storage may block them, so fewer would hold up others; 4 of them were no cheaper.
     package static let uploads = BlockingPool(width: 16)
 
+    /// Threads that the tasks of downloads prefer, and where they look for what is here already. They write nothing,
+    /// and each of more threads would be woken for next to nothing.
+    package static let downloads = BlockingPool(width: 4)
+
     private struct State {
         /// Nil where the work was taken.
         var waiting: [(@Sendable () -> Void)?] = []

@@ -83,7 +83,8 @@ import Testing
         }
     }
 
-    @Test func aSinkTakesTheBytesOnlyIfTheHeadIsAccepted() async throws {
+    @Test(arguments: [true, false])
+    func aSinkTakesTheBytesOnlyIfTheHeadIsAccepted(mayBlock: Bool) async throws {
         let bytes = SampleBytes.make(5 << 20)
         try await withEngine { request, connection in
             let isFound = request.target == "/found"
@@ -95,7 +96,8 @@ import Testing
                 let taken = Mutex<[UInt8]>([])
                 var request = try HTTPRequest(.get, server, target)
                 request.reply = .sink(
-                    { piece in taken.withLock { $0.append(contentsOf: piece) } }, accept: { $0.status == 206 })
+                    { piece in taken.withLock { $0.append(contentsOf: piece) } }, mayBlock: mayBlock,
+                    accept: { $0.status == 206 })
                 let response = try await engine.send(request)
                 #expect(taken.withLock { $0 } == (target == "/found" ? bytes : []))
                 #expect(response.body == (target == "/found" ? [] : Array("gone".utf8)))
@@ -134,13 +136,14 @@ import Testing
         }
     }
 
-    @Test func anErrorOfASinkEndsTheDownloadAndComesOutUnchanged() async throws {
+    @Test(arguments: [true, false])
+    func anErrorOfASinkEndsTheDownloadAndComesOutUnchanged(mayBlock: Bool) async throws {
         struct DiskIsFull: Error {}
         try await withEngine { _, connection in
             try connection.reply(200, [:], String(repeating: "x", count: 4 << 20))
         } _: { server, engine in
             var request = try HTTPRequest(.get, server)
-            request.reply = .sink({ _ in throw DiskIsFull() }, accept: { _ in true })
+            request.reply = .sink({ _ in throw DiskIsFull() }, mayBlock: mayBlock, accept: { _ in true })
             await #expect(throws: DiskIsFull.self) { _ = try await engine.send(request) }
         }
     }

@@ -23,4 +23,22 @@ import Testing
             #expect(taken.withLock { $0 } == 7)
         }
     }
+
+    /// No other thread is woken for bytes that only go into memory.
+    @Test(arguments: [true, false]) func onlyASinkThatMayBlockHasAThreadOfItsOwn(mayBlock: Bool) async throws {
+        try await withEngine { _, connection in
+            try connection.reply(200, [:], "content")
+        } _: { server, engine in
+            let threads = Mutex<(engine: pthread_t?, sink: pthread_t?)>((nil, nil))
+            var request = try HTTPRequest(.get, server)
+            request.reply = .sink({ _ in threads.withLock { $0.sink = pthread_self() } }, mayBlock: mayBlock) { _ in
+                threads.withLock { $0.engine = pthread_self() }
+                return true
+            }
+            _ = try await engine.send(request)
+            let (own, sink) = threads.withLock { $0 }
+            #expect((own == sink) != mayBlock)
+            #expect(own != nil && sink != nil)
+        }
+    }
 }

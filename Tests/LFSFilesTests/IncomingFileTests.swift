@@ -96,7 +96,8 @@ struct IncomingFileTests {
     @Test("that a crash cut off is cleared away")
     func cleared() async throws {
         try await withStore { store in
-            _ = try IncomingFile(FileID.make(), byteCount: 5, in: store)
+            _ = try IncomingFile(FileID.make(), byteCount: 100_000, in: store)
+            #expect(try names(in: URL(fileURLWithPath: store.incoming.path)).count == 1)
             #expect(try store.clearIncoming().isEmpty)
             #expect(try names(in: URL(fileURLWithPath: store.incoming.path)) == [])
         }

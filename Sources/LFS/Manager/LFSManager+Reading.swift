@@ -107,7 +107,7 @@ extension LFSManager {
     ///   ``LFSError/Code/notRunning``; files that were fetched before are kept.
     @discardableResult
     public func prefetch(_ request: QueryInterfaceRequest<FileData>) async throws -> PrefetchSummary {
-        let prefetcher = Prefetcher(runner: runner, places: places, reader: reader, maxDownloads: options.maxDownloads)
+        let prefetcher = Prefetcher(runner: runner, places: places, reader: reader)
         return try await LFSError.catching {
             try await lifecycle.calls.run("fetch files from the storage") { try await prefetcher.run(request) }
         }

@@ -86,7 +86,7 @@ public final class LFSManager: Sendable {
                 store: places.store, storage: options.storage, backoff: options.backoff, clock: options.clock,
                 random: options.random),
             scheduler: downloads, uses: uses, eviction: automaticEviction, hub: hub, readBack: readBack,
-            telemetry: telemetry)
+            arrivals: ArrivalCheck(runner), telemetry: telemetry)
         let deletions = DeletionWorker(
             runner: runner, places: places, storage: options.storage, policy: policy, wallClock: wallClock,
             pollInterval: options.pollInterval, pool: pool, uploading: { pool.underWayIDs },

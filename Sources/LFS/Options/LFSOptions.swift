@@ -35,7 +35,8 @@ public struct LFSOptions: Sendable {
     public var maxExecutors = 10
     /// How many downloads that somebody waits for run at once at the most. At least 1, and less counts as 1.
     ///
-    /// Prefetching takes what is left of it.
+    /// Prefetching takes what is left of it. A small file whose bytes have come and that waits for the disk does not
+    /// count, so that the next one can come meanwhile.
     public var maxDownloads = 6
     /// The delays between tries: doubling, with full jitter.
     public var backoff = Backoff()

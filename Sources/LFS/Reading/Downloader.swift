@@ -21,15 +21,17 @@ struct Downloader: Sendable {
 
     /// Returns when the bytes are checked, durable and in the store. Wrong bytes never get there.
     ///
-    /// - Parameter onProgress: takes how many bytes are here so far, those of earlier tries included.
-    func fetch(_ file: FileRow, onProgress: @escaping @Sendable (Int64) -> Void) async throws {
-        let store = store
-        let incoming = try await BlockingPool.shared.run { flag in
-            try IncomingFile(file.id, byteCount: file.byteCount, in: store, flag)
-        }
+    /// - Parameters:
+    ///   - onArrival: called when the right bytes of a small file are here and only wait for the disk.
+    ///   - onProgress: takes how many bytes are here so far, those of earlier tries included.
+    func fetch(
+        _ file: FileRow, onArrival: @Sendable () -> Void, onProgress: @escaping @Sendable (Int64) -> Void
+    ) async throws {
+        let incoming = try await begin(file)
         do {
-            try await fill(incoming, file, onProgress)
+            try await fill(incoming, file, onArrival, onProgress)
         } catch {
+            if incoming.isSmall { throw error }
             let failure = error
             try await BlockingPool.shared.run { _ in
                 if Self.keepsBytes(failure) { try incoming.leave() } else { try incoming.discard() }
@@ -38,8 +40,20 @@ struct Downloader: Sendable {
         }
     }
 
+    private func begin(_ file: FileRow) async throws -> IncomingFile {
+        let store = store
+        // A small file needs no disk yet, so no thread has to be changed for it.
+        if file.byteCount <= IncomingFile.smallByteCount {
+            return try IncomingFile(file.id, byteCount: file.byteCount, in: store)
+        }
+        return try await BlockingPool.shared.run { flag in
+            try IncomingFile(file.id, byteCount: file.byteCount, in: store, flag)
+        }
+    }
+
     private func fill(
-        _ incoming: IncomingFile, _ file: FileRow, _ onProgress: @escaping @Sendable (Int64) -> Void
+        _ incoming: IncomingFile, _ file: FileRow, _ onArrival: @Sendable () -> Void,
+        _ onProgress: @escaping @Sendable (Int64) -> Void
     ) async throws {
         let retries = Retries(
             maxAttempts: Self.maxAttempts, backoff: backoff, clock: clock, random: random, repeatsCancelled: true)
@@ -52,7 +66,7 @@ struct Downloader: Sendable {
         func attempt(_ arrived: ResumingDownload.Arrived) async throws {
             wasResumed = arrived.byteCount > 0
             if arrived.byteCount < file.byteCount { try await transfer(incoming, file, arrived, onProgress) }
-            try await incoming.finish(sha256: file.sha256)
+            try await incoming.finish(sha256: file.sha256) { if incoming.isSmall { onArrival() } }
         }
         do {
             try await download.run(attempt)
@@ -69,7 +83,7 @@ struct Downloader: Sendable {
     ) async throws {
         let request = DownloadRequest(try ObjectKey(file.key)).rest(after: arrived, end: file.byteCount)
         onProgress(arrived.byteCount)
-        let sink = DownloadSink(onBegin: incoming.begin(entityTag:)) { bytes in
+        let sink = DownloadSink(mayBlock: !incoming.isSmall, onBegin: incoming.begin(entityTag:)) { bytes in
             try incoming.write(bytes)
             onProgress(incoming.byteCount)
         }

@@ -18,6 +18,7 @@ struct FileReader: Sendable {
     let eviction: AutomaticEviction
     let hub: EventHub
     let readBack: ReadBack
+    let arrivals: ArrivalCheck
     let telemetry: Telemetry
 
     // MARK: Whole files
@@ -52,26 +53,33 @@ struct FileReader: Sendable {
     /// Returns when the file is in the local store. The download is shared with all others who ask for the file.
     func fetch(_ file: FileRow, for urgency: DownloadUrgency) async throws {
         let trace = TraceContext.current
-        try await scheduler.run(.file(file.id), urgency) { try await download(file, in: trace) }
+        try await scheduler.run(.file(file.id), urgency) { onArrival in
+            try await download(file, in: trace, onArrival)
+        }
     }
 
-    private func download(_ file: FileRow, in trace: TraceContext) async throws {
+    private func download(
+        _ file: FileRow, in trace: TraceContext, _ onArrival: @Sendable () -> Void
+    ) async throws {
         let id = file.id
         defer { hub.endDownload(file.id) }
         do {
             let places = places
             // Another download of the file may have ended after the reader had looked and before it asked for this one.
-            if try await BlockingPool.shared.run({ _ in try places.contains(id) }) { return }
+            if try await BlockingPool.downloads.run({ _ in try places.contains(id) }) { return }
             try await eviction.withRoom(for: id, file.byteCount) { onBytes in
                 try await telemetry.download(id, file.byteCount, in: trace) {
-                    try await downloader.fetch(file) { bytes in
+                    try await downloader.fetch(file, onArrival: onArrival) { bytes in
                         onBytes(bytes)
                         hub.sendDownloading(id, TransferProgress(bytesTransferred: bytes, totalBytes: file.byteCount))
                     }
                 }
             }
-            try await requireRow(id)
-            try await readBack.noteRightBytes(of: file.id)
+            switch try await arrivals.row(of: id) {
+            case .gone: throw try await removed(id, "fetched")
+            case .inDoubt: try await readBack.noteRightBytes(of: id)
+            case .certain: break
+            }
         } catch {
             let failure = LFSError(wrapping: error, fileID: file.id)
             if failure.code != .cancelled { hub.send(.downloadFailed(file.id, failure)) }
@@ -95,11 +103,13 @@ struct FileReader: Sendable {
     ///
     /// - Parameter participle: what was done to the file, for the error's message.
     func requireRow(_ id: FileID, _ participle: String = "fetched") async throws {
-        let isThere = try await runner.readThroughCancellation { db in try FileTable.contains(id, db) }
-        if isThere { return }
+        if try await arrivals.row(of: id) == .gone { throw try await removed(id, participle) }
+    }
+
+    private func removed(_ id: FileID, _ participle: String) async throws -> LFSError {
         let places = places
         try await BlockingPool.shared.run { _ in try places.remove(id) }
-        throw LFSError(.unknownFile, "The file was deleted while it was \(participle).", fileID: id)
+        return LFSError(.unknownFile, "The file was deleted while it was \(participle).", fileID: id)
     }
 
     // MARK: Forms
@@ -144,7 +154,9 @@ struct FileReader: Sendable {
     private func fetch(_ range: Range<Int64>, of row: FileRow) async throws -> Data {
         let result = RangeResult()
         let trace = TraceContext.current
-        try await scheduler.run(.range(UUID()), .reader) { try await fetch(range, of: row, into: result, in: trace) }
+        try await scheduler.run(.range(UUID()), .reader) { _ in
+            try await fetch(range, of: row, into: result, in: trace)
+        }
         return result.bytes.withLock { $0 }
     }
 

@@ -8,20 +8,34 @@ struct Prefetcher: Sendable {
     let runner: BackgroundRunner
     let places: FilePlaces
     let reader: FileReader
-    let maxDownloads: Int
 
     private static let page = 200
+    /// How many files are asked for at once. The scheduler begins as many as may run, and needs the next at once when
+    /// one of them has come.
+    private static let maxAsked = 200
 
     func run(_ request: QueryInterfaceRequest<FileData>) async throws -> PrefetchSummary {
         // Eight bytes for each file keep the order and the limit of the request, which pages of it would not.
         let rows = try await runner.read { db in
             try Int64.fetchAll(db, request.offloaded().select(Column.rowID, as: Int64.self))
         }
-        var summary = PrefetchSummary()
-        for page in rows.chunks(of: Self.page) {
-            try await fetch(try await absent(Array(page), &summary), &summary)
+        return try await withThrowingTaskGroup(of: (file: FileRow, failure: LFSError?).self) { group in
+            var summary = PrefetchSummary()
+            var asked = 0
+            for page in rows.chunks(of: Self.page) {
+                // While this is looked up the downloads of the page before go on.
+                for file in try await absent(Array(page), &summary) {
+                    if asked == Self.maxAsked, let result = try await group.next() {
+                        summary.add(result.file, result.failure)
+                        asked -= 1
+                    }
+                    group.addTask { (file: file, failure: try await fetch(file)) }
+                    asked += 1
+                }
+            }
+            for try await result in group { summary.add(result.file, result.failure) }
+            return summary
         }
-        return summary
     }
 
     /// Those files of a page that are not on this device, in the order of the page.
@@ -43,11 +57,6 @@ struct Prefetcher: Sendable {
         }
         summary.alreadyHere += inOrder.count - absent.count
         return absent
-    }
-
-    private func fetch(_ files: [FileRow], _ summary: inout PrefetchSummary) async throws {
-        let results = try await runEach(files, atMost: maxDownloads) { try await (file: $0, failure: fetch($0)) }
-        for result in results { summary.add(result.file, result.failure) }
     }
 
     /// Returns why a file could not be fetched. Throws what ends the whole.

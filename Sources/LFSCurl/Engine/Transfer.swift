@@ -22,6 +22,8 @@ final class Transfer: @unchecked Sendable {
     private var lines = HeadReader()
     private var body: [UInt8] = []
     private(set) var relay: ReplyRelay?
+    /// Takes the reply's body on this thread, since it never blocks.
+    private var sink: ResponseBody.Sink?
     private(set) var bytesSent: Int64 = 0
     /// How many of them the peer has accepted, as far as is known.
     private var bytesAccepted: Int64 = 0
@@ -150,7 +152,11 @@ final class Transfer: @unchecked Sendable {
         do {
             guard let head = try lines.take(line) else { return true }
             self.head = head
-            if case .sink(let sink, let accept) = request.reply, accept(head) {
+            if case .sink(let sink, let mayBlock, let accept) = request.reply, accept(head) {
+                guard mayBlock else {
+                    self.sink = sink
+                    return true
+                }
                 relay = ReplyRelay(sink) { [weak self] in
                     if let self { inbox.resume(self) }
                 }
@@ -182,6 +188,13 @@ final class Transfer: @unchecked Sendable {
             case .full: return nil
             case .failed: return false
             case .taken: break
+            }
+        } else if let sink {
+            do {
+                try sink(bytes)
+            } catch {
+                failure = error
+                return false
             }
         } else {
             let limit = if case .bytes(let limit) = request.reply { limit } else { 1 << 20 }

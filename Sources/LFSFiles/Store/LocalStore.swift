@@ -31,6 +31,8 @@ package final class LocalStore: Sendable {
     /// The marker as it was when the folder was opened. The database's id in it stays; the counts do not, since another
     /// process may raise them. ``currentMarker()`` reads it again.
     package let marker: StoreMarker
+    /// Small files that have come, on their way to the disk.
+    let arrivals: Batching<ArrivedFile, ArrivedFiles.Outcome>
 
     /// Opens the folder and makes it if it is missing; its parent has to exist.
     ///
@@ -54,6 +56,7 @@ package final class LocalStore: Sendable {
         }
         marker = try StoreMarker.check(
             in: directory, through: incoming, databaseID: databaseID, openings: generation, reserve: reserve)
+        arrivals = ArrivedFiles(incoming: incoming, directory: directory).batches
         if reserve == nil { try StoreReserve.write(databaseID, to: lockFile) }
     }
 

@@ -9,6 +9,6 @@ package enum ResponseBody: Sendable {
     /// Into ``HTTPResponse/body``. A longer reply is an error.
     case bytes(limit: Int = 1 << 20)
     /// To the sink, if `accept` says so when it sees the reply's head; otherwise into ``HTTPResponse/body``, up to 1
-    /// MiB.
-    case sink(Sink, accept: @Sendable (HTTPResponseHead) -> Bool)
+    /// MiB. A sink that never blocks the thread may be called by the transport's own.
+    case sink(Sink, mayBlock: Bool = true, accept: @Sendable (HTTPResponseHead) -> Bool)
 }

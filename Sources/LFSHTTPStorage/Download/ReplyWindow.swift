@@ -36,7 +36,9 @@ package final class ReplyWindow: Sendable {
     }
 
     /// Where the request's reply has to go. It is for one request.
-    package var reply: ResponseBody { .sink({ try self.write($0) }, accept: { self.open($0) }) }
+    package var reply: ResponseBody {
+        .sink({ try self.write($0) }, mayBlock: sink.mayBlock, accept: { self.open($0) })
+    }
 
     /// Looks at the head of a reply. Returns whether its body is the object's.
     private func open(_ head: HTTPResponseHead) -> Bool {

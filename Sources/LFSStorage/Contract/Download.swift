@@ -21,6 +21,8 @@ public struct DownloadRequest: Hashable, Sendable {
 public final class DownloadSink: Sendable {
     private let onBegin: @Sendable (String) -> Void
     private let body: @Sendable (UnsafeRawBufferPointer) throws -> Void
+    /// Whether the closure may block the thread, so that it needs one that may wait.
+    package let mayBlock: Bool
 
     /// A sink that hands the bytes to a closure.
     ///
@@ -28,10 +30,19 @@ public final class DownloadSink: Sendable {
     ///   - onBegin: takes the entity tag of the object whose bytes follow. It must not block.
     ///   - body: takes the next bytes, which are valid until it returns. What it throws ends the download, and comes
     ///     out of it as it was thrown.
-    public init(
+    public convenience init(
         onBegin: @escaping @Sendable (_ entityTag: String) -> Void = { _ in },
         _ body: @escaping @Sendable (UnsafeRawBufferPointer) throws -> Void
     ) {
+        self.init(mayBlock: true, onBegin: onBegin, body)
+    }
+
+    /// As the one above, also for a closure that never blocks the thread.
+    package init(
+        mayBlock: Bool, onBegin: @escaping @Sendable (_ entityTag: String) -> Void,
+        _ body: @escaping @Sendable (UnsafeRawBufferPointer) throws -> Void
+    ) {
+        self.mayBlock = mayBlock
         self.onBegin = onBegin
         self.body = body
     }

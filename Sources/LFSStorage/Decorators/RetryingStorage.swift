@@ -56,7 +56,7 @@ public struct RetryingStorage<Base: RemoteStorage>: RemoteStorage {
     public func download(_ request: DownloadRequest, into sink: DownloadSink) async throws -> RemoteObject {
         let arrived = ResumingDownload.Arrived(byteCount: 0, entityTag: request.entityTag)
         let state = Mutex((arrived: arrived, isMixed: false))
-        let counting = DownloadSink { tag in
+        let counting = DownloadSink(mayBlock: sink.mayBlock) { tag in
             state.withLock { $0.isMixed = !$0.arrived.begin(entityTag: tag) }
             sink.begin(entityTag: tag)
         } _: { bytes in

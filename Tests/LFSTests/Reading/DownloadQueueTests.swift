@@ -74,6 +74,43 @@ struct DownloadQueueTests {
         #expect(queue.isEmpty)
     }
 
+    @Test("makes room for the next one when the bytes of one are here, until too many wait for the disk")
+    func arrived() {
+        var queue = DownloadQueue<String>(maxDownloads: 1)
+        let most = DownloadQueue<String>.maxArrived
+        for asker in 0...(most + 1) { queue.ask("p\(asker)", asker: asker, .prefetch) }
+        for number in 0..<most {
+            #expect(started(&queue) == ["p\(number)"])
+            queue.arrive("p\(number)")
+        }
+        #expect(queue.arrivedCount == most)
+        #expect(queue.runningCount == 0)
+        #expect(started(&queue) == [], "their bytes are in memory")
+        queue.ask("r", asker: 1_000, .reader)
+        #expect(started(&queue) == [], "a reader's would be there too")
+        #expect(queue.end("p7") == [7])
+        #expect(started(&queue) == ["r"])
+        #expect(queue.end("r") == [1_000])
+        #expect(started(&queue) == ["p\(most)"])
+    }
+
+    @Test("counts a reader until his bytes are on the disk")
+    func arrivedReader() {
+        var queue = DownloadQueue<String>(maxDownloads: 1)
+        queue.ask("a", asker: 1, .reader)
+        queue.ask("b", asker: 2, .prefetch)
+        #expect(started(&queue) == ["a"])
+        queue.arrive("a")
+        #expect(queue.hasReaders)
+        #expect(started(&queue) == [])
+        #expect(queue.leave("a", asker: 1) == .running)
+        #expect(started(&queue) == [], "until it has ended it counts as running again")
+        queue.arrive("a")
+        #expect(queue.runningCount == 1, "what nobody asks for has no bytes to come")
+        #expect(queue.end("a") == [])
+        #expect(started(&queue) == ["b"])
+    }
+
     /// The numbers 0 to 99 and one more that nobody has tried; a failure names it.
     @Test(
         "holds for random steps, and in the end nothing is stranded",
@@ -82,9 +119,9 @@ struct DownloadQueueTests {
         var generator = SeededGenerator(seed: seed)
         var queue = DownloadQueue<Int>(maxDownloads: Int.random(in: 1...3, using: &generator))
         var askers: [Int: (key: Int, urgency: DownloadUrgency)] = [:]
-        var running: Set<Int> = []
+        var (running, arrived): (Set<Int>, Set<Int>) = ([], [])
         for step in 0..<600 {
-            switch Int.random(in: 0..<4, using: &generator) {
+            switch Int.random(in: 0..<5, using: &generator) {
             case 0:
                 let key = Int.random(in: 0..<8, using: &generator)
                 let urgency: DownloadUrgency = Bool.random(using: &generator) ? .reader : .prefetch
@@ -95,15 +132,21 @@ struct DownloadQueueTests {
                 askers[asker] = nil
                 let isLast = !askers.values.contains { $0.key == entry.key }
                 let leaving = queue.leave(entry.key, asker: asker)
+                if isLast { arrived.remove(entry.key) }
                 #expect(
                     leaving == (isLast ? running.contains(entry.key) ? .running : .nothing : .others), "seed \(seed)")
             case 2:
                 guard let key = running.randomElement(using: &generator) else { continue }
                 running.remove(key)
+                arrived.remove(key)
                 if let told = queue.end(key) {
                     #expect(Set(told) == Set(askers.filter { $0.value.key == key }.keys), "seed \(seed)")
                     for asker in told { askers[asker] = nil }
                 }
+            case 3:
+                guard let key = running.randomElement(using: &generator) else { continue }
+                queue.arrive(key)
+                if queue.arrivedCount > arrived.count { arrived.insert(key) }
             default:
                 let areReaders = askers.values.contains { $0.urgency == .reader }
                 while let key = queue.begin() {
@@ -113,7 +156,8 @@ struct DownloadQueueTests {
                 }
             }
             #expect(queue.hasReaders == askers.values.contains { $0.urgency == .reader }, "seed \(seed)")
-            #expect(queue.runningCount == running.count, "seed \(seed)")
+            #expect(queue.runningCount == running.count - arrived.count, "seed \(seed)")
+            #expect(queue.arrivedCount == arrived.count, "seed \(seed)")
         }
         for _ in 0..<100 {
             while let key = queue.begin() { running.insert(key) }

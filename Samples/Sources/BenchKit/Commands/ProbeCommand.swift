@@ -5,8 +5,8 @@ struct ProbeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "probe", abstract: "Measure in this process; the other commands start it.", shouldDisplay: false,
         subcommands: [
-            Interference.self, MakeBacklog.self, Backlog.self, Idle.self, Ingest.self, Upload.self, Evict.self,
-            Download.self, Delete.self,
+            Interference.self, MakeBacklog.self, Backlog.self, Idle.self, Ingest.self, Upload.self, Download.self,
+            Delete.self,
         ])
 
     struct Interference: AsyncParsableCommand {
@@ -91,12 +91,6 @@ struct ProbeCommand: AsyncParsableCommand {
         @Option var source: String
 
         func run() async throws { try await place.probe.upload(source) }
-    }
-
-    struct Evict: AsyncParsableCommand {
-        @OptionGroup var place: Place
-
-        func run() async throws { try await place.probe.evict() }
     }
 
     struct Download: AsyncParsableCommand {

@@ -54,9 +54,11 @@ struct BucketComparison {
 
     private func command(_ tool: InstalledTool, _ objects: Objects, scratch: String) throws -> ChildCommand {
         if tool.tool == .lfs {
-            if work == .download { try probe(["evict"], objects.prefix, objects.folder) }
-            return try probes.command(
-                arguments([work == .download ? "download" : "delete"], objects.prefix, objects.folder))
+            guard work == .download else {
+                return try probes.command(arguments(["delete"], objects.prefix, objects.folder))
+            }
+            try HostFolder.copyWithoutFiles(from: objects.folder, to: scratch)
+            return try probes.command(arguments(["download"], objects.prefix, scratch))
         }
         return try BucketCommand(
             work, server: server, prefix: objects.prefix, keys: objects.keys, connections: connections,

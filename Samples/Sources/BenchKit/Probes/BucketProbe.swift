@@ -36,15 +36,6 @@ package struct BucketProbe: Sendable {
         try Data(keys.joined(separator: "\n").utf8).write(to: URL(fileURLWithPath: "\(folder)/\(Self.keysFile)"))
     }
 
-    /// Frees every local copy.
-    func evict() async throws {
-        let host = try HostDatabase(in: folder)
-        try await host.withManager(try storage()) { lfs in
-            let report = try await lfs.evictAll()
-            guard report.stays.isEmpty else { throw BenchError("Not every local copy can be freed.") }
-        }
-    }
-
     /// Fetches every file into the local store: checked, synced and kept.
     func download() async throws {
         let host = try HostDatabase(in: folder)

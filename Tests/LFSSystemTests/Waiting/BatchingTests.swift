@@ -1,0 +1,160 @@
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import LFSSystem
+
+@Suite("Work in batches", .timeLimit(.minutes(1)))
+struct BatchingTests {
+    /// Notes each batch, and holds it until it is let go.
+    private final class Batches: Sendable {
+        private let begun = EventLog<[Int]>()
+        private let gates = Mutex<[Latch]>([])
+
+        var events: [[Int]] { begun.events }
+
+        @Sendable func run(_ items: [Int]) async -> [Int] {
+            let gate = Latch()
+            gates.withLock { $0.append(gate) }
+            begun.add(items)
+            await gate.waitThroughCancellation()
+            return items.map { -$0 }
+        }
+
+        func end(_ index: Int) { gates.withLock { $0[index] }.open() }
+        func waitForBatches(_ count: Int) async throws { try await yield(while: begun.events.count < count) }
+    }
+
+    @Test("begins at once for who comes first, and the next batch serves all who came meanwhile, up to its size")
+    func joins() async throws {
+        let batches = Batches()
+        let batching = Batching<Int, Int>(upTo: 3, atOnce: 1, batches.run)
+        var tasks = [Task { await batching.run(1) }]
+        try await batches.waitForBatches(1)
+        for item in 2...6 {
+            tasks.append(Task { await batching.run(item) })
+            try await yield(while: batching.waitingCount < item - 1)
+        }
+        #expect(batches.events == [[1]])
+        batches.end(0)
+        try await batches.waitForBatches(2)
+        batches.end(1)
+        try await batches.waitForBatches(3)
+        batches.end(2)
+        #expect(batches.events == [[1], [2, 3, 4], [5, 6]])
+        for (index, task) in tasks.enumerated() { #expect(await task.value == -index - 1, "each has its own outcome") }
+        async let late = batching.run(7)
+        try await batches.waitForBatches(4)
+        batches.end(3)
+        #expect(await late == -7, "after a rest it begins again")
+    }
+
+    @Test("runs as many batches at once as it may")
+    func atOnce() async throws {
+        let batches = Batches()
+        let batching = Batching<Int, Int>(upTo: 3, atOnce: 2, batches.run)
+        let first = Task { await batching.run(1) }
+        try await batches.waitForBatches(1)
+        let second = Task { await batching.run(2) }
+        try await batches.waitForBatches(2)
+        let third = Task { await batching.run(3) }
+        try await yield(while: batching.waitingCount == 0)
+        batches.end(1)
+        try await batches.waitForBatches(3)
+        #expect(batches.events == [[1], [2], [3]])
+        batches.end(0)
+        batches.end(2)
+        for task in [first, second, third] { _ = await task.value }
+    }
+
+    @Test("begins a further batch beside others only for as many as are worth it")
+    func crowd() async throws {
+        let batches = Batches()
+        let batching = Batching<Int, Int>(upTo: 4, crowd: 3, atOnce: 2, batches.run)
+        var tasks = [Task { await batching.run(1) }]
+        try await batches.waitForBatches(1)
+        for item in 2...3 {
+            tasks.append(Task { await batching.run(item) })
+            try await yield(while: batching.waitingCount < item - 1)
+        }
+        #expect(batches.events == [[1]])
+        tasks.append(Task { await batching.run(4) })
+        try await batches.waitForBatches(2)
+        #expect(batches.events.last == [4, 2, 3])
+        for item in 5...9 {
+            tasks.append(Task { await batching.run(item) })
+            try await yield(while: batching.waitingCount < item - 4)
+        }
+        #expect(batches.events.count == 2, "no more than two at once, however many wait")
+        batches.end(1)
+        try await batches.waitForBatches(3)
+        #expect(batches.events.last == [5, 6, 7, 8])
+        batches.end(0)
+        try await batches.waitForBatches(4)
+        #expect(batches.events.last == [9], "who waits has the place of one that has ended")
+        batches.end(2)
+        batches.end(3)
+        for (index, task) in tasks.enumerated() { #expect(await task.value == -index - 1) }
+    }
+
+    @Test("serves all of a batch when the task is cancelled that runs it")
+    func cancelled() async throws {
+        let batches = Batches()
+        let batching = Batching<Int, Int>(upTo: 8, atOnce: 1, batches.run)
+        let first = Task { await batching.run(1) }
+        try await batches.waitForBatches(1)
+        let leader = Task { await batching.run(2) }
+        try await yield(while: batching.waitingCount < 1)
+        let other = Task { await batching.run(3) }
+        try await yield(while: batching.waitingCount < 2)
+        first.cancel()
+        leader.cancel()
+        batches.end(0)
+        try await batches.waitForBatches(2)
+        batches.end(1)
+        #expect(await [first.value, leader.value, other.value] == [-1, -2, -3])
+    }
+
+    @Test("gives each of many tasks its own outcome, and never has more batches at once than it may")
+    func storm() async {
+        let counts = Mutex((now: 0, most: 0))
+        let batching = Batching<Int, Int>(upTo: 7, atOnce: 2) { items in
+            counts.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
+            await Task.yield()
+            counts.withLock { $0.now -= 1 }
+            return items.map { $0 * 2 }
+        }
+        await withTaskGroup(of: Bool.self) { tasks in
+            for item in 0..<2_000 { tasks.addTask { await batching.run(item) == item * 2 } }
+            for await isRight in tasks { #expect(isRight) }
+        }
+        #expect(batching.waitingCount == 0)
+        #expect(counts.withLock { $0.most } <= 2)
+    }
+
+    @Test("keeps nothing of what it has served")
+    func keepsNothing() async {
+        final class Content: Sendable {
+            let alive: Alive
+
+            init(_ alive: Alive) {
+                self.alive = alive
+                alive.count.withLock { $0 += 1 }
+            }
+
+            deinit { alive.count.withLock { $0 -= 1 } }
+        }
+        final class Alive: Sendable {
+            let count = Mutex(0)
+        }
+        let alive = Alive()
+        let batching = Batching<Content, Int>(upTo: 4, atOnce: 1) { items in
+            await Task.yield()
+            return items.map { _ in 0 }
+        }
+        await withTaskGroup(of: Void.self) { tasks in
+            for _ in 0..<100 { tasks.addTask { _ = await batching.run(Content(alive)) } }
+        }
+        #expect(alive.count.withLock { $0 } == 0)
+    }
+}
