@@ -62,7 +62,8 @@ public final class S3Storage: RemoteStorage {
         permits = Permits(options.maxConcurrentParts)
         let largest = Int64(provider.supportsMultipart ? provider.maximumPartCount : 1) * (5 << 30)
         capabilities = StorageCapabilities(
-            kind: "s3", proof: provider.keepsChecksums || provider.entityTagIsMD5 ? .checksum : .byteCount,
+            kind: "s3", location: location.text,
+            proof: provider.keepsChecksums || provider.entityTagIsMD5 ? .checksum : .byteCount,
             maximumByteCount: min(largest, 5 << 40))
     }
 

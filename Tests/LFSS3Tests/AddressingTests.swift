@@ -34,6 +34,22 @@ import Testing
             bucket: "bucket", endpoint: #require(URL(string: text)), credentials: .static(Canary.credentials))
     }
 
+    @Test(
+        "The place is the same however the bucket is reached, and without anything secret",
+        arguments: [
+            ("https://H:8333/base/", "p", "s3:h:8333/base/photos/p/"), ("https://h", "", "s3:h/photos/"),
+            ("", "a/b/", "s3:amazonaws.com/photos/a/b/"),
+        ])
+    func place(_ endpoint: String, _ prefix: String, _ expected: String) throws {
+        let url = endpoint.isEmpty ? nil : try #require(URL(string: endpoint))
+        for (region, addressing) in zip(["us-east-1", "eu-west-1", "x"], S3Addressing.allCases) {
+            let storage = try S3Storage(
+                bucket: "photos", prefix: prefix, region: region, endpoint: url, addressing: addressing,
+                credentials: .static(Canary.credentials))
+            #expect(storage.capabilities.location == expected)
+        }
+    }
+
     enum Setting: CaseIterable { case region, storageClass, acl, key }
 
     @Test("A setting that can be none is found at the start", arguments: Setting.allCases)

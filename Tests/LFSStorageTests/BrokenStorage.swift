@@ -43,6 +43,18 @@ extension BrokenStorage {
         let content = try content(of: source)
         return try await base.upload(.temporary(content), to: key, session: session)
     })
+    static let blamesItself = BrokenStorage(onUpload: { base, source, key, session in
+        do {
+            return try await base.upload(source, to: key, session: session)
+        } catch let error as StorageError where error.code == .sourceUnreadable {
+            throw StorageError(.serverError, "The server has ended the upload.")
+        }
+    })
+    static let fillsBuffers = BrokenStorage(onUpload: { base, source, key, session in
+        var content = [UInt8](repeating: 0, count: Int(source.byteCount))
+        _ = try content.withUnsafeMutableBytes { try source.read(into: $0, at: 0) }
+        return try await base.upload(.temporary(content), to: key, session: session)
+    })
     static let refusesWhatIsThere = BrokenStorage(onUpload: { base, source, key, session in
         let found = try await base.list(ListRequest(prefix: key.rawValue)).objects
         guard found.isEmpty else { throw StorageError(.invalidRequest, "There is an object already.") }

@@ -54,6 +54,12 @@ struct FailingConformanceTests {
             "a source that lost bytes after it was opened is refused",
             "a source that got more bytes after it was opened is refused"),
         Fault(
+            "that blames itself for its source", BrokenStorage.blamesItself,
+            "a source that cannot be read is not blamed on the storage, and leaves nothing"),
+        Fault(
+            "that expects each read to fill its buffer", BrokenStorage.fillsBuffers,
+            "what a function reads is stored as a file is"),
+        Fault(
             "that refuses what is there", BrokenStorage.refusesWhatIsThere,
             "an upload replaces what was under its key", "the same upload twice succeeds"),
         Fault("that keeps the first", BrokenStorage.keepsTheFirst, "an upload replaces what was under its key"),

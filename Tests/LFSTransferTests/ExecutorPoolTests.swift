@@ -37,6 +37,22 @@ struct ExecutorPoolTests {
         }
     }
 
+    @Test("tells an upload which ones come next, as far as it knows")
+    func upcoming() async throws {
+        let asked = EventLog<[String]>()
+        let storage = AskingStorage { session in
+            asked.add(session.upcoming(limit: 3).map { "\($0.key) \($0.byteCount)" })
+            #expect(session.upcoming(limit: 0).isEmpty && session.upcoming(limit: -1).isEmpty)
+        }
+        try await withPool(storage, maxExecutors: 1, jobs: numbers(0..<4), large: ["x"]) { harness in
+            await harness.waitForEnd(of: 5)
+        }
+        let large = "test/x \(LargeFile.byteCount)"
+        #expect(asked.events.contains(["test/1 1", "test/2 1", "test/3 1"]))
+        #expect(asked.events.contains { $0.contains(large) })
+        #expect(asked.events.last == [])
+    }
+
     @Test("never strands a job that comes at the moment at which an executor leaves")
     func lostWakeUp() async throws {
         try await withPool(memory, maxExecutors: 1) { harness in
@@ -147,5 +163,16 @@ struct ExecutorPoolTests {
                 harness.journal.endings == ["elsewhere": .skipped, "gone": .skipped, "lost": .failed(.sourceChanged)])
             #expect(gate.arrivals.isEmpty)
         }
+    }
+}
+
+/// Lets a test look at the session of each upload.
+private struct AskingStorage: StorageWrapper {
+    let base: any RemoteStorage = InMemoryStorage()
+    let look: @Sendable (UploadSession) -> Void
+
+    func upload(_ source: UploadSource, to key: ObjectKey, session: UploadSession) async throws -> RemoteObject {
+        look(session)
+        return try await base.upload(source, to: key, session: session)
     }
 }

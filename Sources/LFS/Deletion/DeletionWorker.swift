@@ -191,7 +191,8 @@ struct DeletionWorker: Sendable {
     private func removeThere(_ tombstone: Tombstone) async throws {
         // No storage takes such a key, so there is no object of ours under it.
         guard let key = ObjectKey.usable(tombstone.key) else { return }
-        try await storage.delete(key, abandoning: tombstone.checkpoint.map(UploadCheckpoint.init(rawValue:)))
+        let kept = tombstone.checkpoint.map(UploadCheckpoint.init(rawValue:))
+        try await storage.delete(key, abandoning: CheckpointEnvelope(storage.capabilities).open(kept))
     }
 
     private func record(_ removals: [Removal]) async throws {

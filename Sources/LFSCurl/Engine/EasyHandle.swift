@@ -67,7 +67,7 @@ final class EasyHandle {
         let request = transfer.request
         switch request.body {
         case .none: try setKind(request.method == .head ? .head : .get)
-        case .bytes, .file:
+        case .bytes, .reading:
             if sendsSmallBodiesAtOnce, request.body.byteCount < Self.smallByteCount, !request.expectsContinue {
                 try setKind(.post)
                 try sendAtOnce(transfer)

@@ -90,17 +90,17 @@ final class Transfer: @unchecked Sendable {
             bytes.withUnsafeBytes {
                 buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[Int(bytesSent)...].prefix(count)))
             }
-        case .file(let descriptor, let range):
+        case .reading(let range, let read):
             let rest = Int64(range.count) - bytesSent
             let piece = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(Int(min(rest, Int64(buffer.count)))))
             do {
-                count = piece.isEmpty ? 0 : try descriptor.read(into: piece, at: range.lowerBound + bytesSent)
+                count = piece.isEmpty ? 0 : try read(piece, range.lowerBound + bytesSent)
             } catch {
-                failure = HTTPError(.bodyUnreadable, "The file cannot be read: \(error)", cause: error)
+                failure = HTTPError(.bodyUnreadable, "What is to be sent cannot be read: \(error)", cause: error)
                 return nil
             }
             if count == 0, rest > 0 {
-                failure = HTTPError(.bodyUnreadable, "The file ends \(rest) bytes too early.")
+                failure = HTTPError(.bodyUnreadable, "What is to be sent ends \(rest) bytes too early.")
                 return nil
             }
         }

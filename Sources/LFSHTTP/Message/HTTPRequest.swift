@@ -1,11 +1,17 @@
 /// One request.
 package struct HTTPRequest: Sendable {
-    package enum Method: String, Sendable {
-        case get = "GET"
-        case head = "HEAD"
-        case put = "PUT"
-        case post = "POST"
-        case delete = "DELETE"
+    /// What is asked for (RFC 9110, 9; others are WebDAV's, RFC 4918).
+    package struct Method: RawRepresentable, Hashable, Sendable {
+        package let rawValue: String
+
+        /// - Parameter rawValue: capital letters.
+        package init(rawValue: String) { self.rawValue = rawValue }
+
+        package static let get = Method(rawValue: "GET")
+        package static let head = Method(rawValue: "HEAD")
+        package static let put = Method(rawValue: "PUT")
+        package static let post = Method(rawValue: "POST")
+        package static let delete = Method(rawValue: "DELETE")
     }
 
     package var method: Method

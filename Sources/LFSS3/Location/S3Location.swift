@@ -32,6 +32,12 @@ struct S3Location: Sendable {
         self.addressing = addressing
     }
 
+    /// The same however the bucket is addressed, and in whatever region it turns out to be.
+    var text: String {
+        let server = endpoint.map { $0.origin.authority + $0.path } ?? "amazonaws.com"
+        return "s3:\(server)/\(bucket)/\(prefix)"
+    }
+
     /// The bucket as it is reached in a region.
     func place(in region: String) throws(StorageError) -> S3Place {
         let endpoint = if let endpoint { endpoint } else { try Endpoint(Self.amazonEndpoint(region)) }

@@ -205,7 +205,7 @@ struct MultipartUpload: Sendable {
         var request = S3Request(
             .put, key, query: [("partNumber", String(part.number)), ("uploadId", checkpoint.uploadID ?? "")])
         try checkpoint.checksum.prove(digest, provider, in: &request)
-        request.body = .file(source.descriptor, part.range)
+        request.body = .source(source, part.range)
         request.onProgress = { progress.moved(part, to: $0) }
         do {
             let response = try await client.send(request)

@@ -45,7 +45,7 @@ struct SinglePut: Sendable {
         request.headers = try ObjectFields(options).make(for: source)
         try request.headers.set(provider.checksumHeader, sha256: source.sha256, md5: proof.md5)
         if onlyIfAbsent { try request.headers.set("if-none-match", "*") }
-        request.body = .file(source.descriptor, 0..<source.byteCount)
+        request.body = .source(source, 0..<source.byteCount)
         request.payloadHash = source.sha256
         request.onProgress = { session.report(bytesTransferred: $0) }
         let stored = StoredObject(try await client.send(request).head, byteCount: source.byteCount)

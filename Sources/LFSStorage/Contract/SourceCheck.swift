@@ -54,11 +54,9 @@ package struct SourceCheck: Sendable {
         case .sha256(let hash): return hash.hex == source.sha256
         case .crc64(let check):
             if check.hex == source.crc64 { return true }
-            do {
-                return try ContentHash(of: source.descriptor, byteCount: byteCount, flag).hex == source.sha256
-            } catch let error as SystemError {
-                throw UploadSource.failure("read", error)
-            }
+            var hash = ContentHash()
+            try source.forEachChunk(flag) { hash.update($0) }
+            return hash.hex == source.sha256
         }
     }
 }

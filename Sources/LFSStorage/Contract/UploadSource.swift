@@ -1,10 +1,11 @@
 public import Foundation
 package import LFSSystem
 
-/// The bytes of one upload: an open file whose size and SHA-256 are known before the first byte goes out.
+/// The bytes of one upload, whose size and SHA-256 are known before the first byte goes out: an open file, or what a
+/// function reads.
 ///
-/// It can be read from several tasks at once, at any offset. The file is opened once; what happens to its name
-/// afterwards does not matter.
+/// They can be read from several tasks at once, at any offset, and again. A file is opened once; what happens to its
+/// name afterwards does not matter.
 public final class UploadSource: Sendable {
     /// The size in bytes.
     public let byteCount: Int64
@@ -16,7 +17,15 @@ public final class UploadSource: Sendable {
     public let contentType: String?
     /// The user's name for the file: display data, never part of a path or a key.
     public let name: String?
-    package let descriptor: Descriptor
+    private let origin: Origin
+
+    /// Reads at an offset into the buffer. Returns how many bytes it has read: 0 only at the end or for an empty one.
+    public typealias Read = @Sendable (_ buffer: UnsafeMutableRawBufferPointer, _ offset: Int64) throws -> Int
+
+    private enum Origin {
+        case file(Descriptor)
+        case function(Read)
+    }
 
     /// Opens a file that is to be uploaded.
     ///
@@ -35,6 +44,26 @@ public final class UploadSource: Sendable {
             descriptor: descriptor, byteCount: byteCount, sha256: sha256, contentType: contentType, name: name)
     }
 
+    /// What a function reads: for a storage that changes bytes on their way into another one.
+    ///
+    /// - Parameters:
+    ///   - byteCount: the size in bytes.
+    ///   - sha256: of what the function reads, 64 lowercase hex digits.
+    ///   - contentType: a media type, if it is to be stored.
+    ///   - name: the user's name for the file, if it is to be stored.
+    ///   - read: has to read the same bytes each time, from several threads at once, which it may block. What it throws
+    ///     ends the upload: a ``StorageError`` as it is, anything else as ``StorageError/Code/sourceUnreadable``.
+    public init(
+        byteCount: Int64, sha256: String, contentType: String? = nil, name: String? = nil, reading read: @escaping Read
+    ) {
+        self.byteCount = byteCount
+        self.sha256 = sha256
+        crc64 = nil
+        self.contentType = contentType
+        self.name = name
+        origin = .function(read)
+    }
+
     package init(
         descriptor: Descriptor, byteCount: Int64, sha256: String, crc64: String? = nil, contentType: String?,
         name: String?
@@ -44,7 +73,7 @@ public final class UploadSource: Sendable {
         self.crc64 = crc64
         self.contentType = contentType
         self.name = name
-        self.descriptor = descriptor
+        origin = .file(descriptor)
         try requireUnchanged()
     }
 
@@ -54,18 +83,48 @@ public final class UploadSource: Sendable {
     ///
     /// - Throws: ``StorageError/Code/sourceUnreadable``. A storage passes it on as it is, or it would be blamed itself.
     public func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(StorageError) -> Int {
-        do {
-            return try descriptor.read(into: buffer, at: offset)
-        } catch {
-            throw Self.failure("read", error)
+        switch origin {
+        case .file(let descriptor):
+            do throws(SystemError) {
+                return try descriptor.read(into: buffer, at: offset)
+            } catch {
+                throw Self.failure("read", error)
+            }
+        case .function(let read):
+            return try Self.read(into: buffer, at: offset, by: read)
         }
     }
 
-    /// Checks that the file still has the size that was recorded.
+    private static func read(
+        into buffer: UnsafeMutableRawBufferPointer, at offset: Int64, by read: Read
+    ) throws(StorageError) -> Int {
+        let count: Int
+        do {
+            count = try read(buffer, offset)
+        } catch let error as StorageError {
+            throw error
+        } catch {
+            throw StorageError(.sourceUnreadable, "What is uploaded cannot be read: \(error)", cause: error)
+        }
+        guard (0...buffer.count).contains(count) else {
+            throw StorageError(
+                .sourceUnreadable,
+                "What reads the upload's bytes says that it has put \(count) into a buffer of \(buffer.count).")
+        }
+        return count
+    }
+
+    /// Calls `body` with all the bytes in order; with fewer of them where they end too early. Blocks the thread.
+    package func forEachChunk(_ flag: CancellationFlag, _ body: (UnsafeRawBufferPointer) throws -> Void) throws {
+        try FileCopy.forEachChunk(0..<byteCount, flag, reading: { try read(into: $0, at: $1) }, body)
+    }
+
+    /// Checks that a file still has the size that was recorded. Of what a function reads nothing is known before.
     ///
     /// - Throws: ``StorageError/Code/sourceChanged``, or ``StorageError/Code/sourceUnreadable`` when it is no regular
     ///   file.
     public func requireUnchanged() throws(StorageError) {
+        guard case .file(let descriptor) = origin else { return }
         let status: FileStatus
         do {
             status = try descriptor.status()

@@ -35,7 +35,7 @@ public final class DirectoryStorage: RemoteStorage {
 
     /// What the storage can do.
     public var capabilities: StorageCapabilities {
-        StorageCapabilities(kind: "directory", proof: .checksum)
+        StorageCapabilities(kind: "directory", location: "directory:\(root.path)", proof: .checksum)
     }
 
     /// Stores the bytes; see ``RemoteStorage/upload(_:to:session:)``.

@@ -99,7 +99,7 @@ public final class InMemoryStorage: RemoteStorage {
             return try await BlockingPool.shared.run { flag in
                 var bytes: [UInt8] = []
                 var hash = ContentHash()
-                try FileCopy.forEachChunk(of: source.descriptor, 0..<source.byteCount, flag) { chunk in
+                try source.forEachChunk(flag) { chunk in
                     bytes.append(contentsOf: chunk)
                     hash.update(chunk)
                     session.report(bytesTransferred: hash.byteCount)

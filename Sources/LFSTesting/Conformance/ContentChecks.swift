@@ -13,6 +13,7 @@ extension StorageConformance {
         StorageCheck("a file of three megabytes comes back as it went in") {
             try await roundTrip(3 * 1_024 * 1_024 + 17, $0)
         },
+        StorageCheck("what a function reads is stored as a file is", fromFunction),
         StorageCheck("an object's URL holds no query, no user and no password", urlHoldsNoSecret),
         StorageCheck("progress never goes back and ends at the size", progressEndsAtSize),
         StorageCheck("an upload names the SHA-256 where the storage says that it proves checksums", checksumIsTold),
@@ -34,6 +35,25 @@ extension StorageConformance {
         }
         try requireDescription(object, key, content, by: "a download", room)
         try room.require(bytes == content, "the bytes come back in order, once each")
+    }
+
+    /// It reads a little less than it is asked for, as a function may.
+    private static func fromFunction(_ room: CheckRoom) async throws {
+        for byteCount in [0, 1, TestContent.chunk + 1] {
+            let content = TestContent.make(byteCount)
+            let key = try room.key("content-\(byteCount)")
+            let source = UploadSource(byteCount: Int64(byteCount), sha256: TestContent.sha256(content)) {
+                buffer, offset in
+                let piece = content[Int(offset)...].prefix(buffer.count > 10 ? buffer.count - 7 : buffer.count)
+                piece.withUnsafeBytes { buffer.copyMemory(from: $0) }
+                return piece.count
+            }
+            let object = try await room.succeeding("the upload succeeds") {
+                try await room.storage.upload(source, to: key, session: UploadSession())
+            }
+            try requireDescription(object, key, content, by: "an upload", room)
+            try room.require(try await room.content(of: key) == content, "the bytes come back in order, once each")
+        }
     }
 
     private static func requireDescription(

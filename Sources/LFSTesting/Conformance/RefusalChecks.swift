@@ -7,6 +7,7 @@ extension StorageConformance {
         StorageCheck("a source whose bytes do not have its checksum is refused and leaves nothing", wrongChecksum),
         StorageCheck("a refused upload leaves the former object untouched", formerObjectStays),
         StorageCheck("a source that lost bytes after it was opened is refused", sourceThatShrank),
+        StorageCheck("a source that cannot be read is not blamed on the storage, and leaves nothing", unreadableSource),
         StorageCheck("a source that got more bytes after it was opened is refused", sourceThatGrew),
     ]
 
@@ -37,6 +38,24 @@ extension StorageConformance {
         let content = TestContent.make(2 * TestContent.chunk)
         let source = try UploadSource.temporary(content) { try $0.truncate(atOffset: UInt64(TestContent.chunk)) }
         try await requireRefusal(of: source, key, room)
+        try room.require(try await room.content(of: key) == nil, "a refused upload leaves no object")
+    }
+
+    private struct DiskHasGone: Error {}
+
+    private static func unreadableSource(_ room: CheckRoom) async throws {
+        let key = try room.key("content")
+        let content = TestContent.make(2 * TestContent.chunk)
+        let source = UploadSource(byteCount: Int64(content.count), sha256: TestContent.sha256(content)) {
+            buffer, offset in
+            let piece = content[Int(offset)..<TestContent.chunk].prefix(buffer.count)
+            if piece.isEmpty { throw DiskHasGone() }
+            piece.withUnsafeBytes { buffer.copyMemory(from: $0) }
+            return piece.count
+        }
+        try await room.failing("the upload fails with the source's error", with: .sourceUnreadable) {
+            try await room.storage.upload(source, to: key, session: UploadSession())
+        }
         try room.require(try await room.content(of: key) == nil, "a refused upload leaves no object")
     }
 

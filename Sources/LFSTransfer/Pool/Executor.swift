@@ -13,15 +13,24 @@ struct Executor: Sendable {
     let events: @Sendable (TransferEvent) -> Void
     var attempt: UploadAttempt = { _, body in try await body() }
 
-    /// - Parameter onAccepted: hears that the storage has taken something of the job, long before its end perhaps.
-    func run(_ job: TransferJob, onAccepted: @escaping @Sendable () -> Void) async -> TransferOutcome {
-        let sent = SentBytes(isResumed: job.checkpoint != nil)
+    private var envelope: CheckpointEnvelope { CheckpointEnvelope(storage.capabilities) }
+
+    /// - Parameters:
+    ///   - upcoming: as ``UploadSession/upcoming(limit:)``.
+    ///   - onAccepted: hears that the storage has taken something of the job, long before its end perhaps.
+    func run(
+        _ job: TransferJob, upcoming: @escaping @Sendable (_ limit: Int) -> [UpcomingUpload],
+        onAccepted: @escaping @Sendable () -> Void
+    ) async -> TransferOutcome {
+        let checkpoint = envelope.open(job.checkpoint)
+        let sent = SentBytes(isResumed: checkpoint != nil)
         do {
             switch try await check(job) {
             case .skip(let reason): return TransferOutcome(job: job, result: .skipped(reason))
             case .fail(let error): return TransferOutcome(job: job, result: .failed(error))
             case .upload(let source):
-                let object = try await attempt(job) { try await upload(source, job, sent, onAccepted) }
+                let session = session(job, checkpoint, source, sent, upcoming, onAccepted)
+                let object = try await attempt(job) { try await upload(source, job, sent, session) }
                 return TransferOutcome(job: job, result: .uploaded(object))
             }
         } catch {
@@ -52,18 +61,13 @@ struct Executor: Sendable {
         return StorageError(.databaseFailed, "\(what): \(error)", key: job.key, cause: error)
     }
 
-    private func upload(
-        _ source: UploadSource, _ job: TransferJob, _ sent: SentBytes, _ onAccepted: @escaping @Sendable () -> Void
-    ) async throws -> RemoteObject {
-        if let limit = storage.capabilities.maximumByteCount, source.byteCount > limit {
-            throw StorageError(
-                .tooLarge, "The storage takes files of up to \(limit) bytes; this one has \(source.byteCount).",
-                key: job.key)
-        }
-        let events = events
-        let journal = journal
-        let session = UploadSession(
-            checkpoint: job.checkpoint, replacesObject: job.replacesObject,
+    private func session(
+        _ job: TransferJob, _ checkpoint: UploadCheckpoint?, _ source: UploadSource, _ sent: SentBytes,
+        _ upcoming: @escaping @Sendable (_ limit: Int) -> [UpcomingUpload], _ onAccepted: @escaping @Sendable () -> Void
+    ) -> UploadSession {
+        let (events, journal, envelope) = (events, journal, envelope)
+        return UploadSession(
+            checkpoint: checkpoint, replacesObject: job.replacesObject, upcoming: upcoming,
             onProgress: { bytes in
                 sent.report(bytes)
                 events(.progress(id: job.id, bytesTransferred: bytes, totalBytes: source.byteCount))
@@ -72,11 +76,21 @@ struct Executor: Sendable {
                 // A checkpoint is saved after the storage has taken what it describes, so the storage is there.
                 onAccepted()
                 do {
-                    try await journal.save(checkpoint, for: job)
+                    try await journal.save(envelope.seal(checkpoint), for: job)
                 } catch {
                     throw Self.ofDatabase("The state of the upload could not be saved", error, job)
                 }
             })
+    }
+
+    private func upload(
+        _ source: UploadSource, _ job: TransferJob, _ sent: SentBytes, _ session: UploadSession
+    ) async throws -> RemoteObject {
+        if let limit = storage.capabilities.maximumByteCount, source.byteCount > limit {
+            throw StorageError(
+                .tooLarge, "The storage takes files of up to \(limit) bytes; this one has \(source.byteCount).",
+                key: job.key)
+        }
         var object = try await storage.upload(source, to: job.key, session: session)
         sent.report(source.byteCount)
         if object.sha256 == nil, storage.capabilities.proof == .checksum {

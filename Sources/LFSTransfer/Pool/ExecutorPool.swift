@@ -189,7 +189,9 @@ package final class ExecutorPool: Sendable {
 
     private func work(_ cancellation: ExecutorCancellation) async {
         while let job = take(cancellation) {
-            let outcome = await executor.run(job) { self.accepted(job) }
+            let outcome = await executor.run(
+                job, upcoming: { limit in self.shared.withLock { $0.pool.upcoming(limit) } },
+                onAccepted: { self.accepted(job) })
             let (isOver, count, isAway) = shared.withLock { shared in
                 shared.atWork[job.id] = nil
                 let wasAway = shared.pool.outage != nil

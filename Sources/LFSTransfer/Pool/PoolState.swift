@@ -50,6 +50,16 @@ struct PoolState {
     func count(_ lane: TransferLane) -> Int { window[lane]?.count ?? 0 }
     var queued: Int { TransferLane.allCases.reduce(0) { $0 + count($1) } }
 
+    /// What will be begun next, as far as it is in memory, small files first.
+    func upcoming(_ limit: Int) -> [UpcomingUpload] {
+        let jobs = TransferLane.allCases.lazy.flatMap { window[$0] ?? [] }
+        return jobs.prefix(max(limit, 0)).map { job in
+            UpcomingUpload(
+                key: job.key, byteCount: job.byteCount, sha256: job.content.sha256,
+                contentType: job.content.contentType)
+        }
+    }
+
     // MARK: The two decisions
 
     /// Adds jobs to the window. Returns how many executors have to be started; they count from now on.
