@@ -1,5 +1,6 @@
 import Foundation
 import LFSStorage
+import LFSSystem
 import LFSTesting
 import Synchronization
 import TestSupport

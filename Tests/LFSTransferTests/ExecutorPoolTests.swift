@@ -1,4 +1,5 @@
 import LFSStorage
+import LFSSystem
 import LFSTesting
 import TestSupport
 import Testing
