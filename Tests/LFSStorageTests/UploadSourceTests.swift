@@ -39,7 +39,9 @@ struct UploadSourceTests {
     @Test("passes a storage error on, and calls any other unreadable")
     func errors() throws {
         let changed = StorageError(.sourceChanged, "It is another one by now.")
-        #expect(throws: changed) { try read(source { _, _ in throw changed }) }
+        let same = #expect(throws: StorageError.self) { try read(source { _, _ in throw changed }) }
+        #expect(same?.code == .sourceChanged)
+        #expect(same?.message == changed.message)
         let other = #expect(throws: StorageError.self) { try read(source { _, _ in throw Gone() }) }
         #expect(other?.code == .sourceUnreadable)
         #expect(other?.cause is Gone)
