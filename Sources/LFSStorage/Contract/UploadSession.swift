@@ -46,14 +46,14 @@ public struct UploadSession: Sendable {
     /// - Parameters:
     ///   - checkpoint: what the last try saved; nil for a fresh start.
     ///   - replacesObject: see ``replacesObject``.
-    ///   - upcoming: see ``upcoming(limit:)``.
     ///   - onProgress: takes the number of bytes that the storage has so far.
     ///   - onSave: makes a checkpoint durable.
+    ///   - upcoming: see ``upcoming(limit:)``.
     public init(
         checkpoint: UploadCheckpoint? = nil, replacesObject: Bool = false,
-        upcoming: @escaping @Sendable (_ limit: Int) -> [UpcomingUpload] = { _ in [] },
         onProgress: @escaping @Sendable (Int64) -> Void = { _ in },
-        onSave: @escaping @Sendable (UploadCheckpoint) async throws -> Void = { _ in }
+        onSave: @escaping @Sendable (UploadCheckpoint) async throws -> Void = { _ in },
+        upcoming: @escaping @Sendable (_ limit: Int) -> [UpcomingUpload] = { _ in [] }
     ) {
         self.checkpoint = checkpoint
         self.replacesObject = replacesObject

@@ -53,12 +53,20 @@ public final class UploadSource: Sendable {
     ///   - name: the user's name for the file, if it is to be stored.
     ///   - read: has to read the same bytes each time, from several threads at once, which it may block. What it throws
     ///     ends the upload: a ``StorageError`` as it is, anything else as ``StorageError/Code/sourceUnreadable``.
-    public init(
+    public convenience init(
         byteCount: Int64, sha256: String, contentType: String? = nil, name: String? = nil, reading read: @escaping Read
+    ) {
+        self.init(
+            byteCount: byteCount, sha256: sha256, crc64: nil, contentType: contentType, name: name, reading: read)
+    }
+
+    package init(
+        byteCount: Int64, sha256: String, crc64: String?, contentType: String?, name: String?,
+        reading read: @escaping Read
     ) {
         self.byteCount = byteCount
         self.sha256 = sha256
-        crc64 = nil
+        self.crc64 = crc64
         self.contentType = contentType
         self.name = name
         origin = .function(read)

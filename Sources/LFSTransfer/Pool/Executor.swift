@@ -67,7 +67,7 @@ struct Executor: Sendable {
     ) -> UploadSession {
         let (events, journal, envelope) = (events, journal, envelope)
         return UploadSession(
-            checkpoint: checkpoint, replacesObject: job.replacesObject, upcoming: upcoming,
+            checkpoint: checkpoint, replacesObject: job.replacesObject,
             onProgress: { bytes in
                 sent.report(bytes)
                 events(.progress(id: job.id, bytesTransferred: bytes, totalBytes: source.byteCount))
@@ -80,7 +80,8 @@ struct Executor: Sendable {
                 } catch {
                     throw Self.ofDatabase("The state of the upload could not be saved", error, job)
                 }
-            })
+            },
+            upcoming: upcoming)
     }
 
     private func upload(

@@ -196,9 +196,9 @@ extension UploadSource {
         let source = try temporary(bytes)
         var check = CyclicRedundancyCheck(.crc64NVME)
         bytes.withUnsafeBytes { check.update($0) }
-        return try UploadSource(
-            descriptor: source.descriptor, byteCount: source.byteCount, sha256: sha256 ?? source.sha256,
-            crc64: crc64 ?? check.hex, contentType: nil, name: nil)
+        return UploadSource(
+            byteCount: source.byteCount, sha256: sha256 ?? source.sha256, crc64: crc64 ?? check.hex, contentType: nil,
+            name: nil, reading: { try source.read(into: $0, at: $1) })
     }
 }
 

@@ -63,7 +63,7 @@ struct ServerMultipartTests {
         let other = try UploadSource.recorded(Array(Self.bytes.reversed()))
         var request = S3Request(.put, key, query: [("partNumber", "1"), ("uploadId", try await second.begin(key))])
         try request.headers.set(crc64: source.crc64)
-        request.body = .file(other.descriptor, 0..<other.byteCount)
+        request.body = .source(other, 0..<other.byteCount)
         request.payloadHash = SignatureV4.unsignedPayload
         let refused = request
         let error = try await #require(throws: S3Failure.self) { try await second.client.send(refused) }
