@@ -28,6 +28,7 @@ let package = Package(
         .library(name: "LFS", targets: ["LFS"]),
         .library(name: "LFSStorage", targets: ["LFSStorage"]),
         .library(name: "LFSS3", targets: ["LFSS3"]),
+        .library(name: "LFSWebDAV", targets: ["LFSWebDAV"]),
         .library(name: "LFSTesting", targets: ["LFSTesting"]),
     ],
     traits: [
@@ -78,6 +79,7 @@ let package = Package(
                 .target(name: "LFSCurl", condition: .when(platforms: [.macOS, .linux], traits: ["Curl"])),
             ]),
         .target(name: "LFSS3", dependencies: ["LFSHTTPStorage", "LFSHTTP", "LFSStorage", "LFSSystem", crypto]),
+        .target(name: "LFSWebDAV", dependencies: ["LFSHTTPStorage", "LFSHTTP", "LFSStorage", "LFSSystem"]),
         .target(name: "LFSTesting", dependencies: ["LFSStorage", "LFSSystem"]),
 
         // How fast the engine is, measured against a bare C program. No product needs them.
@@ -115,6 +117,12 @@ let package = Package(
             dependencies: [
                 "LFSS3", "LFSHTTPStorage", "LFSHTTP", "LFSStorage", "LFSSystem", "LFSTesting", "LFS", "TestSupport",
                 crypto, grdb,
+            ]),
+        .testTarget(
+            name: "LFSWebDAVTests",
+            dependencies: [
+                "LFSWebDAV", "LFSHTTPStorage", "LFSHTTP", "LFSStorage", "LFSSystem", "LFSTesting", "LFS", "TestSupport",
+                grdb,
             ]),
         .testTarget(
             name: "DocumentationTests", dependencies: ["LFS", "LFSS3", "LFSStorage", "LFSTesting", grdb]),

@@ -11,7 +11,7 @@ struct ListingWindowsTests {
 
     /// All keys, page by page, and how often the tree was walked for them.
     private func list(
-        _ windows: ListingWindows, limit: Int, from keys: [ObjectKey], between: () -> Void = {}
+        _ windows: ListingWindows<ObjectKey>, limit: Int, from keys: [ObjectKey], between: () -> Void = {}
     ) throws -> (keys: [ObjectKey], walks: Int) {
         var (found, walks) = ([ObjectKey](), 0)
         var request = ListRequest(prefix: "a/", limit: limit)
@@ -21,8 +21,8 @@ struct ListingWindowsTests {
                 let after = request.continuation ?? ""
                 return Array(keys.filter { $0.rawValue > after }.prefix(request.limit + 1))
             }
-            #expect(page.keys.count <= limit)
-            found += page.keys
+            #expect(page.items.count <= limit)
+            found += page.items
             request.continuation = page.next
             between()
         } while request.continuation != nil
@@ -31,17 +31,17 @@ struct ListingWindowsTests {
 
     @Test("cost one walk through the tree for many of them", arguments: [1, 7, 10, 100, 1_000, 5_000])
     func walks(_ limit: Int) throws {
-        let one = try list(ListingWindows(), limit: limit, from: keys)
+        let one = try list(ListingWindows<ObjectKey>(size: 1 << 16) { $0 }, limit: limit, from: keys)
         #expect(one.keys == keys)
         #expect(one.walks == 1)
-        let small = try list(ListingWindows(size: 100), limit: limit, from: keys)
+        let small = try list(ListingWindows<ObjectKey>(size: 100) { $0 }, limit: limit, from: keys)
         #expect(small.keys == keys)
         #expect(small.walks <= 10)
     }
 
     @Test("of several listings at once are kept apart")
     func severalListings() throws {
-        let windows = ListingWindows()
+        let windows = ListingWindows<ObjectKey>(size: 1 << 16) { $0 }
         let listed = try list(windows, limit: 100, from: keys) {
             do { #expect(try list(windows, limit: 77, from: keys).keys == keys) } catch { Issue.record(error) }
         }
@@ -50,7 +50,7 @@ struct ListingWindowsTests {
 
     @Test("begin anew with every listing, and go on behind a key that no window has")
     func anew() throws {
-        let windows = ListingWindows()
+        let windows = ListingWindows<ObjectKey>(size: 1 << 16) { $0 }
         _ = try windows.page(ListRequest(prefix: "a/", limit: 3)) { _ in keys }
         let fewer = Array(keys.dropFirst(500))
         #expect(try list(windows, limit: 100, from: fewer).keys == fewer)
@@ -58,7 +58,7 @@ struct ListingWindowsTests {
             #expect(request.continuation == "a/10777")
             return []
         }
-        #expect(page.keys == [] && page.next == nil)
+        #expect(page.items == [] && page.next == nil)
     }
 
     @Test("have every key once, in the order of their bytes, in a tree of any depth", arguments: 0..<20)

@@ -15,7 +15,7 @@ public final class DirectoryStorage: RemoteStorage {
     private let identity: FileStatus
     /// Folders below the root that were opened before. Owner: this mutex, never held across a system call.
     private let folders = Mutex<[String: Directory]>([:])
-    private let listings = ListingWindows()
+    private let listings = ListingWindows<ObjectKey>(size: 1 << 16) { $0 }
     /// Threads of its own: a share that hangs must not take those that local files need.
     private let threads = BlockingPool(width: 16)
 
@@ -96,7 +96,7 @@ public final class DirectoryStorage: RemoteStorage {
     ///
     /// - Throws: as ``RemoteStorage/list(_:)``.
     public func list(_ request: ListRequest) async throws -> ListPage {
-        let page: ListingWindows.Page
+        let page: ListingWindows<ObjectKey>.Page
         do {
             page = try await threads.run { flag in
                 try self.requireRoot()
@@ -106,7 +106,7 @@ public final class DirectoryStorage: RemoteStorage {
             throw DirectoryStorageErrors.using(url.path, error)
         }
         var objects: [RemoteObject] = []
-        for key in page.keys {
+        for key in page.items {
             do {
                 objects.append(try await head(key))
             } catch let error as StorageError where error.isMissing {

@@ -1,0 +1,72 @@
+import LFSHTTP
+import LFSHTTPStorage
+import LFSStorage
+
+/// Fetches an object or a range of it.
+struct FileDownload: Sendable {
+    let client: WebDAVClient
+    let request: DownloadRequest
+
+    func run(_ sink: DownloadSink) async throws -> RemoteObject {
+        // HTTP has no way to ask for no bytes.
+        if let range = request.range, range.isEmpty { return try await describe() }
+        do {
+            return try await fetch(sink) { $0.isOwnFile }
+        } catch let failure as WebDAVFailure where failure.status == 416 && request.range != nil {
+            // It begins behind the end: no bytes, but the object is there.
+            return try await describe()
+        } catch let failure as WebDAVFailure where failure.isMissing {
+            _ = try await client.describe(request.key)
+            throw failure
+        } catch is NotKnown {
+            // Only the server itself can tell whether that page is the object.
+            let size = try await client.describe(request.key).byteCount
+            return try await fetch(sink) { $0.wholeByteCount == size }
+        }
+    }
+
+    /// The reply may be a page of something before the server.
+    private struct NotKnown: Error {}
+
+    /// No `If-Match` goes out: a server may call a tag weak that it gave a second ago, and then no such condition holds.
+    /// The tag of the reply is compared instead.
+    private func fetch(
+        _ sink: DownloadSink, isOwn: @escaping @Sendable (HTTPResponseHead) -> Bool
+    ) async throws -> RemoteObject {
+        var get = client.request(.get, client.place.path(of: request.key))
+        if let range = request.range { try get.headers.set("range", range.asField) }
+        let window = ReplyWindow(request, sink, isOwn: isOwn)
+        get.reply = window.reply
+        let response: HTTPResponse
+        do {
+            response = try await client.send(get, about: request.key)
+        } catch let failure as WebDAVFailure {
+            throw failure
+        } catch {
+            // A reply that was not taken may have been too long to be read at all; why it was not taken says more.
+            throw window.refusal(request.key) ?? error
+        }
+        guard isOwn(response.head) else { throw NotKnown() }
+        let total = try window.finish(request.key)
+        return RemoteObject(
+            key: request.key, byteCount: total, entityTag: response.head.headers["etag"].flatMap(EntityTag.init)?.text,
+            url: client.place.url(of: request.key))
+    }
+
+    private func describe() async throws -> RemoteObject {
+        let object = try await client.object(request.key)
+        guard let tag = request.entityTag.flatMap(EntityTag.init), let found = object.entityTag, found != tag.text
+        else { return object }
+        throw StorageError.changed(request.key)
+    }
+}
+
+extension HTTPResponseHead {
+    /// Whether it can only lead a file: pages for people have another type, and none of these fields.
+    fileprivate var isOwnFile: Bool { !isPage && (headers["etag"] != nil || headers["last-modified"] != nil) }
+
+    /// The size of the file of which a reply has all or a part.
+    fileprivate var wholeByteCount: Int64? {
+        headers["content-range"].flatMap(ContentRange.init)?.total ?? contentLength
+    }
+}

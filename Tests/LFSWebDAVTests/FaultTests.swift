@@ -1,0 +1,229 @@
+import Foundation
+import LFSHTTP
+import LFSStorage
+import LFSTesting
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import LFSWebDAV
+
+@Suite("A WebDAV server, or what stands before it", .timeLimit(.minutes(1)))
+struct FaultTests {
+    private let key = Result { try ObjectKey("space/file") }
+    private let path = "/dav/space/file"
+
+    private func errors(_ storage: WebDAVStorage) async throws -> [StorageError?] {
+        let key = try key.get()
+        return [
+            try await storageError { try await storage.upload(.temporary([1]), to: key, session: UploadSession()) },
+            try await storageError { try await storage.delete(key, abandoning: nil) },
+            try await storageError { try await storage.head(key) },
+            try await storageError { try await storage.download(DownloadRequest(key), into: DownloadSink { _ in }) },
+            try await storageError { try await storage.list(ListRequest(prefix: "")) },
+        ]
+    }
+
+    @Test("that keeps to the rules passes every check of the contract", arguments: StorageConformance.checks)
+    func contract(_ check: StorageCheck) async throws {
+        // Two need a network that takes its time.
+        guard !check.name.contains("cancelled"), !check.name.contains("entity tag") else { return }
+        try await check.run(against: FakeDAV().storage())
+    }
+
+    @Test("that says yes to everything has done nothing", arguments: [200, 201, 204])
+    func signInPage(_ status: Int) async throws {
+        let fake = FakeDAV { _, _ in .page(status) }
+        for error in try await errors(fake.storage()) {
+            #expect([.unreachable, .serverError].contains(error?.code), "\(error?.message ?? "no error")")
+        }
+    }
+
+    @Test("that knows no such page has not told that an object is gone")
+    func proxy() async throws {
+        let fake = FakeDAV { _, _ in .page(404) }
+        for error in try await errors(fake.storage()) { #expect(error?.code == .misconfigured) }
+    }
+
+    @Test("that redirects is not followed", arguments: [301, 302, 307, 511])
+    func redirect(_ status: Int) async throws {
+        let fake = FakeDAV { _, _ in FakeDAV.Answer(status: status, headers: ["location": "https://evil/"]) }
+        for error in try await errors(fake.storage()) { #expect(error?.code == .unreachable) }
+        #expect(fake.requests.allSatisfy { $0.origin.host == "host" })
+    }
+
+    @Test("that has fewer bytes than it took is not believed, and nothing gets its name", arguments: [0, 9, 11])
+    func wrongSize(_ size: Int) async throws {
+        let fake = FakeDAV { request, fake in
+            guard request.method == .propfind, fake.files[request.target] != nil else { return nil }
+            return .xml(FakeDAV.multistatus([FakeDAV.entry(request.target, size: size)]))
+        }
+        let error = try await storageError {
+            try await fake.storage().upload(
+                .temporary(SampleBytes.make(10)), to: key.get(), session: UploadSession())
+        }
+        #expect(error?.code == .integrity)
+        #expect(fake.files.isEmpty, "also what was beside it is gone")
+    }
+
+    @Test("that sends another answer to a MOVE has moved nothing", arguments: [200, 202, 207])
+    func oddMove(_ status: Int) async throws {
+        let fake = FakeDAV { request, _ in request.method == .move ? FakeDAV.Answer(status: status) : nil }
+        let error = try await storageError {
+            try await fake.storage().upload(.temporary([1]), to: key.get(), session: UploadSession())
+        }
+        #expect(error?.code == .serverError)
+    }
+
+    @Test("that has another word for a place that is taken gets the file all the same")
+    func takenPlace() async throws {
+        let fake = FakeDAV { request, fake in
+            let isTaken = request.method == .move && request.headers["overwrite"] == "F"
+            return isTaken && fake.files["/dav/space/file"] != nil ? FakeDAV.Answer(status: 400) : nil
+        }
+        let storage = try fake.storage()
+        for byte in [1, 2] as [UInt8] {
+            _ = try await storage.upload(.temporary([byte]), to: key.get(), session: UploadSession())
+            #expect(fake.files == [path: [byte]])
+        }
+    }
+
+    @Test("that cannot be asked in whole is not taken at its word", arguments: [1, 40, 60, 300])
+    func cutList(_ missing: Int) async throws {
+        let fake = FakeDAV { request, _ in
+            guard request.method == .propfind, request.headers["depth"] == "1" else { return nil }
+            let whole = FakeDAV.multistatus([
+                FakeDAV.entry("/dav/", size: nil), FakeDAV.entry("/dav/a", size: 1), FakeDAV.entry("/dav/b", size: 1),
+            ])
+            return .xml(String(whole.dropLast(missing)))
+        }
+        let error = try await storageError { try await fake.storage().list(ListRequest(prefix: "")) }
+        #expect(error?.code == .serverError)
+    }
+
+    @Test("with names and numbers that cannot be is refused, or they are left out")
+    func hostileList() async throws {
+        func list(_ entries: [String]) async throws -> [String] {
+            let fake = FakeDAV { request, _ in
+                request.headers["depth"] == "1"
+                    ? .xml(FakeDAV.multistatus([FakeDAV.entry("/dav/", size: nil)] + entries)) : nil
+            }
+            return try await fake.storage().list(ListRequest(prefix: "")).objects.map(\.key.rawValue)
+        }
+        let elsewhere = [
+            "/dav/../etc", "/dav/%2e%2e/x", "/other/a", "https://evil/dav/../a", "/dav/A", "/dav/.hidden", "/dav/a/b",
+            "/dav/a%00b", "/dav/%ZZ", "", "/dav",
+        ]
+        for href in elsewhere where !href.isEmpty {
+            #expect(try await list([FakeDAV.entry(href, size: 1), FakeDAV.entry("/dav/ok", size: 1)]) == ["ok"], "\(href)")
+        }
+        #expect(try await list([FakeDAV.entry("https://host/dav/ok", size: 1)]) == ["ok"])
+        for size in ["-1", "1e3", "99999999999999999999", "0x1"] {
+            let entry = FakeDAV.entry("/dav/ok", size: 1).replacing(">1<", with: ">\(size)<")
+            let error = try await storageError { try await list([entry]) }
+            #expect(error?.code == .serverError, "\(size)")
+        }
+        for entry in [FakeDAV.entry("", size: 1), "<D:response></D:response>", "<D:response><D:href>/dav/a</D:response>"] {
+            #expect(try await storageError { try await list([entry]) }?.code == .serverError, "\(entry)")
+        }
+        let long = FakeDAV.entry("/dav/" + String(repeating: "a", count: 100_000), size: 1)
+        #expect(try await storageError { try await list([long]) }?.code == .serverError)
+    }
+
+    @Test("that lists a folder inside itself for ever does not keep us for ever")
+    func endlessFolders() async throws {
+        let fake = FakeDAV { request, _ in
+            guard request.headers["depth"] == "1" else { return nil }
+            return .xml(
+                FakeDAV.multistatus([
+                    FakeDAV.entry(request.target, size: nil), FakeDAV.entry(request.target + "a/", size: nil),
+                ]))
+        }
+        #expect(try await fake.storage().list(ListRequest(prefix: "")).objects.isEmpty)
+        #expect(fake.requests.count < 300)
+    }
+
+    @Test("that refuses a token is shown another one, once for many requests")
+    func tokens() async throws {
+        let given = Mutex(0)
+        let fake = FakeDAV { request, _ in
+            request.headers["authorization"] == "Bearer 2" ? nil : FakeDAV.Answer(status: 401)
+        }
+        fake.put(path, [1])
+        let storage = try fake.storage(
+            credentials: .bearer {
+                given.withLock { count in
+                    count += 1
+                    return String(count)
+                }
+            })
+        let key = try key.get()
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            for _ in 0..<10 { tasks.addTask { _ = try await storage.head(key) } }
+            try await tasks.waitForAll()
+        }
+        #expect(given.withLock { $0 } == 2)
+    }
+
+    @Test("that refuses every token is asked no more than twice")
+    func refused() async throws {
+        let fake = FakeDAV { _, _ in
+            FakeDAV.Answer(status: 401, headers: ["www-authenticate": "Digest realm=\"x\", nonce=\"canary\""])
+        }
+        let storage = try fake.storage(credentials: .bearer { "canary-token" })
+        let error = try await storageError { try await storage.head(key.get()) }
+        #expect(error?.code == .unauthorized)
+        #expect(error?.message.contains("Digest") == true)
+        #expect(fake.requests.count == 1, "the same token would be refused again")
+        #expect(error.map { !String(reflecting: $0).contains("canary") } == true)
+    }
+
+    @Test("whose answer to a download looks like a page is asked whether the file is one")
+    func pageOrFile() async throws {
+        let page = FakeDAV.Answer.page(200)
+        let isFile = FakeDAV { request, _ in
+            request.method == .get
+                ? FakeDAV.Answer(
+                    status: 200, headers: ["content-type": "text/html", "content-length": "\(page.body.count)"],
+                    body: page.body) : nil
+        }
+        isFile.put(path, page.body)
+        #expect(try await isFile.storage().contents(key.get()) == page.body)
+        isFile.put(path, page.body + [1])
+        let bytes = Mutex(0)
+        let error = try await storageError {
+            try await isFile.storage().download(
+                DownloadRequest(key.get()), into: DownloadSink { piece in bytes.withLock { $0 += piece.count } })
+        }
+        #expect(error?.code == .unreachable)
+        #expect(bytes.withLock { $0 } == 0)
+    }
+
+    @Test("that calls its tags weak at first does not end a download that goes on")
+    func weakTag() async throws {
+        let tag = Mutex("W/\"7\"")
+        let fake = FakeDAV { request, fake in
+            guard request.method == .get else { return nil }
+            let bytes = fake.files[request.target] ?? []
+            let start = request.headers["range"] == nil ? 0 : 2
+            return FakeDAV.Answer(
+                status: start == 0 ? 200 : 206,
+                headers: HTTPHeaders(
+                    dictionaryLiteral: ("etag", tag.withLock { $0 }), ("content-length", "\(bytes.count - start)"),
+                    ("content-range", "bytes \(start)-\(bytes.count - 1)/\(bytes.count)")),
+                body: Array(bytes[start...]))
+        }
+        fake.put(path, [1, 2, 3, 4])
+        let storage = try fake.storage()
+        func rest(_ tag: String?) async throws -> RemoteObject {
+            try await storage.download(
+                DownloadRequest(key.get(), range: 2..<4, entityTag: tag), into: DownloadSink { _ in })
+        }
+        let first = try await rest(nil)
+        tag.withLock { $0 = "\"7\"" }
+        _ = try await rest(first.entityTag)
+        tag.withLock { $0 = "\"8\"" }
+        #expect(try await storageError { try await rest(first.entityTag) }?.code == .changed)
+        #expect(fake.requests.allSatisfy { $0.headers["if-match"] == nil })
+    }
+}

