@@ -64,7 +64,9 @@ public final class WebDAVStorage: RemoteStorage {
     ///
     /// - Throws: as `RemoteStorage` says it of `download(_:into:)`.
     public func download(_ request: DownloadRequest, into sink: DownloadSink) async throws -> RemoteObject {
-        try await translatingFailures(request.key) { try await FileDownload(client: client, request: request).run(sink) }
+        try await translatingFailures(request.key) {
+            try await FileDownload(client: client, request: request).run(sink)
+        }
     }
 
     /// Describes an object.
@@ -113,7 +115,8 @@ public final class WebDAVStorage: RemoteStorage {
         }
     }
 
-    private func translatingFailures<Result>(_ key: ObjectKey?, _ body: () async throws -> Result) async throws -> Result
+    private func translatingFailures<Result>(_ key: ObjectKey?, _ body: () async throws -> Result) async throws
+        -> Result
     {
         do {
             return try await StorageError.translating(key, body)

@@ -41,16 +41,17 @@ struct ExecutorPoolTests {
     @Test("tells an upload which ones come next, as far as it knows")
     func upcoming() async throws {
         let asked = EventLog<[String]>()
+        let all = EventLog<UpcomingUpload>()
         let storage = AskingStorage { session in
-            asked.add(session.upcoming(limit: 3).map { "\($0.key) \($0.byteCount)" })
+            asked.add(session.upcoming(limit: 4).map { "\($0.key) \($0.byteCount)" })
+            for upload in session.upcoming(limit: 100) { all.add(upload) }
             #expect(session.upcoming(limit: 0).isEmpty && session.upcoming(limit: -1).isEmpty)
         }
-        try await withPool(storage, maxExecutors: 1, jobs: numbers(0..<4), large: ["x"]) { harness in
-            await harness.waitForEnd(of: 5)
+        try await withPool(storage, maxExecutors: 1, jobs: numbers(0..<6), large: ["x", "y"]) { harness in
+            await harness.waitForEnd(of: 8)
         }
-        let large = "test/x \(LargeFile.byteCount)"
-        #expect(asked.events.contains(["test/1 1", "test/2 1", "test/3 1"]))
-        #expect(asked.events.contains { $0.contains(large) })
+        #expect(asked.events.contains(["test/2 1", "test/3 1", "test/4 1", "test/5 1"]), "no more than were asked for")
+        #expect(all.events.contains { $0.key.rawValue == "test/y" && $0.byteCount == LargeFile.byteCount })
         #expect(asked.events.last == [])
     }
 

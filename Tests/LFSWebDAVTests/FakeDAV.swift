@@ -50,7 +50,7 @@ final class FakeDAV: HTTPTransport {
             state.files[path] = bytes
             var folder = path[...]
             while let slash = folder.lastIndex(of: "/") {
-                state.folders.insert(folder[...slash] + "")
+                state.folders.insert(String(folder[...slash]))
                 folder = folder[..<slash]
             }
         }
@@ -98,7 +98,7 @@ final class FakeDAV: HTTPTransport {
 
     private static func answer(_ request: HTTPRequest, _ body: [UInt8], _ state: inout State) -> Answer {
         let path = request.target
-        let folder = path[...(path.dropLast().lastIndex(of: "/") ?? path.startIndex)] + ""
+        let folder = String(path[...(path.dropLast().lastIndex(of: "/") ?? path.startIndex)])
         switch request.method.rawValue {
         case "PUT":
             guard state.folders.contains(folder) else { return Answer(status: 409) }
@@ -127,7 +127,7 @@ final class FakeDAV: HTTPTransport {
         guard state.files[path] != nil || state.folders.contains(path) else { return Answer(status: 404) }
         var entries = [path]
         if depth == "1" {
-            entries += (state.files.keys + state.folders).filter { name in
+            entries += (Array(state.files.keys) + Array(state.folders)).filter { name in
                 name.hasPrefix(path) && name != path && !name.dropFirst(path.count).dropLast().contains("/")
             }
         }

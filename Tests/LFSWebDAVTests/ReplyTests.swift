@@ -1,4 +1,5 @@
 import Foundation
+import LFSHTTPStorage
 import LFSStorage
 import Synchronization
 import Testing
@@ -34,7 +35,8 @@ struct ReplyTests {
         <D:response xmlns:lp1="DAV:">
         <D:href>/a%20b/space/file</D:href>
         <D:propstat><D:prop><lp1:resourcetype/><lp1:getcontentlength> 5 </lp1:getcontentlength>
-        <lp1:getlastmodified>Sun, 06 Nov 1994 08:49:37 GMT</lp1:getlastmodified><lp1:getetag>W/"5-x"</lp1:getetag></D:prop>
+        <lp1:getlastmodified>Sun, 06 Nov 1994 08:49:37 GMT</lp1:getlastmodified>
+        <lp1:getetag>W/"5-x"</lp1:getetag></D:prop>
         <D:status>HTTP/1.1 200 OK</D:status></D:propstat>
         </D:response>
         </D:multistatus>
@@ -58,7 +60,8 @@ struct ReplyTests {
 
     @Test("may have no prefix, another one, or nothing in it")
     func prefixes() throws {
-        let plain = Self.apache.replacing("D:", with: "").replacing("xmlns:D", with: "xmlns").replacing("lp1:", with: "")
+        let plain = Self.apache.replacing("D:", with: "").replacing("xmlns:D", with: "xmlns").replacing(
+            "lp1:", with: "")
         #expect(try read(plain, pieces: 10).others.map(\.name) == ["space/file"])
         #expect(try read("<multistatus xmlns='DAV:'/>", pieces: 3).others.isEmpty)
         #expect(try read("<x:multistatus xmlns:x='DAV:'></x:multistatus>", pieces: 3).itself == nil)
@@ -97,7 +100,8 @@ struct ReplyTests {
         #expect(ObjectKey(listed: name) == nil)
         #expect(FolderWalk.key(ofUnfinished: name) == key)
         #expect(place.folders(of: key) == ["/a%20b/space/", "/a%20b/space/sub/"])
-        for other in ["space/file", "space/.file", "space/.part", "space/..part", ".a.b.part.c", "", "space/.A.b.part"] {
+        for other in ["space/file", "space/~file", "space/~", "~~", "~a~", "~~b", "~a~b~c", "", "space/~A~b", "~a~b/c"]
+        {
             #expect(FolderWalk.key(ofUnfinished: other) == nil, "\(other)")
         }
     }
@@ -109,7 +113,9 @@ struct ReplyTests {
 
     @Test("comes from a URL of https, with nothing more than a path")
     func urls() throws {
-        for url in ["http://host/dav", "https://user:canary@host/dav", "https://host/dav?x=1", "ftp://host/", "https://"] {
+        for url in [
+            "http://host/dav", "https://user:canary@host/dav", "https://host/dav?x=1", "ftp://host/", "https://",
+        ] {
             let error = #expect(throws: StorageError.self) {
                 try WebDAVStorage(url: #require(URL(string: url)), credentials: .none)
             }
@@ -127,9 +133,12 @@ struct ReplyTests {
         }
         #expect(try await field([:]) == nil)
         #expect(try await field(["WEBDAV_TOKEN": "abc"]) == "Bearer abc")
-        #expect(try await field(["WEBDAV_USER": "Aladdin", "WEBDAV_PASSWORD": "open sesame"])
-            == "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==")
-        for half in [["WEBDAV_USER": "a"], ["WEBDAV_PASSWORD": "b"], ["WEBDAV_TOKEN": "a b"], ["WEBDAV_TOKEN": "a\r\n"]] {
+        #expect(
+            try await field(["WEBDAV_USER": "Aladdin", "WEBDAV_PASSWORD": "open sesame"])
+                == "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==")
+        for half in [
+            ["WEBDAV_USER": "a"], ["WEBDAV_PASSWORD": "b"], ["WEBDAV_TOKEN": "a b"], ["WEBDAV_TOKEN": "a\r\n"],
+        ] {
             #expect(try await storageError { try await field(half) }?.code == .unauthorized)
         }
     }

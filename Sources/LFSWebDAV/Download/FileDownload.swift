@@ -21,15 +21,22 @@ struct FileDownload: Sendable {
         } catch is NotKnown {
             // Only the server itself can tell whether that page is the object.
             let size = try await client.describe(request.key).byteCount
-            return try await fetch(sink) { $0.wholeByteCount == size }
+            do {
+                return try await fetch(sink) { $0.wholeByteCount == size }
+            } catch is NotKnown {
+                throw StorageError(
+                    .unreachable,
+                    "The answer is not the file: look whether a proxy or a sign-in page stands before the server.",
+                    key: request.key)
+            }
         }
     }
 
     /// The reply may be a page of something before the server.
     private struct NotKnown: Error {}
 
-    /// No `If-Match` goes out: a server may call a tag weak that it gave a second ago, and then no such condition holds.
-    /// The tag of the reply is compared instead.
+    /// No `If-Match` goes out: none holds for a tag that the server calls weak, as apache does for a second. The tag of
+    /// the reply is compared instead.
     private func fetch(
         _ sink: DownloadSink, isOwn: @escaping @Sendable (HTTPResponseHead) -> Bool
     ) async throws -> RemoteObject {

@@ -24,11 +24,11 @@ package struct WebDAVPlace: Sendable {
     /// The path of an object. A key needs no encoding: its alphabet is its rule.
     func path(of key: ObjectKey) -> String { root + key.rawValue }
 
-    /// The path of a file beside an object. Its name begins with a dot, which no key's does, so no listing shows it.
+    /// The path of a file beside an object. No key has a `~`, so no listing of objects shows it. (A dot would hide it
+    /// from nginx's own listings too, and so from who looks for what was left behind.)
     func path(of key: ObjectKey, unfinished token: String) -> String {
         let segments = key.rawValue.split(separator: "/")
-        return root + (segments.dropLast().map(String.init) + [".\(segments[segments.count - 1]).\(token).part"])
-            .joined(separator: "/")
+        return root + (segments.dropLast() + ["~\(segments[segments.count - 1])~\(token)"]).joined(separator: "/")
     }
 
     /// The folders that an object's path leads through, the outermost first, with a slash at their ends.

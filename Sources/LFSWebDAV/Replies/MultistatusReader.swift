@@ -55,7 +55,9 @@ final class MultistatusReader: Sendable {
         defer { state.rest.removeFirst(position) }
         while true {
             if state.start == nil {
-                guard let tag = Self.tag(in: state.rest[position...], where: { $0.name == "multistatus" }) else { break }
+                guard let tag = Self.tag(in: state.rest[position...], where: { $0.name == "multistatus" }) else {
+                    break
+                }
                 state.start = Array(state.rest[tag.range])
                 position = tag.range.upperBound
                 state.hasEnded = tag.isEmpty

@@ -46,7 +46,8 @@ extension FailureMeaning {
             case 405: FailureMeaning(.misconfigured, "Does the server speak WebDAV at that URL?")
             // Somebody holds a lock, or a folder on the way is missing.
             case 409, 423, 424: FailureMeaning(.serverError)
-            case 502: FailureMeaning(.serverError, "Behind a proxy the server may take its own address for a foreign one.")
+            case 502:
+                FailureMeaning(.serverError, "Behind a proxy the server may take its own address for a foreign one.")
             case 300..<400, 407, 451, 511: FailureMeaning(foreign: response)
             case 400 where FailureMeaning(foreign: response).code == .misconfigured: FailureMeaning(foreign: response)
             default: FailureMeaning(status: status, isAboutObject: true)

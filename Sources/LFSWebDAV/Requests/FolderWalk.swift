@@ -42,7 +42,8 @@ struct FolderWalk: Sendable {
         do {
             _ = try await client.properties(of: client.place.root + folder, depth: 1, about: nil) { resource in
                 // A server may list more than was asked for.
-                guard let name = resource.name, name.hasPrefix(folder), !name.dropFirst(folder.count).contains("/") else {
+                guard let name = resource.name, name.hasPrefix(folder), !name.dropFirst(folder.count).contains("/")
+                else {
                     return
                 }
                 if resource.isFolder {
@@ -51,7 +52,7 @@ struct FolderWalk: Sendable {
                     onFile(resource, folder)
                 }
             }
-        } catch let failure as WebDAVFailure where failure.isMissing && !folder.isEmpty {
+        } catch let failure as WebDAVFailure where failure.isMissing {
             return try await client.requireRoot()  // removed since its name was read
         }
         for name in folders.withLock({ $0.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) } }) {
@@ -69,14 +70,12 @@ struct FolderWalk: Sendable {
         return !folder.utf8.lexicographicallyPrecedes(continuation.utf8) || continuation.hasPrefix(folder)
     }
 
-    /// `a/.name.token.part` was to be `a/name`.
+    /// `a/~name~token` was to be `a/name`.
     static func key(ofUnfinished path: String) -> ObjectKey? {
-        var segments = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
-        guard var name = segments.popLast(), name.hasPrefix("."), name.hasSuffix(".part") else { return nil }
-        name.removeFirst()
-        name.removeLast(".part".count)
-        guard let dot = name.lastIndex(of: ".") else { return nil }
-        return ObjectKey(listed: (segments + [String(name[..<dot])]).joined(separator: "/"))
+        var segments = path.split(separator: "/", omittingEmptySubsequences: false)
+        let name = segments.popLast()?.split(separator: "~", omittingEmptySubsequences: false) ?? []
+        guard name.count == 3, name[0].isEmpty, !name[2].isEmpty else { return nil }
+        return ObjectKey(listed: (segments + [name[1]]).joined(separator: "/"))
     }
 }
 

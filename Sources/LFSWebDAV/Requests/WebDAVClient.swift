@@ -2,6 +2,7 @@ import Foundation
 import LFSHTTP
 import LFSHTTPStorage
 import LFSStorage
+import Synchronization
 
 extension HTTPRequest.Method {
     // RFC 4918, 9.
@@ -16,6 +17,7 @@ struct WebDAVClient: Sendable {
     let place: WebDAVPlace
     private let transport: any HTTPTransport
     private let logins: CredentialsCache<WebDAVLogin>
+    private let folders = KnownFolders()
 
     init(_ place: WebDAVPlace, transport: any HTTPTransport, credentials: WebDAVCredentials) {
         self.place = place
@@ -39,7 +41,8 @@ struct WebDAVClient: Sendable {
         }
     }
 
-    private func sendOnce(_ request: HTTPRequest, _ login: WebDAVLogin, _ key: ObjectKey?) async throws -> HTTPResponse {
+    private func sendOnce(_ request: HTTPRequest, _ login: WebDAVLogin, _ key: ObjectKey?) async throws -> HTTPResponse
+    {
         var request = request
         if let field = login.field { try request.headers.set("authorization", field) }
         let response = try await transport.send(request)
@@ -88,7 +91,8 @@ struct WebDAVClient: Sendable {
             // Anything else may come from a page that says 200 to everything, or tell of parts that are there still.
             _ = try await describe(key, at: path)
             throw StorageError(
-                .serverError, "The server answered \(response.status) to a deletion, and the object is there.", key: key)
+                .serverError, "The server answered \(response.status) to a deletion, and the object is there.", key: key
+            )
         } catch let failure as WebDAVFailure where failure.isMissing {
             guard try await confirmed(failure, key).isMissing else { throw failure }
         } catch let error as StorageError where error.isMissing {
@@ -96,17 +100,20 @@ struct WebDAVClient: Sendable {
         }
     }
 
-    /// Makes the folders that lead to an object.
-    func makeFolders(of key: ObjectKey) async throws {
-        for folder in place.folders(of: key) {
+    /// Makes the folders that lead to an object, where they were not seen before.
+    ///
+    /// - Parameter again: whether to look also at those that were.
+    func makeFolders(of key: ObjectKey, again: Bool = false) async throws {
+        for folder in place.folders(of: key) where again || !folders.has(folder) {
             do {
                 _ = try await send(request(.mkcol, folder), about: nil)
             } catch let failure as WebDAVFailure where failure.status == 405 {
-                continue  // it is there
+                // It is there.
             } catch let failure as WebDAVFailure where failure.isMissing || failure.status == 409 {
                 try await requireRoot()
                 throw failure
             }
+            folders.add(folder)
         }
     }
 
@@ -140,7 +147,8 @@ struct WebDAVClient: Sendable {
     ///   - onResource: takes everything but the thing itself, as it comes.
     /// - Returns: the thing itself.
     func properties(
-        of path: String, depth: Int, about key: ObjectKey?, _ onResource: @escaping @Sendable (DAVResource) throws -> Void
+        of path: String, depth: Int, about key: ObjectKey?,
+        _ onResource: @escaping @Sendable (DAVResource) throws -> Void
     ) async throws -> DAVResource? {
         let reader = MultistatusReader(itself: place.name(of: path), in: place, onResource)
         var find = request(.propfind, path)
@@ -187,5 +195,19 @@ struct WebDAVClient: Sendable {
 extension StorageError {
     fileprivate static func missing(_ key: ObjectKey) -> StorageError {
         StorageError(.missing, "There is no object '\(key)'.", key: key)
+    }
+}
+
+/// Folders that are there. Owner of its state: the mutex.
+private final class KnownFolders: Sendable {
+    private let paths = Mutex<Set<String>>([])
+
+    func has(_ path: String) -> Bool { paths.withLock { $0.contains(path) } }
+
+    func add(_ path: String) {
+        paths.withLock { paths in
+            if paths.count >= 1_024 { paths.removeAll() }
+            paths.insert(path)
+        }
     }
 }

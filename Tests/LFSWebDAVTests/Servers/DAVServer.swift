@@ -53,7 +53,7 @@ struct DAVServer: Codable, Sendable, CustomTestStringConvertible {
         options.allowsPlainHTTP = true
         change(&options)
         let credentials = credentials ?? .basic(user: accessKey, password: secretKey)
-        let root = try WebDAVStorage(url: endpoint, credentials: credentials, options: options)
+        let root = try WebDAVStorage(url: endpoint, credentials: credentials, options: plainOptions())
         let folder = "test \(UUID().uuidString)"
         let path = root.client.place.root + folder.replacing(" ", with: "%20") + "/"
         _ = try await root.client.send(root.client.request(.mkcol, path), about: nil)

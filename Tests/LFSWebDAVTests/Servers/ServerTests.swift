@@ -71,7 +71,9 @@ struct ServerTests {
         await storage.shutdown()
     }
 
-    @Test("what a killed upload has left goes with the next try, with the deletion, or by its age", arguments: DAVServer.all)
+    @Test(
+        "what a killed upload has left goes with the next try, with the deletion, or by its age",
+        arguments: DAVServer.all)
     func leftovers(_ server: DAVServer) async throws {
         let storage = try await server.storage()
         let (key, place) = (try key.get(), storage.client.place)
@@ -128,7 +130,9 @@ struct ServerTests {
         #expect(run)
     }
 
-    @Test("bytes that change on the disk are found out by reading back", arguments: DAVServer.all.filter { $0.data != nil })
+    @Test(
+        "bytes that change on the disk are found out by reading back",
+        arguments: DAVServer.all.filter { $0.data != nil })
     func rot(_ server: DAVServer) async throws {
         let transport = RottingTransport(try #require(server.data))
         for readsBack in [false, true] {
