@@ -7,7 +7,7 @@ import LFSSystem
 /// Objects in a folder of a WebDAV server: apache, nginx, a cloud at home.
 ///
 /// A file is written beside its place, looked at, and moved there, so that a reader sees whole objects only. The server
-/// tells how many bytes it has and no checksum: see ``WebDAVOptions/readsBack``. An upload that was cut begins anew, for
+/// tells how many bytes it has, and no checksum: see ``WebDAVOptions/readsBack``. An upload that was cut begins anew:
 /// there is no way to go on that all servers have. The folder of the URL has to be there.
 ///
 /// Source: RFC 4918; `Authorization` as RFC 7617 and RFC 6750 have it.

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What one walk through a folder tree has found, in the order of its keys, and kept for the pages that are asked for next.
+/// What one walk through a folder tree has found, in the order of the keys, kept for the pages that are asked for next.
 ///
 /// A folder gives its names in no order, so every walk reads all of it. A walk for each page would make a listing of n
 /// objects cost n times n; one walk for each ``size`` keys does not, and the memory stays bounded. A page that no
