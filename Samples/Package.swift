@@ -38,6 +38,7 @@ let package = Package(
                 .product(name: "LFS", package: "LFS"),
                 .product(name: "LFSStorage", package: "LFS"),
                 .product(name: "LFSS3", package: "LFS"),
+                .product(name: "LFSWebDAV", package: "LFS"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Crypto", package: "swift-crypto"),

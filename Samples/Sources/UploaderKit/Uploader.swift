@@ -26,11 +26,15 @@ public struct Uploader: AsyncParsableCommand {
               s3://bucket/prefix   a bucket of Amazon S3 or of a server like it;
                                    settings follow after a question mark, as in
                 's3://bucket/prefix?endpoint=https://host&region=eu-west-1'
+              webdav+https://host/path
+                                   a folder on a WebDAV server; ?read-back=true
+                                   compares every file after its upload
 
             Settings of a bucket are endpoint, region, addressing (automatic, path or
             virtual), profile, provider and storage-class. Keys, region and endpoint are
             also taken from AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN,
-            AWS_PROFILE, AWS_REGION, AWS_ENDPOINT_URL_S3 and the files in ~/.aws.
+            AWS_PROFILE, AWS_REGION, AWS_ENDPOINT_URL_S3 and the files in ~/.aws. For a
+            WebDAV server WEBDAV_USER and WEBDAV_PASSWORD are taken, or WEBDAV_TOKEN.
 
             Results go to the standard output, progress and messages to the standard
             error.

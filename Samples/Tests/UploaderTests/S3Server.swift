@@ -9,11 +9,17 @@ struct S3Server: Codable, Sendable, CustomTestStringConvertible {
     var accessKey: String
     var secretKey: String
     var region: String
+    /// The folder in which the bytes of objects stand in files as they are, if there is one.
+    var data: String?
 
     var testDescription: String { name }
 
     /// All that run now; none when the tests run by themselves.
-    static let all: [S3Server] = {
+    static let all = everyone.filter { $0.profile != "webdav" }
+    /// Those that speak WebDAV. The keys are name and password.
+    static let webDAV = everyone.filter { $0.profile == "webdav" }
+
+    private static let everyone: [S3Server] = {
         guard let text = ProcessInfo.processInfo.environment["LFS_S3_SERVERS"] else { return [] }
         do {
             return try JSONDecoder().decode([S3Server].self, from: Data(text.utf8))

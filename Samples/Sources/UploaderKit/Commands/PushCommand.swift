@@ -33,7 +33,7 @@ struct PushCommand: AsyncParsableCommand {
     func validate() throws {
         // An unset variable of a shell must not mean the folder that one happens to be in.
         if paths.contains("") { throw ValidationError("A path is empty. Write . for the current folder.") }
-        if let storage = paths.first(where: { $0.hasPrefix("s3://") }) {
+        if let storage = paths.first(where: StorageArgument.looksLikeOne) {
             throw ValidationError("'\(storage)' is a storage. Give it with --to.")
         }
     }

@@ -80,9 +80,8 @@ struct TransferOptions: ParsableArguments {
         guard (1...1_000).contains(maxExecutors) else {
             throw ValidationError("--max-executors has to be a number from 1 to 1000.")
         }
-        if to.localPath != nil, partSize != nil || limitRate != nil {
-            throw ValidationError("--part-size and --limit-rate are for s3:// only.")
-        }
+        if partSize != nil, !to.takesParts { throw ValidationError("--part-size is for s3:// only.") }
+        if limitRate != nil, to.localPath != nil { throw ValidationError("--limit-rate is for servers only.") }
         if let size = partSize?.bytes, !(5 << 20...5 << 30).contains(size) {
             throw ValidationError("--part-size has to be a size from 5MiB to 5GiB.")
         }

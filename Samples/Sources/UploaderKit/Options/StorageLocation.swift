@@ -40,6 +40,15 @@ package struct StorageLocation: Equatable, Sendable, CustomStringConvertible {
         description = "s3://" + place
     }
 
+    /// A folder on a server.
+    ///
+    /// What runs on this machine is known by no port: tunnels and containers get another one every time.
+    package init(server url: URL, scheme: String) {
+        isThere = true
+        let path = url.path(percentEncoded: false).split(separator: "/").joined(separator: "/")
+        description = "\(scheme)://\(Self.host(url, nil))/\(path)"
+    }
+
     private static func host(_ endpoint: URL?, _ region: String?) -> String {
         let amazon = region?.hasPrefix("cn-") == true ? "amazonaws.com.cn" : "amazonaws.com"
         guard let endpoint, var host = endpoint.host(percentEncoded: false)?.lowercased() else { return amazon }
