@@ -9,6 +9,9 @@ import NIOCore
 struct PictureReply: Sendable {
     let lfs: LFSManager
 
+    /// A picture in a window of its own may do nothing; the browser may put it into the middle, with a style of its own.
+    static let policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'; sandbox"
+
     /// - Throws: ``WebError``, `LFSError`.
     func reply(to request: Request, with file: FileData) async throws -> Response {
         var headers = HTTPFields()
@@ -31,6 +34,7 @@ struct PictureReply: Sendable {
         }
         if let type = try await PictureType.of(file, in: lfs) {
             headers[.contentType] = type.contentType
+            headers[.contentSecurityPolicy] = Self.policy
         } else {
             headers[.contentType] = "application/octet-stream"
             headers[.contentDisposition] = "attachment"
