@@ -19,6 +19,8 @@ struct PictureReply: Sendable {
         // It never changes, but who may see it does.
         headers[.cacheControl] = "private, no-cache"
         headers[.acceptRanges] = "bytes"
+        // Also with a 304, whose headers take the place of those that the browser has.
+        headers[.contentSecurityPolicy] = Self.policy
         if let known = request.headers[.ifNoneMatch], known.contains(file.sha256) || known == "*" {
             return Response(status: .notModified, headers: headers)
         }
@@ -34,7 +36,6 @@ struct PictureReply: Sendable {
         }
         if let type = try await PictureType.of(file, in: lfs) {
             headers[.contentType] = type.contentType
-            headers[.contentSecurityPolicy] = Self.policy
         } else {
             headers[.contentType] = "application/octet-stream"
             headers[.contentDisposition] = "attachment"
