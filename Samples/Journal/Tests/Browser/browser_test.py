@@ -14,14 +14,15 @@ import tempfile
 import time
 from pathlib import Path
 
-from scenarios import outages, records, space
+from scenarios import access, outages, records, space
 from support.report import Report
 from support.server import Server
 from support.stage import Stage
 from support.window import Window
 
 SCENARIOS = [records.three_pictures, records.two_windows, outages.storage_away, outages.killed_in_an_upload,
-             space.freed_and_deleted]
+             space.freed_and_deleted, access.keyboard_only, access.every_control, access.narrow_windows,
+             access.without_scripts]
 
 
 def main():

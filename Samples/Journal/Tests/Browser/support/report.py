@@ -41,7 +41,7 @@ class Report:
             scenario(stage)
         except Exception:
             name = f"the scenario {scenario.__name__} runs to its end"
-            self.check(name, False, traceback.format_exc().strip(), stage)
+            self.check(name, False, traceback.format_exc().split("\nStacktrace")[0], stage)
 
 
 def until(condition, patience=PATIENCE):

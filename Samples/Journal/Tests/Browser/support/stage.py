@@ -37,10 +37,17 @@ class Stage:
         self.first.open("/")
         self.first.one("input[name=comment]").send_keys(comment)
         self.first.click("form.start button")
-        self.settle("the record runs", lambda: self.first.count("#running article") > 0)
-        path = self.first.script("return document.querySelector('#running h3 a').getAttribute('href')")
+        self.settle("the record runs", lambda: self._path(comment))
+        path = self._path(comment)
         self.first.open(path)
         return path
+
+    def _path(self, comment):
+        return self.first.script("""
+            const links = [...document.querySelectorAll("#running h3 a")];
+            const link = links.find(one => one.innerText.startsWith(arguments[0].slice(0, 40)));
+            return link ? link.getAttribute("href") : null
+            """, comment)
 
     def record_with(self, *pictures, comment="A walk"):
         """The same with pictures that have reached the storage."""
