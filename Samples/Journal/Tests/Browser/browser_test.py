@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Uses the journal as somebody with a browser does: Debian's Chromium, driven by Selenium.
 
-  browser_test.py JOURNAL [--only SCENARIO]... [--keep FOLDER]
+  browser_test.py JOURNAL --axe FILE [--only SCENARIO]... [--keep FOLDER]
 
-JOURNAL is the built executable. Everything is made in temporary folders; servers listen on free ports of 127.0.0.1.
+JOURNAL is the built executable, FILE axe-core's axe.min.js. Everything is made in temporary folders; servers listen on free ports of 127.0.0.1.
 Each check tells what it saw. Of one that fails, pictures of the windows are kept in FOLDER, and the status is 1.
 """
 
@@ -14,7 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from scenarios import access, outages, records, space
+from scenarios import access, accessibility, outages, records, space
 from support.report import Report
 from support.server import Server
 from support.stage import Stage
@@ -22,13 +22,14 @@ from support.window import Window
 
 SCENARIOS = [records.three_pictures, records.two_windows, outages.storage_away, outages.killed_in_an_upload,
              space.freed_and_deleted, access.keyboard_only, access.every_control, access.narrow_windows,
-             access.without_scripts]
+             access.without_scripts, accessibility.each_page, accessibility.the_way_in]
 
 
 def main():
     names = [scenario.__name__ for scenario in SCENARIOS]
     parser = argparse.ArgumentParser(description="Uses the journal as somebody with a browser does.")
     parser.add_argument("journal", type=os.path.abspath)
+    parser.add_argument("--axe", type=Path, required=True)
     parser.add_argument("--only", action="append", choices=names)
     parser.add_argument("--keep", default="browser-failures", type=os.path.abspath)
     options = parser.parse_args()
@@ -37,7 +38,7 @@ def main():
     try:
         for scenario in SCENARIOS:
             if options.only is None or scenario.__name__ in options.only:
-                play(scenario, report, options.journal, windows)
+                play(scenario, report, options, windows)
     finally:
         for window in windows:
             window.driver.quit()
@@ -45,11 +46,11 @@ def main():
     sys.exit(1 if report.failed else 0)
 
 
-def play(scenario, report, journal, windows):
+def play(scenario, report, options, windows):
     start = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="journal-") as name:
-        server = Server(journal, Path(name))
-        stage = Stage(report, server, windows, Path(name))
+        server = Server(options.journal, Path(name))
+        stage = Stage(report, server, windows, Path(name), options.axe.read_text())
         try:
             server.start()
             for window in windows:

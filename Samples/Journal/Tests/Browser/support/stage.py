@@ -5,9 +5,10 @@ from .report import PATIENCE, seconds, until
 
 
 class Stage:
-    def __init__(self, report, server, windows, folder):
+    def __init__(self, report, server, windows, folder, axe=""):
         self.report, self.server, self.windows, self.folder = report, server, windows, folder
         self.first, self.second = windows
+        self.axe = axe
         self.count = 0
 
     def check(self, name, is_right, seen=""):

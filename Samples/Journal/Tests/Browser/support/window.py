@@ -145,8 +145,9 @@ class Window:
         self._colours("dark")
 
     def _colours(self, name):
-        self.driver.execute_cdp_cmd(
-            "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": name}]})
+        # Without motion, so that no colour is on its way to another when it is looked at.
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [
+            {"name": "prefers-color-scheme", "value": name}, {"name": "prefers-reduced-motion", "value": "reduce"}]})
 
     def scripts(self, are_on):
         self.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": not are_on})
