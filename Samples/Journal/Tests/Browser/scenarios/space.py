@@ -48,5 +48,14 @@ def freed_and_deleted(stage):
     stage.first.click("form[action='/storage/verify'] button")
     stage.expect("verifying finds nothing", lambda: "Nothing is left to do" in stage.first.text("main"),
                  seen=lambda: stage.first.text("main .findings"))
-    complaints = stage.first.complaints()
+    complaints = stage.first.complaints("status of 404")
     stage.check("the browser complains of nothing", not complaints, "; ".join(complaints[:3]))
+
+
+def deleted_elsewhere(stage):
+    path = stage.record()
+    stage.second.open(path)
+    stage.first.click("input[name=sure]")
+    stage.first.click("button.danger")
+    stage.expect("a page whose record was deleted in another window tells so",
+                 lambda: "was deleted" in stage.second.text("#message"), 5, lambda: stage.second.text("#message"))
