@@ -19,6 +19,7 @@
   // Loads the page again, and puts in place what has changed; not where somebody is typing.
   const fetchPage = async (path) => {
     const reply = await fetch(path, { headers: { Accept: "text/html" }, credentials: "same-origin" });
+    if (reply.status === 404) say("What this page shows was deleted.");
     if (!reply.ok) throw new Error(`The server says ${reply.status}.`);
     return new DOMParser().parseFromString(await reply.text(), "text/html");
   };
