@@ -2,9 +2,11 @@
 """Uses the journal as somebody with a browser does: Debian's Chromium, driven by Selenium.
 
   browser_test.py JOURNAL --axe FILE [--only SCENARIO]... [--keep FOLDER]
+  browser_test.py JOURNAL --axe FILE --screens FOLDER
 
 JOURNAL is the built executable, FILE axe-core's axe.min.js. Everything is made in temporary folders; servers listen on free ports of 127.0.0.1.
 Each check tells what it saw. Of one that fails, pictures of the windows are kept in FOLDER, and the status is 1.
+With --screens, nothing is checked, but pictures of all pages are put into FOLDER.
 """
 
 import argparse
@@ -14,7 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from scenarios import access, accessibility, bucket, outages, records, space
+from scenarios import access, accessibility, bucket, outages, records, screens, space
 from support.bucket import Bucket
 from support.report import Report
 from support.server import Server
@@ -22,8 +24,9 @@ from support.stage import Stage
 from support.window import Window
 
 SCENARIOS = [records.three_pictures, records.two_windows, outages.storage_away, outages.killed_in_an_upload,
-             space.freed_and_deleted, space.deleted_elsewhere, access.keyboard_only, access.every_control, access.narrow_windows,
-             access.without_scripts, accessibility.each_page, accessibility.the_way_in, bucket.on_a_bucket]
+             space.freed_and_deleted, space.deleted_elsewhere, access.keyboard_only, access.every_control,
+             access.narrow_windows, access.without_scripts, accessibility.each_page, accessibility.the_way_in,
+             bucket.on_a_bucket]
 
 
 def main():
@@ -33,13 +36,16 @@ def main():
     parser.add_argument("--axe", type=Path, required=True)
     parser.add_argument("--only", action="append", choices=names)
     parser.add_argument("--keep", default="browser-failures", type=os.path.abspath)
+    parser.add_argument("--screens", type=Path)
     options = parser.parse_args()
+    scenarios = [scenario for scenario in SCENARIOS if options.only is None or scenario.__name__ in options.only]
+    if options.screens is not None:
+        options.screens.mkdir(parents=True, exist_ok=True)
+        scenarios = [screens.screens]
     report = Report(options.keep)
     windows = [Window(), Window()]
     try:
-        for scenario in SCENARIOS:
-            if options.only is not None and scenario.__name__ not in options.only:
-                continue
+        for scenario in scenarios:
             if scenario is bucket.on_a_bucket and not Bucket.is_there():
                 print("  on_a_bucket is left out: Tests/Servers/with starts no server.")
             else:
@@ -55,7 +61,8 @@ def play(scenario, report, options, windows):
     start = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="journal-") as name:
         server = Server(options.journal, Path(name))
-        stage = Stage(report, server, windows, Path(name), options.axe.read_text())
+        stage = Stage(report, server, windows, Path(name))
+        stage.axe, stage.screens = options.axe.read_text(), options.screens
         try:
             server.start()
             for window in windows:

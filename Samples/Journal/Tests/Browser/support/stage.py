@@ -5,10 +5,11 @@ from .report import PATIENCE, seconds, until
 
 
 class Stage:
-    def __init__(self, report, server, windows, folder, axe=""):
+    def __init__(self, report, server, windows, folder):
         self.report, self.server, self.windows, self.folder = report, server, windows, folder
         self.first, self.second = windows
-        self.axe = axe
+        # The text of axe-core, and where pictures of the pages are wanted.
+        self.axe, self.screens = "", None
         self.count = 0
 
     def check(self, name, is_right, seen=""):
