@@ -30,11 +30,11 @@ struct WebParts: Sendable {
         status: HTTPResponse.Status = .ok, _ content: any Sendable
     ) async throws -> Response {
         let outage = try await lfs.status().outage.map { "The storage is of no use now: \($0.reason)" }
+        let isIn = context.session.isLoggedIn
         let page = Page(
             template: template, title: title, token: seal.token(of: context.session),
             links: Page.all.map { Page.Link(path: $0.path, name: $0.name, isCurrent: $0.path == path) },
-            outage: outage ?? "", isLive: isLive, hasPassword: password != nil && context.session.isLoggedIn,
-            content: content)
+            outage: outage ?? "", isLive: isLive, isIn: isIn, hasPassword: password != nil && isIn, content: content)
         return templates.render(page, status: status)
     }
 

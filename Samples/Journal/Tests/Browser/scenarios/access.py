@@ -93,9 +93,12 @@ def without_scripts(stage):
     """What is read, and the forms that are sent; adding pictures takes a script, and the page says so."""
     tour = Tour(stage)
     window = stage.first
-    window.scripts(False)
     for name in tour.visit():
+        window.scripts(False)
+        window.driver.refresh()
         stage.check(f"{name} is read without JavaScript", len(window.text("main")) > 20 and window.count("h1") == 1)
+        window.scripts(True)
+    window.scripts(False)
     window.open(tour.record)
     stage.expect("its pictures are seen", lambda: window.are_shown("#pictures img"))
     stage.check("and their badges", set(window.badges()) == {"remote"}, window.badges())

@@ -54,7 +54,7 @@ def locked(stage):
 
 def the_way_in(stage):
     window = stage.first
-    with locked(stage):
+    with locked(stage) as server:
         window.open("/storage")
         stage.check("who has not logged in comes to the login page", window.location() == "/login", window.location())
         check_page(stage, "login")
@@ -71,5 +71,21 @@ def the_way_in(stage):
                      window.text("main"))
         window.click("header button")
         stage.expect("logging out leads out", lambda: window.location() == "/login")
+        window.begin(server.url)
+        window.open("/login")
+        window.press(PASSWORD, Keys.ENTER)
+        stage.settle("somebody is in", lambda: window.location() == "/")
+        away = server.storage.with_name("away")
+        server.storage.rename(away)
+        path = stage.record("Behind the door")
+        window.choose(*stage.pictures(1))
+        stage.expect("who is in is told of an outage", lambda: str(server.storage) in window.text("#outage"))
+        window.click("header button")
+        stage.settle("logged out", lambda: window.location() == "/login")
+        stage.check("who is not is told nothing of the storage, and shown no pages",
+                    str(server.storage) not in window.text("body") and window.count("nav") == 0, window.text("body"))
+        window.open(path)
+        stage.check("nor shown a record", window.location() == "/login", window.location())
+        away.rename(server.storage)
         window.open("/pictures")
         stage.check("and stays so", window.location() == "/login", window.location())

@@ -7,11 +7,8 @@ from .accessibility import locked
 
 def screens(stage):
     """Takes each page in the light, in the dark and 320 pixels wide, and puts the pictures into the stage's folder."""
-    tour = Tour(stage)
-    for name in tour.visit():
+    for name in Tour(stage).visit():
         take(stage, name)
-    stage.first.open(tour.waiting)
-    take(stage, "record that waits")
     with locked(stage):
         stage.first.open("/login")
         take(stage, "login")
