@@ -4,9 +4,9 @@
   browser_test.py JOURNAL --axe FILE [--only SCENARIO]... [--keep FOLDER]
   browser_test.py JOURNAL --axe FILE --screens FOLDER
 
-JOURNAL is the built executable, FILE axe-core's axe.min.js. Everything is made in temporary folders; servers listen on free ports of 127.0.0.1.
-Each check tells what it saw. Of one that fails, pictures of the windows are kept in FOLDER, and the status is 1.
-With --screens, nothing is checked, but pictures of all pages are put into FOLDER.
+JOURNAL is the built executable, FILE axe-core's axe.min.js. Everything is made in temporary folders; servers listen on
+free ports of 127.0.0.1. Each check tells what it saw. Of one that fails, pictures of the windows are kept in FOLDER, and
+the status is 1. With --screens, nothing is checked, but pictures of all pages are put into FOLDER.
 """
 
 import argparse

@@ -9,8 +9,10 @@ import NIOCore
 struct PictureReply: Sendable {
     let lfs: LFSManager
 
-    /// A picture in a window of its own may do nothing; the browser may put it into the middle, with a style of its own.
-    static let policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'; sandbox"
+    /// A picture in a window of its own may do nothing. The browser puts it into the middle, with a style of its own.
+    static let policy = """
+        default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'; sandbox
+        """
 
     /// - Throws: ``WebError``, `LFSError`.
     func reply(to request: Request, with file: FileData) async throws -> Response {

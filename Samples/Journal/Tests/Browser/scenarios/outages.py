@@ -51,7 +51,7 @@ def killed_in_an_upload(stage):
         server.freeze()
         if any(0 < size < SIZE for size in server.unfinished()):
             break
-        server.process.send_signal(18)
+        server.thaw()
         stage.settle("the picture is remote", lambda: stage.first.badges() == ["remote"] * count)
     stage.check("the server is killed in the middle of an upload", any(0 < size < SIZE for size in server.unfinished()),
                 f"{server.unfinished()} of {SIZE} bytes are on the storage, at picture {count}")

@@ -7,7 +7,8 @@ NOTE = """
     const [count] = arguments, list = document.getElementById("pictures");
     window.seenAt = null;
     const look = () => {
-        if (window.seenAt === null && list.querySelectorAll("[data-badge]").length === count) window.seenAt = Date.now();
+        const isSeen = list.querySelectorAll("[data-badge]").length === count;
+        if (isSeen && window.seenAt === null) window.seenAt = Date.now();
     };
     new MutationObserver(look).observe(list, { childList: true, subtree: true });
     look();

@@ -10,7 +10,8 @@ def png(number, side=200, filling=0):
     colour = bytes([40 * number % 256, 90 * number % 256, 200])
     rows = b"".join(b"\0" + colour * side for _ in range(side))
     head = struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)
-    middle = b"".join(_chunk(b"ruSt", os.urandom(min(filling - start, 1 << 20))) for start in range(0, filling, 1 << 20))
+    sizes = [min(filling - start, 1 << 20) for start in range(0, filling, 1 << 20)]
+    middle = b"".join(_chunk(b"ruSt", os.urandom(size)) for size in sizes)
     return (b"\x89PNG\r\n\x1a\n" + _chunk(b"IHDR", head) + middle + _chunk(b"IDAT", zlib.compress(rows))
             + _chunk(b"IEND", b""))
 

@@ -42,6 +42,9 @@ class Server:
                     return
             time.sleep(0.001)
 
+    def thaw(self):
+        self.process.send_signal(signal.SIGCONT)
+
     def stop(self):
         """Returns the status after a signal as systemd sends it; kills it when it does not end."""
         if self.process is None:

@@ -52,6 +52,9 @@ class Tour:
             window.open(path)
             yield name
         storage.with_name("away").rename(storage)
+        # After a while it is looked for twice a minute only, unless somebody asks.
+        window.open("/storage")
+        window.click("#waiting form[action='/storage/retry'] button")
         window.open(self.waiting)
         settle("it is remote", lambda: window.badges() == [*before, "remote"])
         window.open("/storage")
