@@ -63,24 +63,27 @@ def the_way_in(stage):
         stage.check("login fits 320 pixels", width <= 320, width)
         window.desktop()
         stage.check("its field is chosen already", window.script("return document.activeElement.name") == "password")
-        window.press("not that password", Keys.ENTER)
+        with window.leaving():
+            window.press("not that password", Keys.ENTER)
         stage.expect("a wrong password is refused with a sentence", lambda: window.text("[role=alert].bad") != "",
                      seen=lambda: window.text("[role=alert].bad"))
-        window.press(PASSWORD, Keys.ENTER)
+        with window.leaving():
+            window.press(PASSWORD, Keys.ENTER)
         stage.expect("the right one leads to the journal", lambda: window.location() == "/" and "Running" in
                      window.text("main"))
-        window.click("header button")
+        window.submit("header button")
         stage.expect("logging out leads out", lambda: window.location() == "/login")
         window.begin(server.url)
         window.open("/login")
-        window.press(PASSWORD, Keys.ENTER)
+        with window.leaving():
+            window.press(PASSWORD, Keys.ENTER)
         stage.settle("somebody is in", lambda: window.location() == "/")
         away = server.storage.with_name("away")
         server.storage.rename(away)
         path = stage.record("Behind the door")
         window.choose(*stage.pictures(1))
         stage.expect("who is in is told of an outage", lambda: str(server.storage) in window.text("#outage"))
-        window.click("header button")
+        window.submit("header button")
         stage.settle("logged out", lambda: window.location() == "/login")
         stage.check("who is not is told nothing of the storage, and shown no pages",
                     str(server.storage) not in window.text("body") and window.count("nav") == 0, window.text("body"))

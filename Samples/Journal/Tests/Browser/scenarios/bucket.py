@@ -23,7 +23,7 @@ def on_a_bucket(stage):
     keys = bucket.objects()
     stage.check("another client sees its object", len(keys) == 1 and keys[0].startswith("pictures/"), keys)
     window.open("/storage/free?keep=0")
-    window.click("main form button")
+    window.submit("main form button")
     stage.expect("its local copy is freed", lambda: not server.local_copies(), seen=server.local_copies)
     window.open(path)
     image = window.script("return document.querySelector('#pictures figure a').getAttribute('href')")
@@ -33,7 +33,7 @@ def on_a_bucket(stage):
     stage.expect("it is seen", window.are_shown)
     window.open(path)
     window.click("input[name=sure]")
-    window.click("button.danger")
+    window.submit("button.danger")
     stage.expect("the object of a deleted record goes from the bucket", lambda: not bucket.objects(),
                  seen=bucket.objects)
     # The page of the record may look for itself once more before it is left.

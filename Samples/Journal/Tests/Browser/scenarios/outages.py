@@ -25,13 +25,13 @@ def storage_away(stage):
         window.text("#outage") for window in stage.windows))
     stage.expect("the storage page shows that nothing waits", lambda: "Everything is on the storage" in
                  stage.second.text("#waiting"))
-    stage.second.click("form[action='/storage/pause'] button")
+    stage.second.submit("form[action='/storage/pause'] button")
     stage.settle("the uploads are paused", lambda: "Uploads are paused" in stage.second.text("#waiting"))
     stage.first.choose(pictures[2])
     stage.expect("while uploads are paused a picture waits", lambda: stage.first.badges()[2:] == ["waiting"])
     stage.expect("and the storage page tells why", lambda: "Uploads are paused." in stage.second.text(
         "#waiting .reason"))
-    stage.second.click("form[action='/storage/resume'] button")
+    stage.second.submit("form[action='/storage/resume'] button")
     stage.expect("it goes on when asked", lambda: stage.first.badges() == ["remote"] * 3, seen=stage.first.badges)
     stage.check("the record is still the one that was opened", stage.first.location() == path)
     complaints = [text for window in stage.windows for text in window.complaints()]
@@ -70,7 +70,7 @@ def killed_in_an_upload(stage):
     stage.expect("the open page takes pictures as before", lambda: stage.first.badges() == ["remote"] * (count + 1),
                  seen=lambda: f"{stage.first.badges()} {stage.first.text('#uploads')}")
     stage.first.one("textarea").send_keys(" and on")
-    stage.first.click("form.edit button")
+    stage.first.submit("form.edit button")
     stage.expect("and so do its forms", lambda: stage.first.location() == path and stage.first.script(
         "return document.querySelector('textarea').value") == "A walk and on", 5,
         lambda: stage.first.text("main")[:200])

@@ -1,5 +1,7 @@
 """A record with pictures, in two windows."""
 
+from selenium.webdriver.common.action_chains import ActionChains
+
 from support.report import seconds, until
 
 # When a window shows a number of badges first, on the clock that all windows of a machine share.
@@ -58,9 +60,32 @@ def two_windows(stage):
                 ", ".join(f"{one:.2f} s" for one in differences))
     stage.expect("both show that all are remote", lambda: all(
         window.badges() == ["remote"] * 3 for window in stage.windows))
+    held_button(stage)
     stage.second.open("/")
-    stage.first.click("#state button")
+    stage.first.submit("#state button")
     took = until(lambda: stage.second.count("#running article") == 0)
     stage.check("a timer that is stopped in one window stops in the other", took is not None, seconds(took))
     complaints = [text for window in stage.windows for text in window.complaints()]
     stage.check("neither browser complains", not complaints, "; ".join(complaints[:3]))
+
+
+def held_button(stage):
+    """A button that is being pressed while the page around it changes."""
+    window = stage.second
+    other = "return performance.getEntriesByType('resource').filter(one => one.initiatorType === 'fetch').length"
+    path = window.location()
+    window.open("/")
+    window.one("input[name=comment]").send_keys("Another one")
+    window.submit("form.start button")
+    stage.settle("both records run", lambda: window.count("#running article") == 2)
+    button = window.one("#running article:last-of-type button")
+    fetched = window.script(other)
+    hands = ActionChains(window.driver)
+    hands.click_and_hold(button).perform()
+    stage.first.choose(*stage.pictures(1))
+    stage.settle("the page has looked what is new", lambda: window.script(other) > fetched)
+    hands.release().perform()
+    stage.expect("a button does its work that is held while the page changes",
+                 lambda: window.count("#running article") == 1, 5, lambda: window.count("#running article"))
+    stage.expect("and what is new is shown then", lambda: window.count("#running .strip img") == 4)
+    window.open(path)

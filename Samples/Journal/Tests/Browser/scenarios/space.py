@@ -10,11 +10,11 @@ def freed_and_deleted(stage):
     keep = stage.first.one("input[name=keep]")
     keep.clear()
     keep.send_keys("0")
-    stage.first.click("form[action='/storage/free'] button")
+    stage.first.submit("form[action='/storage/free'] button")
     stage.expect("what would be freed is shown first", lambda: "3 pictures with" in stage.first.text("main"),
                  seen=lambda: stage.first.text("main p").split("\n")[0])
     stage.check("and is still here", len(stage.server.local_copies()) == 3, stage.server.local_copies())
-    stage.first.click("main form button")
+    stage.first.submit("main form button")
     stage.expect("then it is freed", lambda: "went from this device" in stage.first.text("main"))
     stage.check("no local copy is left", not stage.server.local_copies(), stage.server.local_copies())
 
@@ -32,12 +32,12 @@ def freed_and_deleted(stage):
     stage.first.open(path)
     stage.second.open("/timeline")
     stage.settle("the record is on the timeline", lambda: stage.second.count("article") == 1)
-    stage.first.click("#pictures li:first-child form button")
+    stage.first.submit("#pictures li:first-child form button")
     stage.expect("the object of a deleted picture goes from the storage", lambda: len(stage.server.objects()) == 2,
                  seen=stage.server.objects)
     stage.settle("two are left", lambda: stage.first.count("#pictures figure") == 2)
     stage.first.click("input[name=sure]")
-    stage.first.click("button.danger")
+    stage.first.submit("button.danger")
     stage.expect("the objects of a deleted record go from the storage", lambda: not stage.server.objects(),
                  seen=stage.server.objects)
     stage.check("nor is a local copy left", not stage.server.local_copies(), stage.server.local_copies())
@@ -45,7 +45,7 @@ def freed_and_deleted(stage):
         window.location() == "/timeline" and window.count("article") == 0 for window in stage.windows), 5,
         lambda: stage.second.text("article").replace("\n", " "))
     stage.first.open("/storage")
-    stage.first.click("form[action='/storage/verify'] button")
+    stage.first.submit("form[action='/storage/verify'] button")
     stage.expect("verifying finds nothing", lambda: "Nothing is left to do" in stage.first.text("main"),
                  seen=lambda: stage.first.text("main .findings"))
     complaints = stage.first.complaints("status of 404")
@@ -56,6 +56,6 @@ def deleted_elsewhere(stage):
     path = stage.record()
     stage.second.open(path)
     stage.first.click("input[name=sure]")
-    stage.first.click("button.danger")
+    stage.first.submit("button.danger")
     stage.expect("a page whose record was deleted in another window tells so",
                  lambda: "was deleted" in stage.second.text("#message"), 5, lambda: stage.second.text("#message"))

@@ -38,7 +38,7 @@ class Stage:
         """Starts a record, opens it in the first window, and gives its path."""
         self.first.open("/")
         self.first.one("input[name=comment]").send_keys(comment)
-        self.first.click("form.start button")
+        self.first.submit("form.start button")
         self.settle("the record runs", lambda: self._path(comment))
         path = self._path(comment)
         self.first.open(path)

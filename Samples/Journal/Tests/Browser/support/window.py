@@ -1,6 +1,7 @@
 """A window of Debian's Chromium, driven by Selenium."""
 
 import base64
+from contextlib import contextmanager
 
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
@@ -81,6 +82,19 @@ class Window:
         """Clicks what is there, also when the page has just put another one in its place."""
         if until(lambda: self.one(selector).click() or True) is None:
             raise RuntimeError(f"There is no {selector} to click on {self.location()}.")
+
+    @contextmanager
+    def leaving(self):
+        """Returns when what is done in it has led to another page, or the same one anew, which is there as a whole."""
+        self.script("window.isLeft = true")
+        yield
+        if until(lambda: self.script("return !window.isLeft && document.readyState === 'complete'")) is None:
+            raise RuntimeError(f"Nothing has led away from {self.location()}.")
+
+    def submit(self, selector):
+        """Clicks what sends a form or follows a link, and returns when that has led to a page."""
+        with self.leaving():
+            self.click(selector)
 
     def press(self, *keys):
         ActionChains(self.driver).send_keys(*keys).perform()
