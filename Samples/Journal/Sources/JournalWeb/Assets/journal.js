@@ -35,6 +35,8 @@
       for (const part of document.querySelectorAll("[data-live]")) {
         const other = fresh.getElementById(part.id);
         if (!other || other.innerHTML === part.innerHTML) continue;
+        // What is being pressed would do nothing when it is let go.
+        if (part.querySelector(":active")) { again = true; continue; }
         const focus = document.activeElement;
         if (part.contains(focus) && /^(INPUT|TEXTAREA|SELECT)$/.test(focus.tagName)) continue;
         // Nor where somebody has chosen, or has scrolled to what the first page does not have.
