@@ -1,7 +1,6 @@
 "use strict";
 // What the page does besides: it works without this file, but for adding pictures.
 (() => {
-  const token = document.body.dataset.token;
   const say = (text) => { document.getElementById("message").textContent = text; };
 
   // Running clocks.
@@ -20,6 +19,7 @@
   // Loads the page again, and puts in place what has changed; not where somebody is typing.
   const fetchPage = async (path) => {
     const reply = await fetch(path, { headers: { Accept: "text/html" }, credentials: "same-origin" });
+    if (reply.status === 404) say("What this page shows was deleted.");
     if (!reply.ok) throw new Error(`The server says ${reply.status}.`);
     return new DOMParser().parseFromString(await reply.text(), "text/html");
   };
@@ -29,16 +29,24 @@
     loading = true;
     try {
       const fresh = await fetchPage(location.href);
+      // A server that was started again takes no other.
+      const token = document.body.dataset.token = fresh.body.dataset.token;
+      for (const field of document.querySelectorAll("input[name=token]")) field.value = token;
       for (const part of document.querySelectorAll("[data-live]")) {
         const other = fresh.getElementById(part.id);
         if (!other || other.innerHTML === part.innerHTML) continue;
+        // What is being pressed would do nothing when it is let go.
+        if (part.querySelector(":active")) { again = true; continue; }
         const focus = document.activeElement;
         if (part.contains(focus) && /^(INPUT|TEXTAREA|SELECT)$/.test(focus.tagName)) continue;
+        // Nor where somebody has chosen, or has scrolled to what the first page does not have.
+        if (part.querySelector("input:checked") || "older" in part.dataset) continue;
         const place = part.contains(focus) ? [...part.querySelectorAll("a, button")].indexOf(focus) : -1;
         part.replaceChildren(...other.childNodes);
         if (place >= 0) (part.querySelectorAll("a, button")[place] || document.getElementById("main")).focus();
       }
       tick();
+      watchOlder();
     } catch { /* The stream of events tells when the server is back. */ }
     setTimeout(() => {
       loading = false;
@@ -71,21 +79,25 @@
     addEventListener("pagehide", () => events.close());
   }
 
-  // Older days, as far as one scrolls.
+  // Older days, as far as one scrolls. The link to them is the end of the list.
+  const watcher = new IntersectionObserver(async (entries) => {
+    const link = entries.filter((entry) => entry.isIntersecting).map((entry) => entry.target)[0];
+    if (!link) return;
+    watcher.disconnect();
+    try {
+      const page = await fetchPage(link.href);
+      const list = link.closest("[data-more]");
+      if (!list) return;
+      list.dataset.older = "";
+      link.parentElement.remove();
+      list.append(...page.getElementById(list.id).childNodes);
+      watchOlder();
+    } catch (error) { say(error.message); }
+  }, { rootMargin: "600px" });
   const watchOlder = () => {
-    const older = document.getElementById("older"), list = document.querySelector("[data-more]");
-    if (!older || !list) return;
-    const watcher = new IntersectionObserver(async (entries) => {
-      if (!entries.some((entry) => entry.isIntersecting)) return;
-      watcher.disconnect();
-      try {
-        const page = await fetchPage(older.href);
-        list.append(...page.querySelector("[data-more]").childNodes);
-        const next = page.getElementById("older");
-        if (next) { older.href = next.href; watchOlder(); } else { older.parentElement.remove(); }
-      } catch (error) { say(error.message); }
-    }, { rootMargin: "600px" });
-    watcher.observe(older);
+    watcher.disconnect();
+    const older = document.getElementById("older");
+    if (older) watcher.observe(older);
   };
   watchOlder();
 
@@ -110,7 +122,7 @@
     const request = new XMLHttpRequest();
     request.open("POST", drop.dataset.upload);
     request.setRequestHeader("Content-Type", type);
-    request.setRequestHeader("X-Journal-Token", token);
+    request.setRequestHeader("X-Journal-Token", document.body.dataset.token);
     request.setRequestHeader("Accept", "application/json");
     request.upload.addEventListener("progress", (event) => { bar.max = event.total; bar.value = event.loaded; });
     request.addEventListener("load", () => {

@@ -9,6 +9,11 @@ import NIOCore
 struct PictureReply: Sendable {
     let lfs: LFSManager
 
+    /// A picture in a window of its own may do nothing. The browser puts it into the middle, with a style of its own.
+    static let policy = """
+        default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'; sandbox
+        """
+
     /// - Throws: ``WebError``, `LFSError`.
     func reply(to request: Request, with file: FileData) async throws -> Response {
         var headers = HTTPFields()
@@ -16,6 +21,8 @@ struct PictureReply: Sendable {
         // It never changes, but who may see it does.
         headers[.cacheControl] = "private, no-cache"
         headers[.acceptRanges] = "bytes"
+        // Also with a 304, whose headers take the place of those that the browser has.
+        headers[.contentSecurityPolicy] = Self.policy
         if let known = request.headers[.ifNoneMatch], known.contains(file.sha256) || known == "*" {
             return Response(status: .notModified, headers: headers)
         }

@@ -34,7 +34,7 @@ struct StorageRoutes: Sendable {
         let content = StorageView(
             kind: parts.options.storageName, files: status.files, local: status.local, remote: status.remote,
             failed: status.failed, cancelled: status.cancelled, pending: Words.bytes(status.pendingBytes),
-            here: "\(here.files) with \(Words.bytes(here.byteCount))",
+            here: "\(here.files), \(Words.bytes(here.byteCount))",
             waiting: waiting.prefix(Self.maxLines).map { WaitingView($0, whyAll: whyAll) }, isAllThere: waiting.isEmpty,
             hasMore: waiting.count > Self.maxLines, isPaused: parts.uploads.isPaused,
             thumbnails: parts.thumbnails == nil ? Self.noThumbnails : Self.withThumbnails,

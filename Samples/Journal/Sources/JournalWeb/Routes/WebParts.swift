@@ -29,12 +29,13 @@ struct WebParts: Sendable {
         _ template: String, _ title: String, at path: String, _ context: JournalContext, isLive: Bool = true,
         status: HTTPResponse.Status = .ok, _ content: any Sendable
     ) async throws -> Response {
-        let outage = try await lfs.status().outage.map { "The storage is of no use now: \($0.reason)" }
+        let isIn = context.session.isLoggedIn
+        // The reason names folders and servers.
+        let outage = isIn ? try await lfs.status().outage.map { "The storage is of no use now: \($0.reason)" } : nil
         let page = Page(
             template: template, title: title, token: seal.token(of: context.session),
             links: Page.all.map { Page.Link(path: $0.path, name: $0.name, isCurrent: $0.path == path) },
-            outage: outage ?? "", isLive: isLive, hasPassword: password != nil && context.session.isLoggedIn,
-            content: content)
+            outage: outage ?? "", isLive: isLive, isIn: isIn, hasPassword: password != nil && isIn, content: content)
         return templates.render(page, status: status)
     }
 

@@ -15,6 +15,8 @@ struct Page: Sendable {
     let outage: String
     /// Whether the page listens to what happens.
     let isLive: Bool
+    /// Whether whoever sees it may see the other pages, too.
+    let isIn: Bool
     let hasPassword: Bool
     let content: any Sendable
 

@@ -75,7 +75,7 @@ struct ChartView: Sendable {
 struct EvictionView: Sendable {
     struct Stay: Sendable {
         let reason: String
-        let files: Int
+        let files: String
         let size: String
     }
 
@@ -93,7 +93,9 @@ struct EvictionView: Sendable {
         size = Words.bytes(report.evicted.byteCount)
         stays = StayReason.all.compactMap { reason in
             report.stays[reason].map {
-                Stay(reason: Self.sentences[reason] ?? "\(reason)", files: $0.files, size: Words.bytes($0.byteCount))
+                Stay(
+                    reason: Self.sentences[reason] ?? "\(reason)", files: Words.count($0.files, "picture", "pictures"),
+                    size: Words.bytes($0.byteCount))
             }
         }
         shortfall = report.shortfall > 0 ? Words.bytes(report.shortfall) : nil

@@ -67,6 +67,13 @@ struct QueryPlanTests {
         _ = try await journal.loadRecords(from: .distantPast, to: .distantFuture)
         _ = try await journal.loadRunningRecords()
         _ = try await journal.loadRecord(record.id)
+        for withImages in [false, true] {
+            for place in [nil, TimelinePlace(start: .distantFuture, id: record.id)] {
+                let page = try await journal.loadRecords(before: place, limit: 50, withImages: withImages)
+                #expect(page.map(\.id) == [record.id])
+            }
+        }
+        _ = try await journal.storedImages(of: [record])
         _ = try await journal.loadImage(filename: record.image(0), for: record)
         let asset = try await journal.makeAsset(from: .bytes(bytes(3))) { [record] in
             Asset(remoteID: "r", localID: "l", ownerID: "ann", file: $0, createdAt: record.start)

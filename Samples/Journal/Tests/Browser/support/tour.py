@@ -1,0 +1,61 @@
+"""All pages of a journal that has something on each."""
+
+import subprocess
+
+LONG = "Donaudampfschifffahrtsgesellschaftskapitän" * 6
+
+
+class Tour:
+    """Fills the journal of a stage: records of many days, a running one, pictures, an album."""
+
+    def __init__(self, stage):
+        self.stage, window = stage, stage.first
+        server = stage.server
+        server.stop()
+        subprocess.run([server.journal, "demo", "--records", "60", "--pictures", "12", "--database",
+                        str(server.folder / "journal.sqlite"), "--storage", f"dir:{server.storage}"],
+                       check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        server.start()
+        window.open("/pictures")
+        window.one("input[name=name]").send_keys("Holidays")
+        window.submit("form[action='/albums'] button")
+        stage.settle("there is an album", lambda: window.count(".albums a") == 1)
+        self.album = window.script("return document.querySelector('.albums a').getAttribute('href')")
+        stage.settle("the demo's pictures are remote", lambda: self._are_remote(window))
+        for box in window.driver.find_elements("css selector", "input[name=picture]")[:3]:
+            box.click()
+        window.submit("form#chosen button")
+        stage.settle("the album has pictures", lambda: window.count("#album figure") == 3)
+        self.record = stage.record_with(*stage.pictures(3), comment=f"A walk along the river. {LONG}")
+        self.waiting = stage.record(comment="Without the storage")
+
+    @staticmethod
+    def _are_remote(window):
+        window.open("/pictures")
+        return set(window.texts("[data-badge]")) == {"remote"}
+
+    def pages(self):
+        return {"today": "/", "timeline": "/timeline", "record": self.record, "record that waits": self.waiting,
+                "pictures": "/pictures", "album": self.album, "storage": "/storage",
+                "free space": "/storage/free?keep=0",
+                "error": "/records/none"}
+
+    def visit(self):
+        """Opens each page in the first window, and gives its name. But for the last one, the storage is away."""
+        storage, window, settle = self.stage.server.storage, self.stage.first, self.stage.settle
+        storage.rename(storage.with_name("away"))
+        window.open(self.waiting)
+        before = window.badges()
+        window.choose(*self.stage.pictures(1))
+        settle("a picture waits", lambda: window.badges() == [*before, "waiting"])
+        for name, path in self.pages().items():
+            window.open(path)
+            yield name
+        storage.with_name("away").rename(storage)
+        # After a while it is looked for twice a minute only, unless somebody asks.
+        window.open("/storage")
+        window.submit("#waiting form[action='/storage/retry'] button")
+        settle("all is remote", lambda: "Everything is on the storage" in window.text("#waiting"))
+        window.submit("form[action='/storage/verify'] button")
+        settle("the storage is verified", lambda: "were compared" in window.text("main"))
+        yield "verification"
