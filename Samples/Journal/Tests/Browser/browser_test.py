@@ -5,8 +5,8 @@
   browser_test.py JOURNAL --axe FILE --screens FOLDER
 
 JOURNAL is the built executable, FILE axe-core's axe.min.js. Everything is made in temporary folders; servers listen on
-free ports of 127.0.0.1. Each check tells what it saw. Of one that fails, pictures of the windows are kept in FOLDER, and
-the status is 1. With --screens, nothing is checked, but pictures of all pages are put into FOLDER.
+free ports of 127.0.0.1. Each check tells what it saw. Of one that fails, pictures of the windows are kept in FOLDER,
+and the status is 1. With --screens, nothing is checked, but pictures of all pages are put into FOLDER.
 """
 
 import argparse
@@ -23,10 +23,10 @@ from support.server import Server
 from support.stage import Stage
 from support.window import Window
 
-SCENARIOS = [records.three_pictures, records.two_windows, outages.storage_away, outages.killed_in_an_upload,
-             space.freed_and_deleted, space.deleted_elsewhere, access.keyboard_only, access.every_control,
-             access.narrow_windows, access.without_scripts, accessibility.each_page, accessibility.the_way_in,
-             bucket.on_a_bucket]
+SCENARIOS = [records.three_pictures, records.two_windows, records.change_while_loading, outages.storage_away,
+             outages.killed_in_an_upload, space.freed_and_deleted, space.deleted_elsewhere, access.keyboard_only,
+             access.every_control, access.narrow_windows, access.without_scripts, accessibility.each_page,
+             accessibility.the_way_in, bucket.on_a_bucket]
 
 
 def main():

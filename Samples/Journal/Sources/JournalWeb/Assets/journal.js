@@ -56,17 +56,20 @@
 
   // What happens elsewhere.
   if ("livePage" in document.body.dataset) {
-    let wasLost = false;
+    // What has happened since the server made this page, or since the connection was lost.
+    let isMissing = true;
     const events = new EventSource("/events");
-    events.addEventListener("open", () => { say(""); if (wasLost) refresh(); wasLost = false; });
+    events.addEventListener("open", () => say(""));
     events.addEventListener("error", () => {
-      wasLost = true;
+      isMissing = true;
       say("The server does not answer. What you see may be old.");
     });
     events.addEventListener("changed", refresh);
     events.addEventListener("storage", (event) => {
       const reason = JSON.parse(event.data).reason;
       document.getElementById("outage").textContent = reason && `The storage is of no use now: ${reason}`;
+      // The first event of a connection is this one: from here on everything is told.
+      if (isMissing) { isMissing = false; refresh(); }
     });
     events.addEventListener("file", (event) => {
       const { file, state, text } = JSON.parse(event.data);

@@ -69,6 +69,34 @@ def two_windows(stage):
     stage.check("neither browser complains", not complaints, "; ".join(complaints[:3]))
 
 
+# Connects to the events when it is told to, and not before.
+LATE = """
+    const Early = EventSource;
+    window.EventSource = function (url) {
+        const listeners = [];
+        window.connect = () => {
+            const events = new Early(url);
+            for (const one of listeners) events.addEventListener(...one);
+        };
+        return { addEventListener: (...one) => listeners.push(one), close: () => {} };
+    };
+    """
+
+
+def change_while_loading(stage):
+    """What happens after the server has made a page, and before the page listens to it."""
+    path = stage.record()
+    chromium = stage.second.driver.execute_cdp_cmd
+    script = chromium("Page.addScriptToEvaluateOnNewDocument", {"source": LATE})["identifier"]
+    stage.second.open(path)
+    chromium("Page.removeScriptToEvaluateOnNewDocument", {"identifier": script})
+    stage.first.choose(*stage.pictures(1))
+    stage.settle("the picture is remote", lambda: stage.first.badges() == ["remote"])
+    stage.check("a page that does not listen yet does not know of a picture", stage.second.badges() == [])
+    stage.second.script("connect()")
+    stage.expect("once it listens it shows it", lambda: stage.second.badges() == ["remote"], 5, stage.second.badges)
+
+
 def held_button(stage):
     """A button that is being pressed while the page around it changes."""
     window = stage.second
