@@ -24,7 +24,7 @@ struct WebDAVTests {
             {
                 let original = try Data(contentsOf: folder.appendingPathComponent("files/\(name)"))
                 let copies = FileManager.default.enumerator(atPath: folder.appendingPathComponent("copy").path)
-                let copy = try #require(copies?.first { ($0 as? String)?.hasSuffix(name) == true } as? String)
+                let copy = try #require(copies?.first { ($0 as? NSString)?.lastPathComponent == name } as? String)
                 #expect(try Data(contentsOf: folder.appendingPathComponent("copy/\(copy)")) == original)
             }
             let ids = try TestDatabase.entries(in: folder.appendingPathComponent("a.sqlite")).map(\.id)
