@@ -105,7 +105,7 @@ public final class WebDAVStorage: RemoteStorage {
     /// The transfer queue cleans up after itself; this is for what a killed process has left of small files.
     /// - Parameters:
     ///   - prefix: the beginning of the keys, such as a database's namespace with its slash.
-    ///   - age: younger ones stay, since they may be under way on another device. By the server's clock.
+    ///   - age: younger ones stay, since they may be under way on another device.
     /// - Returns: how many were removed.
     /// - Throws: `StorageError`. What was removed before stays removed.
     @discardableResult

@@ -111,7 +111,8 @@ final class FakeDAV: HTTPTransport {
         case "MOVE":
             let target = request.headers["destination"]?.replacing("https://host", with: "") ?? ""
             guard let bytes = state.files[path] else { return Answer(status: 404) }
-            if state.files[target] != nil, request.headers["overwrite"] == "F" { return Answer(status: 412) }
+            let isTaken = state.files[target] != nil || state.folders.contains(target + "/")
+            if isTaken, request.headers["overwrite"] == "F" { return Answer(status: 412) }
             state.files[path] = nil
             return Answer(status: state.files.updateValue(bytes, forKey: target) == nil ? 201 : 204)
         case "GET":
@@ -124,8 +125,11 @@ final class FakeDAV: HTTPTransport {
     }
 
     private static func properties(of path: String, depth: String, _ state: State) -> Answer {
-        guard state.files[path] != nil || state.folders.contains(path) else { return Answer(status: 404) }
-        var entries = [path]
+        // A folder is found without the slash at its end, too.
+        let folder = path.hasSuffix("/") ? path : path + "/"
+        let isFolder = state.folders.contains(folder)
+        guard state.files[path] != nil || isFolder else { return Answer(status: 404) }
+        var entries = [isFolder ? folder : path]
         if depth == "1" {
             entries += (Array(state.files.keys) + Array(state.folders)).filter { name in
                 name.hasPrefix(path) && name != path && !name.dropFirst(path.count).dropLast().contains("/")

@@ -134,6 +134,70 @@ struct FaultTests {
         #expect(try await storageError { try await list([long]) }?.code == .serverError)
     }
 
+    @Test("whose addresses a proxy has changed is not taken for an empty one")
+    func otherAddresses() async throws {
+        let fake = FakeDAV { request, _ in
+            guard request.method == .propfind else { return nil }
+            let size = request.target.hasSuffix("/") ? nil : 1
+            return .xml(FakeDAV.multistatus([FakeDAV.entry("/internal" + request.target, size: size)]))
+        }
+        let storage = try fake.storage()
+        #expect(try await storage.head(key.get()).byteCount == 1, "the only one that it names is what was asked for")
+        #expect(try await storageError { try await storage.list(ListRequest(prefix: "")) }?.code == .misconfigured)
+    }
+
+    @Test("that names nothing, or says in its list that there is nothing, is told apart")
+    func statusInside() async throws {
+        let text = Mutex("")
+        let fake = FakeDAV { request, _ in request.method == .propfind ? .xml(text.withLock { $0 }) : nil }
+        let storage = try fake.storage()
+        for (status, code) in [("404 Not Found", .missing), ("403 Forbidden", .serverError)]
+            as [(String, StorageError.Code)]
+        {
+            text.withLock {
+                $0 = FakeDAV.multistatus([
+                    "<D:response><D:href>/dav/space/file</D:href><D:status>HTTP/1.1 \(status)</D:status></D:response>"
+                ])
+            }
+            #expect(try await storageError { try await storage.head(key.get()) }?.code == code)
+        }
+        text.withLock { $0 = FakeDAV.multistatus([]) }
+        #expect(try await storageError { try await storage.head(key.get()) }?.code == .misconfigured)
+    }
+
+    @Test("that refuses to make a folder which somebody else has made by then", arguments: [403, 409, 500])
+    func folderRace(_ status: Int) async throws {
+        let fake = FakeDAV { request, fake in
+            guard request.method == .mkcol else { return nil }
+            fake.put("/dav/space/other", [])
+            return FakeDAV.Answer(status: status)
+        }
+        _ = try await fake.storage().upload(.temporary([1]), to: key.get(), session: UploadSession())
+        #expect(fake.files[path] == [1])
+        let refusing = FakeDAV { request, _ in request.method == .mkcol ? FakeDAV.Answer(status: status) : nil }
+        let error = try await storageError {
+            try await refusing.storage().upload(.temporary([1]), to: key.get(), session: UploadSession())
+        }
+        #expect(error?.cause is WebDAVFailure)
+    }
+
+    /// Another program has written the row.
+    @Test("keeps a folder whose name a key has, with all that is in it")
+    func keyOfFolder() async throws {
+        let fake = FakeDAV()
+        fake.put(path, [1])
+        let storage = try fake.storage()
+        let folder = try ObjectKey("space")
+        try await storage.delete(folder, abandoning: nil)
+        let error = try await storageError {
+            try await storage.upload(.temporary([2]), to: folder, session: UploadSession())
+        }
+        #expect(error?.code == .invalidKey)
+        #expect(fake.files == [path: [1]])
+        #expect(!fake.requests.contains { $0.method == .delete && !$0.target.contains("~") })
+        #expect(!fake.requests.contains { $0.method == .move && $0.headers["overwrite"] == "T" })
+    }
+
     @Test("that lists a folder inside itself for ever does not keep us for ever")
     func endlessFolders() async throws {
         let fake = FakeDAV { request, _ in

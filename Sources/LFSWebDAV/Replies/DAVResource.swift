@@ -8,6 +8,8 @@ struct DAVResource: Sendable {
     /// Its path below the storage's folder, decoded, without a slash at its end; nil for what is elsewhere.
     let name: String?
     let isFolder: Bool
+    /// Whether the server says of this one that there is none.
+    let isGone: Bool
     /// nil where the server names none.
     let byteCount: Int64?
     let entityTag: EntityTag?
@@ -20,6 +22,12 @@ struct DAVResource: Sendable {
         var name = place.name(of: href)
         while name?.hasSuffix("/") == true { name?.removeLast() }
         self.name = name
+        let status = response.first("status")?.text ?? " 200"
+        isGone = status.contains(" 404") || status.contains(" 410")
+        guard isGone || status.contains(" 200") else {
+            throw StorageError(
+                .serverError, "The server says '\(ServerText.excerpt(status))' of '\(ServerText.excerpt(href))'.")
+        }
         let found = response.named("propstat")
             // The others name what the server does not have.
             .filter { ($0.first("status")?.text ?? " 200").contains(" 200") }
@@ -37,7 +45,7 @@ struct DAVResource: Sendable {
 
     /// The object that it is; nil for folders, for unfinished uploads and for what is not ours.
     func object(in place: WebDAVPlace) -> RemoteObject? {
-        guard !isFolder, let byteCount, let key = name.flatMap(ObjectKey.init(listed:)) else { return nil }
+        guard !isFolder, !isGone, let byteCount, let key = name.flatMap(ObjectKey.init(listed:)) else { return nil }
         return RemoteObject(key: key, byteCount: byteCount, entityTag: entityTag?.text, url: place.url(of: key))
     }
 }

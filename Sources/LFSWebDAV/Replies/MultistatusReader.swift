@@ -25,7 +25,8 @@ final class MultistatusReader: Sendable {
     /// A response has an address and four properties.
     private static let limit = 64 << 10
 
-    /// - Parameter name: of the thing that was asked for, as ``WebDAVPlace/name(of:)`` gives it.
+    /// - Parameter name: of the thing that was asked for, as ``WebDAVPlace/name(of:)`` gives it; nil where nothing else
+    ///   was asked for, so that its address does not matter.
     init(itself name: String?, in place: WebDAVPlace, _ onResource: @escaping @Sendable (DAVResource) throws -> Void) {
         self.name = name.map { $0.hasSuffix("/") ? String($0.dropLast()) : $0 }
         self.place = place
@@ -39,7 +40,7 @@ final class MultistatusReader: Sendable {
         }
     }
 
-    /// What was asked for, after everything has come.
+    /// What was asked for, after everything has come; nil when it is not in the list.
     ///
     /// - Throws: ``StorageError/Code/serverError`` when the reply was cut.
     func finish() throws(StorageError) -> DAVResource? {
@@ -88,8 +89,8 @@ final class MultistatusReader: Sendable {
         let document = start + piece + Array("</".utf8) + root + Array(">".utf8)
         guard let response = try XMLReader.read(document, limit: 2 * Self.limit).children.first else { return }
         let resource = try DAVResource(response, in: place)
-        if let itself = resource.name, itself == name {
-            state.itself = resource
+        if name == nil || resource.name == name {
+            state.itself = state.itself ?? resource
         } else {
             try onResource(resource)
         }

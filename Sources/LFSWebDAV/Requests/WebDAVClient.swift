@@ -61,15 +61,22 @@ struct WebDAVClient: Sendable {
     /// proxy 404.
     ///
     /// - Parameter path: where it is, if not in its place.
-    /// - Throws: ``StorageError/Code/missing``, when the server itself has none.
+    /// - Throws: ``StorageError/Code/missing``, when the server itself has none, or a folder in its place.
     func describe(_ key: ObjectKey, at path: String? = nil) async throws -> DAVResource {
-        let path = path ?? place.path(of: key)
+        guard let found = try await find(path ?? place.path(of: key), about: key), !found.isFolder else {
+            throw StorageError(.missing, "There is no object '\(key)'.", key: key)
+        }
+        return found
+    }
+
+    /// What is at a path; nil when the server itself has nothing there.
+    private func find(_ path: String, about key: ObjectKey) async throws -> DAVResource? {
         do {
             let found = try await properties(of: path, depth: 0, about: key) { _ in }
-            guard let found, !found.isFolder else { throw StorageError.missing(key) }
-            return found
+            return found.isGone ? nil : found
         } catch let failure as WebDAVFailure where failure.isMissing {
-            throw try await confirmed(failure, key)
+            try await requireRoot()
+            return nil
         }
     }
 
@@ -83,20 +90,30 @@ struct WebDAVClient: Sendable {
             key: key, byteCount: byteCount, entityTag: found.entityTag?.text, url: place.url(of: key))
     }
 
-    /// Removes what is at a path. Nothing there is a success, if the server itself says so.
+    /// Removes a file. Nothing there is a success, if the server itself says so.
+    ///
+    /// A folder is never removed: all that is in it would go with it (RFC 4918, 9.6.1), and a key that names one was
+    /// made by somebody else.
     func remove(_ path: String, of key: ObjectKey) async throws {
+        guard let found = try await find(path, about: key), !found.isFolder else { return }
         do {
             let response = try await send(request(.delete, path), about: key)
             if response.status == 204 { return }
             // Anything else may come from a page that says 200 to everything, or tell of parts that are there still.
-            _ = try await describe(key, at: path)
+            guard try await find(path, about: key) != nil else { return }
             throw StorageError(
                 .serverError, "The server answered \(response.status) to a deletion, and the object is there.", key: key
             )
         } catch let failure as WebDAVFailure where failure.isMissing {
-            guard try await confirmed(failure, key).isMissing else { throw failure }
-        } catch let error as StorageError where error.isMissing {
-            return
+            try await requireRoot()
+        }
+    }
+
+    /// - Throws: ``StorageError/Code/invalidKey`` when a folder is in an object's place: a MOVE that replaces would
+    ///   remove it with all that is in it (RFC 4918, 9.9.3).
+    func requireNoFolder(_ key: ObjectKey) async throws {
+        if try await find(place.path(of: key), about: key)?.isFolder == true {
+            throw StorageError(.invalidKey, "The key '\(key)' names a folder on the server.", key: key)
         }
     }
 
@@ -109,9 +126,10 @@ struct WebDAVClient: Sendable {
                 _ = try await send(request(.mkcol, folder), about: nil)
             } catch let failure as WebDAVFailure where failure.status == 405 {
                 // It is there.
-            } catch let failure as WebDAVFailure where failure.isMissing || failure.status == 409 {
+            } catch let failure as WebDAVFailure {
                 try await requireRoot()
-                throw failure
+                // Of two that make it at once one may be refused in words of any kind.
+                guard try await find(folder, about: key)?.isFolder == true else { throw failure }
             }
             folders.add(folder)
         }
@@ -146,11 +164,12 @@ struct WebDAVClient: Sendable {
     ///   - depth: 0 for the thing itself, 1 for what is in it as well (RFC 4918, 10.2).
     ///   - onResource: takes everything but the thing itself, as it comes.
     /// - Returns: the thing itself.
+    /// - Throws: ``StorageError/Code/misconfigured`` when the server does not name it.
     func properties(
         of path: String, depth: Int, about key: ObjectKey?,
         _ onResource: @escaping @Sendable (DAVResource) throws -> Void
-    ) async throws -> DAVResource? {
-        let reader = MultistatusReader(itself: place.name(of: path), in: place, onResource)
+    ) async throws -> DAVResource {
+        let reader = MultistatusReader(itself: depth == 0 ? nil : place.name(of: path), in: place, onResource)
         var find = request(.propfind, path)
         try find.headers.set("depth", String(depth))
         try find.headers.set("content-type", "application/xml; charset=utf-8")
@@ -162,7 +181,15 @@ struct WebDAVClient: Sendable {
                 .unreachable, "The server answered \(response.status) to PROPFIND. Does it speak WebDAV at that URL?",
                 key: key)
         }
-        return try reader.finish()
+        guard let itself = try reader.finish() else {
+            throw StorageError(
+                .misconfigured,
+                """
+                The server lists things at other addresses than they were asked for at: write the address that it \
+                uses itself, or mend the proxy before it.
+                """, key: key)
+        }
+        return itself
     }
 
     private static let wanted = Array(
@@ -173,28 +200,18 @@ struct WebDAVClient: Sendable {
 
     // MARK: Who has answered
 
-    /// What a 404 is worth: the server itself has none only if it has the folder that everything is in.
-    private func confirmed(_ failure: WebDAVFailure, _ key: ObjectKey) async throws -> StorageError {
-        try await requireRoot()
-        return .missing(key)
-    }
-
+    /// What a 404 is worth: the server itself has nothing only if it has the folder that everything is in.
+    ///
     /// - Throws: ``StorageError/Code/misconfigured`` when the folder of the URL is not there.
     func requireRoot() async throws {
         do {
-            guard try await properties(of: place.root, depth: 0, about: nil, { _ in })?.isFolder == true else {
+            guard try await properties(of: place.root, depth: 0, about: nil, { _ in }).isFolder else {
                 throw StorageError(.misconfigured, "There is no folder at \(place.address(place.root)).")
             }
         } catch let failure as WebDAVFailure where failure.isMissing {
             throw StorageError(
                 .misconfigured, "There is no folder at \(place.address(place.root)): make it first.", cause: failure)
         }
-    }
-}
-
-extension StorageError {
-    fileprivate static func missing(_ key: ObjectKey) -> StorageError {
-        StorageError(.missing, "There is no object '\(key)'.", key: key)
     }
 }
 

@@ -71,6 +71,7 @@ struct TemporaryPut: Sendable {
     /// What is under the key already has to give way, and not before this is there.
     private func name(_ path: String) async throws {
         if try await client.move(path, to: key, replaces: false) { return }
+        try await client.requireNoFolder(key)
         var rest = Self.moves
         while true {
             do {

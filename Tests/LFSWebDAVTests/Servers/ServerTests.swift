@@ -103,6 +103,21 @@ struct ServerTests {
         await storage.shutdown()
     }
 
+    /// Another program has written the row.
+    @Test("a folder whose name a key has stays, with all that is in it", arguments: DAVServer.all)
+    func keyOfFolder(_ server: DAVServer) async throws {
+        let storage = try await server.storage()
+        let (key, folder) = (try key.get(), try ObjectKey("0f3a"))
+        _ = try await storage.upload(.temporary([1]), to: key, session: UploadSession())
+        try await storage.delete(folder, abandoning: nil)
+        let error = try await storageError {
+            try await storage.upload(.temporary([2]), to: folder, session: UploadSession())
+        }
+        #expect(error != nil)
+        #expect(try await storage.contents(key) == [1])
+        await storage.shutdown()
+    }
+
     @Test("another client reads what we write, and we read what it writes", arguments: DAVServer.all)
     func foreignClient(_ server: DAVServer) async throws {
         let storage = try await server.storage()
