@@ -1,4 +1,3 @@
-import Foundation
 import LFSHTTPStorage
 import LFSStorage
 
@@ -41,8 +40,7 @@ struct MultipartCheckpoint: Codable, Hashable, Sendable {
 
     /// nil for a checkpoint that another version or another storage has left.
     init?(_ checkpoint: UploadCheckpoint) {
-        // What cannot be read is no error: the upload begins anew.
-        guard let value = try? JSONDecoder().decode(Self.self, from: checkpoint.rawValue) else { return nil }
+        guard let value: Self = checkpoint.decoded() else { return nil }
         self = value
     }
 
@@ -54,5 +52,5 @@ struct MultipartCheckpoint: Codable, Hashable, Sendable {
         self.checksum = checksum
     }
 
-    func encoded() throws -> UploadCheckpoint { UploadCheckpoint(rawValue: try JSONEncoder().encode(self)) }
+    func encoded() throws -> UploadCheckpoint { try UploadCheckpoint(encoding: self) }
 }

@@ -1,4 +1,4 @@
-import Foundation
+import LFSHTTPStorage
 import LFSStorage
 import LFSSystem
 
@@ -17,14 +17,14 @@ struct UnfinishedFile: Codable, Hashable, Sendable {
         token = String(UInt64.random(in: .min ... .max), radix: 36)
     }
 
-    /// nil for a checkpoint that is none of ours. What cannot be read is no error: the upload begins anew.
+    /// nil for a checkpoint that is none of ours.
     init?(_ checkpoint: UploadCheckpoint) {
-        guard let value = try? JSONDecoder().decode(Self.self, from: checkpoint.rawValue),
+        guard let value: Self = checkpoint.decoded(),
             (1...32).contains(value.token.utf8.count),
             value.token.utf8.allSatisfy({ $0.isLetter || $0.isDigit })
         else { return nil }
         self = value
     }
 
-    func encoded() throws -> UploadCheckpoint { UploadCheckpoint(rawValue: try JSONEncoder().encode(self)) }
+    func encoded() throws -> UploadCheckpoint { try UploadCheckpoint(encoding: self) }
 }
