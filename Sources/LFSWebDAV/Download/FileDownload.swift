@@ -47,8 +47,6 @@ struct FileDownload: Sendable {
         let response: HTTPResponse
         do {
             response = try await client.send(get, about: request.key)
-        } catch let failure as WebDAVFailure {
-            throw failure
         } catch {
             // A reply that was not taken may have been too long to be read at all; why it was not taken says more.
             throw window.refusal(request.key) ?? error

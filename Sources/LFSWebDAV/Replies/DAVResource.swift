@@ -43,9 +43,14 @@ struct DAVResource: Sendable {
         modified = property("getlastmodified").flatMap { HTTPDate.parse($0.text) }
     }
 
-    /// The object that it is; nil for folders, for unfinished uploads and for what is not ours.
+    /// The object that its name says it is; nil for folders, for unfinished uploads and for what is not ours.
     func object(in place: WebDAVPlace) -> RemoteObject? {
-        guard !isFolder, !isGone, let byteCount, let key = name.flatMap(ObjectKey.init(listed:)) else { return nil }
+        name.flatMap(ObjectKey.init(listed:)).flatMap { object($0, at: place) }
+    }
+
+    /// The object of that key, whatever its name; nil when it is none, or when its size is not told.
+    func object(_ key: ObjectKey, at place: WebDAVPlace) -> RemoteObject? {
+        guard !isFolder, !isGone, let byteCount else { return nil }
         return RemoteObject(key: key, byteCount: byteCount, entityTag: entityTag?.text, url: place.url(of: key))
     }
 }

@@ -82,12 +82,10 @@ struct WebDAVClient: Sendable {
 
     /// An object in its place.
     func object(_ key: ObjectKey) async throws -> RemoteObject {
-        let found = try await describe(key)
-        guard let byteCount = found.byteCount else {
+        guard let object = try await describe(key).object(key, at: place) else {
             throw StorageError(.serverError, "The server does not tell the size.", key: key)
         }
-        return RemoteObject(
-            key: key, byteCount: byteCount, entityTag: found.entityTag?.text, url: place.url(of: key))
+        return object
     }
 
     /// Removes a file. Nothing there is a success, if the server itself says so.
@@ -127,7 +125,6 @@ struct WebDAVClient: Sendable {
             } catch let failure as WebDAVFailure where failure.status == 405 {
                 // It is there.
             } catch let failure as WebDAVFailure {
-                try await requireRoot()
                 // Of two that make it at once one may be refused in words of any kind.
                 guard try await find(folder, about: key)?.isFolder == true else { throw failure }
             }
