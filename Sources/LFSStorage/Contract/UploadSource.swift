@@ -60,29 +60,30 @@ public final class UploadSource: Sendable {
             byteCount: byteCount, sha256: sha256, crc64: nil, contentType: contentType, name: name, reading: read)
     }
 
-    package init(
+    package convenience init(
         byteCount: Int64, sha256: String, crc64: String?, contentType: String?, name: String?,
         reading read: @escaping Read
     ) {
-        self.byteCount = byteCount
-        self.sha256 = sha256
-        self.crc64 = crc64
-        self.contentType = contentType
-        self.name = name
-        origin = .function(read)
+        self.init(.function(read), byteCount, sha256: sha256, crc64: crc64, contentType, name)
     }
 
-    package init(
+    package convenience init(
         descriptor: Descriptor, byteCount: Int64, sha256: String, crc64: String? = nil, contentType: String?,
         name: String?
     ) throws(StorageError) {
+        self.init(.file(descriptor), byteCount, sha256: sha256, crc64: crc64, contentType, name)
+        try requireUnchanged()
+    }
+
+    private init(
+        _ origin: Origin, _ byteCount: Int64, sha256: String, crc64: String?, _ contentType: String?, _ name: String?
+    ) {
+        self.origin = origin
         self.byteCount = byteCount
         self.sha256 = sha256
         self.crc64 = crc64
         self.contentType = contentType
         self.name = name
-        origin = .file(descriptor)
-        try requireUnchanged()
     }
 
     /// Reads at an offset. Returns how many bytes it read; 0 only at the end or for an empty buffer.
