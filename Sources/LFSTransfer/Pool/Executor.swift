@@ -11,9 +11,21 @@ struct Executor: Sendable {
     let journal: any TransferJournal
     let policy: RetryPolicy
     let events: @Sendable (TransferEvent) -> Void
-    var attempt: UploadAttempt = { _, body in try await body() }
+    let attempt: UploadAttempt
+    private let envelope: CheckpointEnvelope
 
-    private var envelope: CheckpointEnvelope { CheckpointEnvelope(storage.capabilities) }
+    init(
+        storage: any RemoteStorage, journal: any TransferJournal, policy: RetryPolicy,
+        events: @escaping @Sendable (TransferEvent) -> Void,
+        attempt: @escaping UploadAttempt = { _, body in try await body() }
+    ) {
+        self.storage = storage
+        self.journal = journal
+        self.policy = policy
+        self.events = events
+        self.attempt = attempt
+        envelope = CheckpointEnvelope(storage.capabilities)
+    }
 
     /// - Parameters:
     ///   - upcoming: as ``UploadSession/upcoming(limit:)``.
