@@ -47,15 +47,12 @@ public final class S3Storage: RemoteStorage {
     ) throws(StorageError) {
         try S3Options.check(region: region)
         try options.check()
-        let transport = options.transport ?? DefaultTransport.make(HTTPOptions(options))
+        let transport = options.transport ?? DefaultTransport.make(HTTPOptions(options.connection))
         client = try S3Client(
             location, region: region ?? "us-east-1", transport: transport,
             credentials: CredentialsCache { try await credentials.credentials() }, clock: clock)
         let origin = client.place.origin
-        guard origin.isSecure || options.allowsPlainHTTP else {
-            throw StorageError(
-                .invalidRequest, "\(origin) is not encrypted. Use https, or set S3Options.allowsPlainHTTP.")
-        }
+        try options.connection.check(origin, "S3Options")
         self.options = options
         self.transport = transport
         provider = options.provider ?? S3Provider.detect(endpoint: origin.host)

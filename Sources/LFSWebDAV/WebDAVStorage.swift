@@ -30,12 +30,9 @@ public final class WebDAVStorage: RemoteStorage {
         url: URL, credentials: WebDAVCredentials = .environment, options: WebDAVOptions = WebDAVOptions()
     ) throws(StorageError) {
         let place = try WebDAVPlace(url)
-        guard place.origin.isSecure || options.allowsPlainHTTP else {
-            throw StorageError(
-                .invalidRequest, "\(place.origin) is not encrypted. Use https, or set WebDAVOptions.allowsPlainHTTP.")
-        }
+        try options.connection.check(place.origin, "WebDAVOptions")
         self.options = options
-        transport = options.transport ?? DefaultTransport.make(HTTPOptions(options))
+        transport = options.transport ?? DefaultTransport.make(HTTPOptions(options.connection))
         client = WebDAVClient(place, transport: transport, credentials: credentials)
         capabilities = StorageCapabilities(
             kind: "webdav", location: place.location, proof: options.readsBack ? .checksum : .byteCount)

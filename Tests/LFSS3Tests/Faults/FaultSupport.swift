@@ -52,7 +52,7 @@ func withFakeS3(
     change(&options)
     var endpoint = fake.url
     if overTLS {
-        options.transport = TLSProxy(to: DefaultTransport.make(HTTPOptions(options)))
+        options.transport = TLSProxy(to: DefaultTransport.make(HTTPOptions(options.connection)))
         endpoint = try #require(URL(string: fake.url.absoluteString.replacing("http://", with: "https://")))
     }
     let location = try S3Location(bucket: "bucket", prefix: "", endpoint: endpoint, addressing: .path)

@@ -12,7 +12,7 @@ final class CountingTransport: HTTPTransport {
     private let base: any HTTPTransport
     private let sent = Mutex<[String]>([])
 
-    init(_ options: S3Options) { base = DefaultTransport.make(HTTPOptions(options)) }
+    init(_ options: S3Options) { base = DefaultTransport.make(HTTPOptions(options.connection)) }
 
     /// Method and target of each request, in order.
     var requests: [String] { sent.withLock { $0 } }
