@@ -153,6 +153,15 @@ package final class Directory: Sendable {
         throw error
     }
 
+    /// Removes an empty folder. Returns false when it was not there.
+    @discardableResult
+    package func removeFolder(_ name: String) throws(SystemError) -> Bool {
+        if unlinkat(descriptor.raw, name, AT_REMOVEDIR) == 0 { return true }
+        let error = SystemError(call: "rmdir", path: child(name), errno: errno)
+        if error.isMissing { return false }
+        throw error
+    }
+
     /// Whether this process may make and remove files here. Also false on a read-only file system.
     package func requireWritable() throws(SystemError) {
         try checked("access", path) { access(path, R_OK | W_OK | X_OK) }

@@ -22,6 +22,12 @@ package struct HTTPOrigin: Hashable, Sendable, CustomStringConvertible {
         description = (isSecure ? "https://" : "http://") + authority
     }
 
+    /// Whether it is this machine itself, so that nothing goes over a network.
+    package var isOnThisMachine: Bool {
+        ["localhost", "[::1]"].contains(host)
+            || host.hasPrefix("127.") && host.utf8.allSatisfy { $0 == UInt8(ascii: ".") || (0x30...0x39).contains($0) }
+    }
+
     /// The origin of an `http` or `https` URL.
     ///
     /// - Throws: ``HTTPError/Code/invalidRequest`` for other schemes, a missing host, or a user name in the URL.

@@ -21,6 +21,14 @@ package enum HTTPDate {
         return date
     }
 
+    /// The first of the three forms, which is the one to write.
+    package static func text(_ date: Date) -> String {
+        let time = UTCTime(date)
+        func two(_ number: Int) -> String { number < 10 ? "0\(number)" : String(number) }
+        let clock = [time.hour, time.minute, time.second].map(two).joined(separator: ":")
+        return "\(days[dayOfWeek(time) ?? 0]), \(two(time.day)) \(months[time.month - 1]) \(time.year) \(clock) GMT"
+    }
+
     /// `Sun, 06 Nov 1994 08:49:37 GMT`.
     private static func fixdate(_ scanner: inout Scanner) -> UTCTime? {
         guard let day = scanner.number(2), scanner.skip(" "), let month = scanner.month(), scanner.skip(" "),

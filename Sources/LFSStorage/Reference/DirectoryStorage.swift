@@ -1,5 +1,5 @@
 public import Foundation
-import LFSSystem
+package import LFSSystem
 import Synchronization
 
 /// A folder that acts as the remote storage: a mounted share, an external disk, a quick start without a server.
@@ -120,12 +120,17 @@ public final class DirectoryStorage: RemoteStorage {
 
     private func url(of key: ObjectKey) -> URL { url.appendingPathComponent(key.rawValue) }
 
+    /// The name of one version of a file's content.
+    package static func entityTag(of status: FileStatus) -> String {
+        "\(status.inode)-\(status.modified)-\(status.byteCount)"
+    }
+
     private func describe(_ key: ObjectKey, _ status: FileStatus) throws(StorageError) -> RemoteObject {
         guard status.isRegularFile else {
             throw StorageError(.missing, "'\(key)' is not a file in the storage folder.", key: key)
         }
-        let tag = "\(status.inode)-\(status.modified)-\(status.byteCount)"
-        return RemoteObject(key: key, byteCount: status.byteCount, entityTag: tag, url: url(of: key))
+        return RemoteObject(
+            key: key, byteCount: status.byteCount, entityTag: Self.entityTag(of: status), url: url(of: key))
     }
 
     /// Whether the object is there already with the source's content, which a crash before the write-back leaves.
@@ -203,7 +208,7 @@ public final class DirectoryStorage: RemoteStorage {
     }
 
     /// Checks that the path still leads to the folder that was opened.
-    private func requireRoot() throws(StorageError) {
+    package func requireRoot() throws(StorageError) {
         let now: FileStatus
         do {
             now = try FileStatus(following: url.path)

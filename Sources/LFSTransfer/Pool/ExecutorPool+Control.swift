@@ -9,6 +9,8 @@ extension ExecutorPool {
         record.notify()
     }
 
+    package var isPaused: Bool { shared.withLock { $0.pool.isPaused } }
+
     /// Goes on after ``pause()``, and tries a storage that was away again at once.
     package func resume() {
         launch(
