@@ -15,8 +15,8 @@ public final class S3Storage: RemoteStorage {
     /// What it can do.
     public let capabilities: StorageCapabilities
     let client: S3Client
-    private let provider: S3Provider
-    private let options: S3Options
+    let provider: S3Provider
+    let options: S3Options
     private let permits: Permits
     private let transport: any HTTPTransport
 
@@ -25,7 +25,7 @@ public final class S3Storage: RemoteStorage {
     /// - Parameters:
     ///   - bucket: the name of the bucket, which has to be there.
     ///   - prefix: stands before every key, with a slash between them.
-    ///   - region: nil for `us-east-1`. The right one is learned when the server names another.
+    ///   - region: nil for `us-east-1`, with Google for `auto`. The right one is learned when the server names another.
     ///   - endpoint: the URL of the server; nil for Amazon's in that region. `http` has to be allowed by the options.
     ///   - addressing: whether the bucket stands in the host's name or in the path.
     ///   - credentials: asked for before the first request, and again before they end.
@@ -48,14 +48,15 @@ public final class S3Storage: RemoteStorage {
         try S3Options.check(region: region)
         try options.check()
         let transport = options.transport ?? DefaultTransport.make(HTTPOptions(options.connection))
+        let host = try location.host()
+        let provider = options.provider ?? S3Provider.detect(endpoint: host)
         client = try S3Client(
-            location, region: region ?? "us-east-1", transport: transport,
+            location, region: region, dialect: provider.dialect, transport: transport,
             credentials: CredentialsCache { try await credentials.credentials() }, clock: clock)
-        let origin = client.place.origin
-        try options.connection.check(origin, "S3Options")
+        try options.connection.check(client.place.origin, "S3Options")
         self.options = options
         self.transport = transport
-        provider = options.provider ?? S3Provider.detect(endpoint: origin.host)
+        self.provider = provider
         permits = Permits(options.maxConcurrentParts)
         let largest = Int64(provider.supportsMultipart ? provider.maximumPartCount : 1) * (5 << 30)
         capabilities = StorageCapabilities(

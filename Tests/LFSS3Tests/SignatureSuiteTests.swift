@@ -65,7 +65,8 @@ import Testing
     /// "Calculate the signature" in the IAM user guide, with the text to sign of its example.
     @Test func signingKeyOfTheDay() {
         let key = SigningKey(
-            secretAccessKey: Self.credentials.secretAccessKey, region: "us-east-1", service: "iam")
+            secretAccessKey: Self.credentials.secretAccessKey, prefix: "AWS4",
+            scope: ["us-east-1", "iam", "aws4_request"])
         let text = """
             AWS4-HMAC-SHA256
             20150830T123600Z

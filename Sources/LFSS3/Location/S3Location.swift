@@ -57,6 +57,11 @@ struct S3Location: Sendable {
             origin: origin, bucketPath: "\(endpoint.path)/\(bucket)", encodedPrefix: PercentEncoding.path(prefix))
     }
 
+    /// The host of the server, without that of the bucket.
+    func host() throws(StorageError) -> String {
+        if let endpoint { endpoint.origin.host } else { try Endpoint(Self.amazonEndpoint("us-east-1")).origin.host }
+    }
+
     private static func amazonEndpoint(_ region: String) -> URL {
         let domain = region.hasPrefix("cn-") ? "amazonaws.com.cn" : "amazonaws.com"
         var parts = URLComponents()

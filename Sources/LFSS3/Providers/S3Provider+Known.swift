@@ -5,9 +5,11 @@ extension S3Provider {
     public static let aws = S3Provider(name: "aws", evidence: .reported) {
         $0.checksumHeader = .sha256
         $0.conditionalWrites = true
+        $0.atomicCreation = true
         $0.equalParts = false
         $0.prefersPath = false
         $0.keepsChecksums = true
+        $0.listsPartChecksums = true
         $0.fullObjectCRC64 = true
     }
 
@@ -18,6 +20,7 @@ extension S3Provider {
         // They are reported to be random.
         $0.multipartTagIsMD5 = false
         $0.conditionalWrites = true
+        $0.atomicCreation = true
         $0.keepsChecksums = true
     }
 
@@ -34,6 +37,7 @@ extension S3Provider {
     public static let minio = S3Provider(name: "minio", evidence: .reported) {
         $0.checksumHeader = .sha256
         $0.conditionalWrites = true
+        $0.atomicCreation = true
         $0.equalParts = false
         $0.keepsChecksums = true
     }
@@ -46,6 +50,7 @@ extension S3Provider {
     public static let seaweedFS = S3Provider(name: "seaweedfs", evidence: .tested) {
         $0.checksumHeader = .sha256
         $0.conditionalWrites = true
+        $0.atomicCreation = true
         $0.equalParts = false
         $0.keepsChecksums = true
         $0.fullObjectCRC64 = true
@@ -65,9 +70,14 @@ extension S3Provider {
     /// keeps an entity tag only when it is told to.
     public static let juiceFS = S3Provider(name: "juicefs", evidence: .tested) { $0.equalParts = false }
 
-    /// Google Cloud Storage by its S3 interface, with HMAC keys: it ignores `x-amz-checksum-…` and `If-None-Match`.
+    /// Google Cloud Storage by its XML interface, with HMAC keys: it has no SHA-256 of objects, and of an object in
+    /// parts no MD5 either.
     public static let googleCloud = S3Provider(name: "google-cloud", evidence: .reported) {
+        $0.dialect = .google
+        $0.conditionalWrites = true
+        $0.atomicCreation = true
         $0.entityTagIsMD5 = true
+        $0.multipartTagIsMD5 = false
         $0.equalParts = false
     }
 

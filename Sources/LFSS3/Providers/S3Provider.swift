@@ -29,8 +29,12 @@ public struct S3Provider: Hashable, Sendable {
     /// Whether, where that is so, the tag of an upload in parts is the MD5 over the MD5s of its parts. If not, a tag
     /// that differs says nothing.
     public var multipartTagIsMD5: Bool
-    /// Whether `If-None-Match: *` keeps an upload from replacing an object.
+    /// Whether `If-None-Match: *`, or what the dialect has for it, keeps an upload from replacing an object.
     public var conditionalWrites: Bool
+    /// Whose signature and fields it takes.
+    public var dialect: S3Dialect
+    /// Whether, where that is so, of several uploads with it at the same time no more than one succeeds.
+    public var atomicCreation: Bool
     /// The smallest part but the last, in bytes.
     public var minimumPartSize: Int64
     /// How many parts an upload may have.
@@ -43,6 +47,8 @@ public struct S3Provider: Hashable, Sendable {
     public var prefersPath: Bool
     /// Whether the server keeps the SHA-256 that came with an object and tells it again.
     public var keepsChecksums: Bool
+    /// Whether, where that is so, it tells the SHA-256 of each part of an upload that is not complete.
+    public var listsPartChecksums: Bool
     /// Whether the parts of an upload may come with their CRC-64/NVME, and the object in the end with that of all its
     /// bytes (`x-amz-checksum-crc64nvme`, of the type `FULL_OBJECT`), which the server compares, keeps and tells again.
     /// It replaces ``ChecksumHeader/sha256`` over TLS, where a part is then sent with `UNSIGNED-PAYLOAD`: the bytes are
@@ -59,18 +65,24 @@ public struct S3Provider: Hashable, Sendable {
     /// server ignores would promise what it does not keep; keys are unique without it.
     public static let other = S3Provider(name: "other") { _ in }
 
+    /// Whether an upload in parts can be kept from replacing an object.
+    var completesConditionally: Bool { conditionalWrites && dialect.hasConditionalCompletion }
+
     init(name: String, evidence: Evidence = .unknown, _ change: (inout S3Provider) -> Void) {
         self.name = name
         checksumHeader = .contentMD5
         entityTagIsMD5 = false
         multipartTagIsMD5 = true
         conditionalWrites = false
+        dialect = .amazon
+        atomicCreation = false
         minimumPartSize = 5 << 20
         maximumPartCount = 10_000
         equalParts = true
         supportsMultipart = true
         prefersPath = true
         keepsChecksums = false
+        listsPartChecksums = false
         fullObjectCRC64 = false
         self.evidence = evidence
         change(&self)

@@ -20,6 +20,7 @@ final class S3Client: Sendable {
     }
 
     let location: S3Location
+    private let dialect: S3Dialect
     private let transport: any HTTPTransport
     private let credentials: CredentialsCache<S3Credentials>
     private let clock: SigningClock
@@ -29,14 +30,15 @@ final class S3Client: Sendable {
     private static let consentByteCount = 1 << 20
 
     init(
-        _ location: S3Location, region: String, transport: any HTTPTransport,
-        credentials: CredentialsCache<S3Credentials>,
-        clock: SigningClock
+        _ location: S3Location, region: String?, dialect: S3Dialect, transport: any HTTPTransport,
+        credentials: CredentialsCache<S3Credentials>, clock: SigningClock
     ) throws(StorageError) {
         self.location = location
+        self.dialect = dialect
         self.transport = transport
         self.credentials = credentials
         self.clock = clock
+        let region = region ?? dialect.region
         state = Mutex(State(region: region, place: try location.place(in: region)))
     }
 
@@ -92,12 +94,20 @@ final class S3Client: Sendable {
     }
 
     /// A URL that anybody may use for a while.
-    func presign(_ method: HTTPRequest.Method, _ key: ObjectKey, expires: Duration) async throws -> URL {
+    ///
+    /// - Parameters:
+    ///   - query: not encoded.
+    ///   - headers: fields that the request must carry.
+    func presign(
+        _ method: HTTPRequest.Method, _ key: ObjectKey, query: [(name: String, value: String)] = [],
+        headers: HTTPHeaders = [:], expires: Duration
+    ) async throws -> URL {
         let keys = try await credentials.credentials()
         let (signature, place) = try signature(for: keys)
         do {
             let path = place.path(of: key)
-            let query = try signature.presign(method, place.origin, path: path, expires: expires, date: clock.now)
+            let query = try signature.presign(
+                method, place.origin, path: path, query: query, headers: headers, expires: expires, date: clock.now)
             guard let url = URL(string: "\(place.origin)\(path)?\(query)") else {
                 throw StorageError(.invalidRequest, "The signed URL cannot be written.", key: key)
             }
@@ -113,7 +123,8 @@ final class S3Client: Sendable {
         let target = request.query.isEmpty ? path : "\(path)?\(PercentEncoding.query(request.query))"
         do {
             var http = HTTPRequest(
-                request.method, place.origin, target, headers: request.headers, body: request.body,
+                request.method, place.origin, target,
+                headers: try dialect.translated(request.headers, of: request.method), body: request.body,
                 reply: request.reply)
             http.stallTimeout = request.stallTimeout
             http.onProgress = request.onProgress
@@ -135,12 +146,13 @@ final class S3Client: Sendable {
         try state.withLock { state throws(StorageError) in
             // Others may have learned of another region since.
             if let region, region != state.region {
-                return (SignatureV4(credentials: keys, region: region), try location.place(in: region))
+                let signature = SignatureV4(credentials: keys, region: region, dialect: dialect)
+                return (signature, try location.place(in: region))
             }
             if let signature = state.signature, signature.credentials == keys, signature.region == state.region {
                 return (signature, state.place)
             }
-            let signature = SignatureV4(credentials: keys, region: state.region)
+            let signature = SignatureV4(credentials: keys, region: state.region, dialect: dialect)
             state.signature = signature
             return (signature, state.place)
         }

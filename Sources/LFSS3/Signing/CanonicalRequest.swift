@@ -11,9 +11,9 @@ struct CanonicalRequest {
 
     init(
         method: HTTPRequest.Method, path: String, query: [UInt8], host: String, headers: HTTPHeaders,
-        payloadHash: String
+        payloadHash: String, signsAll: Bool = false
     ) {
-        let fields = SignedFields(headers, host: host)
+        let fields = SignedFields(headers, host: host, all: signsAll)
         let newline = UInt8(ascii: "\n")
         var bytes: [UInt8] = []
         bytes.reserveCapacity(1 << 10)

@@ -5,7 +5,7 @@ import LFSHTTPStorage
 import LFSSystem
 
 /// Signs requests with AWS Signature Version 4 by the rules of S3: the path is encoded once and never normalised, and
-/// `x-amz-content-sha256` is part of what is signed.
+/// `x-amz-content-sha256` is part of what is signed. Google's is the same with other names (``S3Dialect``).
 ///
 /// Source: "Authenticating Requests (AWS Signature Version 4)" in the Amazon S3 API reference.
 package struct SignatureV4: Sendable {
@@ -13,26 +13,32 @@ package struct SignatureV4: Sendable {
     package static let unsignedPayload = "UNSIGNED-PAYLOAD"
     /// SHA-256 of no bytes.
     package static let emptyPayload = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
-    static let algorithm = "AWS4-HMAC-SHA256"
 
     package let credentials: S3Credentials
     package let region: String
+    package let dialect: S3Dialect
     /// The credential scope behind the day.
     private let scopeEnd: String
     private let key: SigningKey
 
     /// One value serves all requests with the same credentials; it keeps the derived key of the day.
-    package init(credentials: S3Credentials, region: String, service: String = "s3") {
+    package init(
+        credentials: S3Credentials, region: String, service: String? = nil, dialect: S3Dialect = .amazon
+    ) {
         self.credentials = credentials
         self.region = region
-        scopeEnd = "/\(region)/\(service)/aws4_request"
-        key = SigningKey(secretAccessKey: credentials.secretAccessKey, region: region, service: service)
+        self.dialect = dialect
+        let scope = [region, service ?? dialect.service, dialect.scopeEnd]
+        scopeEnd = "/" + scope.joined(separator: "/")
+        key = SigningKey(
+            secretAccessKey: credentials.secretAccessKey, prefix: dialect.keyPrefix, scope: scope)
     }
 
     /// Adds `x-amz-date`, `x-amz-content-sha256`, `x-amz-security-token` for temporary credentials, and
-    /// `Authorization` to a request.
+    /// `Authorization` to a request, in the words of the dialect.
     ///
-    /// Signed are host, content-type, content-md5, date, range and all fields that begin with `if-` or `x-amz-`.
+    /// Signed are host, content-type, content-md5, date, range and all fields that begin with `if-`, `x-amz-` or
+    /// `x-goog-`.
     /// Others, `accept-encoding` and `user-agent` among them, may change on the way.
     /// - Parameters:
     ///   - path: percent-encoded, exactly as it goes out.
@@ -49,9 +55,10 @@ package struct SignatureV4: Sendable {
             throw HTTPError(.invalidRequest, "A body that is not signed goes to \(origin) under TLS only: use https.")
         }
         let moment = Moment(UTCTime(date), scopeEnd)
-        try headers.set("x-amz-date", moment.stamp)
-        try headers.set("x-amz-content-sha256", payloadHash)
-        if let token = credentials.sessionToken { try headers.set("x-amz-security-token", token) }
+        let prefix = dialect.fieldPrefix
+        try headers.set(prefix + "date", moment.stamp)
+        try headers.set(prefix + "content-sha256", payloadHash)
+        if let token = credentials.sessionToken { try headers.set(prefix + "security-token", token) }
         let request = CanonicalRequest(
             method: method, path: path, query: PercentEncoding.canonicalQuery(query), host: origin.authority,
             headers: headers, payloadHash: payloadHash)
@@ -60,9 +67,10 @@ package struct SignatureV4: Sendable {
 
     /// The query of a URL that anybody may use for a while, without its `?`.
     ///
-    /// The body stays unsigned. The result is a secret until it has expired: it is not to be stored or logged.
+    /// The body stays unsigned, but a checksum among the fields binds it where the server compares. The result is a
+    /// secret until it has expired: it is not to be stored or logged.
     /// - Parameters:
-    ///   - headers: fields that the request must carry with these values.
+    ///   - headers: fields that the request must carry with these values, `content-length` among them. All are signed.
     ///   - expires: 1 second to 7 days, in whole seconds; temporary credentials may end before.
     /// - Throws: ``HTTPError/Code/invalidRequest`` for another time span.
     package func presign(
@@ -75,19 +83,20 @@ package struct SignatureV4: Sendable {
         }
         let moment = Moment(UTCTime(date), scopeEnd)
         var signed: [UInt8] = []
-        SignedFields(headers, host: origin.authority).appendNames(to: &signed)
+        SignedFields(headers, host: origin.authority, all: true).appendNames(to: &signed)
         var items = query
-        items.append(("X-Amz-Algorithm", Self.algorithm))
-        items.append(("X-Amz-Credential", "\(credentials.accessKeyID)/\(moment.scope)"))
-        items.append(("X-Amz-Date", moment.stamp))
-        items.append(("X-Amz-Expires", String(seconds)))
-        items.append(("X-Amz-SignedHeaders", String(decoding: signed, as: UTF8.self)))
-        if let token = credentials.sessionToken { items.append(("X-Amz-Security-Token", token)) }
+        let prefix = dialect.parameterPrefix
+        items.append((prefix + "Algorithm", dialect.algorithm))
+        items.append((prefix + "Credential", "\(credentials.accessKeyID)/\(moment.scope)"))
+        items.append((prefix + "Date", moment.stamp))
+        items.append((prefix + "Expires", String(seconds)))
+        items.append((prefix + "SignedHeaders", String(decoding: signed, as: UTF8.self)))
+        if let token = credentials.sessionToken { items.append((prefix + "Security-Token", token)) }
         let canonicalQuery = PercentEncoding.canonicalQuery(items)
         let request = CanonicalRequest(
             method: method, path: path, query: canonicalQuery, host: origin.authority, headers: headers,
-            payloadHash: Self.unsignedPayload)
-        return String(decoding: canonicalQuery, as: UTF8.self) + "&X-Amz-Signature=" + signature(request, at: moment)
+            payloadHash: Self.unsignedPayload, signsAll: true)
+        return String(decoding: canonicalQuery, as: UTF8.self) + "&\(prefix)Signature=" + signature(request, at: moment)
     }
 
     /// The value of the `Authorization` field.
@@ -98,7 +107,7 @@ package struct SignatureV4: Sendable {
     private func authorization(_ request: CanonicalRequest, at moment: Moment) -> String {
         var text: [UInt8] = []
         text.reserveCapacity(512)
-        text.append(text: Self.algorithm)
+        text.append(text: dialect.algorithm)
         text.append(text: " Credential=")
         text.append(text: credentials.accessKeyID)
         text.append(UInt8(ascii: "/"))
@@ -115,7 +124,7 @@ package struct SignatureV4: Sendable {
         request.bytes.withUnsafeBytes { hash.update($0) }
         var text: [UInt8] = []
         text.reserveCapacity(256)
-        text.append(text: Self.algorithm)
+        text.append(text: dialect.algorithm)
         for line in [moment.stamp, moment.scope, hash.hex] {
             text.append(UInt8(ascii: "\n"))
             text.append(text: line)

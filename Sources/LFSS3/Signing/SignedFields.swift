@@ -5,11 +5,12 @@ struct SignedFields {
     /// The names in lowercase; one may come several times, then in the order of the request.
     private var fields: [(name: String, value: String)] = []
 
-    init(_ headers: HTTPHeaders, host: String) {
+    /// - Parameter all: whether every field is signed, `content-length` too, for a request that somebody else sends.
+    init(_ headers: HTTPHeaders, host: String, all: Bool = false) {
         fields.reserveCapacity(headers.fields.count + 1)
         for field in headers.fields {
             let name = Self.lowercased(field.name)
-            if Self.isSigned(name) { insert(name, field.value) }
+            if all || Self.isSigned(name) { insert(name, field.value) }
         }
         if headers["host"] == nil { insert("host", host) }
     }
@@ -49,7 +50,7 @@ struct SignedFields {
 
     private static func isSigned(_ name: String) -> Bool {
         // Almost all begin with the first.
-        name.hasPrefix("x-amz-") || name.hasPrefix("if-")
+        name.hasPrefix("x-amz-") || name.hasPrefix("if-") || name.hasPrefix("x-goog-")
             || ["host", "content-type", "content-md5", "date", "range"].contains(name)
     }
 

@@ -7,15 +7,15 @@ import Synchronization
 /// Source: "Create a signed AWS API request" in the IAM user guide.
 final class SigningKey: Sendable {
     private let secret: SymmetricKey
-    private let region: String
-    private let service: String
+    /// What is taken in behind the day.
+    private let scope: [String]
     /// The code has taken in the day's key, and no text yet.
     private let held = Mutex<(day: String, code: HMAC<SHA256>)?>(nil)
 
-    init(secretAccessKey: String, region: String, service: String) {
-        secret = SymmetricKey(data: Array("AWS4\(secretAccessKey)".utf8))
-        self.region = region
-        self.service = service
+    /// - Parameter scope: region, service and the end.
+    init(secretAccessKey: String, prefix: String, scope: [String]) {
+        secret = SymmetricKey(data: Array("\(prefix)\(secretAccessKey)".utf8))
+        self.scope = scope
     }
 
     /// The signature of a text in lowercase hex.
@@ -29,7 +29,7 @@ final class SigningKey: Sendable {
 
     private func code(for day: String) -> HMAC<SHA256> {
         if let held = held.withLock({ $0 }), held.day == day { return held.code }
-        let key = [day, region, service, "aws4_request"].reduce(secret) { key, text in
+        let key = ([day] + scope).reduce(secret) { key, text in
             SymmetricKey(data: HMAC<SHA256>.authenticationCode(for: Array(text.utf8), using: key))
         }
         let code = HMAC<SHA256>(key: key)

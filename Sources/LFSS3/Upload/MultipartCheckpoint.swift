@@ -45,9 +45,14 @@ struct MultipartCheckpoint: Codable, Hashable, Sendable {
     }
 
     init(uploadID: String?, source: UploadSource, partSize: Int64, _ checksum: MultipartChecksum) {
+        self.init(
+            uploadID: uploadID, byteCount: source.byteCount, sha256: source.sha256, partSize: partSize, checksum)
+    }
+
+    init(uploadID: String?, byteCount: Int64, sha256: String, partSize: Int64, _ checksum: MultipartChecksum) {
         self.uploadID = uploadID
-        sha256 = source.sha256
-        byteCount = source.byteCount
+        self.sha256 = sha256
+        self.byteCount = byteCount
         self.partSize = partSize
         self.checksum = checksum
     }

@@ -6,39 +6,32 @@ import Synchronization
 final class MultipartProgress: Sendable {
     private struct State {
         var checkpoint: MultipartCheckpoint
-        var finishedBytes: Int64 = 0
-        var underWay: [Int: Int64] = [:]
         var isSaving = false
         var isDirty = false
     }
 
     private let session: UploadSession
+    private let bytes: PartProgress
     private let state: Mutex<State>
 
     init(_ checkpoint: MultipartCheckpoint, _ session: UploadSession) {
         self.session = session
+        bytes = PartProgress(session)
         state = Mutex(State(checkpoint: checkpoint))
     }
 
     var checkpoint: MultipartCheckpoint { state.withLock(\.checkpoint) }
 
     /// A part has this many bytes on their way.
-    func moved(_ part: PartPlan.Part, to byteCount: Int64) {
-        report { $0.underWay[part.number] = byteCount }
-    }
+    func moved(_ part: PartPlan.Part, to byteCount: Int64) { bytes.moved(part, to: byteCount) }
 
     /// A part did not arrive.
-    func lost(_ part: PartPlan.Part) {
-        report { $0.underWay[part.number] = nil }
-    }
+    func lost(_ part: PartPlan.Part) { bytes.lost(part) }
 
     /// The server has a part, from this try or from an earlier one.
     func has(_ part: PartPlan.Part, _ word: MultipartCheckpoint.Part) {
-        report { state in
-            state.underWay[part.number] = nil
-            state.finishedBytes += Int64(part.range.count)
-            state.checkpoint.parts[part.number] = word
-        }
+        state.withLock { $0.checkpoint.parts[part.number] = word }
+        bytes.has(part)
     }
 
     /// Saves the checkpoint. Of calls that come together one saves, again as long as more has become known; the others
@@ -67,13 +60,5 @@ final class MultipartProgress: Sendable {
             state.isDirty = false
             return state.isSaving ? state.checkpoint : nil
         }
-    }
-
-    private func report(_ change: (inout State) -> Void) {
-        let total = state.withLock { state in
-            change(&state)
-            return state.finishedBytes + state.underWay.values.reduce(0, +)
-        }
-        session.report(bytesTransferred: total)
     }
 }

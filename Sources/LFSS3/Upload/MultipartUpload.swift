@@ -151,32 +151,15 @@ struct MultipartUpload: Sendable {
         _ progress: MultipartProgress
     ) async throws -> String? {
         let digester = SourceDigester(source, checkpoint.checksum.kinds(provider))
-        // The permit of a failed part is free before the group has its error. This flag is set before either, so that
-        // no further part begins in between.
-        let hasFailed = CancellationFlag()
-        try await withThrowingDiscardingTaskGroup { group in
-            for number in 1...plan.count {
-                let part = plan.part(number)
-                let digest = try await digester.next(Int64(part.range.count))
-                // Before the last part goes out, so that bytes which are not the recorded ones are not all there.
-                if number == plan.count { try await digester.requireWhole() }
-                if let entityTag = there[number].flatMap({ trusted($0, part, digest, checkpoint.parts[number]) }) {
-                    progress.has(part, .init(entityTag, digest))
-                    continue
-                }
-                try await permits.acquire()
-                // A part has failed: its error ends the group, and no further part is of use.
-                if group.isCancelled || hasFailed.isCancelled { return permits.release() }
-                group.addTask {
-                    defer { permits.release() }
-                    do {
-                        try await send(part, digest, checkpoint, progress)
-                    } catch {
-                        hasFailed.cancel()
-                        throw error
-                    }
-                }
-            }
+        let parts = PartSending(plan, digester, permits)
+        try await parts.run { part, digest in
+            guard let listed = there[part.number],
+                let entityTag = trusted(listed, part, digest, checkpoint.parts[part.number])
+            else { return false }
+            progress.has(part, .init(entityTag, digest))
+            return true
+        } send: { part, digest in
+            try await send(part, digest, checkpoint, progress)
         }
         return digester.crc64
     }
@@ -237,7 +220,8 @@ struct MultipartUpload: Sendable {
     private func complete(_ checkpoint: MultipartCheckpoint, _ crc64: String?) async throws -> RemoteObject {
         let completion = MultipartCompletion(client: client, key: key, checkpoint: checkpoint, crc64: crc64)
         let proof = proof(.known(partSize: checkpoint.partSize))
-        let onlyIfAbsent = provider.conditionalWrites && !session.replacesObject
+        let onlyIfAbsent =
+            provider.completesConditionally && !session.replacesObject
         let outcome: MultipartCompletion.Outcome
         do {
             outcome = try await completion.run(onlyIfAbsent: onlyIfAbsent)

@@ -18,11 +18,16 @@ struct ObjectFields: Sendable {
 
     /// - Throws: ``HTTPError`` for an option that cannot stand in a header field.
     func make(for source: UploadSource) throws(HTTPError) -> HTTPHeaders {
+        try make(contentType: source.contentType, sha256: source.sha256, name: source.name)
+    }
+
+    /// - Throws: as ``make(for:)``.
+    func make(contentType: String?, sha256: String, name: String? = nil) throws(HTTPError) -> HTTPHeaders {
         var fields = HTTPHeaders()
-        try fields.set("content-type", Self.contentType(source.contentType))
-        try fields.set(Self.sha256Field, source.sha256)
+        try fields.set("content-type", MediaType.field(contentType))
+        try fields.set(Self.sha256Field, sha256)
         // Amazon's limit for all such fields together is 2 KB; a name that does not fit is in the database anyway.
-        if let name = source.name.map(PercentEncoding.query), name.utf8.count <= 1_500 {
+        if let name = name.map(PercentEncoding.query), name.utf8.count <= 1_500 {
             try fields.set(Self.nameField, name)
         }
         if let storageClass = options.storageClass { try fields.set("x-amz-storage-class", storageClass) }
@@ -35,12 +40,5 @@ struct ObjectFields: Sendable {
             if let keyID { try fields.set("x-amz-server-side-encryption-aws-kms-key-id", keyID) }
         }
         return fields
-    }
-
-    /// The media type for the header. A type that cannot stand in a header is replaced, so that the file is uploaded.
-    private static func contentType(_ text: String?) -> String {
-        guard let text, !text.isEmpty, text.utf8.count <= 255, text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F })
-        else { return "application/octet-stream" }
-        return text
     }
 }
