@@ -1,0 +1,221 @@
+import Foundation
+import LFSHTTP
+import LFSHTTPStorage
+import LFSStorage
+import LFSTesting
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import LFSAzure
+
+@Suite("An upload to Azure", .enabled(if: AzureServer.areThere), .timeLimit(.minutes(3)))
+struct ServerUploadTests {
+    private let key = Result { try ObjectKey("0f3a/0199-7e") }
+    private let bytes = SampleBytes.make((3 << 20) + 77)
+
+    private func blocks(_ options: inout AzureOptions) {
+        (options.multipartThreshold, options.partSize, options.maxConcurrentParts) = (1, 1 << 20, 1)
+    }
+
+    @Test("is proven by the service's own checksum, in one request and in blocks", arguments: AzureServer.all)
+    func proof(_ server: AzureServer) async throws {
+        let place = try await server.place()
+        for isLarge in [false, true] {
+            let storage = try place.storage { if isLarge { blocks(&$0) } }
+            let notes = Notes()
+            let source = try UploadSource.temporary(bytes)
+            let object = try await storage.upload(source, to: key.get(), session: notes.session())
+            #expect(object.sha256 == source.sha256 && object.byteCount == source.byteCount)
+            #expect(notes.most == source.byteCount)
+            #expect(try await storage.contents(key.get()) == bytes)
+            #expect(try await storage.head(key.get()).entityTag == object.entityTag)
+            await storage.shutdown()
+        }
+        // The second one found another blob: it tried to create, looked, and replaced.
+        #expect(try await place.count("PUT - 201") == 2, "the container, and the blob")
+        #expect(try await place.count("PUT blocklist 409") == 1)
+        #expect(try await place.count("PUT blocklist 201") == 1)
+    }
+
+    @Test(
+        "sends the checksum that was recorded, and finds out when the row has a wrong one", arguments: AzureServer.all)
+    func wrongRow(_ server: AzureServer) async throws {
+        let place = try await server.place()
+        let storage = try place.storage()
+        let sha256 = SampleBytes.sha256(bytes)
+        let source = UploadSource(
+            byteCount: Int64(bytes.count), sha256: sha256, crc64: "0123456789abcdef", contentType: nil, name: nil
+        ) { [bytes] buffer, offset in
+            let piece = bytes[Int(offset)...].prefix(buffer.count)
+            piece.withUnsafeBytes { buffer.copyMemory(from: $0) }
+            return piece.count
+        }
+        #expect(try await storage.upload(source, to: key.get(), session: UploadSession()).sha256 == sha256)
+        #expect(try await place.count("PUT - 400") == 1)
+        await storage.shutdown()
+    }
+
+    @Test("of bytes that have rotted is refused, and leaves what was there", arguments: AzureServer.all, [false, true])
+    func rot(_ server: AzureServer, _ isLarge: Bool) async throws {
+        let storage = try await server.place().storage { if isLarge { blocks(&$0) } }
+        _ = try await storage.upload(.temporary([1, 2]), to: key.get(), session: UploadSession())
+        let source = try UploadSource.temporary(bytes, sha256: SampleBytes.sha256([9]))
+        let error = try await storageError {
+            try await storage.upload(source, to: key.get(), session: UploadSession())
+        }
+        #expect(error?.code == .sourceChanged)
+        #expect(try await storage.contents(key.get()) == [1, 2])
+        await storage.shutdown()
+    }
+
+    @Test("goes on by the service's list of blocks alone, without a checkpoint", arguments: AzureServer.all)
+    func resume(_ server: AzureServer) async throws {
+        let place = try await server.place()
+        let storage = try place.storage { blocks(&$0) }
+        try await place.order(["fault": "error", "method": "PUT", "comp": "block", "after": 2])
+        let error = try await storageError {
+            try await storage.upload(.temporary(bytes), to: key.get(), session: UploadSession())
+        }
+        #expect(error?.code == .serverError)
+        #expect(try await place.count("PUT block 201") == 2)
+        await storage.shutdown()
+
+        // Another process, whose database knows of nothing.
+        let second = try place.storage { blocks(&$0) }
+        let notes = Notes()
+        let object = try await second.upload(.temporary(bytes), to: key.get(), session: notes.session())
+        #expect(object.sha256 == SampleBytes.sha256(bytes))
+        #expect(try await place.count("PUT block 201") == 4, "two of four were there")
+        #expect(notes.most == Int64(bytes.count))
+        #expect(try await second.contents(key.get()) == bytes)
+        await second.shutdown()
+    }
+
+    @Test("takes no block of other bytes, or of another size, for its own", arguments: AzureServer.all)
+    func otherBlocks(_ server: AzureServer) async throws {
+        let place = try await server.place()
+        let storage = try place.storage { blocks(&$0) }
+        try await place.order(["fault": "error", "method": "PUT", "comp": "block", "after": 3])
+        let other = [UInt8](repeating: 7, count: bytes.count)
+        _ = try await storageError { try await storage.upload(.temporary(other), to: key.get(), session: .init()) }
+        #expect(try await place.count("PUT block 201") == 3)
+        _ = try await storage.upload(.temporary(bytes), to: key.get(), session: UploadSession())
+        #expect(try await place.count("PUT block 201") == 7)
+        #expect(try await storage.contents(key.get()) == bytes)
+        await storage.shutdown()
+    }
+
+    @Test("in blocks whose last answer was lost is found again, and nothing is sent twice", arguments: AzureServer.all)
+    func lostCommit(_ server: AzureServer) async throws {
+        let place = try await server.place()
+        let storage = try place.storage { blocks(&$0) }
+        // The engine sends again by itself what a connection has swallowed that was open before.
+        try await place.order(["fault": "lose", "method": "PUT", "comp": "blocklist", "count": 2])
+        let error = try await storageError {
+            try await storage.upload(.temporary(bytes), to: key.get(), session: UploadSession())
+        }
+        #expect(error?.isRetryable == true)
+        let object = try await storage.upload(.temporary(bytes), to: key.get(), session: UploadSession())
+        #expect(object.sha256 == SampleBytes.sha256(bytes))
+        #expect(try await place.count("PUT block 201") == 4)
+        #expect(try await place.requests().filter { $0.contains("PUT blocklist") }.prefix(1) == ["PUT blocklist 201"])
+        #expect(try await place.count("PUT blocklist 201") == 1)
+        await storage.shutdown()
+    }
+
+    @Test("in one request whose answer was lost is found again by the service's MD5", arguments: AzureServer.all)
+    func lostPut(_ server: AzureServer) async throws {
+        let place = try await server.place()
+        let storage = try place.storage()
+        try await place.order(["fault": "lose", "method": "PUT", "comp": NSNull()])
+        let error = try await storageError {
+            try await storage.upload(.temporary(bytes), to: key.get(), session: UploadSession())
+        }
+        #expect(error?.isRetryable == true)
+        let object = try await storage.upload(.temporary(bytes), to: key.get(), session: UploadSession())
+        #expect(object.sha256 == SampleBytes.sha256(bytes))
+        #expect(try await place.requests().suffix(4) == ["PUT - 201", "PUT - 409", "HEAD - 200", "GET blocklist 200"])
+        await storage.shutdown()
+    }
+
+    @Test("replaces every byte when what is there is known to be damaged", arguments: AzureServer.all, [false, true])
+    func replaces(_ server: AzureServer, _ isLarge: Bool) async throws {
+        let place = try await server.place()
+        let storage = try place.storage { if isLarge { blocks(&$0) } }
+        for replaces in [false, true] {
+            _ = try await storage.upload(
+                .temporary(bytes), to: key.get(), session: Notes().session(replaces: replaces))
+        }
+        #expect(try await place.count(isLarge ? "PUT block 201" : "PUT - 201") == (isLarge ? 8 : 3))
+        #expect(try await storage.contents(key.get()) == bytes)
+        await storage.shutdown()
+    }
+
+    @Test("that was given up leaves nothing once its file is deleted", arguments: AzureServer.all)
+    func abandoned(_ server: AzureServer) async throws {
+        let place = try await server.place()
+        let storage = try place.storage { blocks(&$0) }
+        let notes = Notes()
+        try await place.order(["fault": "error", "method": "PUT", "comp": "block", "after": 2])
+        _ = try await storageError {
+            try await storage.upload(.temporary(bytes), to: key.get(), session: notes.session())
+        }
+        #expect(notes.saved.count == 1, "it is noted before the first block")
+        #expect(try await storage.list(ListRequest(prefix: "")).objects.isEmpty)
+        #expect(try await storage.client.blocks(of: key.get())?.uncommitted.count == 2)
+        try await storage.delete(key.get(), abandoning: notes.saved.last)
+        #expect(try await storage.client.blocks(of: key.get()) == nil)
+        #expect(try await storage.client.find(key.get()) == nil, "the empty blob that drops them is gone, too")
+        await storage.shutdown()
+    }
+
+    @Test("that was given up long ago is found by its age", arguments: AzureServer.all)
+    func swept(_ server: AzureServer) async throws {
+        let place = try await server.place()
+        let storage = try place.storage(prefix: "p") { blocks(&$0) }
+        try await place.order(["fault": "error", "method": "PUT", "comp": "block", "after": 1])
+        _ = try await storageError { try await storage.upload(.temporary(bytes), to: key.get(), session: .init()) }
+        let empty = try ObjectKey("0f3a/empty")
+        _ = try await storage.upload(.temporary([]), to: empty, session: UploadSession())
+        #expect(try await storage.abandonUploads(below: "", olderThan: .seconds(3_600)) == 0)
+        #expect(try await storage.abandonUploads(below: "other/", olderThan: .seconds(-60)) == 0)
+        #expect(try await storage.abandonUploads(below: "0f3a/", olderThan: .seconds(-60)) == 1)
+        #expect(try await storage.client.blocks(of: key.get()) == nil)
+        #expect(try await storage.head(empty).byteCount == 0)
+        await storage.shutdown()
+    }
+
+    @Test("takes another client's waiting blocks away, whose ids have another length", arguments: AzureServer.all)
+    func otherLength(_ server: AzureServer) async throws {
+        let place = try await server.place()
+        let storage = try place.storage { blocks(&$0) }
+        var foreign = AzureRequest(.put, try key.get(), query: [("comp", "block"), ("blockid", "AAAA")])
+        foreign.body = .bytes([1])
+        _ = try await storage.client.send(foreign)
+        let error = try await storageError {
+            try await storage.upload(.temporary(bytes), to: key.get(), session: UploadSession())
+        }
+        #expect(error?.isRetryable == true)
+        _ = try await storage.upload(.temporary(bytes), to: key.get(), session: UploadSession())
+        #expect(try await storage.contents(key.get()) == bytes)
+        await storage.shutdown()
+    }
+
+    @Test("keeps name, type and digest beside the bytes", arguments: AzureServer.all, [false, true])
+    func fields(_ server: AzureServer, _ isLarge: Bool) async throws {
+        let storage = try await server.place().storage { if isLarge { blocks(&$0) } }
+        try await withTemporaryFolder { folder in
+            try Data(bytes).write(to: folder.appending(path: "file"))
+            let source = try UploadSource(
+                file: folder.appending(path: "file"), byteCount: Int64(bytes.count), sha256: SampleBytes.sha256(bytes),
+                contentType: "image/x-test", name: "Grüße 文件.bin")
+            _ = try await storage.upload(source, to: key.get(), session: UploadSession())
+            let head = try await storage.client.send(AzureRequest(.head, key.get())).head
+            #expect(head.headers["content-type"] == "image/x-test")
+            #expect(head.headers["x-ms-meta-lfssha256"] == source.sha256)
+            #expect(head.headers["x-ms-meta-lfsname"]?.removingPercentEncoding == "Grüße 文件.bin")
+        }
+        await storage.shutdown()
+    }
+}
