@@ -1,0 +1,41 @@
+/// What the server answers to a ``SigningRequest``: an answer for each object, in the same order.
+package struct SigningReplyBody: Codable, Sendable {
+    package var objects: [SigningAnswer]
+
+    package init(_ objects: [SigningAnswer]) { self.objects = objects }
+
+    private enum Keys: String, CodingKey { case version, objects }
+
+    package init(from decoder: any Decoder) throws {
+        let fields = try CheckedFields(decoder, Keys.self)
+        _ = try fields.required(.version, as: Int.self, "\(SigningDescription.version)") {
+            $0 == SigningDescription.version
+        }
+        objects = try fields.required(.objects, "a list of answers")
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: Keys.self)
+        try container.encode(SigningDescription.version, forKey: .version)
+        try container.encode(objects, forKey: .objects)
+    }
+}
+
+/// The body of a reply that refuses a whole request: `{"version": 1, "error": {…}}`.
+package struct SigningRefusal: Codable, Sendable {
+    package var error: WireFailure
+
+    package init(_ error: WireFailure) { self.error = error }
+
+    private enum Keys: String, CodingKey { case version, error }
+
+    package init(from decoder: any Decoder) throws {
+        error = try CheckedFields(decoder, Keys.self).required(.error, "what was wrong")
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: Keys.self)
+        try container.encode(SigningDescription.version, forKey: .version)
+        try container.encode(error, forKey: .error)
+    }
+}
