@@ -1,0 +1,77 @@
+import Foundation
+import LFSHTTPStorage
+import LFSStorage
+import LFSSystem
+
+/// What one of the server's own URLs allows: one method on one object or part, with this length and content.
+struct FolderPermit: Hashable, Sendable {
+    enum Purpose: Hashable, Sendable {
+        case get
+        case put(byteCount: Int64, sha256: String, replaces: Bool)
+        case part(Int, upload: String, byteCount: Int64, sha256: String)
+    }
+
+    let key: ObjectKey
+    let purpose: Purpose
+}
+
+/// Signs the server's own URLs and takes them apart: `<base>/bytes/<key>?…&signature=…`, an HMAC over method, key and
+/// the query as it is written.
+struct FolderLinks: Sendable {
+    let publicURL: URL
+    let secret: SigningSecret
+    let now: @Sendable () -> Date
+
+    private static let purpose = "lfs bytes 1"
+
+    func url(for permit: FolderPermit, expires: Duration) -> String {
+        let last = Int64(now().timeIntervalSince1970) + expires.components.seconds
+        var items = ["expires=\(last)"]
+        switch permit.purpose {
+        case .get: break
+        case .put(let byteCount, let sha256, let replaces):
+            items += ["length=\(byteCount)", "sha256=\(sha256)", "create=\(replaces ? 0 : 1)"]
+        case .part(let number, let upload, let byteCount, let sha256):
+            items += ["length=\(byteCount)", "sha256=\(sha256)", "part=\(number)", "upload=\(upload)"]
+        }
+        let query = items.joined(separator: "&")
+        let code = secret.code(Self.purpose, [permit.method, permit.key.rawValue, query])
+        var base = publicURL.absoluteString
+        while base.hasSuffix("/") { base.removeLast() }
+        return "\(base)/bytes/\(permit.key)?\(query)&signature=\(code)"
+    }
+
+    /// What a request may do; nil for one whose signature is not over exactly this, and for one that comes too late.
+    func permit(method: String, key: String, query: String) -> FolderPermit? {
+        guard query.utf8.count <= 1_024, let mark = query.range(of: "&signature=", options: .backwards) else {
+            return nil
+        }
+        let (signed, code) = (String(query[..<mark.lowerBound]), String(query[mark.upperBound...]))
+        guard secret.isCode(code, Self.purpose, [method, key, signed]), let key = ObjectKey(listed: key) else {
+            return nil
+        }
+        // The server has written it, so that nothing in it comes twice.
+        let items = Dictionary(
+            signed.split(separator: "&").map { item in
+                let pair = item.split(separator: "=", maxSplits: 1).map(String.init)
+                return (pair[0], pair.count > 1 ? pair[1] : "")
+            }
+        ) { first, _ in first }
+        guard let last = items["expires"].flatMap(Int64.init), now().timeIntervalSince1970 < Double(last) else {
+            return nil
+        }
+        guard method == "PUT" else { return method == "GET" ? FolderPermit(key: key, purpose: .get) : nil }
+        guard let byteCount = items["length"].flatMap(Int64.init), let sha256 = items["sha256"] else { return nil }
+        if let number = items["part"].flatMap(Int.init), let upload = items["upload"] {
+            return FolderPermit(
+                key: key, purpose: .part(number, upload: upload, byteCount: byteCount, sha256: sha256))
+        }
+        guard let create = items["create"] else { return nil }
+        return FolderPermit(
+            key: key, purpose: .put(byteCount: byteCount, sha256: sha256, replaces: create == "0"))
+    }
+}
+
+extension FolderPermit {
+    fileprivate var method: String { if case .get = purpose { "GET" } else { "PUT" } }
+}

@@ -1,0 +1,153 @@
+import Foundation
+import LFSHTTPStorage
+import LFSStorage
+import LFSSystem
+import LFSWire
+import Synchronization
+
+/// Uploads in parts in a folder: `.uploads/<upload>/<number>-<sha256>`. A part's name is its proof, as it was given
+/// after its bytes had been compared.
+extension FolderStore: PartsKeeper {
+    var limits: PartLimits { PartLimits(maximumCount: 10_000, minimumSize: 1 << 20, maximumSize: 5 << 30) }
+    var threshold: Int64 { partOptions.threshold }
+    var partSize: Int64? { partOptions.size }
+
+    func begin(_ order: UploadOrder) async throws -> String {
+        let name = UUID().uuidString.lowercased()
+        try await run(order.key) { _ in
+            let uploads = try self.uploads()
+            _ = try uploads.openOrMake(name)
+            try uploads.synchronize()
+        }
+        return name
+    }
+
+    func present(_ ticket: UploadTicket) async throws -> [SigningAnswer.Part]? {
+        try await run(ticket.key) { _ in
+            guard let folder = try self.folder(of: ticket.upload) else { return nil }
+            return try FolderParts.list(folder).map(\.part)
+        }
+    }
+
+    func complete(_ ticket: UploadTicket, _ digests: PartsDigests) async throws -> PartsOutcome {
+        // Whoever has stopped waiting asks again while the first is still at work.
+        guard joining.withLock({ $0.insert(ticket.upload).inserted }) else {
+            throw WireFailure(.throttled, "This upload is being put together: ask again.", retryAfter: 5)
+        }
+        defer { joining.withLock { _ = $0.remove(ticket.upload) } }
+        return try await run(ticket.key) { flag in
+            let uploads = try self.uploads()
+            guard let folder = try self.folder(of: ticket.upload) else { return .lost }
+            let parts = try FolderParts.list(folder)
+            _ = try digests.areMet(by: parts.map(\.part), of: ticket)
+            let name = try self.join(parts, of: folder, in: uploads, ticket, flag)
+            // It was given up meanwhile: an object that is made now would stay for ever.
+            guard try self.folder(of: ticket.upload) != nil else {
+                try uploads.remove(name)
+                return .lost
+            }
+            let isDone = try self.publish(name, in: uploads, as: ticket.key, replaces: ticket.replaces)
+            // The object is there, whatever becomes of its parts. What stays of them goes with the next sweep.
+            try? FolderParts.removeFolder(ticket.upload, in: uploads)
+            return isDone ? .done : .taken
+        }
+    }
+
+    /// A new file with the bytes of all parts, whose SHA-256 was compared, by its name.
+    private func join(
+        _ parts: [FolderParts.Entry], of folder: Directory, in uploads: Directory, _ ticket: UploadTicket,
+        _ flag: CancellationFlag
+    ) throws -> String {
+        let name = UUID().uuidString.lowercased()
+        do {
+            try copy(parts, of: folder, to: uploads.create(name), ticket, flag)
+        } catch {
+            try uploads.remove(name)
+            throw error
+        }
+        return name
+    }
+
+    private func copy(
+        _ parts: [FolderParts.Entry], of folder: Directory, to file: Descriptor, _ ticket: UploadTicket,
+        _ flag: CancellationFlag
+    ) throws {
+        var hash = ContentHash()
+        for part in parts {
+            let source = try folder.openForReading(part.name)
+            try FileCopy.forEachChunk(of: source, 0..<part.part.size, flag) { bytes in
+                hash.update(bytes)
+                try file.write(bytes)
+            }
+        }
+        guard hash.hex == ticket.bytes.sha256, hash.byteCount == ticket.bytes.byteCount else {
+            throw WireFailure(.integrity, "The parts together are not the object that was announced.")
+        }
+        try file.synchronize()
+    }
+
+    func abort(_ ticket: UploadTicket) async throws {
+        try await run(ticket.key) { _ in
+            guard try self.folder(of: ticket.upload) != nil else { return }
+            try FolderParts.removeFolder(ticket.upload, in: self.uploads())
+        }
+    }
+
+    /// The folder of an upload; nil when there is none. Its name comes from a token or a URL of this server's own, and
+    /// is held to the form of one all the same.
+    func folder(of upload: String) throws -> Directory? {
+        guard UUID(uuidString: upload) != nil else { return nil }
+        do {
+            return try uploads().openFolder(upload)
+        } catch let error as SystemError where error.isMissing {
+            return nil
+        }
+    }
+}
+
+/// How the folder of an upload in parts is read and removed.
+enum FolderParts {
+    struct Entry: Sendable {
+        let name: String
+        let part: SigningAnswer.Part
+        let modified: Int64
+    }
+
+    static func name(_ number: Int, _ sha256: String) -> String { "\(number)-\(sha256)" }
+
+    /// In the order of their numbers. Of two with one number, as when other bytes were sent later, the younger counts.
+    static func list(_ folder: Directory) throws -> [Entry] {
+        var entries: [Int64: Entry] = [:]
+        try folder.forEachFile { name in
+            let halves = name.split(separator: "-").map(String.init)
+            guard halves.count == 2, let number = Int64(halves[0]), WireFormat.isHex(halves[1], byteCount: 32),
+                let status = try folder.status(of: name), status.isRegularFile
+            else { return true }
+            let part = SigningAnswer.Part(number: number, size: status.byteCount, sha256: halves[1])
+            let entry = Entry(name: name, part: part, modified: status.modified)
+            if entries[number].map({ $0.modified < entry.modified }) ?? true { entries[number] = entry }
+            return true
+        }
+        return entries.values.sorted { $0.part.number < $1.part.number }
+    }
+
+    /// Removes the folder of an upload and the files in it.
+    static func removeFolder(_ name: String, in uploads: Directory) throws {
+        guard try uploads.status(of: name) != nil else { return }
+        let folder = try uploads.openFolder(name)
+        var names: [String] = []
+        try folder.forEachFile { file in
+            if file != ".", file != ".." { names.append(file) }
+            return true
+        }
+        for file in names { try folder.remove(file) }
+        try uploads.removeFolder(name)
+        try uploads.synchronize()
+    }
+}
+
+/// How a folder cuts uploads.
+struct FolderPartOptions: Sendable {
+    var threshold: Int64 = 32 << 20
+    var size: Int64?
+}

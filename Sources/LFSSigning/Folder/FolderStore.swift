@@ -1,0 +1,197 @@
+import Foundation
+import LFSHTTPStorage
+import LFSStorage
+import LFSSystem
+import LFSWire
+import Synchronization
+
+/// A folder as the store behind a server, in the layout of `DirectoryStorage`.
+///
+/// What is not whole yet stands in `.uploads`, where no listing looks: one file for an upload with one request, one
+/// folder for an upload in parts. It becomes an object by one rename, when its length and SHA-256 are those that were
+/// signed.
+final class FolderStore: Sendable {
+    let directory: DirectoryStorage
+    let links: FolderLinks
+    let root: Directory
+    /// Threads of its own, for a disk that hangs.
+    let threads = BlockingPool(width: 16)
+    let partOptions: FolderPartOptions
+    /// The uploads that are being put together now.
+    let joining = Mutex<Set<String>>([])
+
+    private static let uploadsName = ".uploads"
+
+    init(
+        at url: URL, _ links: FolderLinks, parts: FolderPartOptions = FolderPartOptions()
+    ) throws(StorageError) {
+        directory = try DirectoryStorage(at: url)
+        self.links = links
+        partOptions = parts
+        do {
+            root = try Directory.open(url.path)
+        } catch {
+            throw StorageError(.invalidRequest, "The storage folder cannot be opened: \(error)", cause: error)
+        }
+    }
+
+    /// Where unfinished uploads are, made if it is missing.
+    ///
+    /// - Throws: ``StorageError/Code/unreachable`` when the folder's path leads elsewhere now: a disk was mounted over
+    ///   it, or pulled out.
+    func uploads() throws -> Directory {
+        try directory.requireRoot()
+        return try root.openOrMake(Self.uploadsName)
+    }
+
+    /// The folder of an object, and the object's name in it.
+    ///
+    /// - Parameter makes: whether folders that are missing are made.
+    func place(of key: ObjectKey, makes: Bool) throws -> (folder: Directory, name: String) {
+        let segments = key.rawValue.split(separator: "/").map(String.init)
+        var folder = root
+        for segment in segments.dropLast() {
+            if makes, try folder.status(of: segment) == nil {
+                let next = try folder.openOrMake(segment)
+                try folder.synchronize()
+                folder = next
+            } else {
+                folder = try folder.openFolder(segment)
+            }
+        }
+        return (folder, segments[segments.count - 1])
+    }
+
+    /// Makes a file the object, in one step.
+    ///
+    /// - Returns: false when there is an object and it may not be replaced.
+    func publish(_ name: String, in uploads: Directory, as key: ObjectKey, replaces: Bool) throws -> Bool {
+        let place = try place(of: key, makes: true)
+        try directory.requireRoot()
+        if replaces {
+            try uploads.rename(name, to: place.folder, as: place.name)
+        } else {
+            do {
+                try uploads.renameExclusively(name, to: place.folder, as: place.name)
+            } catch let error where error.isExisting {
+                try uploads.remove(name)
+                return false
+            }
+        }
+        try place.folder.synchronize()
+        return true
+    }
+
+    /// Removes what uploads have left that nobody goes on with.
+    ///
+    /// - Parameter age: what is younger stays.
+    func removeAbandoned(olderThan age: Duration) async throws {
+        let limit = links.now().nanosecondsSince1970 - age.nanoseconds
+        try await threads.run { flag in
+            let uploads = try self.uploads()
+            var names: [String] = []
+            try uploads.forEachFile { name in
+                try flag.check()
+                if let status = try uploads.status(of: name), status.changed < limit { names.append(name) }
+                return true
+            }
+            var failure: (any Error)?
+            for name in names {
+                // One that stays is told of, and keeps none of the others.
+                do { try Self.removeAbandoned(name, in: uploads) } catch { failure = error }
+            }
+            if let failure { throw failure }
+        }
+    }
+
+    private static func removeAbandoned(_ name: String, in uploads: Directory) throws {
+        if try uploads.status(of: name)?.isDirectory == true {
+            try FolderParts.removeFolder(name, in: uploads)
+        } else {
+            try uploads.remove(name)
+        }
+    }
+
+    /// A system's error as a storage's, without a path.
+    static func translated(_ error: any Error, _ key: ObjectKey) -> any Error {
+        guard let error = error as? SystemError else { return error }
+        if error.isMissing { return StorageError(.missing, "There is no such object.", key: key, cause: error) }
+        if error.isNoSpace { return StorageError(.noSpace, "The server's folder is full.", key: key, cause: error) }
+        return StorageError(.serverError, "The server's folder failed: \(error)", key: key, cause: error)
+    }
+
+    func run<Result: Sendable>(
+        _ key: ObjectKey, _ body: @escaping @Sendable (CancellationFlag) throws -> Result
+    ) async throws -> Result {
+        do {
+            return try await threads.run(body)
+        } catch {
+            throw Self.translated(error, key)
+        }
+    }
+}
+
+extension FolderStore: ObjectKeeper {
+    var storage: any RemoteStorage { directory }
+
+    func compare(_ key: ObjectKey, with bytes: AnnouncedBytes) async throws -> ObjectComparison {
+        var object = try await directory.head(key)
+        guard object.byteCount == bytes.byteCount else { return .other }
+        let hex = try await run(key) { flag in
+            let place = try self.place(of: key, makes: false)
+            let file = try place.folder.openForReading(place.name)
+            let hex = try ContentHash(of: file, byteCount: bytes.byteCount, flag).hex
+            // Whoever has put it there may not have come as far: what is acknowledged has to be durable.
+            try file.synchronize()
+            try place.folder.synchronize()
+            return hex
+        }
+        guard hex == bytes.sha256 else { return .other }
+        object.sha256 = hex
+        return .same(object)
+    }
+
+    func create(_ key: ObjectKey, _ bytes: [UInt8]) async throws -> Bool {
+        try await run(key) { _ in
+            let uploads = try self.uploads()
+            let name = UUID().uuidString.lowercased()
+            let file = try uploads.create(name)
+            try file.write(bytes)
+            try file.synchronize()
+            return try self.publish(name, in: uploads, as: key, replaces: false)
+        }
+    }
+}
+
+extension FolderStore: ActionSigner {
+    /// The field of a reply that shows what was taken: the SHA-256 in hex.
+    static let proofField = "x-lfs-sha256"
+
+    func upload(_ order: UploadOrder, expires: Duration) async throws -> SigningAction {
+        let permit = FolderPermit(
+            key: order.key,
+            purpose: .put(
+                byteCount: order.bytes.byteCount, sha256: order.bytes.sha256, replaces: order.replaces))
+        return put(permit, order.bytes, expires)
+    }
+
+    func part(
+        _ number: Int, of ticket: UploadTicket, _ bytes: AnnouncedBytes, expires: Duration
+    ) async throws -> SigningAction {
+        let purpose = FolderPermit.Purpose.part(
+            number, upload: ticket.upload, byteCount: bytes.byteCount, sha256: bytes.sha256)
+        return put(FolderPermit(key: ticket.key, purpose: purpose), bytes, expires)
+    }
+
+    func download(_ key: ObjectKey, expires: Duration) async throws -> SigningAction {
+        let href = links.url(for: FolderPermit(key: key, purpose: .get), expires: expires)
+        return SigningAction(method: "GET", href: href, expiresIn: expires.components.seconds)
+    }
+
+    private func put(_ permit: FolderPermit, _ bytes: AnnouncedBytes, _ expires: Duration) -> SigningAction {
+        SigningAction(
+            method: "PUT", href: links.url(for: permit, expires: expires),
+            header: ["content-length": String(bytes.byteCount)], expiresIn: expires.components.seconds,
+            proof: .init(header: Self.proofField, value: bytes.sha256))
+    }
+}

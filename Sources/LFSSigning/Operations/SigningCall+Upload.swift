@@ -1,0 +1,120 @@
+import LFSHTTPStorage
+import LFSStorage
+import LFSWire
+
+/// Uploads with one request and in parts.
+extension SigningCall {
+    func upload(_ object: SigningObject) async throws -> SigningAnswer {
+        let key = try key(object)
+        let bytes = try announced(object)
+        let order = UploadOrder(key: key, bytes: bytes, replaces: object.replace ?? false)
+        try requireSize(bytes.byteCount)
+        try await requireWriting(key)
+        if let parts = backend.parts, bytes.byteCount >= max(parts.threshold, 1) {
+            return try await begin(order, parts)
+        }
+        try budgets.open(bytes.byteCount, caller: caller)
+        return .action(try await backend.signer.upload(order, expires: limits.expiry), for: .upload)
+    }
+
+    private func begin(_ order: UploadOrder, _ parts: any PartsKeeper) async throws -> SigningAnswer {
+        if !order.replaces, let object = try await existing(order) { return .object(object) }
+        let plan = try PartPlan(byteCount: order.bytes.byteCount, partSize: parts.partSize, parts.limits)
+        let ticket = UploadTicket(
+            key: order.key, bytes: order.bytes, partSize: plan.partSize, upload: try await parts.begin(order),
+            replaces: order.replaces)
+        return .parts(.init(upload: try tokens.token(for: ticket, caller: caller), partSize: plan.partSize))
+    }
+
+    /// The object, if it has the content already.
+    ///
+    /// - Throws: ``WireFailure/Code/integrity`` when something else is there.
+    private func existing(_ order: UploadOrder) async throws -> SigningAnswer.Object? {
+        do {
+            return try await confirmed(order.key, order.bytes)
+        } catch let error as StorageError where error.isMissing {
+            return nil
+        }
+    }
+
+    func part(_ object: SigningObject) async throws -> SigningAnswer {
+        let ticket = try await ticket(object)
+        let number = Int(try object.required(\.number, "number"))
+        let bytes = try announced(object)
+        guard let size = ticket.size(of: number) else {
+            throw WireFailure(.invalidRequest, "This upload has \(ticket.partCount) parts.")
+        }
+        guard bytes.byteCount == size else {
+            throw WireFailure(.invalidRequest, "Part \(number) of this upload has \(size) bytes.")
+        }
+        try budgets.open(size, caller: caller)
+        let action = try await backend.signer.part(number, of: ticket, bytes, expires: limits.expiry)
+        return .action(action, for: .parts)
+    }
+
+    func state(_ object: SigningObject) async throws -> SigningAnswer {
+        guard let present = try await backend.parts?.present(ticket(object)) else { throw Self.lost }
+        return .present(present)
+    }
+
+    func complete(_ object: SigningObject) async throws -> SigningAnswer {
+        let ticket = try await ticket(object)
+        let digests = PartsDigests(
+            sha256: try object.required(\.partsSHA256, "parts_sha256"), md5: object.partsMD5)
+        guard let outcome = try await backend.parts?.complete(ticket, digests) else { throw Self.lost }
+        switch outcome {
+        case .done:
+            var described = SigningAnswer.Object(try await backend.objects.storage.head(ticket.key))
+            guard described.size == ticket.bytes.byteCount else { throw Self.other }
+            // The parts were compared with what the caller has, and the caller has this.
+            described.sha256 = ticket.bytes.sha256
+            return .object(described)
+        case .unproven:
+            do {
+                return .object(try await confirmed(ticket.key, ticket.bytes))
+            } catch let failure as WireFailure where failure.code == .integrity {
+                // The server itself has just made it, of parts that nothing vouched for.
+                try await backend.objects.storage.delete(ticket.key, abandoning: nil)
+                throw failure
+            }
+        case .lost: throw Self.lost
+        case .taken:
+            let object = try await confirmed(ticket.key, ticket.bytes)
+            try await backend.parts?.abort(ticket)
+            return .object(object)
+        }
+    }
+
+    func abort(_ object: SigningObject) async throws -> SigningAnswer {
+        try await backend.parts?.abort(ticket(object))
+        return .done
+    }
+
+    /// What a token stands for, if the caller still may write there: rights are looked at when they are used.
+    private func ticket(_ object: SigningObject) async throws -> UploadTicket {
+        let ticket = try tokens.ticket(try object.required(\.upload, "upload"), caller: caller)
+        try await requireWriting(ticket.key)
+        return ticket
+    }
+
+    private func requireWriting(_ key: ObjectKey) async throws {
+        guard case .allowed = try await check.check(caller, .write, key.namespace, key) else {
+            throw AccessCheck.forbidden
+        }
+    }
+
+    private func requireSize(_ byteCount: Int64) throws(WireFailure) {
+        let most = min(limits.largestObject ?? .max, backend.objects.storage.capabilities.maximumByteCount ?? .max)
+        guard byteCount <= most else {
+            throw WireFailure(.tooLarge, "An object has at most \(most) bytes here.")
+        }
+    }
+
+    private static var lost: WireFailure {
+        WireFailure(.lostUpload, "The store does not know this upload: begin anew.")
+    }
+
+    private static var other: WireFailure {
+        WireFailure(.integrity, "The store has something else under this key.")
+    }
+}

@@ -1,0 +1,135 @@
+import LFSHTTPStorage
+import LFSStorage
+import LFSWire
+
+/// One operation on one object, for one caller.
+struct SigningCall: Sendable {
+    let backend: SigningBackend
+    let check: AccessCheck
+    let tokens: UploadTokens
+    let budgets: CallerBudgets
+    let limits: SigningLimits
+    let caller: String
+
+    /// - Throws: ``WireFailure``, `StorageError`, what the host's rule throws.
+    func run(_ operation: SigningOperation, _ object: SigningObject) async throws -> SigningAnswer {
+        switch operation {
+        case .upload: try await upload(object)
+        case .parts: try await part(object)
+        case .state: try await state(object)
+        case .complete: try await complete(object)
+        case .abort: try await abort(object)
+        case .download: try await download(object)
+        case .head: try await head(object)
+        case .confirm: try await confirm(object)
+        case .delete: try await delete(object)
+        case .list: try await list(object)
+        }
+    }
+
+    // MARK: Objects
+
+    private func download(_ object: SigningObject) async throws -> SigningAnswer {
+        let key = try key(object)
+        try await requireThere(.read, key)
+        return .action(try await backend.signer.download(key, expires: limits.expiry), for: .download)
+    }
+
+    private func head(_ object: SigningObject) async throws -> SigningAnswer {
+        let key = try key(object)
+        try await requireThere(.read, key)
+        return .object(.init(try await backend.objects.storage.head(key)))
+    }
+
+    private func confirm(_ object: SigningObject) async throws -> SigningAnswer {
+        let key = try key(object)
+        let bytes = try announced(object, needsMD5: false)
+        try await requireThere(.read, key)
+        return .object(try await confirmed(key, bytes))
+    }
+
+    private func delete(_ object: SigningObject) async throws -> SigningAnswer {
+        let key = try key(object)
+        let verdict = try await check.check(caller, .delete, key.namespace, key)
+        if let token = object.upload {
+            let ticket = try tokens.ticket(token, caller: caller)
+            guard ticket.key == key else {
+                throw WireFailure(.invalidRequest, "The upload is one of another key.")
+            }
+            try await backend.parts?.abort(ticket)
+        }
+        if case .allowed = verdict { try await backend.objects.storage.delete(key, abandoning: nil) }
+        return .done
+    }
+
+    private func list(_ object: SigningObject) async throws -> SigningAnswer {
+        let prefix = try object.required(\.prefix, "prefix")
+        let limit = min(object.limit ?? 1_000, 1_000)
+        let halves = prefix.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        guard halves.count == 2, ObjectKey(listed: halves[0]) != nil else {
+            throw WireFailure(.invalidRequest, "'prefix' has to begin with a namespace and a '/'.")
+        }
+        guard halves[1].isEmpty || ObjectKey(listed: prefix.hasSuffix("/") ? prefix + "x" : prefix) != nil else {
+            throw WireFailure(.invalidRequest, "'prefix' is not the beginning of a key.")
+        }
+        guard case .allowed = try await check.check(caller, .list, halves[0], nil) else {
+            return .page(.init(objects: []))
+        }
+        let page = try await backend.objects.storage.list(
+            ListRequest(prefix: prefix, continuation: object.continuation, limit: Int(limit)))
+        // Whatever a continuation that somebody has made up may lead to.
+        let objects = page.objects.filter { $0.key.rawValue.hasPrefix(prefix) }
+        return .page(.init(objects: objects.map(SigningAnswer.Object.init), next: page.next))
+    }
+
+    // MARK: What all share
+
+    /// An object that has these bytes, by the store's own word, or because the server has read it.
+    ///
+    /// - Throws: ``WireFailure/Code/integrity`` when it has others, `StorageError.Code.missing`.
+    func confirmed(_ key: ObjectKey, _ bytes: AnnouncedBytes) async throws -> SigningAnswer.Object {
+        switch try await backend.objects.compare(key, with: bytes) {
+        case .same(let object): return .init(object)
+        case .other: break
+        case .unknown(let object):
+            guard try await backend.objects.storage.sha256(of: object) == bytes.sha256 else { break }
+            var proven = object
+            proven.sha256 = bytes.sha256
+            return .init(proven)
+        }
+        throw WireFailure(.integrity, "The store has something else under this key.")
+    }
+
+    func key(_ object: SigningObject) throws -> ObjectKey {
+        let key = try ObjectKey(try object.required(\.key, "key"))
+        guard key.rawValue.contains("/") else {
+            throw WireFailure(.invalidKey, "A key has a namespace, a '/' and a name.")
+        }
+        return key
+    }
+
+    func announced(_ object: SigningObject, needsMD5: Bool = true) throws(WireFailure) -> AnnouncedBytes {
+        if needsMD5, backend.digests.contains(.md5) { _ = try object.required(\.md5, "md5") }
+        return AnnouncedBytes(
+            byteCount: try object.required(\.size, "size"), sha256: try object.required(\.sha256, "sha256"),
+            md5: object.md5, contentType: object.type)
+    }
+
+    private func requireThere(_ verb: SigningAccess.Question.Verb, _ key: ObjectKey) async throws {
+        guard case .allowed = try await check.check(caller, verb, key.namespace, key) else {
+            throw WireFailure(.missing, "There is no such object.")
+        }
+    }
+}
+
+extension ObjectKey {
+    /// The first segment.
+    var namespace: String { String(rawValue.prefix { $0 != "/" }) }
+}
+
+extension SigningAnswer.Object {
+    init(_ object: RemoteObject) {
+        self.init(
+            key: object.key.rawValue, size: object.byteCount, sha256: object.sha256, entityTag: object.entityTag)
+    }
+}

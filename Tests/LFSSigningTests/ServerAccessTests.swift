@@ -1,0 +1,127 @@
+import Foundation
+import LFSStorage
+import LFSWire
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import LFSSigning
+
+@Suite("Whose key it is", .timeLimit(.minutes(3)))
+struct ServerAccessTests {
+    /// Every operation on every kind of foreign key, with foreign tokens too: nothing is told, nothing is changed.
+    @Test("is asked for every operation", arguments: TestStore.allAndLoose)
+    func foreign(_ store: TestStore) async throws {
+        try await store.open { open in
+            // Where nothing can be claimed a rule says the same.
+            let access: SigningAccess =
+                open.backend.createsAtomically
+                ? .claimedNamespaces : .rule { $0.namespace == "space" && $0.caller == "alice" }
+            let service = try open.service(access: access)
+            let sample = Sample(300)
+            let action = try #require(try await service.ask(.upload, sample.object("space/one")).action(for: .upload))
+            #expect(try await open.send(action, sample.bytes).isSuccess)
+            let large = Sample(store.largeByteCount)
+            let parts = try #require(try await service.ask(.upload, large.object("space/large")).parts)
+            var count = 0
+            for operation in SigningOperation.allCases {
+                for key in ["space/one", "space/missing", "space/large", "claims/space"] {
+                    var object = sample.object(key)
+                    (object.prefix, object.upload, object.number) = (
+                        String(key.prefix { $0 != "/" }) + "/", parts.upload, 1
+                    )
+                    (object.partsSHA256, object.replace) = (object.sha256, true)
+                    object.size = ["space/large": Int64(large.bytes.count)][key] ?? 300
+                    let answer = try await service.ask(operation, object, as: "bob")
+                    let code = answer.error?.code
+                    #expect(code == .forbidden || code == .lostUpload, "\(operation) \(key): \(answer)")
+                    #expect(
+                        answer.actions == nil && answer.object == nil && answer.page == nil && answer.present == nil)
+                    count += 1
+                }
+            }
+            print("refused | \(store.testDescription) | foreign keys | \(count) of \(count)")
+            #expect(try await service.ask(.confirm, sample.object("space/one")).object != nil)
+            var state = SigningObject()
+            state.upload = parts.upload
+            #expect(try await service.ask(.state, state).present == [])
+        }
+    }
+
+    @Test("is the first writer's, also of many at once", arguments: TestStore.allAndLoose)
+    func race(_ store: TestStore) async throws {
+        try await store.open { open in
+            guard open.backend.createsAtomically else {
+                #expect(throws: StorageError.self) { try open.service(access: .claimedNamespaces) }
+                return
+            }
+            for round in 0..<10 {
+                let winners = try await withThrowingTaskGroup(of: Bool.self) { group in
+                    for caller in 0..<8 {
+                        // A service for each, so that none knows what another has read.
+                        let service = try open.service()
+                        group.addTask {
+                            let object = Sample(10).object("space\(round)/one")
+                            return try await service.ask(.upload, object, as: "caller\(caller)").error == nil
+                        }
+                    }
+                    return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+                }
+                #expect(winners == 1)
+            }
+        }
+    }
+
+    @Test(
+        "is nobody's before the first write: there is nothing, and nothing is claimed", arguments: TestStore.allAndLoose
+    )
+    func unclaimed(_ store: TestStore) async throws {
+        try await store.open { open in
+            guard open.backend.createsAtomically else { return }
+            let service = try open.service()
+            let object = Sample(10).object("space/one")
+            for operation in [SigningOperation.head, .download, .confirm] {
+                #expect(try await service.ask(operation, object, as: "bob").error?.code == .missing)
+            }
+            var list = SigningObject()
+            list.prefix = "space/"
+            #expect(try await service.ask(.list, list, as: "bob").page?.objects == [])
+            #expect(try await service.ask(.delete, object, as: "bob") == .done)
+            #expect(try await service.ask(.upload, object, as: "alice").error == nil)
+            #expect(try await service.ask(.head, object, as: "bob").error?.code == .forbidden)
+        }
+    }
+
+    @Test("may be shared by a rule, which never makes somebody the owner")
+    func shared() async throws {
+        try await TestStore(server: nil).open { open in
+            let service = try open.service(
+                access: .claimedNamespaces(sharing: { $0.caller == "bob" && $0.verb == .read && $0.key == "space/one" })
+            )
+            let sample = Sample(20)
+            for key in ["space/one", "space/two"] {
+                let action = try #require(try await service.ask(.upload, sample.object(key)).action(for: .upload))
+                #expect(try await open.send(action, sample.bytes).isSuccess)
+            }
+            #expect(try await service.ask(.head, sample.object("space/one"), as: "bob").object != nil)
+            #expect(try await service.ask(.download, sample.object("space/one"), as: "bob").actions != nil)
+            #expect(try await service.ask(.head, sample.object("space/two"), as: "bob").error?.code == .forbidden)
+            #expect(try await service.ask(.upload, sample.object("space/one"), as: "bob").error?.code == .forbidden)
+            #expect(try await service.ask(.delete, sample.object("space/one"), as: "bob").error?.code == .forbidden)
+            #expect(try await service.ask(.head, sample.object("space/one"), as: "eve").error?.code == .forbidden)
+        }
+    }
+
+    @Test("a claim outlives the service, and one that cannot be read lets nobody in")
+    func durable() async throws {
+        try await TestStore(server: nil).open { open in
+            _ = try await open.service().ask(.upload, Sample(1).object("space/one"))
+            #expect(try await open.service().ask(.upload, Sample(1).object("space/two"), as: "bob").error != nil)
+            #expect(try await open.service().ask(.upload, Sample(1).object("space/two")).error == nil)
+            let created = try await open.backend.objects.create(ObjectKey("claims/broken"), Array("nonsense".utf8))
+            #expect(created)
+            let answer = try await open.service().ask(.upload, Sample(1).object("broken/one"))
+            #expect(answer.error?.code == .serverError)
+        }
+    }
+}

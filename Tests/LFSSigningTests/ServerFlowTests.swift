@@ -1,0 +1,136 @@
+import Foundation
+import LFSStorage
+import LFSWire
+import TestSupport
+import Testing
+
+@testable import LFSSigning
+
+@Suite("The way of signed URLs", .timeLimit(.minutes(3)))
+struct ServerFlowTests {
+    private func upload(
+        _ sample: Sample, _ key: String, _ open: OpenStore, _ service: SigningService, replace: Bool = false
+    ) async throws -> OpenStore.Sent {
+        var object = sample.object(key)
+        object.replace = replace
+        let action = try #require(try await service.ask(.upload, object).action(for: .upload))
+        return try await open.send(action, sample.bytes)
+    }
+
+    @Test("an object goes in, is described, listed, fetched and removed", arguments: TestStore.allAndLoose)
+    func small(_ store: TestStore) async throws {
+        try await store.open { open in
+            let service = try open.service()
+            let sample = Sample(3_000)
+            #expect(try await service.ask(.head, SigningObject(key: "space/one")).error?.code == .missing)
+            #expect(try await upload(sample, "space/one", open, service).isSuccess)
+            let object = try #require(try await service.ask(.head, SigningObject(key: "space/one")).object)
+            #expect(object.size == 3_000)
+            let confirmed = try await service.ask(.confirm, sample.object("space/one")).object
+            #expect(confirmed?.sha256 == Digests.sha256(sample.bytes))
+            #expect(
+                try await service.ask(.confirm, Sample(3_000, seed: 2).object("space/one")).error?.code == .integrity)
+            var list = SigningObject()
+            list.prefix = "space/"
+            #expect(try await service.ask(.list, list).page?.objects.map(\.key) == ["space/one"])
+            let action = try #require(
+                try await service.ask(.download, SigningObject(key: "space/one")).action(for: .download))
+            let sent = try await open.send(action)
+            #expect(sent.body == sample.bytes)
+            #expect(sent.headers["etag"]?.replacing("\"", with: "") == object.entityTag)
+            #expect(try await service.ask(.delete, SigningObject(key: "space/one")) == .done)
+            #expect(try await service.ask(.delete, SigningObject(key: "space/one")) == .done)
+            #expect(try await service.ask(.head, SigningObject(key: "space/one")).error?.code == .missing)
+        }
+    }
+
+    @Test("another content replaces an object only when that is said", arguments: TestStore.allAndLoose)
+    func replacing(_ store: TestStore) async throws {
+        try await store.open { open in
+            let service = try open.service()
+            let (first, second) = (Sample(500), Sample(600, seed: 2))
+            #expect(try await upload(first, "space/one", open, service).isSuccess)
+            let status = try await upload(second, "space/one", open, service).status
+            #expect(status == (store.container == nil ? 412 : 409))
+            #expect(try await service.ask(.confirm, second.object("space/one")).error?.code == .integrity)
+            #expect(try await service.ask(.confirm, first.object("space/one")).object != nil)
+            #expect(try await upload(second, "space/one", open, service, replace: true).isSuccess)
+            #expect(try await service.ask(.confirm, second.object("space/one")).object != nil)
+        }
+    }
+
+    @Test("an upload in parts goes on with what is there", arguments: TestStore.allAndLoose)
+    func parts(_ store: TestStore) async throws {
+        try await store.open { open in
+            let service = try open.service()
+            let sample = Sample(store.largeByteCount)
+            let parts = try #require(try await service.ask(.upload, sample.object("space/large")).parts)
+            #expect(parts.partSize == store.partSize)
+            let done = sample.completion(parts.partSize, of: parts.upload)
+            for number in [2, 1] {
+                let (object, bytes) = sample.part(number, parts.partSize, of: parts.upload)
+                let action = try #require(try await service.ask(.parts, object).action(for: .parts))
+                let sent = try await open.send(action, bytes)
+                let isProven = action.proof?.isMet(by: sent.headers[action.proof?.header ?? ""])
+                #expect(sent.isSuccess && isProven == (store.provesBytes ? true : nil))
+            }
+            let present = try #require(try await service.ask(.state, done).present)
+            #expect(present.map(\.number) == [1, 2])
+            let (one, _) = sample.part(1, parts.partSize, of: parts.upload)
+            #expect(present[0].sha256 == one.sha256 || present[0].md5 == one.md5)
+            #expect(try await service.ask(.complete, done).error?.code == .incomplete)
+            let (object, bytes) = sample.part(3, parts.partSize, of: parts.upload)
+            let action = try #require(try await service.ask(.parts, object).action(for: .parts))
+            #expect(try await open.send(action, bytes).isSuccess)
+            var wrong = done
+            (wrong.partsSHA256, wrong.partsMD5) = (one.sha256, one.md5)
+            #expect(try await service.ask(.complete, wrong).error?.code == .incomplete)
+            let answer = try await service.ask(.complete, done)
+            let made = try #require(answer.object, "\(answer)")
+            #expect(made.size == Int64(sample.bytes.count) && made.sha256 == Digests.sha256(sample.bytes))
+            let download = try #require(
+                try await service.ask(.download, SigningObject(key: "space/large")).action(for: .download))
+            #expect(try await open.send(download).body == sample.bytes)
+        }
+    }
+
+    @Test("a part of another size or number is not signed", arguments: TestStore.allAndLoose)
+    func wrongParts(_ store: TestStore) async throws {
+        try await store.open { open in
+            let service = try open.service()
+            let sample = Sample(store.largeByteCount)
+            let parts = try #require(try await service.ask(.upload, sample.object("space/large")).parts)
+            var (object, _) = sample.part(1, parts.partSize, of: parts.upload)
+            object.size = parts.partSize - 1
+            #expect(try await service.ask(.parts, object).error?.code == .invalidRequest)
+            (object, _) = sample.part(1, parts.partSize, of: parts.upload)
+            object.number = 4
+            #expect(try await service.ask(.parts, object).error?.code == .invalidRequest)
+            var removal = SigningObject(key: "space/large")
+            removal.upload = parts.upload
+            #expect(try await service.ask(.delete, removal) == .done)
+            let state = try await service.ask(.state, object)
+            #expect(store.knowsUploads ? state.error?.code == .lostUpload : state.present == [])
+        }
+    }
+
+    @Test("what is there already is not sent again", arguments: TestStore.allAndLoose.filter { $0.server == nil })
+    func existing(_ store: TestStore) async throws {
+        try await store.open { open in
+            let service = try open.service()
+            let sample = Sample(store.largeByteCount)
+            let parts = try #require(try await service.ask(.upload, sample.object("space/large")).parts)
+            for number in 1...3 {
+                let (object, bytes) = sample.part(number, parts.partSize, of: parts.upload)
+                let action = try #require(try await service.ask(.parts, object).action(for: .parts))
+                #expect(try await open.send(action, bytes).isSuccess)
+            }
+            let late = try #require(try await service.ask(.upload, sample.object("space/large")).parts)
+            #expect(try await service.ask(.complete, sample.completion(parts.partSize, of: parts.upload)).object != nil)
+            #expect(try await service.ask(.upload, sample.object("space/large")).object != nil)
+            let other = Sample(store.largeByteCount, seed: 2)
+            #expect(try await service.ask(.upload, other.object("space/large")).error?.code == .integrity)
+            #expect(late.upload != parts.upload || !store.knowsUploads)
+        }
+    }
+}
