@@ -1,0 +1,118 @@
+import LFSStorage
+import LFSSystem
+import LFSTesting
+import LFSWire
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import LFSSignedURL
+
+@Suite("Asks of a signing server", .timeLimit(.minutes(1)))
+struct BatchingTests {
+    private let clock = ManualClock()
+
+    @Test("that come within five milliseconds travel together, and no more than the server takes")
+    func together() async throws {
+        let fake = FakeSigner(clock: clock)
+        fake.state.withLock { $0.description.largestBatch = 30 }
+        let storage = try fake.storage()
+        for number in 0..<75 { fake.state.withLock { $0.objects["space/\(number)"] = [1] } }
+        try await runningFreely(clock) { _ = try await storage.client.description() }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<75 { group.addTask { _ = try await storage.head(.sample("\(number)")) } }
+            await clock.waitForSleepers()
+            // All of them are in the batch before its time is over.
+            try await yield(while: storage.client.gathering(.head) < 75)
+            clock.advance(by: AskBatcher<Int, Int>.window)
+            try await group.waitForAll()
+        }
+        #expect(fake.asked(.head) == [30, 30, 15])
+    }
+
+    @Test("go at once when a batch is full")
+    func full() async throws {
+        let sent = Mutex<[Int]>([])
+        let batcher = AskBatcher<Int, Int>(upTo: 3, clock: clock) { asks in
+            sent.withLock { $0.append(asks.count) }
+            return asks.map { .success($0 * 2) }
+        }
+        let answers = try await batcher.outcomes(of: [1, 2, 3, 4, 5, 6]).map { try $0.get() }
+        #expect(answers == [2, 4, 6, 8, 10, 12])
+        #expect(sent.withLock { $0 } == [3, 3])
+        #expect(batcher.batchCount == 0)
+    }
+
+    @Test("of one who is cancelled end at once, and the others of the batch are answered")
+    func cancelled() async throws {
+        let (began, gate) = (Latch(), Latch())
+        let batcher = AskBatcher<Int, Int>(upTo: 2, clock: clock) { asks in
+            began.open()
+            await gate.waitThroughCancellation()
+            return asks.map { .success($0) }
+        }
+        let leaves = Task { try await batcher.answer(to: 1) }
+        let stays = Task { try await batcher.answer(to: 2) }
+        await began.wait()
+        leaves.cancel()
+        let error = try await storageError { try await leaves.value }
+        #expect(error?.code == .cancelled)
+        gate.open()
+        #expect(try await stays.value == 2)
+    }
+
+    @Test("that nobody waits for any more are given up, and nothing runs on")
+    func abandoned() async throws {
+        let began = Latch()
+        let ended = Mutex(false)
+        let batcher = AskBatcher<Int, Int>(upTo: 1, clock: clock) { asks in
+            began.open()
+            await Latch().wait()
+            ended.withLock { $0 = true }
+            return asks.map { .success($0) }
+        }
+        let ask = Task { try await batcher.answer(to: 1) }
+        await began.wait()
+        ask.cancel()
+        _ = try await storageError { try await ask.value }
+        #expect(ended.withLock { $0 }, "the cancelled batch is waited for")
+        #expect(batcher.batchCount == 0)
+    }
+
+    @Test("for files that come next are made beside the first one's, and none of these waits for the server again")
+    func ahead() async throws {
+        let fake = FakeSigner(clock: clock)
+        let storage = try fake.storage()
+        let names = (0..<90).map { "f\($0)" }
+        let waiting = Mutex(names)
+        let upcoming: @Sendable (Int) -> [UpcomingUpload] = { limit in
+            waiting.withLock { $0 }.prefix(limit).compactMap { name in
+                try? UpcomingUpload(key: .sample(name), byteCount: 1, sha256: SampleBytes.sha256([1]))
+            }
+        }
+        try await runningFreely(clock) {
+            for name in names {
+                waiting.withLock { $0.removeAll { $0 == name } }
+                _ = try await storage.put([1], name, session: UploadSession(upcoming: upcoming))
+            }
+        }
+        #expect(fake.objects.count == 90)
+        #expect(fake.asked(.upload) == [90])
+        #expect(storage.uploads.readyCount == 0)
+    }
+
+    @Test("ahead are not made for files that go out in parts, nor when the app wants none")
+    func notAhead() async throws {
+        let upcoming: @Sendable (Int) -> [UpcomingUpload] = { _ in
+            (try? [UpcomingUpload(key: .sample("large"), byteCount: 5, sha256: SampleBytes.sha256([1]))]) ?? []
+        }
+        for isOn in [true, false] {
+            let fake = FakeSigner()
+            fake.cut(from: isOn ? 5 : 6)
+            let storage = try fake.storage { $0.signsAhead = isOn }
+            _ = try await storage.put([1], session: UploadSession(upcoming: upcoming))
+            #expect(fake.asked(.upload) == [1])
+            #expect(fake.state.withLock { $0.uploads.isEmpty })
+        }
+    }
+}

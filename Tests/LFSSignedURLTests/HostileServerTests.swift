@@ -1,0 +1,217 @@
+import Foundation
+import LFSHTTP
+import LFSStorage
+import LFSTesting
+import LFSWire
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import LFSSignedURL
+
+@Suite("A signing server that means no good, or something before it", .timeLimit(.minutes(1)))
+struct HostileServerTests {
+    /// What every call ends with when each POST is answered like this.
+    private func errors(_ reply: @escaping FakeSigner.Script) async throws -> [StorageError?] {
+        let fake = FakeSigner { request, fake in request.method == .post ? try reply(request, fake) : nil }
+        fake.state.withLock { $0.objects["space/file"] = [1] }
+        let storage = try fake.storage()
+        let errors = [
+            try await storageError { try await storage.put([1]) },
+            try await storageError { try await storage.contents() },
+            try await storageError { try await storage.head(.sample()) },
+            try await storageError { try await storage.delete(.sample(), abandoning: nil) },
+            try await storageError { try await storage.list(ListRequest(prefix: "space/")) },
+        ]
+        #expect(fake.objects.count == 1)
+        return errors
+    }
+
+    @Test(
+        "whose reply makes no sense is believed nothing, and no file is given up for it",
+        arguments: [
+            "", "[]", "{", "{}", "null", "{\"version\":1}", "{\"version\":2,\"objects\":[{}]}",
+            "{\"version\":1,\"objects\":[]}", "{\"version\":1,\"objects\":[{},{}]}", "{\"version\":1,\"objects\":{}}",
+            "{\"version\":1,\"objects\":[{\"object\":{\"key\":\"space/other\",\"size\":1}}]}",
+            "{\"version\":1,\"objects\":[{\"object\":{\"key\":\"space/file\",\"size\":-1}}]}",
+            "{\"version\":1,\"objects\":[{\"object\":{\"key\":\"space/file\",\"size\":1e99}}]}",
+            "{\"version\":1,\"objects\":[{\"actions\":{\"upload\":{\"method\":\"DELETE\",\"href\":\"https://s/\"}}}]}",
+            "{\"version\":1,\"version\":1,\"objects\":[{}]}", String(repeating: "[", count: 100_000),
+        ])
+    func nonsense(_ body: String) async throws {
+        let errors = try await errors { _, _ in FakeSigner.reply(200, body, ["content-type": "application/json"]) }
+        for (index, error) in errors.enumerated() where !(index == 3 && error == nil) {
+            #expect(error?.code == .serverError, "\(error?.message ?? "no error")")
+            #expect(error?.isRetryable == true)
+        }
+        // A plain "done" is the right answer to a deletion, and to nothing else.
+        #expect(errors[3] != nil || body.hasPrefix("{\"version\":1,\"objects\":[{"))
+    }
+
+    @Test("that is a page for people has said nothing", arguments: [200, 302, 307, 403, 404, 407, 500, 511])
+    func page(_ status: Int) async throws {
+        let errors = try await errors { _, _ in
+            FakeSigner.reply(
+                status, "<html>sign in</html>", ["content-type": "text/html", "location": "https://evil/"])
+        }
+        for error in errors {
+            #expect([.unreachable, .misconfigured, .serverError].contains(error?.code), "\(error?.message ?? "none")")
+        }
+    }
+
+    @Test("that redirects is not followed, nor is a store that does")
+    func redirect() async throws {
+        let fake = FakeSigner { request, _ in
+            request.origin.host == "store" ? FakeSigner.reply(307, "", ["location": "https://evil/"]) : nil
+        }
+        #expect(try await storageError { try await fake.storage().put([1]) }?.code == .unreachable)
+        #expect(fake.requests.allSatisfy { ["app", "store"].contains($0.origin.host) })
+    }
+
+    @Test("that is too busy or away says for how long, and no file is to blame for the latter")
+    func busy() async throws {
+        for (status, code) in [(429, .throttled), (503, .unreachable)] as [(Int, StorageError.Code)] {
+            let errors = try await errors { _, _ in
+                var reply = try FakeSigner.json(SigningRefusal(WireFailure(.throttled, "Later.")), status: status)
+                reply.head.headers.append(received: "retry-after", "7")
+                return reply
+            }
+            for error in errors {
+                #expect(error?.code == code)
+                #expect(error?.retryAfter == .seconds(7))
+            }
+        }
+    }
+
+    @Test(
+        "that leads requests elsewhere than to a server over TLS is not obeyed",
+        arguments: [
+            "http://store/x", "ftp://store/x", "file:///etc/passwd", "https://user:pass@store/x", "https://store/x#y",
+            "https:///x", "javascript:alert(1)", "https://store/a b", "https://store/\u{0}", "//store/x", "x", "",
+            "https://store/\r\nx: y",
+        ])
+    func href(_ href: String) async throws {
+        let errors = try await errors { request, _ in
+            let operation = String(decoding: try FakeSigner.bytes(of: request.body), as: UTF8.self)
+            let (name, method) = operation.contains("\"upload\"") ? ("upload", "PUT") : ("download", "GET")
+            return FakeSigner.reply(200, try Self.action(name, method, href), ["content-type": "application/json"])
+        }
+        for error in errors.prefix(2) { #expect(error?.code == .serverError, "\(error?.message ?? "no error")") }
+    }
+
+    @Test(
+        "that sets fields of the connection, or others that cannot be, is not obeyed",
+        arguments: [
+            ["host": "evil"], ["transfer-encoding": "chunked"], ["content-length": "2"], ["connection": "close"],
+            ["expect": "100-continue"], ["a b": "c"], ["x": "a\r\nb: c"], ["x": "a\u{0}"], ["range": "bytes=0-0"],
+            ["If-Match": "x"], ["x": String(repeating: "a", count: 10_000)],
+        ])
+    func fields(_ header: [String: String]) async throws {
+        let errors = try await errors { request, _ in
+            let operation = String(decoding: try FakeSigner.bytes(of: request.body), as: UTF8.self)
+            let (name, method) = operation.contains("\"upload\"") ? ("upload", "PUT") : ("download", "GET")
+            return FakeSigner.reply(
+                200, try Self.action(name, method, "https://store/x", header), ["content-type": "application/json"])
+        }
+        for error in errors.prefix(2) { #expect(error?.code == .serverError, "\(error?.message ?? "no error")") }
+    }
+
+    private static func action(
+        _ name: String, _ method: String, _ href: String, _ header: [String: String] = [:]
+    ) throws -> String {
+        let action: [String: Any] = ["method": method, "href": href, "header": header, "expires_in": 900]
+        let answer: [String: Any] = ["version": 1, "objects": [["actions": [name: action]]]]
+        return String(decoding: try JSONSerialization.data(withJSONObject: answer), as: UTF8.self)
+    }
+
+    @Test(
+        "that wants parts that it does not take itself, or too many of them, is refused",
+        arguments: [
+            (1, 1), (0, 1), (-1, 1), (1 << 40, 1), (3, 4),
+        ])
+    func parts(_ partSize: Int64, _ smallest: Int64) async throws {
+        let fake = FakeSigner()
+        fake.state.withLock { state in
+            state.description.parts = .init(threshold: 1, smallest: smallest, largest: max(smallest, 1 << 30), count: 3)
+            state.partSize = partSize
+        }
+        let error = try await storageError { try await fake.storage().put([1, 2, 3, 4]) }
+        #expect(error?.code == .serverError, "\(error?.message ?? "no error")")
+        #expect(!fake.requests.contains { $0.method == .put })
+    }
+
+    @Test("that lists more parts than there are is not believed")
+    func tooManyParts() async throws {
+        let fake = FakeSigner { request, _ in
+            guard request.method == .post,
+                String(decoding: try FakeSigner.bytes(of: request.body), as: UTF8.self).contains("\"state\"")
+            else { return nil }
+            let parts = (1...50).map { SigningAnswer.Part(number: $0, size: 1) }
+            return try FakeSigner.json(SigningReplyBody([.present(parts)]))
+        }
+        fake.cut(from: 1)
+        let bytes = SampleBytes.make(2 << 20)
+        let checkpoint = PartsCheckpoint(upload: "upload-1", partSize: 1 << 20, try UploadSource.temporary(bytes))
+        let error = try await storageError {
+            try await fake.storage().put(bytes, session: try SavedCheckpoint(checkpoint).session)
+        }
+        #expect(error?.code == .serverError)
+    }
+
+    @Test("that says an object is there which is not the one that is uploaded is not believed")
+    func otherObject() async throws {
+        let answers: [SigningAnswer.Object] = [
+            .init(key: "space/file", size: 2, sha256: SampleBytes.sha256([1])),
+            .init(key: "space/file", size: 1, sha256: SampleBytes.sha256([2])),
+        ]
+        for answer in answers {
+            let fake = FakeSigner { request, _ in
+                request.method == .post ? try FakeSigner.json(SigningReplyBody([.object(answer)])) : nil
+            }
+            #expect(try await storageError { try await fake.storage().put([1]) }?.code == .integrity)
+        }
+    }
+
+    @Test(
+        "that refuses an object says why, in words of the contract",
+        arguments: [
+            ("missing", StorageError.Code.missing), ("forbidden", .forbidden), ("invalid_key", .invalidKey),
+            ("invalid_request", .invalidRequest), ("too_large", .tooLarge), ("throttled", .throttled),
+            ("no_space", .noSpace), ("unavailable", .unreachable), ("timeout", .timeout),
+            ("server_error", .serverError),
+            ("something_new", .serverError),
+        ])
+    func refusals(_ code: String, _ meaning: StorageError.Code) async throws {
+        let errors = try await errors { _, _ in
+            try FakeSigner.json(
+                SigningReplyBody([
+                    .refused(WireFailure(.init(rawValue: code), "No\u{1B}[2J \u{202E}way.", retryAfter: 3))
+                ]))
+        }
+        for error in errors {
+            #expect(error?.code == meaning)
+            #expect(error?.retryAfter == .seconds(3))
+            #expect(error?.message.contains("\u{1B}") == false)
+        }
+    }
+
+    @Test("is not asked in the clear unless the app allows that, and a wrong URL is refused")
+    func plain() throws {
+        for text in ["http://app/lfs", "ftp://app/lfs", "https://user:canarytoken@app/lfs", "https://app/lfs?x=y"] {
+            let error = #expect(throws: StorageError.self) {
+                try SignedURLStorage(
+                    server: URL(string: text).unsafelyUnwrapped, authorization: .bearer { _ in Canary.token })
+            }
+            #expect(error?.code == .invalidRequest)
+            #expect(error?.message.contains(Canary.token) == false)
+        }
+    }
+
+    @Test("that takes no file of that size is not sent it")
+    func tooLarge() async throws {
+        let fake = FakeSigner()
+        fake.state.withLock { $0.description.largestObject = 2 }
+        #expect(try await storageError { try await fake.storage().put([1, 2, 3]) }?.code == .tooLarge)
+        #expect(fake.asked(.upload) == [])
+    }
+}

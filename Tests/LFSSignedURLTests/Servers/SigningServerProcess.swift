@@ -1,0 +1,50 @@
+import Foundation
+import LFSStorage
+import Testing
+
+@testable import LFSSignedURL
+
+/// A real signing server that `Tests/Servers/with` has started, with a store behind it.
+struct SigningServerProcess: Codable, Sendable, CustomTestStringConvertible {
+    var name: String
+    var profile: String
+    var endpoint: URL
+    /// The token of a second user.
+    var accessKey: String
+    /// The token of the first one.
+    var secretKey: String
+
+    var testDescription: String { name }
+
+    /// All that run now; none when the tests run by themselves.
+    static let all: [SigningServerProcess] = {
+        guard let text = ProcessInfo.processInfo.environment["LFS_S3_SERVERS"] else { return [] }
+        do {
+            let servers = try JSONDecoder().decode([SigningServerProcess].self, from: Data(text.utf8))
+            return servers.filter { $0.profile == "signed" }
+        } catch {
+            fatalError("LFS_S3_SERVERS cannot be read: \(error)")
+        }
+    }()
+
+    static var areThere: Bool { !all.isEmpty }
+
+    /// The checks of the contract that the store behind it is known to fail.
+    var knownDeviations: Set<String> {
+        ["signer", "lfs-server-s3"].contains(name)
+            ? [
+                "a listing is in the order of the keys' bytes",
+                "the pages of a listing keep to their limit and have every object once",
+            ] : []
+    }
+
+    func storage(
+        token: String? = nil, _ change: (inout SignedURLOptions) -> Void = { _ in }
+    ) throws -> SignedURLStorage {
+        var options = SignedURLOptions()
+        options.allowsPlainHTTP = true
+        change(&options)
+        let token = token ?? secretKey
+        return try SignedURLStorage(server: endpoint, authorization: .bearer { _ in token }, options: options)
+    }
+}
