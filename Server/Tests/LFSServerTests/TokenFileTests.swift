@@ -1,0 +1,84 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import Logging
+import NIOCore
+import Testing
+
+@testable import LFSServer
+
+@Suite("The file of tokens")
+struct TokenFileTests {
+    private func inFolder(_ body: (String) throws -> Void) throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("tokens-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: folder) } }
+        try body(folder.appendingPathComponent("tokens").path)
+    }
+
+    @Test func `a token lets its user in, until it is revoked, and stands in no file`() throws {
+        try inFolder { path in
+            var file = try TokenFile(path: path, mayBeMissing: true)
+            let (alice, bob) = (try file.add("alice"), try file.add("bob"))
+            let again = try TokenFile(path: path)
+            #expect(again.name(of: alice) == "alice" && again.name(of: bob) == "bob")
+            #expect(again.name(of: "") == nil && again.name(of: alice + "x") == nil)
+            let text = try String(contentsOfFile: path, encoding: .utf8)
+            #expect(!text.contains(alice) && !text.contains(alice.dropFirst(4)))
+            let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+            #expect(mode == 0o600)
+            #expect(try file.revoke("alice") == 1)
+            #expect(try TokenFile(path: path).name(of: alice) == nil)
+            #expect(try TokenFile(path: path).name(of: bob) == "bob")
+            #expect(try file.revoke("nobody") == 0)
+        }
+    }
+
+    @Test func `an empty file is taken whatever its mode, and is its owner's alone afterwards`() throws {
+        try inFolder { path in
+            #expect(FileManager.default.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o644]))
+            var file = try TokenFile(path: path)
+            _ = try file.add("alice")
+            let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+            #expect(mode == 0o600)
+            try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: path)
+            #expect(throws: TokenFile.Failure.self) { try TokenFile(path: path) }
+        }
+    }
+
+    @Test(arguments: ["", "a b", "a\nb", "ü", "a/b", String(repeating: "a", count: 65)])
+    func `what is no name is refused`(_ name: String) throws {
+        try inFolder { path in
+            var file = try TokenFile(path: path, mayBeMissing: true)
+            #expect(throws: TokenFile.Failure.self) { try file.add(name) }
+            #expect(!FileManager.default.fileExists(atPath: path))
+        }
+    }
+
+    @Test func `a file that is missing or something else is refused, with its line`() throws {
+        try inFolder { path in
+            #expect(throws: TokenFile.Failure.self) { try TokenFile(path: path) }
+            let text = Data("# note\nnonsense\n".utf8)
+            #expect(
+                FileManager.default.createFile(atPath: path, contents: text, attributes: [.posixPermissions: 0o600]))
+            let failure = #expect(throws: TokenFile.Failure.self) { try TokenFile(path: path) }
+            #expect(failure?.description.contains("Line 2") == true)
+        }
+    }
+
+    @Test func `a running server learns of a revoked token`() throws {
+        try inFolder { path in
+            var file = try TokenFile(path: path, mayBeMissing: true)
+            let token = try file.add("alice")
+            let known = try TokenAuthentication(path: path, logger: Logger(label: "test"), interval: .zero)
+            let request = Request(
+                head: .init(
+                    method: .get, scheme: nil, authority: nil, path: "/",
+                    headerFields: [.authorization: "Bearer \(token)"]),
+                body: .init(buffer: ByteBuffer()))
+            #expect(known.name(of: request) == "alice")
+            _ = try file.revoke("alice")
+            #expect(known.name(of: request) == nil)
+        }
+    }
+}
