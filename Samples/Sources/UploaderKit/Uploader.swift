@@ -26,15 +26,26 @@ public struct Uploader: AsyncParsableCommand {
               s3://bucket/prefix   a bucket of Amazon S3 or of a server like it;
                                    settings follow after a question mark, as in
                 's3://bucket/prefix?endpoint=https://host&region=eu-west-1'
+              azure://account/container/prefix
+                                   a container of Azure Blob Storage
               webdav+https://host/path
                                    a folder on a WebDAV server; ?read-back=true
                                    compares every file after its upload
+              signed+https://host/lfs
+                                   a store behind a signing server, which alone has
+                                   its keys
 
             Settings of a bucket are endpoint, region, addressing (automatic, path or
             virtual), profile, provider and storage-class. Keys, region and endpoint are
             also taken from AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN,
             AWS_PROFILE, AWS_REGION, AWS_ENDPOINT_URL_S3 and the files in ~/.aws. For a
-            WebDAV server WEBDAV_USER and WEBDAV_PASSWORD are taken, or WEBDAV_TOKEN.
+            WebDAV server WEBDAV_USER and WEBDAV_PASSWORD are taken, or WEBDAV_TOKEN, and
+            for a signing server LFS_TOKEN.
+
+            Settings of a container are endpoint and access-tier. Of the credentials the
+            first is taken: AZURE_STORAGE_CONNECTION_STRING, AZURE_STORAGE_KEY,
+            AZURE_STORAGE_SAS_TOKEN; AZURE_TENANT_ID and AZURE_CLIENT_ID with
+            AZURE_CLIENT_SECRET or AZURE_FEDERATED_TOKEN_FILE; a managed identity.
 
             Results go to the standard output, progress and messages to the standard
             error.

@@ -43,7 +43,10 @@ struct PushTests {
             #expect(third.summary?["attached"] as? Int == 2)
             #expect(third.summary?["skipped"] as? Int == 9)
             let status = try UploaderProcess.run("status", "--database", "a.sqlite", "--json", in: folder)
-            #expect(status.output == "{\"failed\":0,\"files\":11,\"local\":0,\"pendingBytes\":0,\"remote\":11}\n")
+            let storage = folder.resolvingSymlinksInPath().appendingPathComponent("remote").path
+            #expect(
+                status.output == "{\"failed\":0,\"files\":11,\"local\":0,\"pendingBytes\":0,\"remote\":11,"
+                    + "\"storage\":\"dir:\(storage)\"}\n")
         }
     }
 

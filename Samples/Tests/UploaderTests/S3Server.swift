@@ -15,9 +15,11 @@ struct S3Server: Codable, Sendable, CustomTestStringConvertible {
     var testDescription: String { name }
 
     /// All that run now; none when the tests run by themselves.
-    static let all = everyone.filter { $0.profile != "webdav" }
+    static let all = everyone.filter { !["webdav", "signed"].contains($0.profile) }
     /// Those that speak WebDAV. The keys are name and password.
     static let webDAV = everyone.filter { $0.profile == "webdav" }
+    /// Those that sign URLs. The keys are the tokens of two users, the second one's first.
+    static let signing = everyone.filter { $0.profile == "signed" }
 
     private static let everyone: [S3Server] = {
         guard let text = ProcessInfo.processInfo.environment["LFS_S3_SERVERS"] else { return [] }

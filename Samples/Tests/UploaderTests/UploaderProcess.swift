@@ -91,7 +91,11 @@ func randomData(_ byteCount: Int) -> Data {
 }
 
 /// Runs a command of the system and returns whether it succeeded.
-func system(_ command: String...) throws -> Bool {
+func system(_ command: String...) throws -> Bool { try system(command) }
+
+/// The same with all words in one value.
+@discardableResult
+func system(_ command: [String]) throws -> Bool {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
     process.arguments = command

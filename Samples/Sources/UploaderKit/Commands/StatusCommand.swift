@@ -20,6 +20,8 @@ struct StatusCommand: ParsableCommand {
         var remote: Int
         var failed: Int
         var pendingBytes: Int64
+        /// Where the files are; nil as long as none is anywhere.
+        var storage: String?
         var outage: Outage?
 
         /// Why all uploads wait, and since when (ISO 8601).
@@ -37,19 +39,24 @@ struct StatusCommand: ParsableCommand {
 
     func run() throws {
         try reportingErrors {
-            let (status, failures) = try DocumentDatabase.openForReading(database.database).database.read { db in
-                (try LFSStatus(db), try Upload.all().failed().order(Upload.Columns.fileID).fetchAll(db))
+            let (status, storage, failures) = try DocumentDatabase.openForReading(database.database).database.read {
+                db in
+                (
+                    try LFSStatus(db), try StorageMemory.bindingLocation(db),
+                    try Upload.all().failed().order(Upload.Columns.fileID).fetchAll(db)
+                )
             }
             if json {
                 let figures = Figures(
                     files: status.files, local: status.local, remote: status.remote, failed: status.failed,
-                    pendingBytes: status.pendingBytes, outage: status.outage.map(Figures.Outage.init))
+                    pendingBytes: status.pendingBytes, storage: storage, outage: status.outage.map(Figures.Outage.init))
                 return Console.result(try figures.jsonLine())
             }
             Console.result(
                 "\(Format.count(status.files, "file")): \(Format.count(status.remote)) remote, "
                     + "\(Format.count(status.local)) local (\(Format.count(status.failed)) failed), "
                     + "\(Format.bytes(status.pendingBytes)) to upload")
+            if let storage { Console.result("on \(storage)") }
             if let outage = status.outage {
                 let seconds = max(0, Date().timeIntervalSince(outage.since))
                 Console.result("the storage is away or refuses, for \(Format.time(seconds)): \(outage.reason)")

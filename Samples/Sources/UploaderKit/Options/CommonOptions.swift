@@ -31,7 +31,7 @@ struct TransferOptions: ParsableArguments {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "The size of the parts that large files go out in, such as 16MiB; s3 only.", valueName: "size"))
+            "The size of the parts that large files go out in, such as 16MiB; s3 and azure only.", valueName: "size"))
     var partSize: ByteSize?
 
     @Option(
@@ -80,7 +80,7 @@ struct TransferOptions: ParsableArguments {
         guard (1...1_000).contains(maxExecutors) else {
             throw ValidationError("--max-executors has to be a number from 1 to 1000.")
         }
-        if partSize != nil, !to.takesParts { throw ValidationError("--part-size is for s3:// only.") }
+        if partSize != nil, !to.takesParts { throw ValidationError("--part-size is for s3:// and azure:// only.") }
         if limitRate != nil, to.localPath != nil { throw ValidationError("--limit-rate is for servers only.") }
         if let size = partSize?.bytes, !(5 << 20...5 << 30).contains(size) {
             throw ValidationError("--part-size has to be a size from 5MiB to 5GiB.")

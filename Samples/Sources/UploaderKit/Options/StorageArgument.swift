@@ -1,16 +1,24 @@
 import ArgumentParser
 import Foundation
+import LFSAzure
+import LFSS3
+import LFSSignedURL
 import LFSStorage
+import LFSWebDAV
 
 /// Where files are offloaded to, as it is written on the command line.
 enum StorageArgument: Sendable {
     case directory(path: String)
     case s3(S3Argument)
+    case azure(AzureArgument)
     case webDAV(WebDAVArgument)
+    case signed(SignedURLArgument)
 
     static let help = ArgumentHelp(
-        "Where files are offloaded to: dir:PATH, s3://bucket/prefix, or webdav+https://host/path.", valueName: "storage"
-    )
+        """
+        Where files are offloaded to: dir:PATH, s3://bucket/prefix, gs://bucket/prefix, \
+        azure://account/container/prefix, webdav+https://host/path, or signed+https://host/lfs.
+        """, valueName: "storage")
 
     /// - Throws: `ValidationError`, which ends the command with the status for a wrong command line.
     init(parsing text: String) throws {
@@ -18,32 +26,41 @@ enum StorageArgument: Sendable {
         switch parts.first {
         case "dir" where parts.count == 2 && !parts[1].isEmpty:
             self = .directory(path: String(parts[1]))
-        case "s3" where text.hasPrefix("s3://"): self = .s3(try S3Argument(parsing: text))
-        case let scheme? where WebDAVArgument.schemes.contains(String(scheme)):
+        case let scheme? where S3URL.schemes.contains(String(scheme)) && text.hasPrefix("\(scheme)://"):
+            self = .s3(try S3Argument(parsing: text))
+        case "azure" where text.hasPrefix("azure://"): self = .azure(try AzureArgument(parsing: text))
+        case let scheme? where WebDAVURL.schemes.contains(String(scheme)):
             self = .webDAV(try WebDAVArgument(parsing: text))
+        case let scheme? where SigningServerURL.schemes.contains(String(scheme)):
+            self = .signed(try SignedURLArgument(parsing: text))
         default:
             throw ValidationError(
-                "'\(text)' is not a storage. Write dir:PATH, for example dir:/mnt/backup, \(S3Argument.form), or "
-                    + "\(WebDAVArgument.form).")
+                "'\(text)' is not a storage. Write dir:PATH, for example dir:/mnt/backup, \(S3URL.example), "
+                    + "\(AzureURL.example), \(WebDAVURL.example), or \(SigningServerURL.example).")
         }
     }
 
     /// Whether a text was meant to be a storage on a server, wherever it stands on the command line.
     static func looksLikeOne(_ text: String) -> Bool {
-        (["s3"] + WebDAVArgument.schemes).contains { text.hasPrefix($0 + "://") }
+        (["azure"] + S3URL.schemes + WebDAVURL.schemes + SigningServerURL.schemes).contains {
+            text.hasPrefix($0 + "://")
+        }
     }
 
     /// The folder that it is, nil when it is not on this machine.
     var localPath: String? {
         switch self {
         case .directory(let path): path
-        case .s3, .webDAV: nil
+        case .s3, .azure, .webDAV, .signed: nil
         }
     }
 
     /// Whether large files go to it in parts.
     var takesParts: Bool {
-        if case .s3 = self { true } else { false }
+        switch self {
+        case .s3, .azure: true
+        case .directory, .webDAV, .signed: false
+        }
     }
 
     /// Where it is.
@@ -53,7 +70,9 @@ enum StorageArgument: Sendable {
         switch self {
         case .directory(let path): StorageLocation(folder: path)
         case .s3(let bucket): try bucket.location()
+        case .azure(let container): try container.location()
         case .webDAV(let folder): folder.location
+        case .signed(let server): server.location
         }
     }
 
@@ -64,7 +83,18 @@ enum StorageArgument: Sendable {
         switch self {
         case .directory(let path): try DirectoryStorage(at: URL(fileURLWithPath: path, isDirectory: true))
         case .s3(let bucket): try await bucket.open(transfer)
+        case .azure(let container): try await container.open(transfer)
         case .webDAV(let folder): try await folder.open(transfer)
+        case .signed(let server): try await server.open(transfer)
         }
+    }
+}
+
+/// What the library refuses of a storage's URL, as what is wrong with the command line.
+func validating<Value>(_ body: () throws(StorageError) -> Value) throws -> Value {
+    do {
+        return try body()
+    } catch {
+        throw ValidationError(error.message)
     }
 }

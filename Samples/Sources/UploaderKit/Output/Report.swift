@@ -202,7 +202,8 @@ final class Report: Sendable {
             message("failed \(id): \(failure.reason)")
         }
         state.withLock { $0.tally.refused += max(waiting, 1) }
-        let words = error.words + (outage.map { ". \($0)" } ?? "")
+        // Most are sentences with a full stop; one follows anyway.
+        let words = error.words + (outage.map { ". \($0.hasSuffix(".") ? String($0.dropLast()) : $0)" } ?? "")
         message("\(words). \(Format.count(waiting, "file")) not uploaded; 'resume' goes on with what is left.")
         var event = JSONEvent("gaveUp")
         event.reason = words

@@ -1,0 +1,32 @@
+import ArgumentParser
+import Foundation
+import LFSAzure
+import LFSStorage
+
+/// A container of Azure as it is written on the command line.
+struct AzureArgument: Sendable {
+    let url: AzureURL
+
+    /// - Throws: `ValidationError`, which ends the command with the status for a wrong command line.
+    init(parsing text: String) throws {
+        url = try validating { () throws(StorageError) in try AzureURL(parsing: text) }
+    }
+
+    /// Where the container is, with the server that the environment says.
+    func location() throws -> StorageLocation {
+        StorageLocation(
+            server: try url.server().appending(path: url.container).appending(path: url.prefix), scheme: "azure")
+    }
+
+    /// Opens the container with the credentials of the environment.
+    func open(_ transfer: TransferOptions) async throws -> any RemoteStorage {
+        var options = AzureOptions()
+        options.partSize = transfer.partSize?.bytes
+        if let size = transfer.partSize?.bytes { options.multipartThreshold = size }
+        options.connection = transfer.connection
+        let storage = try AzureStorage(url, options: options)
+        // Without them every single file would fail, each for itself.
+        try await storage.requireCredentials()
+        return storage
+    }
+}
