@@ -11,6 +11,7 @@ let settings: [SwiftSetting] = [
 
 let lfs: Target.Dependency = .product(name: "LFS", package: "LFS")
 let lfsStorage: Target.Dependency = .product(name: "LFSStorage", package: "LFS")
+let metricsText: Target.Dependency = .product(name: "MetricsText", package: "Server")
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
 
 /// A journal of time and pictures: an app on the library's public products only.
@@ -20,11 +21,11 @@ let package = Package(
     products: [
         .library(name: "JournalStorage", targets: ["JournalStorage"]),
         .library(name: "JournalWeb", targets: ["JournalWeb"]),
-        .library(name: "MetricsText", targets: ["MetricsText"]),
         .executable(name: "journal", targets: ["journal"]),
     ],
     dependencies: [
         .package(name: "LFS", path: "../..", traits: [.defaults, "ServiceLifecycle", "Metrics"]),
+        .package(name: "Server", path: "../../Server"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.14.0"),
@@ -58,12 +59,10 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             resources: [.embedInCode("Templates"), .embedInCode("Assets")]),
-        // For the server of other devices too.
-        .target(name: "MetricsText", dependencies: [.product(name: "CoreMetrics", package: "swift-metrics")]),
         .executableTarget(
             name: "journal",
             dependencies: [
-                "JournalStorage", "JournalWeb", "MetricsText", .product(name: "CoreMetrics", package: "swift-metrics"),
+                "JournalStorage", "JournalWeb", metricsText, .product(name: "CoreMetrics", package: "swift-metrics"),
                 lfs, lfsStorage, .product(name: "LFSS3", package: "LFS"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
@@ -85,7 +84,7 @@ let package = Package(
         .testTarget(
             name: "JournalWebTests",
             dependencies: [
-                "JournalStorage", "JournalWeb", "MetricsText", "journal", lfs, lfsStorage,
+                "JournalStorage", "JournalWeb", metricsText, "journal", lfs, lfsStorage,
                 .product(name: "LFSTesting", package: "LFS"), grdb,
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),

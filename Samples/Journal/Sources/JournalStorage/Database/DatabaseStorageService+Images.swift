@@ -1,7 +1,6 @@
 public import Foundation
 import GRDB
 public import LFS
-import LFSStorage
 
 extension DatabaseStorageService {
     public func saveImage(_ data: Data, for record: TimeRecord, filename: String) async throws {
@@ -104,15 +103,14 @@ extension DatabaseStorageService {
         return try await Self.catching {
             .imageWriteFailed(name: name.description, reason: $0)
         } _: {
-            try await lfs.withFiles(from: [source.named(name.description)]) { files in
+            try await lfs.withFile(from: source.named(name.description)) { made in
                 try await database.write { db in
                     guard try RecordTable.contains(id, db) else { throw FileStorageError.fileNotFound(name: id.text) }
                     let chosen = try choose(db)
-                    for var file in files {
-                        file.name = chosen.description
-                        try file.insert(db)
-                        try PictureTable.put(chosen, file.id, db)
-                    }
+                    var file = made
+                    file.name = chosen.description
+                    try file.insert(db)
+                    try PictureTable.put(chosen, file.id, db)
                     return chosen.description
                 }
             }
@@ -124,10 +122,7 @@ extension DatabaseStorageService {
     ) async throws -> Result {
         do {
             return try await body()
-        } catch let error as LFSError
-            where error.code == .bytesMissing || error.code == .unknownFile
-            || (error.cause as? StorageError)?.isMissing == true
-        {
+        } catch let error as LFSError where error.isMissing {
             throw FileStorageError.imageNotFound(name: filename, reason: error.sentence)
         } catch let error as LFSError where error.code != .cancelled {
             throw FileStorageError.fileReadFailed(name: filename, reason: error.sentence)

@@ -55,8 +55,14 @@ public final class DatabaseStorageService: StreamingFileStorageService {
             configuration.prepareDatabase { db in try db.execute(sql: "PRAGMA synchronous = FULL") }
             let database = try DatabasePool(path: file.path, configuration: configuration)
             try migrate(database)
+            guard try await !database.read(JournalSchema.migrator.hasBeenSuperseded) else {
+                throw FileStorageError.fileReadFailed(
+                    name: file.path, reason: "a newer version of the journal has written it: update this one")
+            }
             let lfs = try await LFSManager.open(database, options: options)
             return DatabaseStorageService(database: database, lfs: lfs, imageBase: imageBase)
+        } catch let error as FileStorageError {
+            throw error
         } catch {
             throw FileStorageError.fileReadFailed(name: file.path, reason: error.sentence)
         }
@@ -72,6 +78,12 @@ public final class DatabaseStorageService: StreamingFileStorageService {
     /// - Throws: what has ended the manager's work before, and the database's error.
     public func close() async throws {
         try await lfs.stop()
+        do {
+            // So that whoever copies the file alone has everything. A reader that is still there keeps it from that.
+            try await database.writeWithoutTransaction { db in try db.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)") }
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_MISUSE {
+            return  // it is closed already
+        }
         try database.close()
     }
 

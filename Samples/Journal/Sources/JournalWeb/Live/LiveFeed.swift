@@ -58,7 +58,7 @@ final class LiveFeed: Sendable {
             }
             defer { group.cancelAll() }
             // Pages take this one as the sign that from here on they are told everything.
-            try await send(.storage(try await journal.lfs.status().outage?.reason))
+            try await send(.storage(try await journal.lfs.outage()?.reason))
             for await message in messages.cancelOnGracefulShutdown() { try await send(message) }
         }
     }

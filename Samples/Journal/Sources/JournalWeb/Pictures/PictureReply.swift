@@ -43,25 +43,15 @@ struct PictureReply: Sendable {
             headers[.contentDisposition] = "attachment"
         }
         guard case .part(let range) = wanted else {
-            let body = ResponseBody(contentLength: Int(file.byteCount)) { writer in
-                for try await chunk in contents { try await writer.write(ByteBuffer(bytes: chunk)) }
-                try await writer.finish(nil)
-            }
-            return Response(status: .ok, headers: headers, body: body)
+            return Response(status: .ok, headers: headers, body: Self.body(contents))
         }
         headers[.contentRange] = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(file.byteCount)"
-        return Response(status: .partialContent, headers: headers, body: part(range, of: file))
+        return Response(status: .partialContent, headers: headers, body: Self.body(contents[range]))
     }
 
-    private func part(_ range: Range<Int64>, of file: FileData) -> ResponseBody {
-        ResponseBody(contentLength: range.count) { [lfs] writer in
-            for start in stride(from: range.lowerBound, to: range.upperBound, by: 256 << 10) {
-                let piece = start..<min(start + (256 << 10), range.upperBound)
-                guard let bytes = try await lfs.bytes(of: file, range: piece), bytes.count == piece.count else {
-                    throw WebError.noSuchPage
-                }
-                try await writer.write(ByteBuffer(bytes: bytes))
-            }
+    private static func body(_ contents: FileContents) -> ResponseBody {
+        ResponseBody(contentLength: Int(contents.byteCount)) { writer in
+            for try await chunk in contents { try await writer.write(ByteBuffer(bytes: chunk)) }
             try await writer.finish(nil)
         }
     }

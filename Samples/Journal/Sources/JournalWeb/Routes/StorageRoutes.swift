@@ -30,13 +30,13 @@ struct StorageRoutes: Sendable {
                 .asRequest(of: StoredImage.self).fetchAll(db)
         }
         let here = try await parts.lfs.previewEviction(EvictionPolicy()).staying
-        let whyAll = parts.uploads.isPaused ? "Uploads are paused." : status.outage?.reason
+        let whyAll = parts.lfs.isPaused ? "Uploads are paused." : status.outage?.reason
         let content = StorageView(
             kind: parts.options.storageName, files: status.files, local: status.local, remote: status.remote,
             failed: status.failed, cancelled: status.cancelled, pending: Words.bytes(status.pendingBytes),
             here: "\(here.files), \(Words.bytes(here.byteCount))",
             waiting: waiting.prefix(Self.maxLines).map { WaitingView($0, whyAll: whyAll) }, isAllThere: waiting.isEmpty,
-            hasMore: waiting.count > Self.maxLines, isPaused: parts.uploads.isPaused,
+            hasMore: waiting.count > Self.maxLines, isPaused: parts.lfs.isPaused,
             thumbnails: parts.thumbnails == nil ? Self.noThumbnails : Self.withThumbnails,
             chart: ChartView(parts.activity.minutes()))
         return try await parts.page("storage", "Storage", at: "/storage", context, content)
@@ -59,7 +59,7 @@ struct StorageRoutes: Sendable {
             try await parts.lfs.retryDeletions()
         }
         // A storage that was away is tried at once.
-        if !parts.uploads.isPaused { parts.lfs.resume() }
+        if !parts.lfs.isPaused { parts.lfs.resume() }
         return parts.redirect(to: "/storage")
     }
 
@@ -72,14 +72,12 @@ struct StorageRoutes: Sendable {
     @Sendable func pause(_ request: Request, _ context: JournalContext) async throws -> Response {
         _ = try await parts.form(request, context)
         parts.lfs.pause()
-        parts.uploads.isPaused = true
         return parts.redirect(to: "/storage")
     }
 
     @Sendable func resume(_ request: Request, _ context: JournalContext) async throws -> Response {
         _ = try await parts.form(request, context)
         parts.lfs.resume()
-        parts.uploads.isPaused = false
         return parts.redirect(to: "/storage")
     }
 

@@ -3,7 +3,6 @@ import HTTPTypes
 import Hummingbird
 import JournalStorage
 import LFS
-import Synchronization
 
 /// What the routes share.
 struct WebParts: Sendable {
@@ -14,7 +13,6 @@ struct WebParts: Sendable {
     let password: Password?
     let feed: LiveFeed
     let activity: UploadActivity
-    let uploads: UploadSwitch
     /// Pictures that are taken in at once: pages are not to wait for a hundred that were dropped together.
     let turns = Turns(4)
     /// nil where there is no tool or no folder for them: pictures are then shown as they are.
@@ -31,7 +29,7 @@ struct WebParts: Sendable {
     ) async throws -> Response {
         let isIn = context.session.isLoggedIn
         // The reason names folders and servers.
-        let outage = isIn ? try await lfs.status().outage.map { "The storage is of no use now: \($0.reason)" } : nil
+        let outage = isIn ? try await lfs.outage().map { "The storage is of no use now: \($0.reason)" } : nil
         let page = Page(
             template: template, title: title, token: seal.token(of: context.session),
             links: Page.all.map { Page.Link(path: $0.path, name: $0.name, isCurrent: $0.path == path) },
@@ -83,15 +81,5 @@ struct WebParts: Sendable {
         tags.append(tag)
         try await journal.saveTags(tags)
         return chosen + [tag.id]
-    }
-}
-
-/// Whether somebody has paused the uploads, since the manager does not tell.
-final class UploadSwitch: Sendable {
-    private let state = Mutex(false)
-
-    var isPaused: Bool {
-        get { state.withLock { $0 } }
-        set { state.withLock { $0 = newValue } }
     }
 }

@@ -38,7 +38,7 @@ public struct JournalServer: Service {
         let parts = WebParts(
             journal: journal, options: options, templates: try Templates(), seal: Seal(isTLS: isTLS),
             password: options.password.map(Password.init), feed: LiveFeed(journal: journal), activity: activity,
-            uploads: UploadSwitch(), thumbnails: try Self.thumbnails(journal, options))
+            thumbnails: try Self.thumbnails(journal, options))
         let responder = JournalResponder(
             parts: parts, guarding: RequestGuard(options), router: Self.router(parts).buildResponder())
         let host = options.address.host
@@ -89,6 +89,8 @@ public struct JournalServer: Service {
                 certificateChain: try NIOSSLCertificate.fromPEMFile(files.certificate).map { .certificate($0) },
                 privateKey: .privateKey(try NIOSSLPrivateKey(file: files.key, format: .pem)))
             configuration.minimumTLSVersion = .tlsv12
+            // Now, and not with the first connection: a key of another pair is found here.
+            _ = try NIOSSLContext(configuration: configuration)
             return try .tls(http, tlsConfiguration: configuration)
         } catch {
             throw WebError(

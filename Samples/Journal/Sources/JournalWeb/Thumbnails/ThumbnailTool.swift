@@ -12,13 +12,20 @@ struct ThumbnailTool: Sendable {
     static let maxPixels = 100_000_000
 
     private let limits: [String]
+    private let header: String
+    private let thumbnail: String
 
+    /// - Parameters:
+    ///   - folder: where the programs of libvips are.
+    ///   - seconds: how long each process may take. It has half of that of the processor.
     /// - Returns: nil when something of it is not installed.
-    init?() {
-        let needed = ["/usr/bin/vipsthumbnail", "/usr/bin/vipsheader", "/usr/bin/timeout", "/usr/bin/prlimit"]
+    init?(in folder: String = "/usr/bin", seconds: Int = 20) {
+        (header, thumbnail) = (folder + "/vipsheader", folder + "/vipsthumbnail")
+        let needed = [header, thumbnail, "/usr/bin/timeout", "/usr/bin/prlimit"]
         guard needed.allSatisfy(FileManager.default.isExecutableFile) else { return nil }
         limits = [
-            "--kill-after=2", "20", "/usr/bin/prlimit", "--as=1073741824", "--cpu=10", "--fsize=16777216", "--core=0",
+            "--kill-after=2", "\(seconds)", "/usr/bin/prlimit", "--as=1073741824", "--cpu=\(max(seconds / 2, 1))",
+            "--fsize=16777216", "--core=0",
         ]
     }
 
@@ -26,11 +33,11 @@ struct ThumbnailTool: Sendable {
     ///
     /// - Throws: ``ThumbnailError``.
     func make(of source: URL, as name: String, in folder: URL) async throws {
-        let header = try await run(["/usr/bin/vipsheader", "stdin"], input: source, in: folder)
+        let header = try await run([self.header, "stdin"], input: source, in: folder)
         guard header.status == 0, let pixels = Self.pixels(header.output) else { throw ThumbnailError.unreadable }
         guard pixels <= Self.maxPixels else { throw ThumbnailError.tooLarge }
         let result = try await run(
-            ["/usr/bin/vipsthumbnail", "stdin", "--size", "\(Self.edge)x\(Self.edge)", "-o", "\(name)[Q=75,strip]"],
+            [thumbnail, "stdin", "--size", "\(Self.edge)x\(Self.edge)", "-o", "\(name)[Q=75,strip]"],
             input: source, in: folder)
         guard result.status == 0 else { throw ThumbnailError.unreadable }
     }

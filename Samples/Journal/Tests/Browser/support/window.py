@@ -169,6 +169,8 @@ class Window:
     def picture(self, path):
         """The whole page, as far as it reaches."""
         size = self.driver.execute_cdp_cmd("Page.getLayoutMetrics", {})["cssContentSize"]
-        clip = {"x": 0, "y": 0, "width": size["width"], "height": min(size["height"], 4000), "scale": 1}
+        # The picture has no scroll bar, and the page takes its room.
+        width = max(size["width"], self.script("return innerWidth"))
+        clip = {"x": 0, "y": 0, "width": width, "height": min(size["height"], 4000), "scale": 1}
         shot = self.driver.execute_cdp_cmd("Page.captureScreenshot", {"captureBeyondViewport": True, "clip": clip})
         path.write_bytes(base64.b64decode(shot["data"]))

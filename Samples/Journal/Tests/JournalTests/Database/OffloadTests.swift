@@ -64,4 +64,28 @@ struct OffloadTests {
             try await database.close()
         }
     }
+
+    @Test("A journal that was closed is whole in its one file, and one that a newer version has written is refused")
+    func closed() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "journal-closed-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: folder) } }
+        let file = folder.appending(path: "journal.sqlite")
+        let options = LFSOptions(storage: InMemoryStorage())
+        let journal = try await DatabaseStorageService.open(at: file, options: options)
+        for day in 1...20 { try await journal.saveRecord(try record("2026-03-\(day < 10 ? "0" : "")\(day)T10:00:00Z")) }
+        #expect(try await journal.loadAllRecords().count == 20)
+        try await journal.close()
+        try await journal.close()
+        let copy = folder.appending(path: "copy.sqlite")
+        try FileManager.default.copyItem(at: file, to: copy)
+        let queue = try DatabaseQueue(path: copy.path)
+        #expect(try await queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM record") } == 20)
+        try await queue.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('journal.v9')") }
+        try queue.close()
+        let error = await #expect(throws: FileStorageError.self) {
+            try await DatabaseStorageService.open(at: copy, options: options)
+        }
+        #expect("\(try #require(error))".contains("newer version"))
+    }
 }
