@@ -9,6 +9,18 @@ import Testing
 
 @Suite("What calls tell", .timeLimit(.minutes(1)))
 struct ErrorsTests {
+    @Test("tell what is gone for good from what may work later")
+    func missing() {
+        let object = StorageError(.missing, "Nothing there.")
+        #expect(LFSError(.storage, "Nothing there.", cause: object).isMissing)
+        for code in [LFSError.Code.unknownFile, .bytesMissing, .deleted] { #expect(LFSError(code, "Gone.").isMissing) }
+        // A folder or a file that was to be taken in is another matter.
+        for code in [LFSError.Code.missing, .folderAbsent, .notRunning, .sourceChanged] {
+            #expect(!LFSError(code, "Not here.").isMissing)
+        }
+        #expect(!LFSError(.storage, "Away.", cause: StorageError(.unreachable, "Away.")).isMissing)
+    }
+
     @Test("A wait for uploads whose task is cancelled ends with LFSError.cancelled")
     func cancelledWait() async throws {
         try await withLFS(configure: { $0.pollInterval = .seconds(3_600) }) { host, lfs in

@@ -67,7 +67,9 @@ struct OffloadTests {
     func pause() async throws {
         let storage = ScriptedStorage()
         try await withLFS(storage: storage) { host, lfs in
+            #expect(!lfs.isPaused)
             lfs.pause()
+            #expect(lfs.isPaused)
             let file = try await lfs.makeFile(from: .bytes(someBytes()))
             try await host.database.write { try file.insert($0) }
             // What takes a job up starts an executor for it in the same step.
@@ -75,6 +77,7 @@ struct OffloadTests {
             #expect(lfs.pool.executorCount == 0)
             #expect(try await lfs.status().local == 1)
             lfs.resume()
+            #expect(!lfs.isPaused)
             #expect(try await lfs.waitForUploads().pending == 0)
         }
     }

@@ -3,6 +3,7 @@ import GRDB
 import LFS
 import LFSStorage
 import LFSSystem
+import Synchronization
 import TestSupport
 import Testing
 
@@ -46,6 +47,46 @@ struct WithFilesTests {
                 try await lfs.withFiles(from: [.bytes([1])]) { _ in throw error }
             }
             try #expect(host.filesInTemporary().count == 1)
+        }
+    }
+
+    @Test("One by itself is inserted, tells how far it is, and leaves nothing behind when the closure throws")
+    func single() async throws {
+        try await withLFS { host, lfs in
+            let bytes = someBytes(600_000)
+            let told = Mutex<[Int64]>([])
+            let file = try await lfs.withFile(
+                from: .bytes(bytes).named("a.jpg"), onProgress: { count in told.withLock { $0.append(count) } }
+            ) { file in
+                try await host.database.write { try file.insert($0) }
+                return file
+            }
+            #expect(file.name == "a.jpg" && file.contentType == "image/jpeg")
+            #expect(told.withLock { $0.last } == 600_000)
+            #expect(try await read(file, lfs) == bytes)
+            let moved = host.folder.appendingPathComponent("moved")
+            try Data(bytes).write(to: moved)
+            await #expect(throws: Refusal.self) {
+                try await lfs.withFile(from: .movingFile(moved)) { _ in throw Refusal() }
+            }
+            try await lfs.waitForUploads()
+            try #expect(host.filesInTemporary().isEmpty)
+            #expect(try host.count("lfs_file") == 1)
+            #expect(try Data(contentsOf: moved) == Data(bytes))
+        }
+    }
+
+    @Test("tell how many bytes have come in")
+    func progress() async throws {
+        try await withLFS { host, lfs in
+            let sum = Atomic<Int64>(0)
+            try await lfs.withFiles(
+                from: [.bytes(someBytes(300_000)), .bytes([1])],
+                onProgress: { count in sum.wrappingAdd(count, ordering: .relaxed) }
+            ) { files in
+                try await host.database.write { db in for file in files { try file.insert(db) } }
+            }
+            #expect(sum.load(ordering: .relaxed) == 300_001)
         }
     }
 

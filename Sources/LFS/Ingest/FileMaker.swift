@@ -60,11 +60,27 @@ struct FileMaker: Sendable {
     /// Makes files and gives them to the body. When that, or one of the files, fails, all of them are discarded but
     /// those that the body has inserted; what was moved in goes back to where it was.
     func withFiles<Result>(
-        from sources: [FileSource], _ body: ([FileData]) async throws -> Result
+        from sources: [FileSource], _ onProgress: @escaping @Sendable (Int64) -> Void,
+        _ body: ([FileData]) async throws -> Result
     ) async throws -> Result {
-        let made = try await makeAll(from: sources) { _ in }
+        let made = try await makeAll(from: sources, onProgress)
+        return try await discarding(made, of: sources) { try await body(try made.map { try $0.get() }) }
+    }
+
+    /// As ``withFiles(from:_:_:)``, for one file.
+    func withFile<Result>(
+        from source: FileSource, _ onProgress: @escaping @Sendable (Int64) -> Void,
+        _ body: (FileData) async throws -> Result
+    ) async throws -> Result {
+        let file = try await make(from: source, name: nil, contentType: nil, onProgress)
+        return try await discarding([.success(file)], of: [source]) { try await body(file) }
+    }
+
+    private func discarding<Result>(
+        _ made: [Swift.Result<FileData, LFSError>], of sources: [FileSource], _ body: () async throws -> Result
+    ) async throws -> Result {
         do {
-            return try await body(try made.map { try $0.get() })
+            return try await body()
         } catch {
             if !error.leavesCommitOpen { await discard(all: made, of: sources) }
             throw error

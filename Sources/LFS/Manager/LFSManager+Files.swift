@@ -63,13 +63,37 @@ extension LFSManager {
     ///
     /// - Parameters:
     ///   - sources: as for ``makeFiles(from:onProgress:)``.
+    ///   - onProgress: takes the number of bytes that have come in since it was called last, from any thread.
     ///   - body: takes a record for each source, in the same order.
     /// - Returns: what the closure returns.
     /// - Throws: As ``makeFile(from:name:contentType:onProgress:)``, and then nothing is kept; what the closure throws.
     public func withFiles<Result>(
-        from sources: [FileSource], _ body: ([FileData]) async throws -> Result
+        from sources: [FileSource], onProgress: @escaping @Sendable (Int64) -> Void = { _ in },
+        _ body: ([FileData]) async throws -> Result
     ) async throws -> Result {
-        try await LFSError.catching { try await files.withFiles(from: sources, body) }
+        try await LFSError.catching { try await files.withFiles(from: sources, onProgress, body) }
+    }
+
+    /// Makes a file and gives it to a closure that inserts it; when it throws, the file is discarded at once unless it
+    /// has inserted it; of ``FileSource/movingFile(_:)`` it is back where it was.
+    ///
+    /// ```swift
+    /// try await lfs.withFile(from: .file(url)) { photo in
+    ///     try await database.write { db in try photo.insert(db) }
+    /// }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - source: where the bytes come from. ``FileSource/named(_:contentType:)`` gives it the name to show.
+    ///   - onProgress: takes the number of bytes that are in so far, from any thread, for every 256 KiB or so.
+    ///   - body: takes the record.
+    /// - Returns: what the closure returns.
+    /// - Throws: As ``makeFile(from:name:contentType:onProgress:)``, and then nothing is kept; what the closure throws.
+    public func withFile<Result>(
+        from source: FileSource, onProgress: @escaping @Sendable (Int64) -> Void = { _ in },
+        _ body: (FileData) async throws -> Result
+    ) async throws -> Result {
+        try await LFSError.catching { try await files.withFile(from: source, onProgress, body) }
     }
 
     /// Removes the bytes of a file that was made and will not be inserted after all. Works in a cancelled task too.

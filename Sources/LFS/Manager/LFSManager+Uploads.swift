@@ -34,6 +34,13 @@ extension LFSManager {
         try await LFSError.catching { try await runner.read { db in try LFSStatus(db) } }
     }
 
+    /// Why uploads and deletions wait, if they do: ``LFSStatus/outage`` by itself, which counts no files.
+    ///
+    /// - Throws: the database's error.
+    public func outage() async throws -> StorageOutage? {
+        try await LFSError.catching { try await runner.read { db in try StorageOutage(noted: db) } }
+    }
+
     /// Returns when nothing is queued, running or waiting for a retry on this device, and says what failed.
     ///
     /// It waits on the rows, not on the executors: uploads by another process count, and one that will be tried again
@@ -49,6 +56,9 @@ extension LFSManager {
 
     /// Takes no further upload until ``resume()``. Those under way go on.
     public func pause() { pool.pause() }
+
+    /// Whether it is between ``pause()`` and ``resume()``.
+    public var isPaused: Bool { pool.isPaused }
 
     /// Goes on after ``pause()``. Also worth calling when the network has come back: a storage that was away is tried
     /// at once.

@@ -5,35 +5,49 @@ import LFSSystem
 /// The bytes of a file, in chunks, read as they are asked for.
 ///
 /// It holds the file open, so that it can be read to its end even if its local copy is removed meanwhile. Every
-/// iteration begins at the first byte.
+/// iteration begins at the first byte. `contents[0..<100]` is a part of them.
 public struct FileContents: AsyncSequence, Sendable {
     /// A chunk of the content.
     public typealias Element = Data
 
     private let copy: OpenCopy
+    private let range: Range<Int64>
     /// The size in bytes.
-    public let byteCount: Int64
+    public var byteCount: Int64 { range.upperBound - range.lowerBound }
 
     init(_ copy: OpenCopy, byteCount: Int64) {
         self.copy = copy
-        self.byteCount = byteCount
+        range = 0..<byteCount
+    }
+
+    private init(_ copy: OpenCopy, _ range: Range<Int64>) {
+        self.copy = copy
+        self.range = range
+    }
+
+    /// A part of these bytes, such as a server sends for a `Range` request. It shares the open file.
+    ///
+    /// - Parameter part: offsets from 0 on. What lies beyond the end is left out, as `clamped(to:)` does it.
+    public subscript(part: Range<Int64>) -> FileContents {
+        let part = part.clamped(to: 0..<byteCount)
+        return FileContents(copy, range.lowerBound + part.lowerBound..<range.lowerBound + part.upperBound)
     }
 
     /// An iteration from the first byte.
-    public func makeAsyncIterator() -> Iterator { Iterator(copy: copy, byteCount: byteCount) }
+    public func makeAsyncIterator() -> Iterator { Iterator(copy: copy, range: range) }
 
     /// Reads one chunk after the other.
     public struct Iterator: AsyncIteratorProtocol {
         let copy: OpenCopy
-        let byteCount: Int64
-        var offset: Int64 = 0
+        /// What is still to come.
+        var range: Range<Int64>
 
         /// The next chunk of up to 256 KiB, nil at the end.
         ///
         /// - Throws: ``LFSError/Code/sourceChanged`` when the local copy ends early: somebody has changed it.
         public mutating func next() async throws -> Data? {
-            let (file, offset) = (copy.file, offset)
-            let wanted = Int(Swift.min(Int64(FileCopy.chunkSize), byteCount - offset))
+            let (file, offset) = (copy.file, range.lowerBound)
+            let wanted = Int(Swift.min(Int64(FileCopy.chunkSize), range.upperBound - offset))
             if wanted <= 0 { return nil }
             let chunk = try await BlockingPool.shared.run { flag in
                 try flag.check()
@@ -43,7 +57,7 @@ public struct FileContents: AsyncSequence, Sendable {
                 return chunk
             }
             if chunk.isEmpty { throw copy.isDamaged }
-            self.offset += Int64(chunk.count)
+            range = offset + Int64(chunk.count)..<range.upperBound
             return chunk
         }
     }

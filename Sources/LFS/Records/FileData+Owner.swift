@@ -14,13 +14,15 @@ extension FileData {
     /// transaction stays.
     ///
     /// What refers to a file is: every owner, and every other foreign key to `lfs_file` that would refuse the deletion.
+    /// Any other column with the id of a file is not seen.
     ///
     /// - Parameters:
     ///   - table: The table of the owners. Renaming it later is fine. When a migration makes it anew, adds a unique
     ///     index to it, or renames the column, it calls this again.
     ///   - column: The column with the ids of files. It gets an index if it has none.
     ///   - db: The connection of the migration.
-    /// - Throws: ``LFSError/Code/unsuitableOwner`` when there is no such table or column.
+    /// - Throws: ``LFSError/Code/unsuitableOwner`` when there is no such table or column;
+    ///   ``LFSError/Code/notMigrated`` when the migration runs before those of LFS.
     public static func deletedWithOwner(_ table: String, column: String, in db: Database) throws {
         do { try FileOwner.install(table, column, db) } catch { throw LFSError.wrapping(error) }
     }

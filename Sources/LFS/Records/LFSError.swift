@@ -105,6 +105,15 @@ public struct LFSError: Error, Sendable, CustomStringConvertible {
 
     /// The message.
     public var description: String { message }
+
+    /// Whether what was asked for is not there, and asking again will not help: no row has the file, its bytes are lost
+    /// on this device, which made it, or the storage has no object for it.
+    public var isMissing: Bool {
+        switch code {
+        case .unknownFile, .bytesMissing, .deleted: true
+        default: (cause as? StorageError)?.isMissing == true
+        }
+    }
 }
 
 extension LFSError {

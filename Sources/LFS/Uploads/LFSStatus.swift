@@ -32,11 +32,17 @@ public struct LFSStatus: Hashable, Codable, Sendable {
         failed = try JobTable.count(.failed, db)
         cancelled = try JobTable.count(.cancelled, db)
         pendingBytes = try JobTable.queuedByteCount(db)
-        outage = try StateTable.outage(db).map { outage in
-            StorageOutage(
-                code: StorageError.Code(rawValue: outage.code), reason: outage.message,
-                since: Date(millisecondsSince1970: outage.since))
-        }
+        outage = try StorageOutage(noted: db)
+    }
+}
+
+extension StorageOutage {
+    /// The one that the database has noted.
+    init?(noted db: Database) throws {
+        guard let outage = try StateTable.outage(db) else { return nil }
+        self.init(
+            code: StorageError.Code(rawValue: outage.code), reason: outage.message,
+            since: Date(millisecondsSince1970: outage.since))
     }
 }
 

@@ -19,8 +19,14 @@ package struct FileOwner: Sendable {
 
     /// Makes the triggers, or makes them anew for the columns and unique indexes that the table has now.
     ///
-    /// - Throws: ``TableError/Code/unsuitableOwner``.
+    /// - Throws: ``TableError/Code/unsuitableOwner``, ``TableError/Code/notMigrated``.
     package static func install(_ table: String, _ column: String, _ db: Database) throws {
+        guard try db.tableExists("lfs_owner", in: "main") else {
+            throw TableError(
+                .notMigrated,
+                "The tables of LFS are not there yet: call registerLFSMigrations() before this migration is registered."
+            )
+        }
         let keys = try UniqueKeys(of: table, db)
         guard try hasColumn(table, column, db) else {
             throw TableError(.unsuitableOwner, "The table '\(table)' has no column '\(column)'.")

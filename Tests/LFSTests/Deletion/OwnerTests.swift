@@ -47,6 +47,51 @@ struct OwnerTests {
         "BEGIN; INSERT INTO note (fileId) VALUES (:old); DELETE FROM recipe; COMMIT",
     ]
 
+    @Test("A migration of the app that runs before those of LFS is told so")
+    func tooEarly() throws {
+        let database = try DatabaseQueue()
+        let error = try database.write { db in
+            try db.execute(sql: "CREATE TABLE recipe (photoId TEXT)")
+            return #expect(throws: LFSError.self) {
+                try FileData.deletedWithOwner("recipe", column: "photoId", in: db)
+            }
+        }
+        #expect(error?.code == .notMigrated)
+        #expect(error?.message.contains("registerLFSMigrations()") == true)
+    }
+
+    @Test("A table with rows gets another column that owns files, as the guide shows it, and each goes by itself")
+    func secondColumn() async throws {
+        try await withLFS { host, lfs in
+            try await host.database.write { db in
+                try db.execute(
+                    sql: """
+                        CREATE TABLE song (id INTEGER PRIMARY KEY, coverId TEXT REFERENCES lfs_file);
+                        INSERT INTO song (id) VALUES (1)
+                        """)
+                try FileData.deletedWithOwner("song", column: "coverId", in: db)
+                try db.execute(sql: "ALTER TABLE song ADD COLUMN recordingId TEXT REFERENCES lfs_file")
+                try FileData.deletedWithOwner("song", column: "recordingId", in: db)
+            }
+            let (cover, recording) = (
+                try await lfs.makeFile(from: .bytes([1])), try await lfs.makeFile(from: .bytes([2]))
+            )
+            try await host.database.write { db in
+                try cover.insert(db)
+                try recording.insert(db)
+                try db.execute(
+                    sql: "UPDATE song SET coverId = ?, recordingId = ?", arguments: [cover.id, recording.id])
+            }
+            try await host.database.write { try $0.execute(sql: "UPDATE song SET recordingId = NULL") }
+            try await lfs.waitForDeletions()
+            #expect(try host.file(recording.id) == nil)
+            #expect(try host.file(cover.id) != nil)
+            try await host.database.write { try $0.execute(sql: "DELETE FROM song") }
+            try await lfs.waitForDeletions()
+            #expect(try host.count("lfs_file") == 0)
+        }
+    }
+
     @Test("A file that its owner lets go of is deleted", arguments: lettingGo, [false, true])
     func letGo(sql: String, recursiveTriggers: Bool) async throws {
         try await withOwners { owners in

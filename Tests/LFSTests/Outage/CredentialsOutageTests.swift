@@ -45,6 +45,7 @@ struct CredentialsOutageTests {
                 try await yield(while: host.count("lfs_state WHERE outageCode IS NOT NULL") == 0)
             }
             let outage = try await lfs.status().outage
+            #expect(try await lfs.outage() == outage)
             #expect(outage?.code == .unauthorized)
             #expect(outage?.reason == "The token has expired: get a new one.")
             #expect(try host.count("lfs_job WHERE state = 'queued' AND attempts = 0") == 40)

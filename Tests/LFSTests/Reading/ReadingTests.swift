@@ -54,6 +54,30 @@ struct ReadingTests {
         }
     }
 
+    @Test(
+        "A part of a file is read in chunks, and what lies beyond its end is left out",
+        arguments: [
+            (0..<10 as Range<Int64>, 0..<10), (250_000..<600_000, 250_000..<600_000),
+            (599_999..<900_000, 599_999..<600_000),
+            (700_000..<900_000, 600_000..<600_000), (5..<5, 5..<5), (-9..<3, 0..<3),
+        ])
+    func part(wanted: Range<Int64>, expected: Range<Int>) async throws {
+        try await withLFS { host, lfs in
+            let bytes = someBytes(600_000)
+            let file = try await lfs.makeFile(from: .bytes(bytes))
+            try await host.database.write { try file.insert($0) }
+            let part = try #require(try await lfs.contents(of: file))[wanted]
+            var read: [UInt8] = []
+            for try await chunk in part { read += chunk }
+            #expect(read == Array(bytes[expected]))
+            #expect(part.byteCount == expected.count)
+            // A part of a part counts from the part's own beginning.
+            read = []
+            for try await chunk in part[2..<4] { read += chunk }
+            #expect(read == Array(bytes[expected].dropFirst(2).prefix(2)))
+        }
+    }
+
     @Test("A file that was made here and is lost is told from one that is elsewhere")
     func lost() async throws {
         try await withLFS(expectsLeftovers: true) { host, lfs in
@@ -62,7 +86,8 @@ struct ReadingTests {
             try await host.database.write { try file.insert($0) }
             try await yield(while: host.filesInStore().isEmpty)
             try FileManager.default.removeItem(at: host.store.appendingPathComponent(file.id.uuidString))
-            #expect(await errorCode { _ = try await lfs.contents(of: file) } == .bytesMissing)
+            let error = await #expect(throws: LFSError.self) { _ = try await lfs.contents(of: file) }
+            #expect(error?.code == .bytesMissing && error?.isMissing == true)
             lfs.resume()
             let summary = try await lfs.waitForUploads()
             #expect(summary.failures.map(\.fileID) == [file.id])
