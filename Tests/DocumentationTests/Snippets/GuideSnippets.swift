@@ -43,6 +43,15 @@ enum Guide {
         // end
     }
 
+    static func ownMore(_ migrator: inout DatabaseMigrator) {
+        // snippet
+        migrator.registerMigration("recipes have a recording") { db in
+            try db.execute(sql: "ALTER TABLE recipe ADD COLUMN recordingId TEXT REFERENCES lfs_file")
+            try FileData.deletedWithOwner("recipe", column: "recordingId", in: db)
+        }
+        // end
+    }
+
     static func disown(_ migrator: inout DatabaseMigrator) {
         // snippet
         migrator.registerMigration("recipes have no photos") { db in
