@@ -36,8 +36,10 @@ final class UploadActions: Sendable {
         }
     }
 
-    /// The files that are worth asking for now; none as long as enough are ready.
-    func due(_ session: UploadSession, _ description: SigningDescription) -> [UploadAsk] {
+    /// The files that are worth asking for now, beside one whose turn it is; none as long as enough are ready.
+    ///
+    /// That one is among them, so that all travel in one request.
+    func due(beside current: UploadAsk, _ session: UploadSession, _ description: SigningDescription) -> [UploadAsk] {
         // Another digest is known only when the file has been read.
         guard isOn, description.digests == [.sha256] else { return [] }
         let isTime = sinceLook.withLock { count in
@@ -49,7 +51,8 @@ final class UploadActions: Sendable {
         guard isTime else { return [] }
         let largest = min(description.parts?.threshold ?? .max, description.largestObject ?? .max)
         let asks = session.upcoming(limit: Self.reach).filter { $0.byteCount < largest }.map { UploadAsk($0) }
-        return cache.claim(asks)
+        guard !asks.isEmpty else { return [] }
+        return cache.claim(session.replacesObject || current.byteCount >= largest ? asks : [current] + asks)
     }
 
     /// Asks for what is due. No failure of it is a failure of the file that it is done beside: whoever needs such an
