@@ -11,7 +11,8 @@ tenant="11111111-2222-3333-4444-555555555555"
 # Microsoft's own module for CRC-64, so that no checksum is compared with our own arithmetic.
 install_server() { need_python azure azure-storage-extensions==0.1.0; }
 
-launch_server() {
+launch_server() { launch_azure; }
+launch_azure() {
     take_ports http || return
     endpoint="http://127.0.0.1:$http/$account"
     authority="http://127.0.0.1:$http/oauth"

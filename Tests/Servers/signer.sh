@@ -3,7 +3,8 @@
 . "$servers/seaweedfs.sh"
 profile="signed"
 
-install_server() { install_seaweedfs && need_python signer boto3==1.44.5; }
+install_server() { install_seaweedfs && need_signer; }
+need_signer() { need_python signer boto3==1.44.5 azure-storage-blob==12.31.1; }
 
 launch_server() {
     launch_seaweedfs || return
@@ -17,7 +18,8 @@ launch_server() {
     certificate=""
     data=""
     launch signer env AWS_ACCESS_KEY_ID="$accessKey" AWS_SECRET_ACCESS_KEY="$secretKey" \
+        AWS_DEFAULT_REGION="$region" \
         SIGNER_TOKENS="$secretKey=one,$accessKey=two" \
-        "$cache/signer/bin/python3" "$servers/signer/signer.py" "$signer" --endpoint "$store" --region "$region" \
-        --threshold 5242880 --part-size 5242880 --md5
+        "$cache/signer/bin/python3" "$servers/signer/signer.py" "$signer" s3 --endpoint "$store" --threshold 5242880 \
+        --part-size 5242880 --md5
 }
