@@ -31,7 +31,10 @@ let package = Package(
     targets: [
         .executableTarget(
             name: "uploader",
-            dependencies: ["UploaderKit", .product(name: "ArgumentParser", package: "swift-argument-parser")]),
+            dependencies: [
+                "UploaderKit", .product(name: "LFSStorage", package: "LFS"),
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ]),
         .target(
             name: "UploaderKit",
             dependencies: [

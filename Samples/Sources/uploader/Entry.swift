@@ -1,8 +1,11 @@
+import LFSStorage
 import UploaderKit
 
 @main
 enum Entry {
     static func main() async {
+        // Keys and tokens are in the environment.
+        CoreDumps.disable()
         // The command itself is in a library, so that tests reach its parts.
         await Uploader.start()
     }

@@ -1,7 +1,6 @@
 import ArgumentParser
 
 /// A server for the devices of apps that use LFS.
-@main
 struct LFSServerCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "lfs-server",

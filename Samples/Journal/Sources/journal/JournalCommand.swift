@@ -1,7 +1,6 @@
 import ArgumentParser
 
 /// The command `journal`: shows a journal, fills it, and takes it from a folder into a database and back.
-@main
 struct JournalCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "journal",

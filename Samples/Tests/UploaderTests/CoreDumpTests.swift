@@ -1,0 +1,47 @@
+import Foundation
+import Testing
+
+@Suite("A crash", .timeLimit(.minutes(1)))
+struct CoreDumpTests {
+    private static let token = "canary-token-of-a-crash"
+    /// Lets the command that follows leave core files in its folder.
+    private static let wrapper = ["/bin/sh", "-c", #"ulimit -c unlimited; exec "$0" "$@""#]
+
+    /// Whether a program that does nothing about it leaves a core file in its folder on this machine.
+    private static let dumpsAreWritten: Bool = {
+        do {
+            var found: [String] = []
+            try withFolder { folder in
+                let process = Process()
+                process.executableURL = URL(fileURLWithPath: wrapper[0])
+                process.arguments = wrapper.dropFirst() + ["/bin/sh", "-c", "kill -SEGV $$"]
+                process.currentDirectoryURL = folder
+                try process.run()
+                process.waitUntilExit()
+                found = try dumps(in: folder)
+            }
+            return !found.isEmpty
+        } catch {
+            fatalError("A shell cannot be run: \(error)")
+        }
+    }()
+
+    private static func dumps(in folder: URL) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasPrefix("core") }
+    }
+
+    @Test("leaves no core file, which would have the keys and tokens of storages", .enabled(if: dumpsAreWritten))
+    func noDump() throws {
+        try withFolder(files: 1) { folder in
+            let push = try UploaderProcess(
+                ["push", "--database", "a.sqlite", "--to", "signed+http://127.0.0.1:1/lfs", "files"], in: folder,
+                through: Self.wrapper, environment: ["LFS_TOKEN": Self.token])
+            let database = folder.appendingPathComponent("a.sqlite").path
+            while push.process.isRunning, !FileManager.default.fileExists(atPath: database) { sched_yield() }
+            kill(push.process.processIdentifier, SIGSEGV)
+            let result = try push.wait()
+            #expect(result.status == 128 + SIGSEGV, "\(result.messages)")
+            #expect(try Self.dumps(in: folder).isEmpty)
+        }
+    }
+}

@@ -1,0 +1,11 @@
+import ArgumentParser
+import LFSStorage
+
+@main
+enum Entry {
+    static func main() async {
+        // The keys of a store are in the environment.
+        CoreDumps.disable()
+        await LFSServerCommand.main()
+    }
+}
