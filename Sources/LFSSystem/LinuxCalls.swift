@@ -20,6 +20,9 @@ enum LinuxCalls {
     static let setThreadName = function(
         "pthread_setname_np", (@convention(c) (pthread_t, UnsafePointer<CChar>) -> Int32).self)
 
+    /// Operation and its arguments: prctl(2).
+    static let prctl = function("prctl", (@convention(c) (Int32, UInt, UInt, UInt, UInt) -> Int32).self)
+
     private static func function<Function>(_ name: String, _ type: Function.Type) -> Function? {
         dlsym(nil, name).map { unsafeBitCast($0, to: type) }
     }

@@ -1,12 +1,11 @@
 import Foundation
 import Hummingbird
-import HummingbirdTesting
 import LFSServer
 import Testing
 
 @Suite("A client that waits with its body", .timeLimit(.minutes(1)))
 struct ContinueTests {
-    private func serving(_ body: @escaping @Sendable (Int) async throws -> Void) async throws {
+    private var router: Router<ServerContext> {
         let router = Router(context: ServerContext.self)
         router.addMiddleware { ContinueMiddleware() }
         router.put("taken") { request, _ in
@@ -15,7 +14,7 @@ struct ContinueTests {
             return "\(count)"
         }
         router.put("refused") { _, _ in HTTPResponse.Status.forbidden }
-        try await Application(router: router).test(.live) { client in try await body(try #require(client.port)) }
+        return router
     }
 
     /// What curl, which nobody here wrote, is told: all heads, the body, and how many bytes it has sent.
@@ -46,18 +45,18 @@ struct ContinueTests {
 
     @Test func `is told to send it once it is wanted`() async throws {
         let size = try #require(try URL(filePath: "/usr/bin/env").resourceValues(forKeys: [.fileSizeKey]).fileSize)
-        try await serving { port in
-            let reply = try await put("http://127.0.0.1:\(port)/taken", ["Expect: 100-continue"])
+        try await serving(router) { server in
+            let reply = try await put("http://127.0.0.1:\(server.port)/taken", ["Expect: 100-continue"])
             #expect(reply.hasPrefix("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n"), "\(reply)")
             #expect(reply.hasSuffix("\(size) sent \(size)"), "\(reply)")
-            let atOnce = try await put("http://127.0.0.1:\(port)/taken", ["Expect:"])
+            let atOnce = try await put("http://127.0.0.1:\(server.port)/taken", ["Expect:"])
             #expect(atOnce.hasPrefix("HTTP/1.1 200 OK\r\n"), "\(atOnce)")
         }
     }
 
     @Test func `sends none when it is refused`() async throws {
-        try await serving { port in
-            let reply = try await put("http://127.0.0.1:\(port)/refused", ["Expect: 100-continue"])
+        try await serving(router) { server in
+            let reply = try await put("http://127.0.0.1:\(server.port)/refused", ["Expect: 100-continue"])
             #expect(reply.hasPrefix("HTTP/1.1 403 Forbidden\r\n") && reply.hasSuffix(" sent 0"), "\(reply)")
         }
     }

@@ -21,7 +21,7 @@ struct FileUpload: Sendable {
                 key: key)
         }
         if let object = try await resumed(description) { return object }
-        let due = actions.due(beside: UploadAsk(source, to: key), session, description)
+        let due = actions.due(beside: UploadAsk(source, to: key, md5: nil), session, description)
         guard !due.isEmpty else { return try await begin(description) }
         async let ahead: Void = actions.sign(due)
         let object = try await begin(description)

@@ -1,12 +1,6 @@
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#endif
+import LFSSystem
 
-/// What of this process's memory the system writes into a file when the process crashes.
+/// What the system writes of this process's memory into a file when the process crashes.
 public enum CoreDumps {
     /// Keeps keys and tokens of storages, which are in memory and in the environment, out of core dumps.
     ///
@@ -14,13 +8,5 @@ public enum CoreDumps {
     /// Linux no other process of the same user may read the memory or the environment from then on either, and no
     /// debugger attaches but the administrator's: prctl(2), `PR_SET_DUMPABLE`. Elsewhere core files are limited to zero
     /// bytes: setrlimit(2).
-    public static func disable() {
-        // Neither call can fail with these values: both only lower what is allowed.
-        #if canImport(Darwin)
-        var limit = rlimit(rlim_cur: 0, rlim_max: 0)
-        setrlimit(RLIMIT_CORE, &limit)
-        #else
-        prctl(PR_SET_DUMPABLE, 0)
-        #endif
-    }
+    public static func disable() { CoreDump.disable() }
 }
