@@ -36,7 +36,7 @@ struct RunningServer: Sendable {
 /// Serves the routes while the body runs, and ends as on a signal.
 func serving<Context: RequestContext>(
     _ router: Router<Context>, _ body: @escaping @Sendable (RunningServer) async throws -> Void
-) async throws {
+) async throws where Context.Source == ApplicationRequestContextSource {
     let (ports, listening) = AsyncStream.makeStream(of: Int.self)
     let application = Application(
         router: router, configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0)),
