@@ -16,7 +16,7 @@ launch_server() {
     # The container is made with Microsoft's own library.
     # shellcheck disable=SC2016  # the inner shell's
     launch_lfs_server "azure://$account/lfs-server/objects?endpoint=$store" \
-        env AZURE_TENANT_ID="$tenant" AZURE_CLIENT_ID="lfs-tests" AZURE_CLIENT_SECRET="$clientSecret" \
+        env AZURE_TENANT_ID="$tenant" AZURE_CLIENT_ID="client-lfs-server" AZURE_CLIENT_SECRET="$clientSecret" \
         AZURE_AUTHORITY_HOST="$authority" sh -c '
             until "$0" -c "
 import sys
