@@ -29,21 +29,39 @@ struct DAVServer: Codable, Sendable, CustomTestStringConvertible {
 
     static var areThere: Bool { !all.isEmpty }
 
-    /// The checks of the contract that the server is known to fail now and then: others may see a gap while a file is
-    /// replaced, since a MOVE removes what is in its way first. nginx renames.
-    var sometimesDeviatesIn: Set<String> {
-        let gap = "a reader sees a whole object while it is being replaced"
+    /// What the server is known to do now and then: the check of the contract that finds it out, and the reason. It
+    /// happens to keys that are written again only, and no two files of LFS have the same.
+    var sometimesDeviates: [String: String] {
+        let reader = "a reader sees a whole object while it is being replaced"
+        let writers = "uploads to one key beside each other leave one of them whole"
+        let tag = "a download with an outdated entity tag fails as changed"
         return switch name {
-        case "nginx": []
-        case "apache": [gap]
-        default:
+        case "apache": [reader: "a MOVE removes what is in its way first"]
+        case "rclone-dav":
             [
-                gap, "a refused upload leaves the former object untouched",
-                "uploads to one key beside each other leave one of them whole",
-                "an upload that is cancelled on its way leaves the former object or the new one",
+                reader: "a file that is read while a MOVE replaces it may have bytes of both",
+                writers: "files are locked for longer than a MOVE is tried again",
             ]
+        case "wsgidav":
+            [
+                reader: "a MOVE removes what is in its way first",
+                writers: "MOVEs that meet are refused with 500 more often than they are tried again",
+            ]
+        case "seaweedfs-dav":
+            [
+                reader: "a MOVE removes what is in its way first",
+                writers: "files are locked for longer than a MOVE is tried again",
+                tag: "an entity tag is of size and second",
+            ]
+        default: [:]
         }
     }
+
+    /// SeaweedFS's WebDAV lets everybody in.
+    var asksForPassword: Bool { name != "seaweedfs-dav" }
+
+    /// SeaweedFS makes all folders on the way, also that of a URL that somebody has misspelt.
+    var wantsFolders: Bool { name != "seaweedfs-dav" }
 
     /// A folder of one test on the server, which is made.
     func storage(

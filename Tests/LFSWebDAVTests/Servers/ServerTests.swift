@@ -26,7 +26,11 @@ struct ServerTests {
             let storage = try WebDAVStorage(
                 url: server.endpoint, credentials: credentials, options: plainOptions())
             let error = try await storageError { try await storage.head(key.get()) }
-            #expect(error?.code == .unauthorized)
+            withKnownIssue("\(server.name) asks nobody for a password") {
+                #expect(error?.code == .unauthorized)
+            } when: {
+                !server.asksForPassword
+            }
             #expect(error.map { !String(reflecting: $0).contains("canary") } == true)
             await storage.shutdown()
         }
@@ -35,7 +39,7 @@ struct ServerTests {
     @Test("a folder that is not there is told as such, and nothing is missing", arguments: DAVServer.all)
     func noFolder(_ server: DAVServer) async throws {
         let storage = try WebDAVStorage(
-            url: server.endpoint.appending(path: "not there"),
+            url: server.endpoint.appending(path: "not there \(UUID().uuidString)"),
             credentials: .basic(user: server.accessKey, password: server.secretKey), options: plainOptions())
         let key = try key.get()
         for error in [
@@ -43,13 +47,21 @@ struct ServerTests {
             try await storageError { try await storage.delete(key, abandoning: nil) },
             try await storageError { try await storage.download(DownloadRequest(key), into: DownloadSink { _ in }) },
             try await storageError { try await storage.list(ListRequest(prefix: "")) },
-            try await storageError { try await storage.upload(.temporary([1]), to: key, session: UploadSession()) },
         ] { #expect(error?.code == .misconfigured, "\(error?.message ?? "no error")") }
+        let error = try await storageError {
+            try await storage.upload(.temporary([1]), to: key, session: UploadSession())
+        }
+        withKnownIssue("\(server.name) makes all folders on the way") {
+            #expect(error?.code == .misconfigured, "\(error?.message ?? "no error")")
+        } when: {
+            !server.wantsFolders
+        }
         await storage.shutdown()
     }
 
-    /// The server may have the beginning of the file by then, under a name that nobody looks at.
-    @Test("an upload that is cut leaves no object and nothing beside it", arguments: DAVServer.all)
+    /// A server may notice that the connection was cut after we have asked for the removal, and show the beginning of
+    /// the file only then. The name of it is noted, for the next try or the deletion.
+    @Test("an upload that is cut leaves no object, and nothing beside it once it is deleted", arguments: DAVServer.all)
     func cut(_ server: DAVServer) async throws {
         let storage = try await server.storage()
         let key = try key.get()
@@ -65,9 +77,11 @@ struct ServerTests {
         let session = UploadSession(onSave: { checkpoint in saved.withLock { $0 = checkpoint } })
         let error = try await storageError { try await storage.upload(source, to: key, session: session) }
         #expect(error?.code == .sourceUnreadable)
-        #expect(saved.withLock { $0 } != nil, "a large file's place is noted")
-        // The server may notice the cut connection only after we have asked for the removal.
-        while try await !names(storage).isEmpty { try Task.checkCancellation() }
+        let checkpoint = try #require(saved.withLock { $0 }, "a large file's place is noted")
+        #expect(try await storage.list(ListRequest(prefix: "")).objects.isEmpty)
+        repeat {
+            try await storage.delete(key, abandoning: checkpoint)
+        } while try await !names(storage).isEmpty
         await storage.shutdown()
     }
 
