@@ -27,16 +27,53 @@ struct WebDAVTests {
                 let copy = try #require(copies?.first { ($0 as? NSString)?.lastPathComponent == name } as? String)
                 #expect(try Data(contentsOf: folder.appendingPathComponent("copy/\(copy)")) == original)
             }
-            let ids = try TestDatabase.entries(in: folder.appendingPathComponent("a.sqlite")).map(\.id)
+            let entries = try TestDatabase.entries(in: folder.appendingPathComponent("a.sqlite"))
+            let ids = entries.map(\.id)
             let removed = try UploaderProcess(
                 ["remove", "--to", "webdav+\(server.endpoint.absoluteString)?read-back=true", "--database", "a.sqlite"]
                     + ids, in: folder, environment: environment
             ).wait()
             #expect(removed.status == 0, "\(removed.messages)")
-            let data = try #require(server.data)
-            let left = FileManager.default.enumerator(atPath: data)?.compactMap { $0 as? String }
-                .filter { ids.contains(URL(fileURLWithPath: $0).lastPathComponent) }
-            #expect(left == [])
+            #expect(try names(beside: #require(entries.first).key, on: server, in: folder) == [])
+        }
+    }
+
+    @Test("gets a large file whose uploader was killed, and nothing beside it stays", arguments: S3Server.webDAV)
+    func killed(_ server: S3Server) throws {
+        let environment = ["WEBDAV_USER": server.accessKey, "WEBDAV_PASSWORD": server.secretKey]
+        try withFolder { folder in
+            let file = folder.appendingPathComponent("files/large")
+            try randomData(24 << 20).write(to: file)
+            let options = [
+                "--database", "a.sqlite", "--to", "webdav+\(server.endpoint.absoluteString)", "--progress", "none",
+            ]
+            func run(_ arguments: [String]) throws -> UploaderProcess.Result {
+                try UploaderProcess(arguments + options, in: folder, environment: environment).wait()
+            }
+            let database = folder.appendingPathComponent("a.sqlite")
+            func isUnderWay() throws -> Bool {
+                guard try TestDatabase.hasTable("lfs_job", in: database) else { return false }
+                return try TestDatabase.count("lfs_job WHERE checkpoint IS NOT NULL", in: database) > 0
+            }
+            let push = try UploaderProcess(
+                ["push"] + options + ["--limit-rate", "8MiB", "files"], in: folder, environment: environment)
+            while push.process.isRunning, try !isUnderWay() { usleep(1_000) }
+            kill(push.process.processIdentifier, SIGKILL)
+            let pushed = try push.wait()
+            #expect(pushed.status == 128 + SIGKILL, "the kill came too late to show anything: \(pushed.messages)")
+            for command in [["resume"], ["verify"], ["pull", "--all", "--output", "copy"]] {
+                let ended = try run(command)
+                #expect(ended.status == 0, "\(command): \(ended.messages)")
+            }
+            let copies = try FileManager.default.subpathsOfDirectory(
+                atPath: folder.appendingPathComponent("copy").path)
+            let copy = try #require(copies.first { ($0 as NSString).lastPathComponent == "large" })
+            #expect(try system("cmp", file.path, folder.appendingPathComponent("copy/\(copy)").path))
+            let entry = try #require(try TestDatabase.entries(in: database).first)
+            #expect(
+                try names(beside: entry.key, on: server, in: folder) == [String(entry.key.split(separator: "/")[1])])
+            #expect(try run(["remove", entry.id]).status == 0)
+            #expect(try names(beside: entry.key, on: server, in: folder) == [])
         }
     }
 
@@ -49,9 +86,27 @@ struct WebDAVTests {
                     "--give-up-after", "1s", "files",
                 ], in: folder, environment: ["WEBDAV_USER": server.accessKey, "WEBDAV_PASSWORD": "canary"]
             ).wait()
-            #expect(pushed.status == 3)
-            #expect(pushed.messages.contains("401"))
+            withKnownIssue("SeaweedFS's WebDAV asks nobody for a password") {
+                #expect(pushed.status == 3)
+                #expect(pushed.messages.contains("401"))
+            } when: {
+                server.name == "seaweedfs-dav"
+            }
             #expect(!pushed.messages.contains("canary"))
         }
+    }
+
+    /// What the folder of an object holds, unfinished files as well, asked with `curl`, which nobody here wrote.
+    private func names(beside key: String, on server: S3Server, in folder: URL) throws -> Set<String> {
+        let parent = String(key.prefix { $0 != "/" })
+        let listing = folder.appendingPathComponent("listing")
+        let worked = try system(
+            "curl", "--silent", "--fail", "--user", "\(server.accessKey):\(server.secretKey)", "--request", "PROPFIND",
+            "--header", "Depth: 1", "--output", listing.path, "\(server.endpoint.absoluteString)/\(parent)/")
+        #expect(worked)
+        let text = String(decoding: try Data(contentsOf: listing), as: UTF8.self)
+        let paths = text.matches(of: /<[^>\/]*href[^>]*>([^<]+)</).map { String($0.output.1) }
+        #expect(!paths.isEmpty, "\(text)")
+        return Set(paths.map { URL(fileURLWithPath: $0).lastPathComponent }).subtracting([parent])
     }
 }
