@@ -2,6 +2,7 @@ import Dispatch
 import Foundation
 import LFSStorage
 import LFSTesting
+import Synchronization
 import TestSupport
 import Testing
 
@@ -181,6 +182,28 @@ struct DirectoryStorageTests {
                 at: space.child("link"), withDestinationURL: space.child("content"))
             #expect(try await storage.list(ListRequest(prefix: "")).objects.map(\.key.rawValue) == ["space/content"])
             await #expect(throws: StorageError.self) { try await storage.head(ObjectKey("space")) }
+        }
+    }
+
+    @Test("has what another program writes there, and that one reads what is uploaded")
+    func foreignProgram() async throws {
+        try await withStorage { storage, folder in
+            try await upload(content, as: "ours", to: storage)
+            let (theirs, copy) = (folder.child("space").child("theirs"), folder.child("copy"))
+            #expect(try runTool("cp", [folder.child("space").child("ours").path, copy.path]))
+            #expect(try runTool("cp", [copy.path, theirs.path]))
+            #expect(try Data(contentsOf: copy) == Data(content))
+            let key = try ObjectKey("space/theirs")
+            let found = Mutex<[UInt8]>([])
+            let object = try await storage.download(
+                DownloadRequest(key), into: DownloadSink { piece in found.withLock { $0 += piece } })
+            #expect(object.byteCount == Int64(content.count))
+            #expect(found.withLock { $0 } == content)
+            #expect(
+                try await storage.list(ListRequest(prefix: "space/")).objects.map(\.key.rawValue)
+                    == ["space/ours", "space/theirs"])
+            try await storage.delete(key, abandoning: nil)
+            #expect(!FileManager.default.fileExists(atPath: theirs.path))
         }
     }
 
