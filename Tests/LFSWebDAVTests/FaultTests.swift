@@ -89,6 +89,30 @@ struct FaultTests {
         }
     }
 
+    /// Servers have all of these words for two that replace one file at once.
+    @Test(
+        "that refuses to replace a file now is asked again, a few times",
+        arguments: [400, 403, 404, 409, 412, 423, 500])
+    func busyPlace(_ status: Int) async throws {
+        for (refusals, isThere) in [(5, true), (6, false)] {
+            let rest = Mutex(refusals)
+            let fake = FakeDAV { request, _ in
+                guard request.method == .move, request.headers["overwrite"] == "T" else { return nil }
+                let isRefused = rest.withLock { rest in
+                    rest -= 1
+                    return rest >= 0
+                }
+                return isRefused ? FakeDAV.Answer(status: status) : nil
+            }
+            fake.put(path, [1])
+            let error = try await storageError {
+                try await fake.storage().upload(.temporary([2]), to: key.get(), session: UploadSession())
+            }
+            #expect((error == nil) == isThere, "\(error?.message ?? "")")
+            #expect(fake.files == [path: isThere ? [2] : [1]])
+        }
+    }
+
     @Test("that cannot be asked in whole is not taken at its word", arguments: [1, 40, 60, 300])
     func cutList(_ missing: Int) async throws {
         let fake = FakeDAV { request, _ in
