@@ -77,7 +77,9 @@ struct TemporaryPut: Sendable {
             do {
                 _ = try await client.move(path, to: key, replaces: true)
                 return
-            } catch let failure as WebDAVFailure where (403...500).contains(failure.status) && rest > 0 {
+            } catch let failure as WebDAVFailure
+                where (failure.status == 400 || (403...500).contains(failure.status)) && rest > 0
+            {
                 // Two that replace the same object get into each other's way. As long as ours is there, it can go on.
                 _ = try await client.describe(key, at: path)
                 rest -= 1
