@@ -94,6 +94,11 @@ struct GoogleTests {
         }
     }
 
+    @Test("keeps the contract before a server that checks its words", arguments: StorageConformance.checks)
+    func contract(_ check: StorageCheck) async throws {
+        try await withGoogle { _, _, storage in try await check.run(against: storage) }
+    }
+
     @Test("signs URLs with Google's parameters")
     func presigned() async throws {
         try await withGoogle { _, _, storage in

@@ -118,12 +118,19 @@ struct FakeExchange {
     }
 
     private func listObjects() -> FakeReply {
-        let objects = fake.objects.sorted { $0.key < $1.key }.map { path, object in
+        let (prefix, last) = (query["prefix"] ?? "", query["continuation-token"] ?? "")
+        let all = fake.objects.filter { $0.key.dropFirst().hasPrefix(prefix) && $0.key.dropFirst() > last }
+            .sorted { $0.key < $1.key }
+        let page = all.prefix(query["max-keys"].flatMap { Int($0) } ?? 1_000)
+        let objects = page.map { path, object in
             "<Contents><Key>\(path.dropFirst())</Key><Size>\(object.bytes.count)</Size>"
                 + "<ETag>\(object.fields["etag"] ?? "")</ETag></Contents>"
         }
+        let next = page.last.map { "<NextContinuationToken>\($0.key.dropFirst())</NextContinuationToken>" } ?? ""
+        let isCut = page.count < all.count
         return .xml(
-            "<ListBucketResult>\(objects.joined())<IsTruncated>false</IsTruncated></ListBucketResult>")
+            "<ListBucketResult>\(objects.joined())<IsTruncated>\(isCut)</IsTruncated>\(isCut ? next : "")"
+                + "</ListBucketResult>")
     }
 }
 
