@@ -156,7 +156,7 @@ let package = Package(
             name: "LFSSignedURLTests",
             dependencies: [
                 "LFSSignedURL", "LFSWire", "LFSHTTPStorage", "LFSHTTP", "LFSStorage", "LFSSystem", "LFSTesting", "LFS",
-                "TestSupport", crypto, grdb,
+                "TestSupport", crypto, grdb, logging,
             ]),
         .testTarget(
             name: "DocumentationTests", dependencies: ["LFS", "LFSS3", "LFSSigning", "LFSStorage", "LFSTesting", grdb]),

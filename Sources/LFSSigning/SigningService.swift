@@ -15,6 +15,7 @@ public final class SigningService: Sendable {
     private let check: AccessCheck
     private let tokens: UploadTokens
     private let budgets: CallerBudgets
+    let work: SigningWork
     private let logger: Logger
 
     /// - Parameters:
@@ -30,12 +31,13 @@ public final class SigningService: Sendable {
         logger: Logger = Logger(label: "lfs.signing")
     ) throws(StorageError) {
         let start = ContinuousClock.now
-        try self.init(backend, access, secret, limits, logger, uptime: { ContinuousClock.now - start })
+        try self.init(
+            backend, access, secret, limits, logger, uptime: { ContinuousClock.now - start }, clock: ContinuousClock())
     }
 
     init(
         _ backend: SigningBackend, _ access: SigningAccess, _ secret: SigningSecret, _ limits: SigningLimits,
-        _ logger: Logger, uptime: @escaping @Sendable () -> Duration
+        _ logger: Logger, uptime: @escaping @Sendable () -> Duration, clock: any Clock<Duration>
     ) throws(StorageError) {
         guard !access.claimsNamespaces || backend.createsAtomically else {
             throw StorageError(
@@ -44,7 +46,8 @@ public final class SigningService: Sendable {
         }
         let seconds = limits.expiry.components.seconds
         guard (1...604_800).contains(seconds), (1...10_000).contains(limits.largestBatch), limits.burst > 0,
-            limits.objectsPerSecond > 0, (1...1 << 20).contains(limits.largestRequest), limits.concurrency > 0
+            limits.objectsPerSecond > 0, (1...1 << 20).contains(limits.largestRequest), limits.concurrency > 0,
+            limits.wholeReads > 0
         else {
             throw StorageError(.invalidRequest, "The limits make no sense: see SigningLimits for what each may be.")
         }
@@ -54,7 +57,12 @@ public final class SigningService: Sendable {
         check = AccessCheck(access: access, claims: NamespaceClaims(backend.objects))
         tokens = UploadTokens(secret: secret)
         budgets = CallerBudgets(limits, uptime: uptime)
+        work = SigningWork(readCount: limits.wholeReads, clock: clock)
     }
+
+    /// Ends what goes on after those who have asked for it were told so: parts that are put together, objects that are
+    /// read. Whoever asks again after the next start begins it anew.
+    public func shutdown() async { await work.stop() }
 
     /// What the server says of itself: the reply to a GET of its base URL.
     public func description() -> SigningReply {
@@ -152,7 +160,8 @@ public final class SigningService: Sendable {
             let object = try object.get()
             key = object.key ?? object.prefix ?? object.upload.flatMap { tokens.key(of: $0, caller: caller) }
             let call = SigningCall(
-                backend: backend, check: check, tokens: tokens, budgets: budgets, limits: limits, caller: caller)
+                backend: backend, check: check, tokens: tokens, budgets: budgets, work: work, limits: limits,
+                caller: caller)
             let answer = try await call.run(operation, object)
             log(operation.rawValue, key, caller, requestID, nil)
             return answer

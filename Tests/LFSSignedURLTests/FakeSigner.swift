@@ -44,6 +44,12 @@ final class FakeSigner: HTTPTransport {
         var partSize: Int64 = 1 << 20
         var expiresIn: Int64 = 900
         var proves = true
+        /// Whether parts are known by tags only, which look like MD5s and are none.
+        var hasOddTags = false
+        /// The field of the store's reply that proves the bytes.
+        var proof = "x-amz-checksum-sha256"
+        /// How often the server says that it still puts parts together, or reads.
+        var goesOn = 0
         var number = 0
     }
 
@@ -139,6 +145,13 @@ final class FakeSigner: HTTPTransport {
         return try Self.json(SigningReplyBody(answers))
     }
 
+    /// The protocol's own answers to a request, for a script to spoil.
+    func answers(to request: HTTPRequest) throws -> [[String: Any]]? {
+        let reply = try answer(request, Self.bytes(of: request.body))
+        let message = try JSONSerialization.jsonObject(with: Data(reply.body)) as? [String: Any]
+        return message?["objects"] as? [[String: Any]]
+    }
+
     static func json(_ message: some Encodable, status: Int = 200) throws -> HTTPResponse {
         HTTPResponse(
             head: HTTPResponseHead(status: status, headers: ["content-type": "application/json"]),
@@ -176,11 +189,18 @@ final class FakeSigner: HTTPTransport {
                     end: end(state)), &state)
         case .state:
             guard let upload = state.uploads[object.upload ?? ""] else { return Self.lost }
+            let odd = state.hasOddTags
             return .present(
                 upload.parts.sorted { $0.key < $1.key }.map { number, bytes in
-                    .init(number: number, size: Int64(bytes.count), sha256: SampleBytes.sha256(bytes))
+                    let sha256 = SampleBytes.sha256(bytes)
+                    let size = Int64(bytes.count)
+                    return odd
+                        ? .init(number: number, size: size, md5: String(sha256.prefix(32)))
+                        : .init(number: number, size: size, sha256: sha256)
                 })
-        case .complete: return complete(object, &state)
+        case .complete:
+            if let goesOn = goesOn(&state) { return goesOn }
+            return complete(object, &state)
         case .abort:
             state.uploads[object.upload ?? ""] = nil
             return .done
@@ -189,6 +209,7 @@ final class FakeSigner: HTTPTransport {
             return state.objects[key].map { .object(Self.described(key, $0)) }
                 ?? .refused(WireFailure(.missing, "Nothing."))
         case .confirm:
+            if let goesOn = goesOn(&state) { return goesOn }
             guard let bytes = state.objects[key] else { return .refused(WireFailure(.missing, "Nothing.")) }
             let found = Self.described(key, bytes)
             return found.sha256 == object.sha256 ? .object(found) : .refused(WireFailure(.integrity, "Another."))
@@ -208,6 +229,12 @@ final class FakeSigner: HTTPTransport {
         }
     }
 
+    private func goesOn(_ state: inout State) -> SigningAnswer? {
+        guard state.goesOn > 0 else { return nil }
+        state.goesOn -= 1
+        return .refused(WireFailure(.inProgress, "Ask again.", retryAfter: 5))
+    }
+
     private static let lost = SigningAnswer.refused(WireFailure(.lostUpload, "Not known."))
 
     private func complete(_ object: SigningObject, _ state: inout State) -> SigningAnswer {
@@ -219,6 +246,8 @@ final class FakeSigner: HTTPTransport {
             return .refused(WireFailure(.incomplete, "A part is missing."))
         }
         let bytes = parts.reduce(into: [UInt8]()) { $0 += $1 }
+        if state.hasOddTags, object.partsMD5 != nil { return .refused(WireFailure(.incomplete, "Another part.")) }
+        guard SampleBytes.sha256(bytes) == upload.sha256 else { return .refused(WireFailure(.integrity, "Another.")) }
         if !upload.replaces, let there = state.objects[upload.key], there != bytes {
             return .refused(WireFailure(.integrity, "Another."))
         }
@@ -238,7 +267,7 @@ final class FakeSigner: HTTPTransport {
             expiresIn: state.expiresIn)
         if let sha256 = grant.sha256 {
             action.header = ["x-amz-checksum-sha256": sha256, "x-amz-meta-secret": Canary.field]
-            if state.proves { action.proof = .init(header: "x-amz-checksum-sha256", value: sha256) }
+            if state.proves { action.proof = .init(header: state.proof, value: sha256) }
         }
         return .action(action, for: operation)
     }

@@ -48,6 +48,36 @@ struct HostileServerTests {
         #expect(errors[3] != nil || body.hasPrefix("{\"version\":1,\"objects\":[{"))
     }
 
+    @Test("one of whose answers makes no sense has answered the others of the same request")
+    func oneOfMany() async throws {
+        let clock = ManualClock()
+        let fake = FakeSigner(clock: clock) { request, fake in
+            guard request.method == .post, var objects = try fake.answers(to: request), objects.count == 3 else {
+                return nil
+            }
+            objects[1] = ["object": ["key": "space/file", "size": -1]]
+            let body = try JSONSerialization.data(withJSONObject: ["version": 1, "objects": objects])
+            return FakeSigner.reply(200, String(decoding: body, as: UTF8.self), ["content-type": "application/json"])
+        }
+        fake.state.withLock { state in
+            for name in 0..<3 { state.objects["space/\(name)"] = [UInt8(name)] }
+        }
+        let storage = try fake.storage()
+        let codes = try await runningFreely(clock) {
+            try await withThrowingTaskGroup(of: (Int, StorageError.Code?).self) { group in
+                for name in 0..<3 {
+                    group.addTask {
+                        (name, try await storageError { try await storage.head(.sample("\(name)")) }?.code)
+                    }
+                }
+                return try await group.reduce(into: [Int: StorageError.Code?]()) { $0[$1.0] = $1.1 }
+            }
+        }
+        #expect(fake.asked(.head) == [3])
+        #expect(codes.values.filter { $0 == nil }.count == 2)
+        #expect(codes.values.filter { $0 == .serverError }.count == 1)
+    }
+
     @Test("that is a page for people has said nothing", arguments: [200, 302, 307, 403, 404, 407, 500, 511])
     func page(_ status: Int) async throws {
         let errors = try await errors { _, _ in

@@ -134,7 +134,76 @@ struct PartsTests {
         let puts = fake.requests.count { $0.method == .put }
         _ = try await storage.put(bytes, session: saved.session)
         #expect(fake.requests.count { $0.method == .put } == puts, "nothing is sent again")
+        #expect(fake.asked(.complete) == [1, 1], "the store's word on the parts may do")
         #expect(fake.asked(.confirm) == [1])
+    }
+
+    @Test("that takes the server longer than a request to put together is asked for again, and nothing else is")
+    func goesOn() async throws {
+        let clock = ManualClock()
+        let fake = FakeSigner(clock: clock)
+        fake.cut(from: 1)
+        fake.state.withLock { $0.goesOn = 3 }
+        let storage = try fake.storage()
+        _ = try await runningFreely(clock) { try await storage.put(bytes) }
+        #expect(fake.objects["space/file"] == bytes)
+        #expect(fake.asked(.complete) == [1, 1, 1, 1] && fake.asked(.state) == [])
+        #expect(clock.now.offset >= .seconds(15), "as the server wants it")
+    }
+
+    @Test("that goes on for ever ends the try, which may come again")
+    func goesOnForEver() async throws {
+        let clock = ManualClock()
+        let fake = FakeSigner(clock: clock)
+        fake.cut(from: 1)
+        fake.state.withLock { $0.goesOn = .max }
+        let storage = try fake.storage()
+        let saved = try SavedCheckpoint()
+        let error = try await runningFreely(clock) {
+            try await storageError { try await storage.put(bytes, session: saved.session) }
+        }
+        #expect(error?.isRetryable == true && error?.retryAfter == .seconds(5))
+        #expect(fake.asked(.complete).count == SigningClient.askLimit + 1)
+        #expect(saved.value?.upload == "upload-1", "the next try goes on with it")
+    }
+
+    @Test("whose parts have tags that only look like MD5s is put together, and what was taken is not sent again")
+    func oddTags() async throws {
+        let fake = FakeSigner { request, fake in
+            guard request.method == .put else { return nil }
+            var reply = try fake.answer(request, FakeSigner.bytes(of: request.body))
+            reply.head.headers.append(received: "etag", "\"\(String(repeating: "a", count: 32))\"")
+            return reply
+        }
+        fake.cut(from: 1)
+        fake.state.withLock { state in
+            state.description.digests = [.sha256, .md5]
+            (state.hasOddTags, state.proof) = (true, "etag")
+        }
+        _ = try await fake.storage().put(bytes)
+        #expect(fake.objects["space/file"] == bytes)
+        #expect(fake.requests.count { $0.method == .put } == 5)
+        #expect(fake.asked(.complete) == [1, 1])
+    }
+
+    @Test("whose parts the store has spoiled is not taken for whole because its tags say nothing")
+    func spoiled() async throws {
+        let fake = FakeSigner { request, fake in
+            guard request.method == .put else { return nil }
+            let reply = try fake.answer(request, FakeSigner.bytes(of: request.body))
+            fake.state.withLock { state in
+                if state.uploads["upload-1"]?.parts[2] != nil { state.uploads["upload-1"]?.parts[2]?[0] ^= 1 }
+            }
+            return reply
+        }
+        fake.cut(from: 1)
+        fake.state.withLock { state in
+            state.description.digests = [.sha256, .md5]
+            state.hasOddTags = true
+        }
+        let storage = try fake.storage { $0.maxConcurrentParts = 1 }
+        #expect(try await storageError { try await storage.put(bytes) }?.code != nil)
+        #expect(fake.objects.isEmpty)
     }
 
     @Test("sends again what the server finds missing at the end")

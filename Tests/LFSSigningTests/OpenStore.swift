@@ -24,11 +24,12 @@ struct OpenStore: Sendable {
 
     func service(
         access: SigningAccess? = nil, _ logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
-        uptime: @escaping @Sendable () -> Duration = { .zero }, _ change: (inout SigningLimits) -> Void = { _ in }
+        uptime: @escaping @Sendable () -> Duration = { .zero }, clock: any Clock<Duration> = ContinuousClock(),
+        _ change: (inout SigningLimits) -> Void = { _ in }
     ) throws -> SigningService {
         var limits = SigningLimits()
         change(&limits)
-        return try SigningService(backend, access ?? self.access, secret, limits, logger, uptime: uptime)
+        return try SigningService(backend, access ?? self.access, secret, limits, logger, uptime: uptime, clock: clock)
     }
 
     struct Sent: Sendable {
@@ -118,7 +119,7 @@ extension SigningService {
         let body = try WireFormat.encode(SigningRequest(operation, objects))
         let reply = await answer(body, caller: caller)
         try #require(reply.status == 200, "\(String(decoding: reply.body, as: UTF8.self))")
-        return try WireFormat.decode(SigningReplyBody.self, from: reply.body, .reply).objects
+        return try WireFormat.decode(SigningReplyBody.self, from: reply.body, .reply).objects.map { try $0.get() }
     }
 }
 

@@ -44,6 +44,27 @@ struct ServerFlowTests {
         }
     }
 
+    @Test("an object of no bytes goes the same way", arguments: TestStore.allAndLoose)
+    func empty(_ store: TestStore) async throws {
+        try await store.open { open in
+            let service = try open.service()
+            let sample = Sample(0)
+            let action = try #require(try await service.ask(.upload, sample.object("space/empty")).action(for: .upload))
+            let sent = try await open.send(action, [])
+            #expect(sent.isSuccess)
+            #expect(action.proof?.isMet(by: sent.headers[action.proof?.header ?? ""]) ?? true)
+            #expect(try await open.send(action, [1]).isSuccess == false)
+            #expect(try await service.ask(.confirm, sample.object("space/empty")).object?.size == 0)
+            #expect(try await service.ask(.confirm, Sample(1).object("space/empty")).error?.code == .integrity)
+            let download = try #require(
+                try await service.ask(.download, SigningObject(key: "space/empty")).action(for: .download))
+            let fetched = try await open.send(download)
+            #expect(fetched.isSuccess && fetched.body.isEmpty)
+            #expect(try await service.ask(.delete, SigningObject(key: "space/empty")) == .done)
+            #expect(try await service.ask(.head, SigningObject(key: "space/empty")).error?.code == .missing)
+        }
+    }
+
     @Test("another content replaces an object only when that is said", arguments: TestStore.allAndLoose)
     func replacing(_ store: TestStore) async throws {
         try await store.open { open in

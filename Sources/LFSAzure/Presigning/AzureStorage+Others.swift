@@ -31,12 +31,16 @@ extension AzureStorage {
         }
     }
 
-    /// Removes an object if it is still this one.
+    /// Removes an object if it is still this one. Another one stays.
     ///
     /// - Throws: `StorageError`.
     package func remove(_ object: RemoteObject) async throws {
         try await translatingFailures(object.key) {
-            try await client.delete(object.key, entityTag: object.entityTag.flatMap(EntityTag.init))
+            do {
+                try await client.delete(object.key, entityTag: object.entityTag.flatMap(EntityTag.init))
+            } catch let failure as AzureFailure where failure.isTaken {
+                // Somebody has put another one there.
+            }
         }
     }
 

@@ -20,6 +20,8 @@ extension AzureStorage {
         package let areObject: Bool
         /// Whether two wait that have one number.
         package let areAmbiguous: Bool
+        /// Of the object that they are.
+        package var entityTag: String?
     }
 
     /// How objects are cut.
@@ -52,7 +54,8 @@ extension AzureStorage {
             }
             let committed = own(list.committed)
             if list.isBlob, !committed.isEmpty, committed.count == list.committed.count {
-                return StoredBlocks(blocks: committed, areObject: true, areAmbiguous: false)
+                return StoredBlocks(
+                    blocks: committed, areObject: true, areAmbiguous: false, entityTag: list.entityTag?.text)
             }
             let waiting = own(list.uncommitted)
             let byNumber = Dictionary(waiting.map { ($0.number, $0) }) { _, later in later }
@@ -64,8 +67,8 @@ extension AzureStorage {
 
     /// How making an object of blocks ended.
     package enum Completion: Sendable {
-        /// The service has the object.
-        case done
+        /// The service has the object, with this entity tag.
+        case done(entityTag: String)
         /// The blocks do not wait any more.
         case lost
         /// There is an object already.
@@ -86,8 +89,8 @@ extension AzureStorage {
             let fields = try BlobFields(accessTier: options.accessTier).make(
                 contentType: bytes.contentType, sha256: bytes.sha256)
             do {
-                _ = try await client.commit(key, blocks.map(\.name), fields, onlyIfAbsent: !replaces)
-                return .done
+                let tag = try await client.commit(key, blocks.map(\.name), fields, onlyIfAbsent: !replaces)
+                return .done(entityTag: tag.text)
             } catch let failure as AzureFailure where failure.isAboutBlocks {
                 return .lost
             } catch let failure as AzureFailure where failure.isTaken && !replaces {

@@ -11,8 +11,10 @@ struct BlockListReply: Hashable, Sendable {
 
     let committed: [Block]
     let uncommitted: [Block]
+    /// The blob's; nil when there are only blocks.
+    let entityTag: EntityTag?
     /// Whether there is a blob, and not only blocks.
-    let isBlob: Bool
+    var isBlob: Bool { entityTag != nil }
 
     /// How long it may be: 150,000 blocks with ids of 88 characters.
     static let limit = 24 << 20
@@ -22,7 +24,7 @@ struct BlockListReply: Hashable, Sendable {
         let root = try XMLReader.read(response.body, root: "BlockList", limit: Self.limit)
         committed = try Self.blocks(root, "CommittedBlocks")
         uncommitted = try Self.blocks(root, "UncommittedBlocks")
-        isBlob = response.headers["etag"] != nil
+        entityTag = response.headers["etag"].flatMap(EntityTag.init)
     }
 
     private static func blocks(_ root: ReplyElement, _ name: String) throws(StorageError) -> [Block] {

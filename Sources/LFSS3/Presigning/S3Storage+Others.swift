@@ -37,11 +37,54 @@ extension S3Storage {
             var object = stored.remoteObject(key, at: client.place)
             guard object.byteCount == bytes.byteCount else { return .other }
             if let sha256 = object.sha256 { return sha256 == bytes.sha256 ? .same(object) : .other }
-            guard provider.entityTagIsMD5 || provider.checksumHeader == .contentMD5, options.encryption == nil,
-                let md5 = bytes.md5, stored.entityTag?.md5 == md5
-            else { return .unknown(object) }
+            // One that is another may be no MD5 at all; one that is the same can be nothing else.
+            guard let md5 = bytes.md5, stored.entityTag?.md5 == md5 else { return .unknown(object) }
             object.sha256 = bytes.sha256
             return .same(object)
+        }
+    }
+
+    /// Whether an object was made of the caller's parts, by the server's word on the object itself.
+    ///
+    /// - Parameters:
+    ///   - partsSHA256: SHA-256 over the parts' SHA-256s in hex.
+    ///   - partsMD5: MD5 over the parts' MD5s in hex.
+    /// - Throws: `StorageError`.
+    package func isMade(
+        _ key: ObjectKey, of bytes: AnnouncedBytes, partCount: Int, partsSHA256: String, partsMD5: String?
+    ) async throws -> Bool {
+        try await translatingFailures(key) {
+            do {
+                let stored = try await client.described(key)
+                guard stored.byteCount == bytes.byteCount else { return false }
+                return stored.words.contains { word in
+                    switch word {
+                    case .sha256(let hex): hex == bytes.sha256
+                    case .sha256OfParts(let hex, let count): hex == partsSHA256 && (count ?? partCount) == partCount
+                    case .md5OfParts(let hex, let count): hex == partsMD5 && count == partCount
+                    case .md5, .check: false
+                    }
+                }
+            } catch let failure as S3Failure where failure.storageError.isMissing {
+                return false
+            }
+        }
+    }
+
+    /// Removes an object if it is still this one. Another one stays, where the server compares as it is told; elsewhere
+    /// as far as it is seen before.
+    ///
+    /// - Throws: `StorageError`.
+    package func remove(_ object: RemoteObject) async throws {
+        try await translatingFailures(object.key) {
+            do {
+                guard let tag = try await client.described(object.key).entityTag, tag.text == object.entityTag else {
+                    return
+                }
+                try await client.delete(object.key, entityTag: provider.conditionalWrites ? tag : nil)
+            } catch let failure as S3Failure where failure.status == 412 || failure.storageError.isMissing {
+                // Somebody has put another one there, or has removed it.
+            }
         }
     }
 
@@ -91,7 +134,7 @@ extension S3Storage {
         try await translatingFailures(key) {
             do {
                 return try await client.parts(of: key, upload).map {
-                    // A tag that only looks like an MD5 is none of the caller's parts', which are sent again then.
+                    // A tag may only look like an MD5. It proves a part that has it, and nothing of another one.
                     StoredPart(
                         number: $0.number, byteCount: $0.byteCount, sha256: $0.checksumSHA256.flatMap(Base64.hex),
                         md5: $0.entityTag.md5, entityTag: $0.entityTag)
@@ -105,8 +148,9 @@ extension S3Storage {
 
     /// How putting parts together ended.
     package enum Completion: Sendable {
-        /// The server has the object.
-        case done
+        /// The server has the object. Its entity tag, and whether the server told a checksum, which is that of the
+        /// caller's parts.
+        case done(entityTag: String?, isProven: Bool)
         /// It does not know the upload.
         case lost
         /// There is an object already.
@@ -131,8 +175,8 @@ extension S3Storage {
             let completion = MultipartCompletion(
                 client: client, key: key, checkpoint: checkpoint, crc64: nil, partsSHA256: partsSHA256)
             do {
-                _ = try await completion.run(onlyIfAbsent: provider.completesConditionally && !replaces)
-                return .done
+                let outcome = try await completion.run(onlyIfAbsent: provider.completesConditionally && !replaces)
+                return .done(entityTag: outcome.entityTag?.text, isProven: outcome.hasChecksum)
             } catch let failure as S3Failure where failure.isLostUpload {
                 return .lost
             } catch let failure as S3Failure where failure.status == 412 {

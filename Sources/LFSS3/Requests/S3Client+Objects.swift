@@ -61,10 +61,13 @@ extension S3Client {
 
     /// Removes an object ("DeleteObject" of the Amazon S3 API reference). Removing what is not there succeeds.
     ///
+    /// - Parameter entityTag: what must be there still, as far as the server knows such a condition; nil for whatever is.
     /// - Throws: ``StorageError/Code/unreachable`` when something else than S3 has answered.
-    func delete(_ key: ObjectKey) async throws {
+    func delete(_ key: ObjectKey, entityTag: EntityTag? = nil) async throws {
         do {
-            let response = try await send(S3Request(.delete, key))
+            var request = S3Request(.delete, key)
+            if let entityTag { try request.headers.set("if-match", entityTag.quoted) }
+            let response = try await send(request)
             guard response.confirmsRemoval else { throw StorageError.notFromS3(key) }
         } catch let failure as S3Failure where failure.storageError.isMissing {
             // It is gone, which is what was asked for.

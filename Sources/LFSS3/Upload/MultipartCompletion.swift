@@ -22,6 +22,8 @@ struct MultipartCompletion: Sendable {
         let entityTag: EntityTag?
         /// Whether the server's answer is computed from the parts' digests, which proves that it has these parts.
         let isProven: Bool
+        /// Whether it told a checksum, which is the right one.
+        let hasChecksum: Bool
     }
 
     /// - Throws: ``S3Failure`` also for an error that came with the status 200.
@@ -47,8 +49,10 @@ struct MultipartCompletion: Sendable {
         let response = try await client.send(request)
         switch try CompleteMultipartReply(response.body) {
         case .completed(let completed):
-            let isProven = try hasRightChecksum(completed) || isExpected(completed.entityTag)
-            return Outcome(entityTag: completed.entityTag, isProven: isProven)
+            let hasChecksum = try hasRightChecksum(completed)
+            return Outcome(
+                entityTag: completed.entityTag, isProven: hasChecksum || isExpected(completed.entityTag),
+                hasChecksum: hasChecksum)
         case .failed(let reply):
             throw try await client.failure(response.head, reply, key)
         }

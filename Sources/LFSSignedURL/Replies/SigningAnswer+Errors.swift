@@ -35,7 +35,7 @@ extension WireFailure.Code {
         case .invalidRequest: .invalidRequest
         case .tooLarge: .tooLarge
         case .integrity: .integrity
-        case .throttled: .throttled
+        case .throttled, .inProgress: .throttled
         case .noSpace: .noSpace
         case .unavailable: .unreachable
         case .timeout: .timeout

@@ -18,9 +18,13 @@ enum WholeReply {
         do throws(WireFailure) {
             return try WireFormat.decode(type, from: Data(response.body), .reply)
         } catch {
-            throw StorageError(
-                .serverError, "The signing server's reply is not what the protocol says: \(error.message)")
+            throw unreadable(error)
         }
+    }
+
+    /// For a message that breaks the protocol, or a part of one.
+    static func unreadable(_ failure: WireFailure) -> StorageError {
+        StorageError(.serverError, "The signing server's reply is not what the protocol says: \(failure.message)")
     }
 
     /// What a refusal of the whole request means.

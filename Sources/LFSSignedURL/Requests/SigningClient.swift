@@ -77,6 +77,24 @@ final class SigningClient: Sendable {
         return try await batcher.answer(to: object)
     }
 
+    /// As ``ask(_:_:)``, for what may take the server longer than a request: it is asked again as long as it says that
+    /// it goes on. A refusal also comes when it goes on and on.
+    func askPatiently(
+        _ operation: SigningOperation, _ object: SigningObject
+    ) async throws(StorageError) -> SigningAnswer {
+        var answer = try await ask(operation, object)
+        for _ in 0..<Self.askLimit {
+            guard let failure = answer.error, failure.code == .inProgress else { break }
+            await clock.wait(for: .seconds(min(max(failure.retryAfter ?? 0, 1), 60)))
+            guard !Task.isCancelled else { throw StorageError(wrapping: CancellationError()) }
+            answer = try await ask(operation, object)
+        }
+        return answer
+    }
+
+    /// About an hour with a server that lets each ask wait for a minute.
+    static let askLimit = 60
+
     /// How many asks for an operation wait for others to travel with.
     func gathering(_ operation: SigningOperation) -> Int { batchers[operation]?.gatheringCount ?? 0 }
 

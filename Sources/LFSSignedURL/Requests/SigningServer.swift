@@ -34,7 +34,7 @@ struct SigningServer: Sendable {
         _ operation: SigningOperation, _ objects: [SigningObject]
     ) async -> [Result<SigningAnswer, StorageError>] {
         do throws(StorageError) {
-            return try await reply(operation, objects).map { .success($0) }
+            return try await reply(operation, objects)
         } catch {
             return objects.map { _ in .failure(error) }
         }
@@ -42,7 +42,7 @@ struct SigningServer: Sendable {
 
     private func reply(
         _ operation: SigningOperation, _ objects: [SigningObject]
-    ) async throws(StorageError) -> [SigningAnswer] {
+    ) async throws(StorageError) -> [Result<SigningAnswer, StorageError>] {
         let body: Data
         do {
             body = try WireFormat.encode(SigningRequest(operation, objects))
@@ -56,10 +56,21 @@ struct SigningServer: Sendable {
                 .serverError,
                 "The signing server gave \(reply.objects.count) answers for \(objects.count) objects.")
         }
+        // One that is wrong spoils none of the others: they stand in the order of the objects.
         return reply.objects.map { answer in
+            Result { () throws(StorageError) in try Self.checked(answer, hiding: token.text) }
+        }
+    }
+
+    private static func checked(
+        _ answer: Checked<SigningAnswer>, hiding token: String
+    ) throws(StorageError) -> SigningAnswer {
+        switch answer {
+        case .valid(let answer):
             guard var error = answer.error else { return answer }
-            error.message = ServerText.explanation(error.message, hiding: [token.text])
+            error.message = ServerText.explanation(error.message, hiding: [token])
             return .refused(error)
+        case .refused(let failure): throw WholeReply.unreadable(failure)
         }
     }
 

@@ -43,7 +43,10 @@ struct FileUpload: Sendable {
     private func begin(_ description: SigningDescription) async throws -> RemoteObject {
         let ask = try await ask(description)
         if session.replacesObject { return try await replace(ask, description) }
-        let answer = try await actions.answer(to: ask)
+        var answer = try await actions.answer(to: ask)
+        if answer.error?.code == .inProgress {
+            answer = try await client.askPatiently(.upload, ask.object(replaces: false))
+        }
         // Something else is there, which shows before its parts go out.
         if answer.error?.code == .integrity { return try await replace(ask, description) }
         if let found = try answer.requireNoError(key).object { return try agreeing(found) }
@@ -69,7 +72,7 @@ struct FileUpload: Sendable {
 
     /// Uploads the file over whatever is there.
     private func replace(_ ask: UploadAsk, _ description: SigningDescription) async throws -> RemoteObject {
-        let answer = try await client.ask(.upload, ask.object(replaces: true)).requireNoError(key)
+        let answer = try await client.askPatiently(.upload, ask.object(replaces: true)).requireNoError(key)
         if let parts = answer.parts { return try await send(parts, description, replaces: true) }
         if let found = answer.object, !session.replacesObject { return try agreeing(found) }
         return try await put(ask, try answer.requiredAction(.upload, key), replaces: true)
@@ -83,7 +86,7 @@ struct FileUpload: Sendable {
         } catch let failure as StoreFailure where failure.mayBeSignature {
             // The store may have refused the bytes: then no signature helps.
             if failure.status == 400 { try await requireRecorded() }
-            let again = try await client.ask(.upload, ask.object(replaces: replaces)).requireNoError(key)
+            let again = try await client.askPatiently(.upload, ask.object(replaces: replaces)).requireNoError(key)
             if let found = again.object, !session.replacesObject { return try agreeing(found) }
             return try await putOnce(ask, try again.requiredAction(.upload, key))
         }
@@ -112,7 +115,7 @@ struct FileUpload: Sendable {
 
     /// What the store has, if it is this very content; nil when it is something else.
     private func confirmed(_ ask: UploadAsk) async throws -> RemoteObject? {
-        let answer = try await client.ask(.confirm, ask.confirmation)
+        let answer = try await client.askPatiently(.confirm, ask.confirmation)
         if answer.error?.code == .integrity { return nil }
         do {
             return try agreeing(answer.requiredObject(key))
@@ -164,7 +167,7 @@ struct FileUpload: Sendable {
             throw StorageError(.serverError, "The store has forgotten the upload; it begins anew.", key: key)
         case .otherObject(let failure, let replaces):
             // Either the parts were put together and are not the file, or something was under the key before.
-            let answer = try await client.ask(.confirm, UploadAsk(source, to: key, md5: nil).confirmation)
+            let answer = try await client.askPatiently(.confirm, UploadAsk(source, to: key, md5: nil).confirmation)
             if answer.error == nil { return try agreeing(answer.requiredObject(key)) }
             guard answer.error?.code == .integrity, !replaces else { throw failure.storageError }
             return try await replace(try await ask(description), description)
@@ -175,7 +178,7 @@ struct FileUpload: Sendable {
     private func completedEarlier() async throws -> RemoteObject? {
         // What is there is known or suspected to be damaged.
         if session.replacesObject { return nil }
-        let answer = try await client.ask(.confirm, UploadAsk(source, to: key, md5: nil).confirmation)
+        let answer = try await client.askPatiently(.confirm, UploadAsk(source, to: key, md5: nil).confirmation)
         if let code = answer.error?.code, code == .missing || code == .integrity { return nil }
         return try agreeing(answer.requiredObject(key))
     }

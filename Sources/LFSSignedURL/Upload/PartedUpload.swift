@@ -44,10 +44,28 @@ struct PartedUpload: Sendable {
         do {
             present = try await state()
         } catch let failure as SigningFailure where failure.code == .lostUpload {
+            return try await completed()
+        }
+        return try await run(present: present)
+    }
+
+    /// What became of an upload that the server does not know: when only its last answer was lost, the store's word on
+    /// the parts may prove the object, which nobody has to read then.
+    private func completed() async throws -> End {
+        if replaces {
+            // What is there is known or suspected to be damaged.
             try await forget()
             return .lost
         }
-        return try await run(present: present)
+        return try await end {
+            let digester = SourceDigester(source, kinds)
+            var digests: [PayloadDigest] = []
+            for number in 1...plan.count {
+                digests.append(try await digester.next(Int64(plan.part(number).range.count)))
+            }
+            try await digester.requireWhole()
+            return try await complete(digests)
+        }
     }
 
     private func state() async throws -> [SigningAnswer.Part] {
@@ -61,6 +79,9 @@ struct PartedUpload: Sendable {
         return present
     }
 
+    /// What is compared of each part.
+    private var kinds: PayloadDigest.Kinds { wantsMD5 ? [.sha256, .md5] : .sha256 }
+
     private var object: SigningObject {
         var object = SigningObject()
         object.upload = upload
@@ -68,14 +89,21 @@ struct PartedUpload: Sendable {
     }
 
     private func run(present: [SigningAnswer.Part]) async throws -> End {
-        do {
-            var digests = try await sendParts(present)
+        try await end {
+            let sent = SentParts()
+            let digests = try await sendParts(present, sent).digests
             do {
-                return try await .complete(complete(digests))
+                return try await complete(digests)
             } catch let failure as SigningFailure where failure.code == .incomplete {
-                digests = try await sendParts(state())
-                return try await .complete(complete(digests))
+                let (digests, areTagsMD5) = try await sendParts(state(), sent)
+                return try await complete(digests, withMD5: areTagsMD5)
             }
+        }
+    }
+
+    private func end(_ body: () async throws -> SigningAnswer.Object) async throws -> End {
+        do {
+            return .complete(try await body())
         } catch let failure as SigningFailure where failure.code == .lostUpload || failure.code == .missing {
             try await forget()
             return .lost
@@ -95,27 +123,40 @@ struct PartedUpload: Sendable {
         }
     }
 
-    /// - Returns: the digests of all parts, in order.
-    private func sendParts(_ present: [SigningAnswer.Part]) async throws -> [PayloadDigest] {
+    /// Sends the parts that are not there.
+    ///
+    /// - Parameter sent: those that this try has sent before. The store has taken them, so that a tag of theirs which
+    ///   is another one is no MD5.
+    /// - Returns: the digests of all parts, in order, and whether no such tag was seen.
+    private func sendParts(
+        _ present: [SigningAnswer.Part], _ sent: SentParts
+    ) async throws -> (digests: [PayloadDigest], areTagsMD5: Bool) {
         let there = Dictionary(present.map { ($0.number, $0) }) { first, _ in first }
+        let earlier = sent.numbers.withLock { $0 }
+        let areTagsMD5 = Mutex(true)
         let all = Mutex<[PayloadDigest]>([])
         let progress = PartProgress(session)
-        let digester = SourceDigester(source, wantsMD5 ? [.sha256, .md5] : .sha256)
+        let digester = SourceDigester(source, kinds)
         try await PartSending(plan, digester, permits).run { part, digest in
             all.withLock { $0.append(digest) }
-            guard there[Int64(part.number)]?.has(part, digest) == true else { return false }
+            guard let found = there[Int64(part.number)] else { return false }
+            if !found.has(part, digest) {
+                guard earlier.contains(part.number), found.saysOnlyTag(part) else { return false }
+                areTagsMD5.withLock { $0 = false }
+            }
             progress.has(part)
             return true
         } send: { part, digest in
             do {
                 try await send(part, digest, progress)
+                sent.numbers.withLock { _ = $0.insert(part.number) }
                 progress.has(part)
             } catch {
                 progress.lost(part)
                 throw error
             }
         }
-        return all.withLock { $0 }
+        return (all.withLock { $0 }, areTagsMD5.withLock { $0 })
     }
 
     private func send(_ part: PartPlan.Part, _ digest: PayloadDigest, _ progress: PartProgress) async throws {
@@ -137,18 +178,22 @@ struct PartedUpload: Sendable {
         ).request
         request.onProgress = { progress.moved(part, to: $0) }
         let response = try await client.send(request, about: key)
-        // Where the store tells nothing, the server compares all parts when it puts them together.
-        if let proof = action.proof, !proof.isMet(by: response.headers[proof.header]) {
+        // Where the store tells nothing, the server compares all parts when it puts them together. A tag that is
+        // another one tells nothing: it may be no MD5.
+        if let proof = action.proof, proof.header.lowercased() != "etag",
+            !proof.isMet(by: response.headers[proof.header])
+        {
             throw StorageError.notProven(key)
         }
     }
 
+    /// - Parameter withMD5: false for the server not to compare the parts' tags, and to read what it has made.
     /// - Throws: ``SigningFailure``, also with ``WireFailure/Code/incomplete``.
-    private func complete(_ digests: [PayloadDigest]) async throws -> SigningAnswer.Object {
+    private func complete(_ digests: [PayloadDigest], withMD5: Bool = true) async throws -> SigningAnswer.Object {
         var object = object
         object.partsSHA256 = Self.digest(SHA256.self, digests.map(\.sha256))
-        if wantsMD5 { object.partsMD5 = Self.digest(Insecure.MD5.self, digests.map(\.md5)) }
-        return try await client.ask(.complete, object).requiredObject(key)
+        if wantsMD5, withMD5 { object.partsMD5 = Self.digest(Insecure.MD5.self, digests.map(\.md5)) }
+        return try await client.askPatiently(.complete, object).requiredObject(key)
     }
 
     /// Over the parts' digests, each as its bytes.
@@ -166,6 +211,11 @@ struct PartedUpload: Sendable {
     }
 }
 
+/// The numbers of the parts that a try has sent. Owner: the mutex.
+private final class SentParts: Sendable {
+    let numbers = Mutex<Set<Int>>([])
+}
+
 extension SigningAnswer.Part {
     /// Whether it has the size of the local part, and its bytes by the store's own word.
     fileprivate func has(_ part: PartPlan.Part, _ digest: PayloadDigest) -> Bool {
@@ -173,4 +223,7 @@ extension SigningAnswer.Part {
         if let sha256 { return sha256 == digest.sha256 }
         return md5 != nil && md5 == digest.md5
     }
+
+    /// Whether it has the size of the local part, and the store says nothing sure of its bytes.
+    fileprivate func saysOnlyTag(_ part: PartPlan.Part) -> Bool { size == part.range.count && sha256 == nil }
 }

@@ -57,12 +57,12 @@ struct AzureStore: ActionSigner, PartsKeeper, ObjectKeeper {
         // Of blocks whose requests bind nothing the names prove nothing.
         let isProven = try await container.bindsContent() && saysAll
         // The reply to an earlier try may have been lost.
-        if stored.areObject { return isProven ? .done : .unproven }
+        if stored.areObject { return isProven ? .done : .unproven(stored.entityTag) }
         let bytes = AnnouncedBytes(
             byteCount: ticket.bytes.byteCount, sha256: ticket.bytes.sha256,
             contentType: ticket.upload.isEmpty ? nil : ticket.upload)
         switch try await container.complete(stored.blocks, to: ticket.key, bytes, replaces: ticket.replaces) {
-        case .done: return isProven ? .done : .unproven
+        case .done(let entityTag): return isProven ? .done : .unproven(entityTag)
         case .lost: return .lost
         case .taken: return .taken
         }
@@ -90,6 +90,8 @@ struct AzureStore: ActionSigner, PartsKeeper, ObjectKeeper {
         guard announced == bytes.sha256, try await container.sha256(of: object) != announced else { return }
         try await container.remove(object)
     }
+
+    func remove(_ object: RemoteObject) async throws { try await container.remove(object) }
 
     func create(_ key: ObjectKey, _ bytes: [UInt8]) async throws -> Bool { try await container.create(key, bytes) }
 }

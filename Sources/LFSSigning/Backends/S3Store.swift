@@ -44,16 +44,28 @@ struct S3Store: ActionSigner, PartsKeeper, ObjectKeeper {
     }
 
     func complete(_ ticket: UploadTicket, _ digests: PartsDigests) async throws -> PartsOutcome {
-        guard let parts = try await bucket.parts(of: ticket.upload, to: ticket.key) else { return .lost }
+        guard let parts = try await bucket.parts(of: ticket.upload, to: ticket.key) else {
+            return try await isCompleted(ticket, digests) ? .done : .lost
+        }
         let isProven = try digests.areMet(by: parts.map(SigningAnswer.Part.init), of: ticket)
         let outcome = try await bucket.complete(
             ticket.upload, parts, to: ticket.key, ticket.bytes, partSize: ticket.partSize, partsSHA256: digests.sha256,
             replaces: ticket.replaces)
         switch outcome {
-        case .done: return isProven ? .done : .unproven
-        case .lost: return .lost
+        case .done(let entityTag, let hasChecksum):
+            return isProven || hasChecksum ? .done : .unproven(entityTag)
+        case .lost: return try await isCompleted(ticket, digests) ? .done : .lost
         case .taken: return .taken
         }
+    }
+
+    /// Whether an upload that the server does not know has become the object. What may replace one has to prove more:
+    /// the one before may be of the same parts, and damaged since.
+    private func isCompleted(_ ticket: UploadTicket, _ digests: PartsDigests) async throws -> Bool {
+        guard !ticket.replaces else { return false }
+        return try await bucket.isMade(
+            ticket.key, of: ticket.bytes, partCount: ticket.partCount, partsSHA256: digests.sha256,
+            partsMD5: digests.md5)
     }
 
     func abort(_ ticket: UploadTicket) async throws { try await bucket.abort(ticket.upload, to: ticket.key) }
@@ -61,6 +73,8 @@ struct S3Store: ActionSigner, PartsKeeper, ObjectKeeper {
     func compare(_ key: ObjectKey, with bytes: AnnouncedBytes) async throws -> ObjectComparison {
         try await bucket.compare(key, with: bytes)
     }
+
+    func remove(_ object: RemoteObject) async throws { try await bucket.remove(object) }
 
     func create(_ key: ObjectKey, _ bytes: [UInt8]) async throws -> Bool { try await bucket.create(key, bytes) }
 }

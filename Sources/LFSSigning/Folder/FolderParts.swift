@@ -30,16 +30,23 @@ extension FolderStore: PartsKeeper {
     }
 
     func complete(_ ticket: UploadTicket, _ digests: PartsDigests) async throws -> PartsOutcome {
-        // Whoever has stopped waiting asks again while the first is still at work.
         guard joining.withLock({ $0.insert(ticket.upload).inserted }) else {
             throw WireFailure(.throttled, "This upload is being put together: ask again.", retryAfter: 5)
         }
         defer { joining.withLock { _ = $0.remove(ticket.upload) } }
         return try await run(ticket.key) { flag in
             let uploads = try self.uploads()
+            let record = try self.record(of: ticket.key)
+            // The answer to an earlier try was lost.
+            if record?.upload == ticket.upload, record?.sha256 == ticket.bytes.sha256 {
+                Self.dropParts(ticket, in: uploads)
+                return .done
+            }
             guard let folder = try self.folder(of: ticket.upload) else { return .lost }
             let parts = try FolderParts.list(folder)
             _ = try digests.areMet(by: parts.map(\.part), of: ticket)
+            // Before everything is copied: it would be in vain.
+            if !ticket.replaces, try self.status(of: ticket.key) != nil { return .taken }
             let name = try self.join(parts, of: folder, in: uploads, ticket, flag)
             // It was given up meanwhile: an object that is made now would stay for ever.
             guard try self.folder(of: ticket.upload) != nil else {
@@ -47,20 +54,30 @@ extension FolderStore: PartsKeeper {
                 return .lost
             }
             let isDone = try self.publish(name, in: uploads, as: ticket.key, replaces: ticket.replaces)
-            // The object is there, whatever becomes of its parts. What stays of them goes with the next sweep.
-            try? FolderParts.removeFolder(ticket.upload, in: uploads)
+            Self.dropParts(ticket, in: uploads)
             return isDone ? .done : .taken
         }
     }
 
-    /// A new file with the bytes of all parts, whose SHA-256 was compared, by its name.
+    /// The object is there, whatever becomes of its parts. What stays of them goes with the next sweep.
+    private static func dropParts(_ ticket: UploadTicket, in uploads: Directory) {
+        try? FolderParts.removeFolder(ticket.upload, in: uploads)
+    }
+
+    /// A new file with the bytes of all parts, whose SHA-256 was compared and is noted, by its name.
     private func join(
         _ parts: [FolderParts.Entry], of folder: Directory, in uploads: Directory, _ ticket: UploadTicket,
         _ flag: CancellationFlag
     ) throws -> String {
         let name = UUID().uuidString.lowercased()
         do {
-            try copy(parts, of: folder, to: uploads.create(name), ticket, flag)
+            let file = try uploads.create(name)
+            try copy(parts, of: folder, to: file, ticket, flag)
+            // Before it has its name, which it keeps all this by: who comes after a crash finds both or none.
+            let tag = DirectoryStorage.entityTag(of: try file.status())
+            let record = FolderDigests.Record(
+                key: ticket.key.rawValue, entityTag: tag, sha256: ticket.bytes.sha256, upload: ticket.upload)
+            try self.digests.keep(record, of: ticket.key)
         } catch {
             try uploads.remove(name)
             throw error

@@ -55,7 +55,7 @@ extension FolderStore {
         case .get: throw BytesRefusal.forbidden
         case .put(_, _, let replaces):
             // Before the body comes: it would be in vain.
-            if !replaces, try exists(permit.key) { throw BytesRefusal.taken }
+            if !replaces, try status(of: permit.key) != nil { throw BytesRefusal.taken }
             folder = try uploads()
         case .part(_, let upload, _, _):
             guard let found = try self.folder(of: upload) else { throw BytesRefusal.missing }
@@ -63,15 +63,6 @@ extension FolderStore {
         }
         let name = UUID().uuidString.lowercased()
         return Target(folder: folder, name: name, file: try folder.create(name))
-    }
-
-    private func exists(_ key: ObjectKey) throws -> Bool {
-        do {
-            let place = try place(of: key, makes: false)
-            return try place.folder.status(of: place.name) != nil
-        } catch let error as SystemError where error.isMissing {
-            return false
-        }
     }
 
     private func fill<Body: AsyncSequence>(

@@ -14,6 +14,7 @@ final class FolderStore: Sendable {
     let directory: DirectoryStorage
     let links: FolderLinks
     let root: Directory
+    let digests: FolderDigests
     /// Threads of its own, for a disk that hangs.
     let threads = BlockingPool(width: 16)
     let partOptions: FolderPartOptions
@@ -30,6 +31,7 @@ final class FolderStore: Sendable {
         partOptions = parts
         do {
             root = try Directory.open(url.path)
+            digests = FolderDigests(root: root)
         } catch {
             throw StorageError(.invalidRequest, "The storage folder cannot be opened: \(error)", cause: error)
         }
@@ -60,6 +62,26 @@ final class FolderStore: Sendable {
             }
         }
         return (folder, segments[segments.count - 1])
+    }
+
+    /// Of an object; nil when there is none.
+    func status(of key: ObjectKey) throws -> FileStatus? {
+        do {
+            let place = try place(of: key, makes: false)
+            return try place.folder.status(of: place.name)
+        } catch let error as SystemError where error.isMissing {
+            return nil
+        }
+    }
+
+    /// What is noted of the object that is there now; nil when there is none, or nothing is noted of it.
+    func record(of key: ObjectKey) throws -> FolderDigests.Record? {
+        guard let status = try status(of: key), status.isRegularFile, let record = try digests.record(of: key),
+            record.entityTag == DirectoryStorage.entityTag(of: status)
+        else { return nil }
+        // Whoever has put it there may not have come as far: what is acknowledged has to be durable.
+        try place(of: key, makes: false).folder.synchronize()
+        return record
     }
 
     /// Makes a file the object, in one step.
@@ -100,6 +122,10 @@ final class FolderStore: Sendable {
                 // One that stays is told of, and keeps none of the others.
                 do { try Self.removeAbandoned(name, in: uploads) } catch { failure = error }
             }
+            try self.digests.sweep(before: limit, flag) { record in
+                guard let key = ObjectKey(listed: record.key), let status = try self.status(of: key) else { return false }
+                return DirectoryStorage.entityTag(of: status) == record.entityTag
+            }
             if let failure { throw failure }
         }
     }
@@ -137,18 +163,42 @@ extension FolderStore: ObjectKeeper {
     func compare(_ key: ObjectKey, with bytes: AnnouncedBytes) async throws -> ObjectComparison {
         var object = try await directory.head(key)
         guard object.byteCount == bytes.byteCount else { return .other }
-        let hex = try await run(key) { flag in
+        guard let record = try await run(key, { _ in try self.record(of: key) }), record.entityTag == object.entityTag
+        else { return .unknown(object) }
+        guard record.sha256 == bytes.sha256 else { return .other }
+        object.sha256 = record.sha256
+        return .same(object)
+    }
+
+    func sha256(of object: RemoteObject) async throws -> String {
+        let key = object.key
+        return try await run(key) { flag in
             let place = try self.place(of: key, makes: false)
             let file = try place.folder.openForReading(place.name)
-            let hex = try ContentHash(of: file, byteCount: bytes.byteCount, flag).hex
+            let tag = DirectoryStorage.entityTag(of: try file.status())
+            guard tag == object.entityTag else {
+                throw StorageError(.changed, "The object is another one by now.", key: key)
+            }
+            let hash = try ContentHash(of: file, byteCount: object.byteCount, flag)
             // Whoever has put it there may not have come as far: what is acknowledged has to be durable.
             try file.synchronize()
             try place.folder.synchronize()
-            return hex
+            if object.byteCount >= self.partOptions.threshold {
+                let record = FolderDigests.Record(key: key.rawValue, entityTag: tag, sha256: hash.hex, upload: nil)
+                try self.digests.keep(record, of: key)
+            }
+            return hash.hex
         }
-        guard hex == bytes.sha256 else { return .other }
-        object.sha256 = hex
-        return .same(object)
+    }
+
+    func remove(_ object: RemoteObject) async throws {
+        guard try await directory.head(object.key).entityTag == object.entityTag else { return }
+        try await delete(object.key)
+    }
+
+    func delete(_ key: ObjectKey) async throws {
+        try await directory.delete(key, abandoning: nil)
+        try await run(key) { _ in try self.digests.remove(key) }
     }
 
     func create(_ key: ObjectKey, _ bytes: [UInt8]) async throws -> Bool {

@@ -10,12 +10,15 @@ public struct SigningLimits: Hashable, Sendable {
     public var objectsPerSecond = 1_000.0
     /// Objects that it may ask for at once after a pause.
     public var burst = 10_000
-    /// Bytes that a caller may have open: announced by actions that have not expired.
+    /// Bytes that a caller may have open: announced by actions that have not expired, or read for it in that time.
     public var openBytes: Int64 = 256 << 30
     /// How long an action is valid: 1 second to 7 days.
     public var expiry = Duration.seconds(900)
     /// Objects of one request that the store is asked about at the same time.
     public var concurrency = 8
+    /// Objects that are read as a whole at the same time, to compare what no store tells of their bytes. What is read for
+    /// a caller counts as its open bytes.
+    public var wholeReads = 4
 
     /// The defaults.
     public init() {}

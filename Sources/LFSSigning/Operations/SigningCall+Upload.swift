@@ -61,6 +61,12 @@ extension SigningCall {
         let ticket = try await ticket(object)
         let digests = PartsDigests(
             sha256: try object.required(\.partsSHA256, "parts_sha256"), md5: object.partsMD5)
+        return .object(
+            try await work.completion(of: ticket, digests) { try await self.completed(ticket, digests) })
+    }
+
+    /// Goes on when nobody waits for it any more, so that whoever asks again finds what has come of it.
+    private func completed(_ ticket: UploadTicket, _ digests: PartsDigests) async throws -> SigningAnswer.Object {
         guard let outcome = try await backend.parts?.complete(ticket, digests) else { throw Self.lost }
         switch outcome {
         case .done:
@@ -68,21 +74,42 @@ extension SigningCall {
             guard described.size == ticket.bytes.byteCount else { throw Self.other }
             // The parts were compared with what the caller has, and the caller has this.
             described.sha256 = ticket.bytes.sha256
-            return .object(described)
-        case .unproven:
-            do {
-                return .object(try await confirmed(ticket.key, ticket.bytes))
-            } catch let failure as WireFailure where failure.code == .integrity {
-                // The server itself has just made it, of parts that nothing vouched for.
-                try await backend.objects.storage.delete(ticket.key, abandoning: nil)
-                throw failure
-            }
+            return described
+        case .unproven(let entityTag): return try await proven(ticket, entityTag)
         case .lost: throw Self.lost
         case .taken:
-            let object = try await confirmed(ticket.key, ticket.bytes)
+            let object = try await confirmed(ticket.key, ticket.bytes, waits: true)
             try await backend.parts?.abort(ticket)
-            return .object(object)
+            return object
         }
+    }
+
+    /// An object that the server itself has just made of parts that nothing vouched for: read, and removed when it is
+    /// wrong.
+    ///
+    /// - Parameter entityTag: the store's for what was made; nil when it told none.
+    private func proven(_ ticket: UploadTicket, _ entityTag: String?) async throws -> SigningAnswer.Object {
+        let wrong: RemoteObject
+        switch try await backend.objects.compare(ticket.key, with: ticket.bytes) {
+        case .same(let object): return .init(object)
+        case .unknown(let object):
+            if try await sha256(of: object, waits: true) == ticket.bytes.sha256 {
+                var proven = object
+                proven.sha256 = ticket.bytes.sha256
+                return .init(proven)
+            }
+            wrong = object
+        case .other:
+            do {
+                wrong = try await backend.objects.storage.head(ticket.key)
+            } catch let error as StorageError where error.isMissing {
+                throw Self.other
+            }
+        }
+        // What somebody else has put there since is not this server's to remove.
+        let isMade = entityTag.map { $0 == wrong.entityTag } ?? (wrong.byteCount == ticket.bytes.byteCount)
+        if isMade { try await backend.objects.remove(wrong) }
+        throw Self.other
     }
 
     func abort(_ object: SigningObject) async throws -> SigningAnswer {
@@ -112,9 +139,5 @@ extension SigningCall {
 
     private static var lost: WireFailure {
         WireFailure(.lostUpload, "The store does not know this upload: begin anew.")
-    }
-
-    private static var other: WireFailure {
-        WireFailure(.integrity, "The store has something else under this key.")
     }
 }

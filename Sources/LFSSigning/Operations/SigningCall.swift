@@ -8,6 +8,7 @@ struct SigningCall: Sendable {
     let check: AccessCheck
     let tokens: UploadTokens
     let budgets: CallerBudgets
+    let work: SigningWork
     let limits: SigningLimits
     let caller: String
 
@@ -58,7 +59,7 @@ struct SigningCall: Sendable {
             }
             try await backend.parts?.abort(ticket)
         }
-        if case .allowed = verdict { try await backend.objects.storage.delete(key, abandoning: nil) }
+        if case .allowed = verdict { try await backend.objects.delete(key) }
         return .done
     }
 
@@ -86,18 +87,34 @@ struct SigningCall: Sendable {
 
     /// An object that has these bytes, by the store's own word, or because the server has read it.
     ///
-    /// - Throws: ``WireFailure/Code/integrity`` when it has others, `StorageError.Code.missing`.
-    func confirmed(_ key: ObjectKey, _ bytes: AnnouncedBytes) async throws -> SigningAnswer.Object {
+    /// - Parameter waits: whether to wait for the end of reading, however long it takes.
+    /// - Throws: ``WireFailure/Code/integrity`` when it has others, ``WireFailure/Code/inProgress``,
+    ///   `StorageError.Code.missing`.
+    func confirmed(
+        _ key: ObjectKey, _ bytes: AnnouncedBytes, waits: Bool = false
+    ) async throws -> SigningAnswer.Object {
         switch try await backend.objects.compare(key, with: bytes) {
         case .same(let object): return .init(object)
-        case .other: break
+        case .other: throw Self.other
         case .unknown(let object):
-            guard try await backend.objects.storage.sha256(of: object) == bytes.sha256 else { break }
+            guard try await sha256(of: object, waits: waits) == bytes.sha256 else { throw Self.other }
             var proven = object
             proven.sha256 = bytes.sha256
             return .init(proven)
         }
-        throw WireFailure(.integrity, "The store has something else under this key.")
+    }
+
+    /// By reading it, which is charged to the caller unless it was read before or is read now.
+    func sha256(of object: RemoteObject, waits: Bool) async throws -> String {
+        try await work.sha256(of: object, waits: waits) {
+            try budgets.open(object.byteCount, caller: caller)
+        } _: { [objects = backend.objects] in
+            try await objects.sha256(of: object)
+        }
+    }
+
+    static var other: WireFailure {
+        WireFailure(.integrity, "The store has something else under this key.")
     }
 
     func key(_ object: SigningObject) throws -> ObjectKey {

@@ -40,8 +40,8 @@ protocol PartsKeeper: Sendable {
 enum PartsOutcome: Sendable {
     /// The object is there and made of the parts that the caller means.
     case done
-    /// It is there, and the store says nothing of the parts' bytes.
-    case unproven
+    /// It is there, and the store says nothing of the parts' bytes. Its entity tag, as far as the store has told it.
+    case unproven(String?)
     /// The store does not know the upload.
     case lost
     /// Something is under the key already.
@@ -51,10 +51,22 @@ enum PartsOutcome: Sendable {
 /// Looks at objects, and does what no caller does itself.
 protocol ObjectKeeper: Sendable {
     var storage: any RemoteStorage { get }
-    /// Compares an object with bytes that are not here, by the store's own word or by reading it.
+    /// Compares an object with bytes that are not here, by the store's own word.
     ///
     /// - Throws: `StorageError.Code.missing`.
     func compare(_ key: ObjectKey, with bytes: AnnouncedBytes) async throws -> ObjectComparison
+    /// The SHA-256 of an object in hex, by reading all of it, if it still is this one.
+    func sha256(of object: RemoteObject) async throws -> String
+    /// Removes whatever is under a key.
+    func delete(_ key: ObjectKey) async throws
+    /// Removes an object if it still is this one, as far as the store can tell.
+    func remove(_ object: RemoteObject) async throws
     /// Makes an object of a few bytes if there is none. False when there is one.
     func create(_ key: ObjectKey, _ bytes: [UInt8]) async throws -> Bool
+}
+
+extension ObjectKeeper {
+    func sha256(of object: RemoteObject) async throws -> String { try await storage.sha256(of: object) }
+
+    func delete(_ key: ObjectKey) async throws { try await storage.delete(key, abandoning: nil) }
 }

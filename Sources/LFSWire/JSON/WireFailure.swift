@@ -22,6 +22,8 @@ package struct WireFailure: Error, Hashable, Sendable, Codable, CustomStringConv
         package static let lostUpload = Code(rawValue: "lost_upload")
         /// Parts are missing. Ask for the upload's state and send them.
         package static let incomplete = Code(rawValue: "incomplete")
+        /// It goes on, and takes longer than a request may: ask the same again.
+        package static let inProgress = Code(rawValue: "in_progress")
         /// Too much at once: try again later.
         package static let throttled = Code(rawValue: "throttled")
         /// The store has no room.

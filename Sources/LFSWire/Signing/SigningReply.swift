@@ -1,8 +1,8 @@
 /// What the server answers to a ``SigningRequest``: an answer for each object, in the same order.
 package struct SigningReplyBody: Codable, Sendable {
-    package var objects: [SigningAnswer]
+    package var objects: [Checked<SigningAnswer>]
 
-    package init(_ objects: [SigningAnswer]) { self.objects = objects }
+    package init(_ objects: [SigningAnswer]) { self.objects = objects.map(Checked.valid) }
 
     private enum Keys: String, CodingKey { case version, objects }
 

@@ -186,6 +186,57 @@ struct ServerUploadTests {
         await storage.shutdown()
     }
 
+    @Test("that was given up by a process which died between the two steps of it is found, too", arguments: AzureServer.all)
+    func halfGivenUp(_ server: AzureServer) async throws {
+        let place = try await server.place()
+        let storage = try place.storage { blocks(&$0) }
+        let notes = Notes()
+        try await place.order(["fault": "error", "method": "PUT", "comp": "block", "after": 2])
+        _ = try await storageError {
+            try await storage.upload(.temporary(bytes), to: key.get(), session: notes.session())
+        }
+        // The first asks for the object, the second for the empty blob that has dropped the blocks.
+        try await place.order(["fault": "error", "method": "DELETE", "after": 1])
+        let error = try await storageError { try await storage.delete(key.get(), abandoning: notes.saved.last) }
+        #expect(error?.isRetryable == true)
+        #expect(try await storage.head(key.get()).byteCount == 0)
+        for name in ["0f3a/typed", "0f3a/plain"] {
+            var request = AzureRequest(.put, try ObjectKey(name))
+            try request.headers.set("x-ms-blob-type", "BlockBlob")
+            if name == "0f3a/typed" { try request.headers.set("x-ms-blob-content-type", "text/plain") }
+            request.body = .bytes([])
+            _ = try await storage.client.send(request)
+        }
+        #expect(try await storage.abandonUploads(below: "", olderThan: .seconds(3_600)) == 0)
+        #expect(try await storage.abandonUploads(below: "", olderThan: .seconds(-60)) == 1)
+        #expect(
+            try await storage.list(ListRequest(prefix: "")).objects.map(\.key.rawValue) == ["0f3a/plain", "0f3a/typed"])
+        await storage.shutdown()
+    }
+
+    @Test("of no bytes at all is proven, described, found again and fetched", arguments: AzureServer.all, [false, true])
+    func noBytes(_ server: AzureServer, _ isLarge: Bool) async throws {
+        let place = try await server.place()
+        let storage = try place.storage { if isLarge { blocks(&$0) } }
+        try await place.order(["fault": "lose", "method": "PUT", "comp": NSNull()])
+        let source = try UploadSource.temporary([])
+        _ = try await storageError { try await storage.upload(source, to: key.get(), session: UploadSession()) }
+        for replaces in [false, true] {
+            let object = try await storage.upload(source, to: key.get(), session: Notes().session(replaces: replaces))
+            #expect(object.byteCount == 0 && object.sha256 == SampleBytes.sha256([]))
+        }
+        #expect(try await place.count("PUT - 409") == 1, "it is there, by the service's MD5")
+        #expect(try await storage.head(key.get()).byteCount == 0)
+        #expect(try await storage.contents(key.get()) == [])
+        let error = try await storageError { try await storage.contents(key.get(), 0..<1) }
+        #expect(error?.code == .rangeRefused, "\(String(describing: error))")
+        // Over another content, and by another.
+        _ = try await storage.upload(.temporary([1]), to: key.get(), session: UploadSession())
+        _ = try await storage.upload(source, to: key.get(), session: UploadSession())
+        #expect(try await storage.contents(key.get()) == [])
+        await storage.shutdown()
+    }
+
     @Test("takes another client's waiting blocks away, whose ids have another length", arguments: AzureServer.all)
     func otherLength(_ server: AzureServer) async throws {
         let place = try await server.place()

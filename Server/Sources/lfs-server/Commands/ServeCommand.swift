@@ -89,6 +89,8 @@ struct ServeCommand: AsyncParsableCommand {
             configuration: ServiceGroupConfiguration(
                 services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
         try await group.run()
+        // What nobody waits for any more goes on after the requests.
+        await service.shutdown()
     }
 
     private static func address(_ text: String, _ option: String) throws -> ListenAddress {
@@ -133,12 +135,17 @@ struct ServeCommand: AsyncParsableCommand {
             onServerRunning: { _ in Console.print(publicURL.absoluteString) }, logger: logger)
     }
 
+    /// - Parameter patience: how long the head of a request may take, and a connection wait for the next. It is counted
+    ///   from the end of the reply before, and not from the last byte: one byte a second holds no connection.
+    static func http(_ patience: TimeAmount = .seconds(60)) -> HTTP1Channel.Configuration {
+        .init(
+            idleTimeout: patience,
+            httpDecoderConfiguration: .init(
+                maxHeaderFieldSize: 16 << 10, maxHeaderListSize: 32 << 10, maxHeaderFieldCount: 100))
+    }
+
     func channel() throws -> HTTPServerBuilder {
-        let http = HTTPServerBuilder.http1(
-            configuration: .init(
-                idleTimeout: .seconds(60),
-                httpDecoderConfiguration: .init(
-                    maxHeaderFieldSize: 16 << 10, maxHeaderListSize: 32 << 10, maxHeaderFieldCount: 100)))
+        let http = HTTPServerBuilder.http1(configuration: Self.http())
         guard let certificate, let key else { return http }
         do {
             var configuration = TLSConfiguration.makeServerConfiguration(
@@ -160,7 +167,7 @@ struct ServeCommand: AsyncParsableCommand {
         let router = Router()
         router.get("metrics") { _, _ in text.text() }
         return Application(
-            router: router,
+            router: router, server: .http1(configuration: Self.http()),
             configuration: ApplicationConfiguration(address: .hostname(address.host, port: address.port)),
             logger: logger)
     }

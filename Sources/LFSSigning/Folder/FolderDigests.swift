@@ -1,0 +1,100 @@
+import Foundation
+import LFSHTTPStorage
+import LFSStorage
+import LFSSystem
+import LFSWire
+
+/// The SHA-256s of large objects in a folder, as the server itself has computed them over all of their bytes:
+/// `.digests/<hash of the key>`. None has to be read again as long as its file is the same one.
+///
+/// They are a short cut: one that is missing, or cannot be read, costs reading the object.
+struct FolderDigests: Sendable {
+    struct Record: Codable, Hashable, Sendable {
+        let key: String
+        /// Of the file that was read or written. A copy of it is another one.
+        let entityTag: String
+        let sha256: String
+        /// The upload in parts that it was made of; nil when it was found there.
+        let upload: String?
+    }
+
+    private static let folderName = ".digests"
+    private static let largest = 4_096
+
+    let root: Directory
+
+    /// What is noted of an object, whatever there is now.
+    func record(of key: ObjectKey) throws -> Record? {
+        do {
+            let file = try root.openFolder(Self.folderName).openForReading(Self.name(of: key))
+            guard let record = Self.decoded(try file.prefix(Self.largest)), record.key == key.rawValue else {
+                return nil
+            }
+            return record
+        } catch let error as SystemError where error.isMissing {
+            return nil
+        }
+    }
+
+    /// Notes it durably.
+    func keep(_ record: Record, of key: ObjectKey) throws {
+        let isNew = try root.status(of: Self.folderName) == nil
+        let folder = try root.openOrMake(Self.folderName)
+        if isNew { try root.synchronize() }
+        let name = UUID().uuidString.lowercased()
+        do {
+            let file = try folder.create(name)
+            try file.write(Array(try WireFormat.encode(record)))
+            try file.synchronize()
+            try folder.rename(name, to: folder, as: Self.name(of: key))
+        } catch {
+            try folder.remove(name)
+            throw error
+        }
+        try folder.synchronize()
+    }
+
+    func remove(_ key: ObjectKey) throws {
+        do {
+            try root.openFolder(Self.folderName).remove(Self.name(of: key))
+        } catch let error as SystemError where error.isMissing {
+            // There is none.
+        }
+    }
+
+    /// Removes what is of no object, and what a crash has left.
+    ///
+    /// - Parameters:
+    ///   - limit: what was begun before is not under way any more, in nanoseconds since 1970.
+    ///   - isCurrent: whether there is an object still that a record is about.
+    func sweep(before limit: Int64, _ flag: CancellationFlag, _ isCurrent: (Record) throws -> Bool) throws {
+        guard try root.status(of: Self.folderName) != nil else { return }
+        let folder = try root.openFolder(Self.folderName)
+        var names: [String] = []
+        try folder.forEachFile { name in
+            try flag.check()
+            let isRecord = WireFormat.isHex(name, byteCount: 32)
+            guard isRecord || UUID(uuidString: name) != nil else { return true }
+            guard let status = try folder.status(of: name), status.changed < limit else { return true }
+            if !isRecord { names.append(name) }
+            if isRecord, try !isUseful(name, in: folder, isCurrent) { names.append(name) }
+            return true
+        }
+        for name in names { try folder.remove(name) }
+    }
+
+    private func isUseful(_ name: String, in folder: Directory, _ isCurrent: (Record) throws -> Bool) throws -> Bool {
+        guard let record = Self.decoded(try folder.openForReading(name).prefix(Self.largest)) else { return false }
+        return try isCurrent(record)
+    }
+
+    private static func decoded(_ bytes: [UInt8]) -> Record? {
+        // What another version has written, or a crash: the object is read.
+        guard let record = try? JSONDecoder().decode(Record.self, from: Data(bytes)),
+            WireFormat.isHex(record.sha256, byteCount: 32)
+        else { return nil }
+        return record
+    }
+
+    private static func name(of key: ObjectKey) -> String { ContentHash.hex(ofText: key.rawValue) }
+}

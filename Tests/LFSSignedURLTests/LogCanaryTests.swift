@@ -1,0 +1,117 @@
+import Foundation
+import LFSHTTP
+import LFSStorage
+import LFSTesting
+import LFSWire
+import Logging
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import LFSSignedURL
+
+@Suite("What an app logs of signed URLs", .timeLimit(.minutes(1)))
+struct LogCanaryTests {
+    /// Fails every request in one of many ways before it is answered, all of which repeat what was sent.
+    private final class Failing: Sendable {
+        private let count = Mutex(0)
+
+        func reply(_ request: HTTPRequest) -> HTTPResponse? {
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            let sent = "\(request.target) " + request.headers.fields.map { "\($0.name): \($0.value)" }.joined(separator: " ")
+            // Every third is answered as it should be.
+            switch number % 9 {
+            case 0: return FakeSigner.reply(500, "<html>\(sent)</html>", ["content-type": "text/html"])
+            case 1: return FakeSigner.reply(403, "<Error><Code>No</Code><Message>\(sent)</Message></Error>")
+            case 3: return FakeSigner.reply(503, sent, ["retry-after": "1"])
+            case 4: return FakeSigner.reply(400, "{\"version\":1,\"error\":{\"code\":\"timeout\",\"message\":\"x\"}}")
+            case 6: return FakeSigner.reply(301, sent, ["location": "https://elsewhere/\(request.target)"])
+            default: return nil
+            }
+        }
+    }
+
+    @Test("has no token, no signature and no query of a URL, whatever fails and however often")
+    func canary() async throws {
+        let clock = ManualClock()
+        let failing = Failing()
+        let fake = FakeSigner(clock: clock) { request, _ in failing.reply(request) }
+        fake.cut(from: 2 << 20)
+        let lines = LogLines()
+        let logger = Logger(label: "canary") { _ in lines }
+        let storage = LoggingStorage(try fake.storage(), logger: logger)
+        let bytes = SampleBytes.make((2 << 20) + 10)
+        let errors = Mutex<[String]>([])
+        let isDone = try await runningFreely(clock) {
+            var checkpoint: UploadCheckpoint?
+            for name in ["small", "large"] {
+                for _ in 0..<40 {
+                    let saved = Mutex(checkpoint)
+                    let session = UploadSession(
+                        checkpoint: checkpoint, onSave: { new in saved.withLock { $0 = new } })
+                    do {
+                        let source = try UploadSource.temporary(name == "small" ? [1, 2, 3] : bytes)
+                        _ = try await storage.upload(source, to: .sample(name), session: session)
+                        break
+                    } catch {
+                        errors.withLock { $0.append(Self.shown(error)) }
+                    }
+                    checkpoint = saved.withLock { $0 }
+                }
+                for _ in 0..<5 {
+                    do {
+                        _ = try await storage.head(.sample(name))
+                        _ = try await storage.download(DownloadRequest(.sample(name)), into: DownloadSink { _ in })
+                        _ = try await storage.list(ListRequest(prefix: "space/"))
+                    } catch {
+                        errors.withLock { $0.append(Self.shown(error)) }
+                    }
+                }
+            }
+            return fake.objects.count == 2
+        }
+        #expect(isDone, "what fails often enough succeeds at last")
+        let shown = errors.withLock { $0 }
+        #expect(shown.count > 5)
+        let text = lines.text
+        #expect(text.contains("storage upload") && text.contains("space/large"))
+        for secret in Canary.all + ["X-Amz-Signature", "Bearer", "?X"] {
+            #expect(!text.contains(secret), "\(secret) is in the log")
+            #expect(!shown.contains { $0.contains(secret) }, "\(secret) is in an error")
+        }
+    }
+
+    /// Everything that an app might print of an error.
+    private static func shown(_ error: any Error) -> String {
+        var dumped = ""
+        dump(error, to: &dumped)
+        return [dumped, String(reflecting: error), "\(error)", error.localizedDescription].joined(separator: "\n")
+    }
+}
+
+/// Owner of its state: the mutex.
+private final class LogLines: LogHandler, Sendable {
+    private let lines = Mutex<[String]>([])
+
+    var text: String { lines.withLock { $0.joined(separator: "\n") } }
+    var logLevel: Logger.Level {
+        get { .trace }
+        set {}
+    }
+    var metadata: Logger.Metadata {
+        get { [:] }
+        set {}
+    }
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { nil }
+        set {}
+    }
+
+    func log(event: LogEvent) {
+        let fields = (event.metadata ?? [:]).map { "\($0.key)=\($0.value)" }.sorted().joined(separator: " ")
+        lines.withLock { $0.append("\(event.level) \(event.message) \(fields) \(event.error.map { "\($0)" } ?? "")") }
+    }
+}

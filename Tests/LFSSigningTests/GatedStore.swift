@@ -1,0 +1,62 @@
+import LFSHTTPStorage
+import LFSStorage
+import LFSSystem
+import LFSWire
+import Synchronization
+
+@testable import LFSSigning
+
+/// A folder that puts parts together, and reads objects, when a test says so. Owner of the counts: the mutex.
+final class GatedStore: PartsKeeper, ObjectKeeper {
+    struct Counts: Sendable, Equatable {
+        var completions = 0
+        var reads = 0
+    }
+
+    let base: FolderStore
+    /// Rings when one of them has begun.
+    let begun = Signal()
+    let gate = Latch()
+    private let state = Mutex(Counts())
+
+    init(_ base: FolderStore) { self.base = base }
+
+    var counts: Counts { state.withLock { $0 } }
+
+    func backend(_ open: OpenStore) -> SigningBackend {
+        SigningBackend(
+            signer: base, parts: self, objects: self, digests: [.sha256], createsAtomically: true, folder: base)
+    }
+
+    var limits: PartLimits { base.limits }
+    var threshold: Int64 { base.threshold }
+    var partSize: Int64? { base.partSize }
+
+    func begin(_ order: UploadOrder) async throws -> String { try await base.begin(order) }
+    func present(_ ticket: UploadTicket) async throws -> [SigningAnswer.Part]? { try await base.present(ticket) }
+    func abort(_ ticket: UploadTicket) async throws { try await base.abort(ticket) }
+
+    func complete(_ ticket: UploadTicket, _ digests: PartsDigests) async throws -> PartsOutcome {
+        state.withLock { $0.completions += 1 }
+        begun.notify()
+        await gate.wait()
+        return try await base.complete(ticket, digests)
+    }
+
+    var storage: any RemoteStorage { base.storage }
+
+    func compare(_ key: ObjectKey, with bytes: AnnouncedBytes) async throws -> ObjectComparison {
+        try await base.compare(key, with: bytes)
+    }
+
+    func sha256(of object: RemoteObject) async throws -> String {
+        state.withLock { $0.reads += 1 }
+        begun.notify()
+        await gate.wait()
+        return try await base.sha256(of: object)
+    }
+
+    func remove(_ object: RemoteObject) async throws { try await base.remove(object) }
+    func delete(_ key: ObjectKey) async throws { try await base.delete(key) }
+    func create(_ key: ObjectKey, _ bytes: [UInt8]) async throws -> Bool { try await base.create(key, bytes) }
+}
