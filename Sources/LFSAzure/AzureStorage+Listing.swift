@@ -23,7 +23,9 @@ extension AzureStorage {
     /// Gives up uploads in blocks that were begun long ago and never became an object: no listing of objects shows
     /// them. Azure does the same by itself, a week after the last block.
     ///
-    /// The transfer queue cleans up after itself; this is for what a lost database has left.
+    /// The transfer queue cleans up after itself; this is for what a lost database has left. To give blocks up takes two
+    /// steps, and of a process that died between them there is an empty object, which goes, too: the service keeps those.
+    ///
     /// - Parameters:
     ///   - prefix: the beginning of the keys, such as a database's namespace with its slash.
     ///   - age: younger ones stay, since they may be under way on another device.
@@ -40,15 +42,21 @@ extension AzureStorage {
                 let reply = try await client.list(
                     below: prefix, limit: 5_000, marker: marker, alsoUncommitted: true)
                 for blob in reply.blobs where blob.byteCount == 0 {
-                    guard let begun = blob.modified, begun <= limit, let key = client.place.key(listed: blob.name),
-                        try await client.abandonBlocks(of: key)
+                    guard let begun = blob.modified, begun <= limit, let key = client.place.key(listed: blob.name)
                     else { continue }
-                    count += 1
+                    if try await abandon(key, blob) { count += 1 }
                 }
                 try watch.check(reply.blobs.lazy.map(\.name), next: reply.next)
                 marker = reply.next
             } while marker != nil
             return count
         }
+    }
+
+    private func abandon(_ key: ObjectKey, _ blob: ListBlobsReply.Blob) async throws -> Bool {
+        if blob.contentType == AzureClient.abandonedType, let tag = blob.entityTag {
+            return try await client.removeAbandoned(key, tag)
+        }
+        return try await client.abandonBlocks(of: key)
     }
 }

@@ -11,6 +11,7 @@ struct ListBlobsReply: Hashable, Sendable {
         let entityTag: EntityTag?
         /// When it was last written, as far as the service says so.
         let modified: Date?
+        let contentType: String?
     }
 
     let blobs: [Blob]
@@ -38,7 +39,8 @@ struct ListBlobsReply: Hashable, Sendable {
                     name: try element.required("Name"),
                     byteCount: try properties.required("Content-Length", in: 0...Int64.max),
                     entityTag: properties.optional("Etag").flatMap { EntityTag($0) },
-                    modified: properties.optional("Last-Modified").flatMap { HTTPDate.parse($0) }))
+                    modified: properties.optional("Last-Modified").flatMap { HTTPDate.parse($0) },
+                    contentType: properties.optional("Content-Type")))
         }
         self.blobs = blobs
         next = root.optional("NextMarker")

@@ -39,6 +39,22 @@ extension AzureClient {
         return tag
     }
 
+    /// The type of the empty blob that drops blocks. A crash may leave one, which is found by it.
+    static let abandonedType = "application/vnd.lfs.abandoned"
+
+    /// Removes such an empty blob, if it is still this one.
+    ///
+    /// - Returns: whether it was.
+    func removeAbandoned(_ key: ObjectKey, _ tag: EntityTag) async throws -> Bool {
+        do {
+            try await delete(key, entityTag: tag)
+            return true
+        } catch let failure as AzureFailure where failure.isTaken {
+            // Somebody has put an object there.
+            return false
+        }
+    }
+
     /// How long to wait for the answer to a list of thousands of blocks.
     private static var commitPatience: Duration { .seconds(300) }
 
@@ -51,7 +67,8 @@ extension AzureClient {
     func abandonBlocks(of key: ObjectKey) async throws -> Bool {
         guard let list = try await blocks(of: key), !list.uncommitted.isEmpty, !list.isBlob else { return false }
         do {
-            let tag = try await commit(key, [], onlyIfAbsent: true)
+            let fields: HTTPHeaders = ["x-ms-blob-content-type": Self.abandonedType]
+            let tag = try await commit(key, [], fields, onlyIfAbsent: true)
             try await delete(key, entityTag: tag)
         } catch let failure as AzureFailure where failure.isTaken {
             // Somebody has made the blob meanwhile, of these blocks or without them.

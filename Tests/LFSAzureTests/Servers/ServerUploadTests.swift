@@ -186,7 +186,9 @@ struct ServerUploadTests {
         await storage.shutdown()
     }
 
-    @Test("that was given up by a process which died between the two steps of it is found, too", arguments: AzureServer.all)
+    @Test(
+        "that was given up by a process which died between the two steps of it is found, too",
+        arguments: AzureServer.all)
     func halfGivenUp(_ server: AzureServer) async throws {
         let place = try await server.place()
         let storage = try place.storage { blocks(&$0) }
@@ -214,7 +216,8 @@ struct ServerUploadTests {
         await storage.shutdown()
     }
 
-    @Test("of no bytes at all is proven, described, found again and fetched", arguments: AzureServer.all, [false, true])
+    @Test(
+        "of no bytes at all is proven, described, found again and fetched", arguments: AzureServer.all, [false, true])
     func noBytes(_ server: AzureServer, _ isLarge: Bool) async throws {
         let place = try await server.place()
         let storage = try place.storage { if isLarge { blocks(&$0) } }
@@ -228,8 +231,7 @@ struct ServerUploadTests {
         #expect(try await place.count("PUT - 409") == 1, "it is there, by the service's MD5")
         #expect(try await storage.head(key.get()).byteCount == 0)
         #expect(try await storage.contents(key.get()) == [])
-        let error = try await storageError { try await storage.contents(key.get(), 0..<1) }
-        #expect(error?.code == .rangeRefused, "\(String(describing: error))")
+        #expect(try await storage.contents(key.get(), 0..<1) == [], "a range behind the end")
         // Over another content, and by another.
         _ = try await storage.upload(.temporary([1]), to: key.get(), session: UploadSession())
         _ = try await storage.upload(source, to: key.get(), session: UploadSession())
