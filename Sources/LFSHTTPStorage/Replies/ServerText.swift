@@ -10,13 +10,15 @@ package enum ServerText {
     }
 
     /// The beginning of something unexpected, at most 80 characters, without what may be a token.
-    package static func excerpt(_ text: String) -> String {
-        cut(withoutTokens(withoutQueries(printable(text))), to: 80)
+    ///
+    /// - Parameter secrets: texts that must not show up.
+    package static func excerpt(_ text: String, hiding secrets: [String] = []) -> String {
+        cut(withoutTokens(withoutQueries(hide(secrets, in: printable(text)))), to: 80)
     }
 
     /// The beginning of a body that is not what it should be, at most 80 characters.
-    package static func excerpt(_ body: [UInt8]) -> String {
-        excerpt(String(decoding: body.prefix(400), as: UTF8.self))
+    package static func excerpt(_ body: [UInt8], hiding secrets: [String] = []) -> String {
+        excerpt(String(decoding: body.prefix(400), as: UTF8.self), hiding: secrets)
     }
 
     /// One space for each run of blanks and of characters that are not for the eye: control characters, and the

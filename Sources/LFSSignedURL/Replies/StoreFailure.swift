@@ -8,11 +8,12 @@ struct StoreFailure: Error, CustomStringConvertible {
     let status: Int
     private let error: StorageError
 
-    init(_ response: HTTPResponse, about key: ObjectKey?) {
+    /// - Parameter request: which the store may repeat in its answer: all that makes it valid is a secret.
+    init(_ response: HTTPResponse, to request: HTTPRequest, about key: ObjectKey?) {
         status = response.status
         let meaning = FailureMeaning(storeStatus: response.status, response)
         // No word of it but the beginning: a store repeats the signature that it refuses.
-        let text = response.head.isPage ? "" : ServerText.excerpt(response.body)
+        let text = response.head.isPage ? "" : ServerText.excerpt(response.body, hiding: request.secrets)
         var message = "The store answered \(status)" + (text.isEmpty ? "." : ": '\(text)'.")
         if let advice = meaning.advice { message += " \(advice)" }
         error = StorageError(
@@ -33,6 +34,16 @@ struct StoreFailure: Error, CustomStringConvertible {
     }
 
     var description: String { error.message }
+}
+
+extension HTTPRequest {
+    /// The values of its header fields and of its query. Short ones are no secret, and would hide other words.
+    fileprivate var secrets: [String] {
+        let query = target.split(separator: "?", maxSplits: 1).dropFirst().first?.split(separator: "&") ?? []
+        let values = query.compactMap { $0.split(separator: "=", maxSplits: 1).dropFirst().first.map(String.init) }
+        return (headers.fields.map(\.value) + values + values.compactMap(\.removingPercentEncoding))
+            .filter { $0.utf8.count >= 8 }
+    }
 }
 
 extension FailureMeaning {

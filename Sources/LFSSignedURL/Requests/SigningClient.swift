@@ -112,7 +112,7 @@ final class SigningClient: Sendable {
         request.expectsContinue =
             request.body.byteCount >= Self.consentByteCount && !hasUploaded.withLock { $0 }
         let response = try await transport.send(request)
-        guard response.head.isSuccess else { throw StoreFailure(response, about: key) }
+        guard response.head.isSuccess else { throw StoreFailure(response, to: request, about: key) }
         try response.requireWhole(request.body, of: key)
         if request.body.byteCount > 0 { hasUploaded.withLock { $0 = true } }
         return response
