@@ -54,7 +54,9 @@ struct SlowHeadTests {
         return .open
     }
 
-    @Test(arguments: ["", "GET /health HTTP/1.1\r\nx: ", "GET /health HTTP/1.1\r\nhost: h\r\n\r\nGET /health HTTP/1.1\r\nx: "])
+    @Test(arguments: [
+        "", "GET /health HTTP/1.1\r\nx: ", "GET /health HTTP/1.1\r\nhost: h\r\n\r\nGET /health HTTP/1.1\r\nx: ",
+    ])
     func `loses its connection, the first request and a later one alike`(_ start: String) async throws {
         let router = Router()
         router.get("health") { _, _ in "ok" }
