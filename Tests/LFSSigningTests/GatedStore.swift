@@ -6,7 +6,8 @@ import Synchronization
 
 @testable import LFSSigning
 
-/// A folder that puts parts together, and reads objects, when a test says so. Owner of the counts: the mutex.
+/// A folder that puts parts together, and reads objects, when a test says so, or that says nothing of the bytes. Owner
+/// of the counts: the mutex.
 final class GatedStore: PartsKeeper, ObjectKeeper {
     struct Counts: Sendable, Equatable {
         var completions = 0
@@ -17,9 +18,14 @@ final class GatedStore: PartsKeeper, ObjectKeeper {
     /// Rings when one of them has begun.
     let begun = Signal()
     let gate = Latch()
+    /// What it takes an object that it has read for; nil to say what it is, and to vouch for parts.
+    let misreads: (@Sendable () async throws -> String)?
     private let state = Mutex(Counts())
 
-    init(_ base: FolderStore) { self.base = base }
+    init(_ base: FolderStore, misreads: (@Sendable () async throws -> String)? = nil) {
+        self.base = base
+        self.misreads = misreads
+    }
 
     var counts: Counts { state.withLock { $0 } }
 
@@ -40,20 +46,22 @@ final class GatedStore: PartsKeeper, ObjectKeeper {
         state.withLock { $0.completions += 1 }
         begun.notify()
         await gate.wait()
-        return try await base.complete(ticket, digests)
+        let outcome = try await base.complete(ticket, digests)
+        guard misreads != nil, case .done = outcome else { return outcome }
+        return .unproven(try await storage.head(ticket.key).entityTag)
     }
 
     var storage: any RemoteStorage { base.storage }
 
     func compare(_ key: ObjectKey, with bytes: AnnouncedBytes) async throws -> ObjectComparison {
-        try await base.compare(key, with: bytes)
+        misreads == nil ? try await base.compare(key, with: bytes) : .unknown(try await storage.head(key))
     }
 
     func sha256(of object: RemoteObject) async throws -> String {
         state.withLock { $0.reads += 1 }
         begun.notify()
         await gate.wait()
-        return try await base.sha256(of: object)
+        return if let misreads { try await misreads() } else { try await base.sha256(of: object) }
     }
 
     func remove(_ object: RemoteObject) async throws { try await base.remove(object) }

@@ -115,6 +115,35 @@ struct LongWorkTests {
         }
     }
 
+    @Test(
+        "to find out that an object is wrong ends with its removal, and with that of no other",
+        arguments: [false, true])
+    func wrong(_ isReplaced: Bool) async throws {
+        try await TestStore().open { open in
+            let folder = try #require(open.backend.folder)
+            let key = try ObjectKey("space/large")
+            let store = GatedStore(folder) {
+                guard isReplaced else { return Digests.sha256([0]) }
+                try await folder.run(key) { _ in
+                    let uploads = try folder.uploads()
+                    try uploads.create("other").write([1, 2, 3])
+                    _ = try folder.publish("other", in: uploads, as: key, replaces: true)
+                }
+                return Digests.sha256([0])
+            }
+            store.gate.open()
+            let service = try SigningService(
+                store.backend(open), open.access, open.secret, SigningLimits(), .init(label: "test"),
+                uptime: { .zero }, clock: clock)
+            let done = try await send(open, service)
+            #expect(try await service.ask(.complete, done).error?.code == .integrity)
+            let left = try await service.ask(.head, SigningObject(key: "space/large"))
+            #expect(left.object?.size == (isReplaced ? 3 : nil))
+            #expect(left.error?.code == (isReplaced ? nil : .missing))
+            await service.shutdown()
+        }
+    }
+
     @Test("to read objects counts as open bytes, and so many are read at once and no more")
     func limits() async throws {
         try await gated({ limits in

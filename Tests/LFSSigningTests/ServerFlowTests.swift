@@ -109,9 +109,28 @@ struct ServerFlowTests {
             let answer = try await service.ask(.complete, done)
             let made = try #require(answer.object, "\(answer)")
             #expect(made.size == Int64(sample.bytes.count) && made.sha256 == Digests.sha256(sample.bytes))
+            // As if the answer had been lost, and by another process of the server.
+            let again = try await open.service().ask(.complete, done)
+            #expect(again.object?.sha256 == made.sha256, "\(again)")
             let download = try #require(
                 try await service.ask(.download, SigningObject(key: "space/large")).action(for: .download))
             #expect(try await open.send(download).body == sample.bytes)
+        }
+    }
+
+    @Test("an object is removed as long as it is that one", arguments: TestStore.allAndLoose)
+    func removal(_ store: TestStore) async throws {
+        try await store.open { open in
+            let service = try open.service()
+            let (first, second) = (Sample(500), Sample(600, seed: 2))
+            let (key, objects) = (try ObjectKey("space/one"), open.backend.objects)
+            #expect(try await upload(first, "space/one", open, service).isSuccess)
+            let old = try await objects.storage.head(key)
+            #expect(try await upload(second, "space/one", open, service, replace: true).isSuccess)
+            try await objects.remove(old)
+            #expect(try await objects.storage.head(key).byteCount == 600, "somebody else's stays")
+            try await objects.remove(objects.storage.head(key))
+            #expect(try await service.ask(.head, SigningObject(key: "space/one")).error?.code == .missing)
         }
     }
 

@@ -43,7 +43,8 @@ struct SigningMessageTests {
             .refused(.init(.throttled, "Later.", retryAfter: 3)),
         ]
         let data = try WireFormat.encode(SigningReplyBody(answers))
-        #expect(try WireFormat.decode(SigningReplyBody.self, from: data, .reply).objects.map { try $0.get() } == answers)
+        #expect(
+            try WireFormat.decode(SigningReplyBody.self, from: data, .reply).objects.map { try $0.get() } == answers)
         let text = String(decoding: data, as: UTF8.self)
         for word in ["expires_in", "part_size", "entity_tag", "retry_after", #""actions":{"upload""#] {
             #expect(text.contains(word))

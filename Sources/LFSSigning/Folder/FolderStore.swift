@@ -123,7 +123,9 @@ final class FolderStore: Sendable {
                 do { try Self.removeAbandoned(name, in: uploads) } catch { failure = error }
             }
             try self.digests.sweep(before: limit, flag) { record in
-                guard let key = ObjectKey(listed: record.key), let status = try self.status(of: key) else { return false }
+                guard let key = ObjectKey(listed: record.key), let status = try self.status(of: key) else {
+                    return false
+                }
                 return DirectoryStorage.entityTag(of: status) == record.entityTag
             }
             if let failure { throw failure }
