@@ -23,8 +23,9 @@ extension AzureStorage {
     /// Gives up uploads in blocks that were begun long ago and never became an object: no listing of objects shows
     /// them. Azure does the same by itself, a week after the last block.
     ///
-    /// The transfer queue cleans up after itself; this is for what a lost database has left. To give blocks up takes two
-    /// steps, and of a process that died between them there is an empty object, which goes, too: the service keeps those.
+    /// The transfer queue cleans up after itself; this is for what a lost database has left. To give blocks up takes
+    /// two steps, and of a process that died between them there is an empty object, which goes, too: the service keeps
+    /// those.
     ///
     /// - Parameters:
     ///   - prefix: the beginning of the keys, such as a database's namespace with its slash.

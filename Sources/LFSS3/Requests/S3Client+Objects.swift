@@ -61,7 +61,8 @@ extension S3Client {
 
     /// Removes an object ("DeleteObject" of the Amazon S3 API reference). Removing what is not there succeeds.
     ///
-    /// - Parameter entityTag: what must be there still, as far as the server knows such a condition; nil for whatever is.
+    /// - Parameter entityTag: what must be there still, as far as the server knows such a condition; nil for whatever
+    ///   is.
     /// - Throws: ``StorageError/Code/unreachable`` when something else than S3 has answered.
     func delete(_ key: ObjectKey, entityTag: EntityTag? = nil) async throws {
         do {

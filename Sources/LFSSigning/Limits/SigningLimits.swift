@@ -16,8 +16,8 @@ public struct SigningLimits: Hashable, Sendable {
     public var expiry = Duration.seconds(900)
     /// Objects of one request that the store is asked about at the same time.
     public var concurrency = 8
-    /// Objects that are read as a whole at the same time, to compare what no store tells of their bytes. What is read for
-    /// a caller counts as its open bytes.
+    /// Objects that are read as a whole at the same time, to compare what no store tells of their bytes. What is read
+    /// for a caller counts as its open bytes.
     public var wholeReads = 4
 
     /// The defaults.
