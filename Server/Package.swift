@@ -68,6 +68,7 @@ let package = Package(
                 "LFSServer", "MetricsText", "lfs-server", signing, storage, hummingbird, httpTypes, nioCore, logging,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "CoreMetrics", package: "swift-metrics"),
+                .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),
     ])

@@ -1,6 +1,7 @@
 import Foundation
 import FoundationNetworking
 import Hummingbird
+import HummingbirdCore
 import ServiceLifecycle
 import Testing
 
@@ -35,11 +36,13 @@ struct RunningServer: Sendable {
 
 /// Serves the routes while the body runs, and ends as on a signal.
 func serving<Context: RequestContext>(
-    _ router: Router<Context>, _ body: @escaping @Sendable (RunningServer) async throws -> Void
+    _ router: Router<Context>, server: HTTPServerBuilder = .http1(),
+    _ body: @escaping @Sendable (RunningServer) async throws -> Void
 ) async throws where Context.Source == ApplicationRequestContextSource {
     let (ports, listening) = AsyncStream.makeStream(of: Int.self)
     let application = Application(
-        router: router, configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0)),
+        router: router, server: server,
+        configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0)),
         onServerRunning: { channel in
             listening.yield(channel.localAddress?.port ?? 0)
             listening.finish()

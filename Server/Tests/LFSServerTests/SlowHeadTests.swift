@@ -1,7 +1,7 @@
 import Dispatch
 import Foundation
 import Hummingbird
-import HummingbirdTesting
+import HummingbirdCore
 import Testing
 
 @testable import lfs_server
@@ -60,12 +60,10 @@ struct SlowHeadTests {
     func `loses its connection, the first request and a later one alike`(_ start: String) async throws {
         let router = Router()
         router.get("health") { _, _ in "ok" }
-        let application = Application(
-            router: router, server: .http1(configuration: ServeCommand.http(.seconds(1))))
-        try await application.test(.live) { client in
-            let port = try #require(client.port)
+        let quick = HTTPServerBuilder.http1(configuration: ServeCommand.http(.seconds(1)))
+        try await serving(router, server: quick) { server in
             let end = try await withCheckedThrowingContinuation { ended in
-                DispatchQueue.global().async { ended.resume(with: Result { try Self.trickle(start, to: port) }) }
+                DispatchQueue.global().async { ended.resume(with: Result { try Self.trickle(start, to: server.port) }) }
             }
             #expect(end == .closed)
         }
