@@ -70,7 +70,8 @@ public final class SigningService: Sendable {
             SigningDescription.Parts(
                 threshold: max(parts.threshold, 1), smallest: parts.limits.minimumSize,
                 largest: parts.limits.maximumSize,
-                count: Int64(parts.limits.maximumCount))
+                count: Int64(parts.limits.maximumCount),
+                digests: backend.partDigests == backend.digests ? nil : backend.partDigests)
         }
         return SigningReply(
             SigningDescription(

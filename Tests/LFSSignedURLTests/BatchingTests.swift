@@ -79,9 +79,13 @@ struct BatchingTests {
         #expect(batcher.batchCount == 0)
     }
 
-    @Test("for files that come next are made beside the first one's, and none of these waits for the server again")
-    func ahead() async throws {
+    @Test(
+        "for files that come next are made beside the first one's, and none of these waits for the server again",
+        arguments: [nil, [SigningDescription.Digest.sha256, .md5]])
+    func ahead(_ partDigests: [SigningDescription.Digest]?) async throws {
         let fake = FakeSigner(clock: clock)
+        fake.cut(from: 100)
+        fake.state.withLock { $0.description.parts?.digests = partDigests }
         let storage = try fake.storage()
         let names = (0..<90).map { "f\($0)" }
         let waiting = Mutex(names)

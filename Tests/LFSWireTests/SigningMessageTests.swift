@@ -54,7 +54,8 @@ struct SigningMessageTests {
     @Test func `what the server says of itself is read as it was written`() throws {
         let description = SigningDescription(
             digests: [.sha256, .md5], largestBatch: 100, largestObject: 5 << 40,
-            parts: .init(threshold: 32 << 20, smallest: 5 << 20, largest: 5 << 30, count: 10_000))
+            parts: .init(
+                threshold: 32 << 20, smallest: 5 << 20, largest: 5 << 30, count: 10_000, digests: [.sha256]))
         let data = try WireFormat.encode(description)
         #expect(try WireFormat.decode(SigningDescription.self, from: data, .reply) == description)
     }

@@ -17,5 +17,5 @@ launch_server() {
     launch signer env AZURE_STORAGE_ACCOUNT="$account" AZURE_STORAGE_KEY="$accountKey" \
         SIGNER_TOKENS="$secretKey=one,$accessKey=two" \
         "$cache/signer/bin/python3" "$servers/signer/signer.py" "$signer" azure --endpoint "$store" \
-        --threshold 5242880 --part-size 5242880 --md5
+        --threshold 5242880 --part-size 5242880
 }

@@ -21,5 +21,5 @@ launch_server() {
         AWS_DEFAULT_REGION="$region" \
         SIGNER_TOKENS="$secretKey=one,$accessKey=two" \
         "$cache/signer/bin/python3" "$servers/signer/signer.py" "$signer" s3 --endpoint "$store" --threshold 5242880 \
-        --part-size 5242880 --md5
+        --part-size 5242880
 }

@@ -6,10 +6,12 @@ package import LFSStorage
 /// Requests for others to send. All of their fields are signed, so that length, content and condition are bound:
 /// "Authenticating Requests: Using Query Parameters" in the Amazon S3 API reference.
 extension S3Storage {
-    /// Whether bytes have to be announced with their MD5: as what proves them, or as what the server compares.
-    package var wantsMD5: Bool {
-        !provider.keepsChecksums || !provider.listsPartChecksums || provider.checksumHeader == .contentMD5
-    }
+    /// Whether an object that comes with one request has to be announced with its MD5: as what proves the bytes, or as
+    /// what the server compares.
+    package var wantsMD5: Bool { !provider.keepsChecksums || provider.checksumHeader == .contentMD5 }
+
+    /// Whether parts have to be: as above, or since the server tells of parts that it has only their MD5s.
+    package var wantsPartMD5: Bool { wantsMD5 || !provider.listsPartChecksums }
 
     /// Whether of several who create an object at the same time one wins.
     package var createsAtomically: Bool { provider.conditionalWrites && provider.atomicCreation }

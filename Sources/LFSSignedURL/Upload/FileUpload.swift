@@ -155,7 +155,7 @@ struct FileUpload: Sendable {
     ) -> PartedUpload {
         PartedUpload(
             client: client, permits: permits, key: key, source: source, session: session, upload: upload, plan: plan,
-            wantsMD5: description.digests.contains(.md5), replaces: replaces)
+            wantsMD5: description.partDigests.contains(.md5), replaces: replaces)
     }
 
     /// What an upload in parts has come to. One that the store has lost, or put together in vain, begins anew.

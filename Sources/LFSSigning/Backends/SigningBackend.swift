@@ -12,6 +12,8 @@ public struct SigningBackend: Sendable {
     let objects: any ObjectKeeper
     /// What uploads have to name.
     let digests: [SigningDescription.Digest]
+    /// What parts have to name.
+    let partDigests: [SigningDescription.Digest]
     /// Whether of several who create an object at the same time one wins.
     let createsAtomically: Bool
     /// The routes for bytes, where the server is the store.
@@ -26,8 +28,9 @@ public struct SigningBackend: Sendable {
         let store = S3Store(storage: storage)
         return SigningBackend(
             signer: store, parts: storage.partLimits == nil ? nil : store, objects: store,
-            digests: storage.wantsMD5 ? [.sha256, .md5] : [.sha256], createsAtomically: storage.createsAtomically,
-            folder: nil)
+            digests: storage.wantsMD5 ? [.sha256, .md5] : [.sha256],
+            partDigests: storage.wantsPartMD5 ? [.sha256, .md5] : [.sha256],
+            createsAtomically: storage.createsAtomically, folder: nil)
     }
 
     /// A container of Azure Blob Storage. The URLs lead to it and bind length, content, time, and that nothing is there
@@ -40,7 +43,8 @@ public struct SigningBackend: Sendable {
     public static func azure(_ storage: AzureStorage) -> SigningBackend {
         let store = AzureStore(storage: storage)
         return SigningBackend(
-            signer: store, parts: store, objects: store, digests: [.sha256, .md5], createsAtomically: true, folder: nil)
+            signer: store, parts: store, objects: store, digests: [.sha256, .md5], partDigests: [.sha256, .md5],
+            createsAtomically: true, folder: nil)
     }
 
     /// A folder. The URLs lead to the server itself, which has to hand their requests to
@@ -65,6 +69,7 @@ public struct SigningBackend: Sendable {
         let links = FolderLinks(publicURL: publicURL, secret: secret, now: now)
         let store = try FolderStore(at: url, links, parts: parts)
         return SigningBackend(
-            signer: store, parts: store, objects: store, digests: [.sha256], createsAtomically: true, folder: store)
+            signer: store, parts: store, objects: store, digests: [.sha256], partDigests: [.sha256],
+            createsAtomically: true, folder: store)
     }
 }

@@ -6,7 +6,7 @@ import LFSWire
 extension SigningCall {
     func upload(_ object: SigningObject) async throws -> SigningAnswer {
         let key = try key(object)
-        let bytes = try announced(object)
+        let bytes = try announced(object, backend.digests)
         let order = UploadOrder(key: key, bytes: bytes, replaces: object.replace ?? false)
         try requireSize(bytes.byteCount)
         try await requireWriting(key)
@@ -40,7 +40,7 @@ extension SigningCall {
     func part(_ object: SigningObject) async throws -> SigningAnswer {
         let ticket = try await ticket(object)
         let number = Int(try object.required(\.number, "number"))
-        let bytes = try announced(object)
+        let bytes = try announced(object, backend.partDigests)
         guard let size = ticket.size(of: number) else {
             throw WireFailure(.invalidRequest, "This upload has \(ticket.partCount) parts.")
         }

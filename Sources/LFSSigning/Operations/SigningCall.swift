@@ -44,7 +44,7 @@ struct SigningCall: Sendable {
 
     private func confirm(_ object: SigningObject) async throws -> SigningAnswer {
         let key = try key(object)
-        let bytes = try announced(object, needsMD5: false)
+        let bytes = try announced(object, [.sha256])
         try await requireThere(.read, key)
         return .object(try await confirmed(key, bytes))
     }
@@ -125,8 +125,11 @@ struct SigningCall: Sendable {
         return key
     }
 
-    func announced(_ object: SigningObject, needsMD5: Bool = true) throws(WireFailure) -> AnnouncedBytes {
-        if needsMD5, backend.digests.contains(.md5) { _ = try object.required(\.md5, "md5") }
+    /// - Parameter digests: what it has to name.
+    func announced(
+        _ object: SigningObject, _ digests: [SigningDescription.Digest]
+    ) throws(WireFailure) -> AnnouncedBytes {
+        if digests.contains(.md5) { _ = try object.required(\.md5, "md5") }
         return AnnouncedBytes(
             byteCount: try object.required(\.size, "size"), sha256: try object.required(\.sha256, "sha256"),
             md5: object.md5, contentType: object.type)

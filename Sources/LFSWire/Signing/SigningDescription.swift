@@ -21,16 +21,21 @@ package struct SigningDescription: Codable, Hashable, Sendable {
         package var largest: Int64
         /// How many parts at the most.
         package var count: Int64
+        /// What each part has to name; nil when that is what uploads have to.
+        package var digests: [Digest]?
 
-        package init(threshold: Int64, smallest: Int64, largest: Int64, count: Int64) {
+        package init(
+            threshold: Int64, smallest: Int64, largest: Int64, count: Int64, digests: [Digest]? = nil
+        ) {
             self.threshold = threshold
             self.smallest = smallest
             self.largest = largest
             self.count = count
+            self.digests = digests
         }
     }
 
-    /// Always with sha256.
+    /// What uploads have to name; always with sha256.
     package var digests: [Digest]
     /// How many objects a request may have.
     package var largestBatch: Int64
@@ -48,6 +53,9 @@ package struct SigningDescription: Codable, Hashable, Sendable {
         self.parts = parts
     }
 
+    /// What parts have to name.
+    package var partDigests: [Digest] { parts?.digests ?? digests }
+
     private enum Keys: String, CodingKey {
         case version, digests, parts
         case largestBatch = "largest_batch"
@@ -57,16 +65,17 @@ package struct SigningDescription: Codable, Hashable, Sendable {
     package init(from decoder: any Decoder) throws {
         let fields = try CheckedFields(decoder, Keys.self)
         _ = try fields.required(.version, as: Int.self, "\(Self.version)") { $0 == Self.version }
-        digests = try fields.required(.digests, "a list of digests with sha256") {
-            $0.contains(.sha256) && $0.count <= 16
-        }
+        digests = try fields.required(.digests, "a list of digests with sha256", Self.areDigests)
         largestBatch = try fields.required(.largestBatch, "1 to 10000") { (1...10_000).contains($0) }
         largestObject = try fields.number(.largestObject)
         parts = try fields.optional(.parts, "how uploads are cut") { (parts: Parts) in
             parts.threshold >= 0 && parts.smallest > 0 && parts.largest >= parts.smallest
                 && parts.largest <= WireFormat.largestNumber && (1...100_000).contains(parts.count)
+                && parts.digests.map(Self.areDigests) != false
         }
     }
+
+    private static func areDigests(_ digests: [Digest]) -> Bool { digests.contains(.sha256) && digests.count <= 16 }
 
     package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: Keys.self)

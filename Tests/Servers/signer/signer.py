@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A signing server, written from the protocol page of LFSWire alone: a second word on what that page says.
 
-    signer.py PORT s3|azure --place NAME --endpoint URL [--threshold BYTES] [--part-size BYTES] [--expires SECONDS] [--md5]
+    signer.py PORT s3|azure --place NAME --endpoint URL [--threshold BYTES] [--part-size BYTES] [--expires SECONDS]
 
 Here is the protocol; what a store needs is in `s3.py` and `azureblob.py`, on its vendor's own library, which finds its keys
 in the environment. SIGNER_TOKENS is `token=user,token=user`.
@@ -28,10 +28,10 @@ class Signer:
         self.users = dict(pair.split("=") for pair in os.environ["SIGNER_TOKENS"].split(","))
 
     def description(self):
-        digests = ["sha256", "md5"] if self.options.md5 else ["sha256"]
+        digests = ["sha256", "md5"] if self.store.compares == "md5" else ["sha256"]
         return {"version": 1, "digests": digests, "largest_batch": 100, "largest_object": self.store.largest, "parts": {
             "threshold": self.options.threshold, "smallest": min(5 << 20, self.options.part_size),
-            "largest": self.store.largest_part, "count": 10000}}
+            "largest": self.store.largest_part, "count": 10000, "digests": ["sha256", "md5"]}}
 
     def answer(self, caller, operation, item):
         try:
@@ -225,7 +225,6 @@ if __name__ == "__main__":
         parser.add_argument("--" + name, default=default)
     for name, default in [("threshold", 32 << 20), ("part-size", 16 << 20), ("expires", 900)]:
         parser.add_argument("--" + name, type=int, default=default)
-    parser.add_argument("--md5", action="store_true", help="want MD5s, by which parts are told apart")
     options = parser.parse_args()
     module = importlib.import_module({"s3": "s3", "azure": "azureblob"}[options.store])
     Handler.signer = Signer(options, module.Store(options.endpoint, options.place))
