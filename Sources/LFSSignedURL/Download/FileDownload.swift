@@ -85,10 +85,7 @@ struct FileDownload: Sendable {
 
     private func described() async throws -> RemoteObject {
         let answer = try await client.ask(.head, SigningObject(key: request.key.rawValue))
-        let object = client.object(request.key, try answer.requiredObject(request.key))
-        guard let tag = request.entityTag.flatMap(EntityTag.init), let found = object.entityTag, found != tag.text
-        else { return object }
-        throw StorageError.changed(request.key)
+        return try request.requireAsked(client.object(request.key, try answer.requiredObject(request.key)))
     }
 }
 
@@ -100,8 +97,7 @@ extension HTTPResponseHead {
 
     /// Whether it may lead what the server has described.
     fileprivate func isObject(_ object: RemoteObject) -> Bool {
-        let size = headers["content-range"].flatMap(ContentRange.init)?.total ?? contentLength
         let tag = headers["etag"].flatMap(EntityTag.init)?.text
-        return size == object.byteCount && (tag == nil || object.entityTag == nil || tag == object.entityTag)
+        return wholeByteCount == object.byteCount && (tag == nil || object.entityTag == nil || tag == object.entityTag)
     }
 }

@@ -59,19 +59,11 @@ struct FileDownload: Sendable {
     }
 
     private func describe() async throws -> RemoteObject {
-        let object = try await client.object(request.key)
-        guard let tag = request.entityTag.flatMap(EntityTag.init), let found = object.entityTag, found != tag.text
-        else { return object }
-        throw StorageError.changed(request.key)
+        try request.requireAsked(await client.object(request.key))
     }
 }
 
 extension HTTPResponseHead {
     /// Whether it can only lead a file: pages for people have another type, and none of these fields.
     fileprivate var isOwnFile: Bool { !isPage && (headers["etag"] != nil || headers["last-modified"] != nil) }
-
-    /// The size of the file of which a reply has all or a part.
-    fileprivate var wholeByteCount: Int64? {
-        headers["content-range"].flatMap(ContentRange.init)?.total ?? contentLength
-    }
 }
