@@ -62,7 +62,10 @@ public final class SigningService: Sendable {
 
     /// Ends what goes on after those who have asked for it were told so: parts that are put together, objects that are
     /// read. Whoever asks again after the next start begins it anew.
-    public func shutdown() async { await work.stop() }
+    public func shutdown() async {
+        await work.stop()
+        await check.claims.stop()
+    }
 
     /// What the server says of itself: the reply to a GET of its base URL.
     public func description() -> SigningReply {

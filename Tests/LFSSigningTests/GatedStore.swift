@@ -12,6 +12,7 @@ final class GatedStore: PartsKeeper, ObjectKeeper {
     struct Counts: Sendable, Equatable {
         var completions = 0
         var reads = 0
+        var creations = 0
     }
 
     let base: FolderStore
@@ -67,5 +68,9 @@ final class GatedStore: PartsKeeper, ObjectKeeper {
 
     func remove(_ object: RemoteObject) async throws { try await base.remove(object) }
     func delete(_ key: ObjectKey) async throws { try await base.delete(key) }
-    func create(_ key: ObjectKey, _ bytes: [UInt8]) async throws -> Bool { try await base.create(key, bytes) }
+
+    func create(_ key: ObjectKey, _ bytes: [UInt8]) async throws -> Bool {
+        state.withLock { $0.creations += 1 }
+        return try await base.create(key, bytes)
+    }
 }

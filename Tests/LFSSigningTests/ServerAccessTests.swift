@@ -72,6 +72,23 @@ struct ServerAccessTests {
         }
     }
 
+    @Test("is claimed with one write, however many files come at first")
+    func once() async throws {
+        try await TestStore().open { open in
+            let store = GatedStore(try #require(open.backend.folder))
+            let service = try OpenStore(backend: store.backend(open), secret: open.secret, clock: open.clock).service()
+            await withTaskGroup(of: Void.self) { group in
+                for number in 0..<200 {
+                    group.addTask {
+                        let answer = try? await service.ask(.upload, Sample(10).object("space/\(number)"))
+                        #expect(answer?.action(for: .upload) != nil)
+                    }
+                }
+            }
+            #expect(store.counts.creations == 1)
+        }
+    }
+
     @Test(
         "is nobody's before the first write: there is nothing, and nothing is claimed", arguments: TestStore.allAndLoose
     )

@@ -6,6 +6,9 @@ import Synchronization
 /// Which caller owns which namespace: an object `claims/<namespace>` for each, which holds a hash of the caller and is
 /// never changed.
 ///
+/// The first request for a namespace has a hundred objects that all want to know, so one call of the store answers all
+/// that ask at the same time: as many conditional writes of one object would take turns in the store, for seconds.
+///
 /// Owner of its state: the mutex, never held across a call.
 final class NamespaceClaims: Sendable {
     /// Where the claims are, and no caller's objects.
@@ -13,7 +16,19 @@ final class NamespaceClaims: Sendable {
     private static let firstLine = "lfs-claim 1"
     private static let cacheLimit = 100_000
 
+    private struct Owner: Sendable {
+        /// nil for nobody.
+        let hash: String?
+    }
+
+    private struct Question: Hashable {
+        let namespace: String
+        /// Who is to have it if it is nobody's; nil to leave it.
+        let claimant: String?
+    }
+
     private let objects: any ObjectKeeper
+    private let lookups = SharedWork<Question, Owner>()
     /// A claim never changes, so that what was read once stays true.
     private let known = Mutex<[String: String]>([:])
 
@@ -22,29 +37,42 @@ final class NamespaceClaims: Sendable {
     /// The hash of a caller, as a claim and the log have it.
     static func hash(_ caller: String) -> String { ContentHash.hex(ofText: "lfs caller\n\(caller)") }
 
+    /// Ends what is under way.
+    func stop() async { await lookups.stop() }
+
     /// Whether the namespace is a caller's; nil when it is nobody's.
     ///
-    /// - Throws: `StorageError`.
+    /// - Throws: `StorageError`; `CancellationError` when who asks was cancelled, or after a stop.
     func isOwner(_ caller: String, of namespace: String) async throws -> Bool? {
-        try await owner(of: namespace).map { $0 == Self.hash(caller) }
+        try await owner(of: namespace, claimant: nil).map { $0 == Self.hash(caller) }
     }
 
     /// Makes the namespace a caller's if it is nobody's. Of several at the same time one wins.
     ///
     /// - Returns: whether it is the caller's now.
-    /// - Throws: `StorageError`.
+    /// - Throws: as ``isOwner(_:of:)``.
     func claim(_ namespace: String, for caller: String) async throws -> Bool {
-        if let isOwner = try await isOwner(caller, of: namespace) { return isOwner }
         let hash = Self.hash(caller)
-        if try await objects.create(Self.key(namespace), Array("\(Self.firstLine)\n\(hash)\n".utf8)) {
-            remember(namespace, hash)
-            return true
-        }
-        return try await owner(of: namespace) == hash
+        return try await owner(of: namespace, claimant: hash) == hash
     }
 
-    private func owner(of namespace: String) async throws -> String? {
+    private func owner(of namespace: String, claimant: String?) async throws -> String? {
         if let owner = known.withLock({ $0[namespace] }) { return owner }
+        let question = Question(namespace: namespace, claimant: claimant)
+        let answer = try await lookups.value(for: question, orUntil: nil) { [self] in
+            let found = try await read(namespace)
+            guard let claimant, found == nil else { return Owner(hash: found) }
+            if try await objects.create(Self.key(namespace), Array("\(Self.firstLine)\n\(claimant)\n".utf8)) {
+                remember(namespace, claimant)
+                return Owner(hash: claimant)
+            }
+            return Owner(hash: try await read(namespace))
+        }
+        return answer?.hash
+    }
+
+    /// The owner's hash as the store has it; nil where there is none.
+    private func read(_ namespace: String) async throws -> String? {
         let bytes: [UInt8]
         do {
             bytes = try await objects.storage.prefix(of: Self.key(namespace), 1_024)
