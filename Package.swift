@@ -32,6 +32,8 @@ let package = Package(
         .library(name: "LFSWebDAV", targets: ["LFSWebDAV"]),
         .library(name: "LFSSigning", targets: ["LFSSigning"]),
         .library(name: "LFSSignedURL", targets: ["LFSSignedURL"]),
+        .library(name: "LFSSync", targets: ["LFSSync"]),
+        .library(name: "LFSSyncServer", targets: ["LFSSyncServer"]),
         .library(name: "LFSTesting", targets: ["LFSTesting"]),
     ],
     traits: [
@@ -96,6 +98,13 @@ let package = Package(
         .target(
             name: "LFSSignedURL",
             dependencies: ["LFSHTTPStorage", "LFSHTTP", "LFSStorage", "LFSSystem", "LFSWire", crypto]),
+        .target(
+            name: "LFSSync",
+            dependencies: [
+                "LFS", "LFSDatabase", "LFSHTTPStorage", "LFSHTTP", "LFSStorage", "LFSSystem", "LFSWire", grdb,
+            ]),
+        // What that server needs to share rows between devices, for any web framework and any database.
+        .target(name: "LFSSyncServer", dependencies: ["LFSWire", "LFSSystem", crypto, grdb, logging]),
 
         // How fast the engine is, measured against a bare C program. No product needs them.
         .executableTarget(
@@ -157,6 +166,14 @@ let package = Package(
             dependencies: [
                 "LFSSignedURL", "LFSWire", "LFSHTTPStorage", "LFSHTTP", "LFSStorage", "LFSSystem", "LFSTesting", "LFS",
                 "TestSupport", crypto, grdb, logging,
+            ]),
+        .testTarget(
+            name: "LFSSyncServerTests",
+            dependencies: ["LFSSyncServer", "LFSWire", "LFSSystem", "TestSupport", logging]),
+        .testTarget(
+            name: "LFSSyncTests",
+            dependencies: [
+                "LFSSync", "LFSSyncServer", "LFS", "LFSDatabase", "LFSWire", "LFSHTTP", "LFSSystem", "TestSupport", grdb,
             ]),
         .testTarget(
             name: "DocumentationTests", dependencies: ["LFS", "LFSS3", "LFSSigning", "LFSStorage", "LFSTesting", grdb]),

@@ -24,6 +24,10 @@ package struct WireFailure: Error, Hashable, Sendable, Codable, CustomStringConv
         package static let incomplete = Code(rawValue: "incomplete")
         /// It goes on, and takes longer than a request may: ask the same again.
         package static let inProgress = Code(rawValue: "in_progress")
+        /// A type of rows, or a version of one, that the server does not have.
+        package static let unknownType = Code(rawValue: "unknown_type")
+        /// The device and the server do not agree on what has come before.
+        package static let outOfStep = Code(rawValue: "out_of_step")
         /// Too much at once: try again later.
         package static let throttled = Code(rawValue: "throttled")
         /// The store has no room.

@@ -1,0 +1,55 @@
+import GRDB
+import LFSWire
+
+/// `lfs_sync_parked`: rows that have come and cannot be applied yet. None of them stops the others.
+enum ParkedTable {
+    struct Entry {
+        let table: String
+        let scope: String
+        let key: String
+        /// nil for a deletion.
+        let row: SyncRow?
+    }
+
+    /// Keeps a row; a newer one takes its place.
+    static func park(_ entry: Entry, _ reason: any Error, _ db: Database) throws {
+        var bytes: [UInt8] = []
+        entry.row?.write(to: &bytes)
+        try db.cachedStatement(
+            sql: """
+                INSERT INTO lfs_sync_parked (tableName, scope, key, row, reason) VALUES (?, ?, ?, ?, ?)
+                ON CONFLICT (tableName, scope, key) DO UPDATE SET row = excluded.row, reason = excluded.reason
+                """
+        ).execute(
+            arguments: [entry.table, entry.scope, entry.key, String(decoding: bytes, as: UTF8.self), "\(reason)"])
+    }
+
+    static func remove(_ table: String, _ scope: String, _ key: String, _ db: Database) throws {
+        let sql = "DELETE FROM lfs_sync_parked WHERE tableName = ? AND scope = ? AND key = ?"
+        try db.cachedStatement(sql: sql).execute(arguments: [table, scope, key])
+    }
+
+    static func isEmpty(_ db: Database) throws -> Bool {
+        try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM lfs_sync_parked)") == false
+    }
+
+    static func count(_ db: Database) throws -> Int {
+        try Int.fetchOne(db, sql: "SELECT count(*) FROM lfs_sync_parked") ?? 0
+    }
+
+    /// Those of a table, in pages.
+    static func page(_ table: String, after rowID: Int64, _ db: Database) throws -> [(rowID: Int64, entry: Entry)] {
+        let sql = "SELECT rowid, * FROM lfs_sync_parked WHERE tableName = ? AND rowid > ? ORDER BY rowid LIMIT 500"
+        return try Row.fetchAll(db, sql: sql, arguments: [table, rowID]).map { found in
+            let text: String = found["row"]
+            let row: SyncRow? =
+                text.isEmpty
+                ? nil
+                : try Array(text.utf8).withUnsafeBytes { bytes in
+                    var scanner = JSONScanner(bytes)
+                    return try SyncRow(&scanner)
+                }
+            return (found["rowid"], Entry(table: table, scope: found["scope"], key: found["key"], row: row))
+        }
+    }
+}

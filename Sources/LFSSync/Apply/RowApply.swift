@@ -1,0 +1,73 @@
+import GRDB
+import LFSWire
+
+/// Writes one received row into its table, or removes one.
+struct RowApply {
+    let table: SyncedTable
+
+    private var name: String { table.name.quotedIdentifier }
+
+    /// Whether something has changed. Columns that the device itself has changed, and that the server does not have
+    /// yet, stay.
+    func put(_ row: SyncRow, at position: SyncPosition, _ db: Database) throws -> Bool {
+        guard let key = row.text(SyncedTable.keyColumn) else { throw RowProblem.noKey }
+        guard let spared = try Outbox.spared(table, key, at: position, db) else { return false }
+        let columns = table.columns.filter { row[$0] != nil && !spared.contains($0) }
+        let quoted = columns.map(\.quotedIdentifier)
+        let names = ([SyncedTable.keyColumn] + columns).map(\.quotedIdentifier).joined(separator: ", ")
+        let marks = databaseQuestionMarks(count: columns.count + 1)
+        let changes = quoted.map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
+        let differs = quoted.map { "\(name).\($0) IS NOT excluded.\($0)" }.joined(separator: " OR ")
+        let end = columns.isEmpty ? "DO NOTHING" : "DO UPDATE SET \(changes) WHERE \(differs)"
+        // With a part of the columns only, a row that is gone here cannot be made.
+        let statement =
+            spared.isEmpty
+            ? "INSERT INTO \(name) (\(names)) VALUES (\(marks)) ON CONFLICT (id) \(end)"
+            : "UPDATE \(name) SET \(quoted.map { "\($0) = ?" }.joined(separator: ", ")) WHERE id = ?"
+        let values = columns.map { row[$0]?.databaseValue ?? .null }
+        if !spared.isEmpty, columns.isEmpty { return false }
+        let arguments = spared.isEmpty ? [key.databaseValue] + values : values + [key.databaseValue]
+        try db.cachedStatement(sql: statement).execute(arguments: StatementArguments(arguments))
+        return db.changesCount > 0
+    }
+
+    func delete(_ key: String, at position: SyncPosition, _ db: Database) throws -> Bool {
+        _ = try Outbox.spared(table, key, at: position, db)
+        try db.cachedStatement(sql: "DELETE FROM \(name) WHERE id = ?").execute(arguments: [key])
+        return db.changesCount > 0
+    }
+
+    /// The column whose parent is not here; nil when all of them are.
+    func missingParent(of row: SyncRow, _ db: Database) throws -> String? {
+        for parent in try db.foreignKeys(on: table.name) where parent.mapping.count == 1 {
+            guard let (origin, destination) = parent.mapping.first, let value = row[origin], value != .null else {
+                continue
+            }
+            let sql = """
+                SELECT 1 FROM \(parent.destinationTable.quotedIdentifier)
+                WHERE \(destination.quotedIdentifier) = ?
+                """
+            let isThere = try Bool.fetchOne(db.cachedStatement(sql: sql), arguments: [value.databaseValue]) == true
+            if !isThere { return origin }
+        }
+        return nil
+    }
+}
+
+/// Why a received row cannot be applied.
+enum RowProblem: Error, CustomStringConvertible {
+    case noKey
+    case missingParent(String)
+
+    var description: String {
+        switch self {
+        case .noKey: "It has no 'id'."
+        case .missingParent(let column): "What its '\(column)' refers to is not here."
+        }
+    }
+}
+
+extension DatabaseError {
+    /// Whether a row is to blame, and not the database as a whole.
+    var isOfRow: Bool { [.SQLITE_CONSTRAINT, .SQLITE_MISMATCH, .SQLITE_TOOBIG].contains(resultCode) }
+}

@@ -1,0 +1,67 @@
+import GRDB
+import LFSSystem
+import LFSWire
+
+/// `lfs_sync_checkpoint` and the batch of acks that is on its way.
+enum SyncCheckpoints {
+    /// How far a type has come in a scope.
+    static func note(_ token: SyncToken, _ db: Database) throws {
+        try db.cachedStatement(
+            sql: """
+                INSERT INTO lfs_sync_checkpoint (type, scope, token) VALUES (?, ?, ?)
+                ON CONFLICT (type, scope) DO UPDATE SET token = excluded.token, isAcknowledged = 0
+                WHERE token <> excluded.token
+                """
+        ).execute(arguments: [token.place.type.description, token.place.scope.description, token.description])
+    }
+
+    /// Whose rows these are.
+    static func note(_ own: SyncScope?, _ db: Database) throws {
+        guard let own else { return }
+        try db.execute(sql: "UPDATE lfs_sync_state SET account = ? WHERE account IS NULL", arguments: [own.description])
+    }
+
+    /// Forgets all of them, and says so with the next batch.
+    static func restart(_ token: SyncToken, _ db: Database) throws {
+        try db.execute(sql: "DELETE FROM lfs_sync_checkpoint")
+        try db.execute(sql: "UPDATE lfs_sync_state SET ackBatch = NULL")
+        try note(token, db)
+    }
+
+    /// The batch that has to be sent: the one on its way, or else what is not acknowledged yet.
+    static func batch(_ db: Database) throws -> SyncAckBatch? {
+        let state = try Row.fetchOne(db, sql: "SELECT batch, ackBatch FROM lfs_sync_state")
+        guard let state else { return nil }
+        let number: Int64 = state["batch"]
+        if let kept: String = state["ackBatch"] {
+            let lines = kept.split(separator: "\n").map(String.init)
+            return SyncAckBatch(
+                number: number, id: lines.first ?? "", tokens: lines.dropFirst().compactMap { SyncToken($0) })
+        }
+        let texts = try String.fetchAll(
+            db, sql: "SELECT token FROM lfs_sync_checkpoint WHERE isAcknowledged = 0 LIMIT \(SyncAckBatch.limit)")
+        guard !texts.isEmpty else { return nil }
+        let id = FileID.make().text
+        try db.execute(
+            sql: "UPDATE lfs_sync_state SET batch = batch + 1, ackBatch = ?",
+            arguments: [([id] + texts).joined(separator: "\n")])
+        return SyncAckBatch(number: number + 1, id: id, tokens: texts.compactMap { SyncToken($0) })
+    }
+
+    /// The server has a batch.
+    static func acknowledged(_ batch: SyncAckBatch, _ db: Database) throws {
+        let sql = "UPDATE lfs_sync_checkpoint SET isAcknowledged = 1 WHERE type = ? AND scope = ? AND token = ?"
+        for token in batch.tokens {
+            let place = token.place
+            if place.type.description == SyncLine.Name.reset || place.type.description == SyncLine.Name.scopeDeleted {
+                try db.execute(
+                    sql: "DELETE FROM lfs_sync_checkpoint WHERE type = ? AND scope = ? AND token = ?",
+                    arguments: [place.type.description, place.scope.description, token.description])
+            } else {
+                try db.cachedStatement(sql: sql).execute(
+                    arguments: [place.type.description, place.scope.description, token.description])
+            }
+        }
+        try db.execute(sql: "UPDATE lfs_sync_state SET ackBatch = NULL WHERE batch = ?", arguments: [batch.number])
+    }
+}

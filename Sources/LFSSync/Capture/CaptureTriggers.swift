@@ -1,0 +1,76 @@
+import GRDB
+
+/// The triggers that note local changes of a synced table in the outbox, whatever makes them. While received rows are
+/// applied they note nothing.
+struct CaptureTriggers {
+    private let table: SyncedTable
+
+    init(_ table: SyncedTable) { self.table = table }
+
+    var names: [String] { ["insert", "update", "delete"].map { "lfs_sync_\(table.name)_\($0)" } }
+
+    var all: [String] { [insert, update, delete] }
+
+    /// Queues the rows that are there already.
+    var backfill: String {
+        """
+        INSERT INTO lfs_sync_outbox (tableName, key, operation)
+        SELECT \(literal), id, 'put' FROM \(table.name.quotedIdentifier) ORDER BY rowid
+        """
+    }
+
+    private var literal: String { "'\(table.name)'" }
+
+    private static let isLocal = "(SELECT isApplying FROM lfs_state) = 0"
+
+    private func open(_ row: String) -> String {
+        "tableName = \(literal) AND key = \(row).id AND sequence IS NULL"
+    }
+
+    private var insert: String {
+        """
+        CREATE TRIGGER \(names[0].quotedIdentifier) AFTER INSERT ON \(table.name.quotedIdentifier)
+        WHEN \(Self.isLocal)
+        BEGIN
+            UPDATE lfs_sync_outbox SET operation = 'put', columns = '{}' WHERE \(open("NEW"));
+            INSERT INTO lfs_sync_outbox (tableName, key, operation) SELECT \(literal), NEW.id, 'put'
+            WHERE NOT EXISTS (SELECT 1 FROM lfs_sync_outbox WHERE \(open("NEW")));
+        END
+        """
+    }
+
+    private var update: String {
+        let changes = table.columns.map { column in
+            let quoted = column.quotedIdentifier
+            return "CASE WHEN OLD.\(quoted) IS NOT NEW.\(quoted) THEN ',\"\(column)\":1' ELSE '' END"
+        }
+        let differs = table.columns.map { "OLD.\($0.quotedIdentifier) IS NOT NEW.\($0.quotedIdentifier)" }
+        let names = table.columns.map(\.quotedIdentifier).joined(separator: ", ")
+        let changed = "json('{' || substr(\(changes.joined(separator: " || ")), 2) || '}')"
+        return """
+            CREATE TRIGGER \(self.names[1].quotedIdentifier) AFTER UPDATE OF \(names)
+            ON \(table.name.quotedIdentifier)
+            WHEN \(Self.isLocal) AND (\(differs.joined(separator: " OR ")))
+            BEGIN
+                INSERT INTO lfs_sync_outbox (tableName, key, operation, isKnown) SELECT \(literal), NEW.id, 'patch', 1
+                WHERE NOT EXISTS (SELECT 1 FROM lfs_sync_outbox WHERE \(open("NEW")));
+                UPDATE lfs_sync_outbox SET columns = json_patch(columns, \(changed))
+                WHERE \(open("NEW")) AND operation = 'patch';
+            END
+            """
+    }
+
+    private var delete: String {
+        """
+        CREATE TRIGGER \(names[2].quotedIdentifier) AFTER DELETE ON \(table.name.quotedIdentifier)
+        WHEN \(Self.isLocal)
+        BEGIN
+            INSERT INTO lfs_sync_outbox (tableName, key, operation, isKnown) SELECT \(literal), OLD.id, 'delete', 1
+            WHERE NOT EXISTS (SELECT 1 FROM lfs_sync_outbox WHERE \(open("OLD")));
+            -- The server has never heard of it.
+            DELETE FROM lfs_sync_outbox WHERE \(open("OLD")) AND operation = 'put' AND isKnown = 0;
+            UPDATE lfs_sync_outbox SET operation = 'delete', columns = '{}', isKnown = 1 WHERE \(open("OLD"));
+        END
+        """
+    }
+}

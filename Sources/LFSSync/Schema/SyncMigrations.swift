@@ -1,0 +1,83 @@
+public import GRDB
+
+extension DatabaseMigrator {
+    /// Registers the migrations of the tables that sync needs. They come after those of ``registerLFSMigrations()``.
+    public mutating func registerLFSSyncMigrations() {
+        registerMigration("lfs.sync.v1") { db in
+            try db.execute(sql: SyncTables.creation)
+            try SyncedTable.install("lfs_file", in: db)
+        }
+    }
+}
+
+/// What sync keeps in the host's database. None of it travels.
+enum SyncTables {
+    static let creation = """
+        CREATE TABLE lfs_sync_state (
+            id INTEGER PRIMARY KEY CHECK (id = 1),
+            -- The account whose rows these are; NULL before the first stream.
+            account TEXT CHECK (account IS NULL OR typeof(account) = 'text'),
+            -- Of the last batch of acks, so that an older copy of this database shows.
+            batch INTEGER NOT NULL DEFAULT 0 CHECK (typeof(batch) = 'integer' AND batch >= 0),
+            -- That batch, until the server has it: its id and tokens, a line each.
+            ackBatch TEXT CHECK (ackBatch IS NULL OR typeof(ackBatch) = 'text'),
+            -- Of the last mutation that was frozen.
+            sequence INTEGER NOT NULL DEFAULT 0 CHECK (typeof(sequence) = 'integer' AND sequence >= 0)
+        );
+        INSERT INTO lfs_sync_state (id) VALUES (1);
+
+        -- The tables that are synced, by the names that they had when they were installed.
+        CREATE TABLE lfs_sync_table (
+            name TEXT PRIMARY KEY NOT NULL CHECK (typeof(name) = 'text')
+        );
+
+        -- How far this device has come. What is not acknowledged yet is sent again until it is.
+        CREATE TABLE lfs_sync_checkpoint (
+            type TEXT NOT NULL CHECK (typeof(type) = 'text'),
+            scope TEXT NOT NULL CHECK (typeof(scope) = 'text'),
+            token TEXT NOT NULL CHECK (typeof(token) = 'text'),
+            isAcknowledged INTEGER NOT NULL DEFAULT 0 CHECK (isAcknowledged = 0 OR isAcknowledged = 1),
+            PRIMARY KEY (type, scope)
+        );
+        CREATE INDEX lfs_sync_checkpoint_open ON lfs_sync_checkpoint(isAcknowledged) WHERE isAcknowledged = 0;
+
+        -- Local changes on their way up: at most one for each row that was not frozen.
+        CREATE TABLE lfs_sync_outbox (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            tableName TEXT NOT NULL CHECK (typeof(tableName) = 'text'),
+            key TEXT NOT NULL,
+            operation TEXT NOT NULL CHECK (operation = 'put' OR operation = 'patch' OR operation = 'delete'),
+            -- Whether the server may have the row already.
+            isKnown INTEGER NOT NULL DEFAULT 0 CHECK (isKnown = 0 OR isKnown = 1),
+            -- Of a patch: an object with the names of the changed columns.
+            columns TEXT NOT NULL DEFAULT '{}' CHECK (typeof(columns) = 'text'),
+            -- From here on once it is frozen: what is sent, and sent again, the same each time.
+            sequence INTEGER CHECK (sequence IS NULL OR typeof(sequence) = 'integer'),
+            mutation TEXT CHECK (mutation IS NULL OR typeof(mutation) = 'text'),
+            -- Where the server has put it: it stays until the row has come from there.
+            appliedAt TEXT CHECK (appliedAt IS NULL OR typeof(appliedAt) = 'text')
+        );
+        CREATE INDEX lfs_sync_outbox_row ON lfs_sync_outbox(tableName, key);
+        CREATE INDEX lfs_sync_outbox_due ON lfs_sync_outbox(sequence, id) WHERE appliedAt IS NULL;
+
+        -- Changes that the server has refused, each with what it said.
+        CREATE TABLE lfs_sync_rejection (
+            id INTEGER PRIMARY KEY,
+            tableName TEXT NOT NULL,
+            key TEXT NOT NULL,
+            mutation TEXT NOT NULL,
+            code TEXT NOT NULL,
+            message TEXT NOT NULL
+        );
+
+        -- Rows that have come and cannot be applied yet.
+        CREATE TABLE lfs_sync_parked (
+            tableName TEXT NOT NULL CHECK (typeof(tableName) = 'text'),
+            scope TEXT NOT NULL CHECK (typeof(scope) = 'text'),
+            key TEXT NOT NULL CHECK (typeof(key) = 'text'),
+            row TEXT NOT NULL CHECK (typeof(row) = 'text'),
+            reason TEXT NOT NULL CHECK (typeof(reason) = 'text'),
+            PRIMARY KEY (tableName, scope, key)
+        );
+        """
+}

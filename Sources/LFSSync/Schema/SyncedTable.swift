@@ -1,0 +1,74 @@
+public import GRDB
+import LFSWire
+
+/// A table of the host whose rows its devices share.
+public struct SyncedTable: Sendable, Hashable {
+    /// As the database has it.
+    public let name: String
+    /// All but the primary key, in their order.
+    let columns: [String]
+    let type: SyncType
+
+    static let keyColumn = "id"
+
+    /// Shares a table's rows from now on. What it has already is queued as new. Call it again after a migration that
+    /// has changed the table's columns.
+    ///
+    /// - Parameter name: of a table whose primary key is the text column `id`, unique in the world, and that has no
+    ///   other unique index: on another device such an index may refuse a row.
+    /// - Throws: ``SyncError/Code/unsuitableTable``.
+    public static func install(_ name: String, in db: Database) throws {
+        let table = try SyncedTable(name, in: db)
+        try db.execute(
+            sql: "INSERT INTO lfs_sync_table (name) VALUES (?) ON CONFLICT (name) DO NOTHING", arguments: [table.name])
+        let isNew = db.changesCount > 0
+        let triggers = CaptureTriggers(table)
+        for name in triggers.names { try db.execute(sql: "DROP TRIGGER IF EXISTS \(name.quotedIdentifier)") }
+        for trigger in triggers.all { try db.execute(sql: trigger) }
+        if isNew { try db.execute(sql: triggers.backfill) }
+    }
+
+    /// Those that were installed, parents before their children.
+    static func all(_ db: Database) throws -> [SyncedTable] {
+        let names = try String.fetchAll(db, sql: "SELECT name FROM lfs_sync_table ORDER BY rowid")
+        return try names.map { try SyncedTable($0, in: db) }
+    }
+
+    private init(_ name: String, in db: Database) throws {
+        func unsuitable(_ reason: String) -> SyncError {
+            SyncError(.unsuitableTable, "The table '\(name)' cannot be synced: \(reason)")
+        }
+        guard try db.tableExists(name) else { throw unsuitable("there is none. Install it after it was created.") }
+        guard let typeName = SyncType.name(ofTable: name) else {
+            throw unsuitable("use letters, digits and '_' for its name, and neither 'Sync' at first nor 'Delete' at last.")
+        }
+        let found = try db.columns(in: name)
+        let key = try db.primaryKey(name)
+        guard key.columns == [Self.keyColumn],
+            found.first(where: { $0.name == Self.keyColumn })?.type.uppercased() == "TEXT"
+        else {
+            throw unsuitable(
+                """
+                its primary key has to be the text column 'id', with an id that is unique in the world, such as a \
+                UUID. Numbers of two devices would be the same.
+                """)
+        }
+        let others = try db.indexes(on: name).filter { $0.isUnique && $0.columns != key.columns }
+        guard others.isEmpty else {
+            throw unsuitable(
+                """
+                its index '\(others[0].name)' is unique, so that two devices could make rows that no database takes \
+                together. Make it an ordinary one, or part of the id.
+                """)
+        }
+        self.name = name
+        columns = name == "lfs_file" ? FileColumns.shared : found.map(\.name).filter { $0 != Self.keyColumn }
+        type = SyncType(name: typeName, version: 1)
+    }
+}
+
+/// The columns of `lfs_file` that devices share: what belongs to one device, and the order of its own changes, stay
+/// there.
+enum FileColumns {
+    static let shared = ["name", "contentType", "byteCount", "sha256", "key", "createdAt", "status", "url"]
+}

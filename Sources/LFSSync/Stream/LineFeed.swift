@@ -1,0 +1,91 @@
+import Dispatch
+import LFSWire
+import Synchronization
+
+/// Makes batches of lines out of a reply as it comes in, and has one of them waiting at the most: whoever brings the
+/// bytes waits until the batch before was taken.
+///
+/// Owner of the splitter and of the batch under way: the thread that brings the bytes. Owner of the rest: the mutex.
+final class LineFeed: @unchecked Sendable {
+    // Unchecked for the first three: one thread at a time brings bytes, as `ResponseBody.Sink` says.
+    private var splitter = LineSplitter()
+    private var lines: [SyncLine] = []
+    private var byteCount = 0
+
+    /// What a batch has at the most.
+    static let lineLimit = 1_000
+    static let byteLimit = 256 << 10
+
+    private struct State {
+        var isEnded = false
+        var own: SyncScope?
+    }
+
+    private let state: Mutex<State>
+    private let room = DispatchSemaphore(value: 1)
+    private let source: AsyncStream<[SyncLine]>.Continuation
+    /// In their order. Call ``taken()`` after each.
+    let batches: AsyncStream<[SyncLine]>
+
+    /// - Parameter own: the scope of the account's own rows; nil before a first line has named it.
+    init(own: SyncScope?) {
+        state = Mutex(State(own: own))
+        (batches, source) = AsyncStream.makeStream()
+    }
+
+    /// Takes the next bytes. Blocks while a batch waits.
+    ///
+    /// - Throws: `WireFailure` for a line that is none, `CancellationError` when nobody takes batches any more.
+    func take(_ bytes: UnsafeRawBufferPointer) throws {
+        splitter.append(bytes)
+        while try splitter.next({ line in
+            lines.append(try read(line))
+            byteCount += line.count
+        }) {
+            if lines.count >= Self.lineLimit || byteCount >= Self.byteLimit { try hand() }
+        }
+    }
+
+    private func read(_ line: UnsafeRawBufferPointer) throws -> SyncLine {
+        let read = try SyncLine(line, own: state.withLock { $0.own })
+        guard let scope = read.ownScope else { return read }
+        try state.withLock { state in
+            guard state.own == nil || state.own == scope else {
+                throw SyncError(
+                    .otherAccount,
+                    """
+                    This session is another account's than the rows of this database: sign in with the account that \
+                    they belong to, or begin with another database.
+                    """)
+            }
+            state.own = scope
+        }
+        return read
+    }
+
+    /// The reply is over. A last line without its end is dropped.
+    func finish() throws {
+        if !lines.isEmpty { try hand() }
+        source.finish()
+    }
+
+    private func hand() throws {
+        room.wait()
+        guard !state.withLock({ $0.isEnded }) else {
+            room.signal()
+            throw CancellationError()
+        }
+        source.yield(lines)
+        (lines, byteCount) = ([], 0)
+    }
+
+    /// A batch is done with.
+    func taken() { room.signal() }
+
+    /// Nobody takes batches any more.
+    func end() {
+        state.withLock { $0.isEnded = true }
+        source.finish()
+        room.signal()
+    }
+}

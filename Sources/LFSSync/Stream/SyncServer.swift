@@ -1,0 +1,88 @@
+import Foundation
+import LFSHTTP
+import LFSHTTPStorage
+import LFSStorage
+import LFSWire
+
+/// Speaks to the sync server.
+struct SyncServer: Sendable {
+    let base: Endpoint
+    let transport: any HTTPTransport
+    let token: @Sendable () async throws -> String
+
+    /// Streams into a feed; returns when the reply has come in whole.
+    func stream(_ request: SyncStreamRequest, into feed: LineFeed) async throws {
+        let reply = ResponseBody.sink({ try feed.take($0) }, accept: { $0.status == 200 })
+        let response = try await send("/v1/sync/stream", try WireFormat.encode(request), reply, "application/json")
+        try Self.require(response, 200)
+        try feed.finish()
+    }
+
+    func acknowledge(_ batch: SyncAckBatch) async throws {
+        let response = try await send(
+            "/v1/sync/ack", try WireFormat.encode(batch), .bytes(limit: 1 << 20), "application/json")
+        try Self.require(response, 204)
+    }
+
+    /// The result of each mutation.
+    func push(_ lines: [String]) async throws -> [SyncMutationResult] {
+        let body = Data((lines.joined(separator: "\n") + "\n").utf8)
+        let response = try await send(
+            "/v1/sync/push", body, .bytes(limit: 8 << 20), "application/jsonlines+json")
+        try Self.require(response, 200)
+        var splitter = LineSplitter()
+        var results: [SyncMutationResult] = []
+        do {
+            response.body.withUnsafeBytes { splitter.append($0) }
+            while try splitter.next({ results.append(try SyncMutationResult($0)) }) {}
+        } catch {
+            throw SyncError(.unexpectedReply, "The server answered with something that is no result.", cause: error)
+        }
+        return results
+    }
+
+    private func send(
+        _ path: String, _ body: Data, _ reply: ResponseBody, _ type: String
+    ) async throws -> HTTPResponse {
+        var request = HTTPRequest(.post, base.origin, base.path + path, body: .bytes(Array(body)), reply: reply)
+        try request.headers.set("authorization", try BearerField.value(await token()))
+        try request.headers.set("content-type", type)
+        do {
+            return try await transport.send(request)
+        } catch let error as HTTPError where error.code == .cancelled {
+            throw CancellationError()
+        } catch let error as HTTPError {
+            throw SyncError(.unavailable, "The sync server could not be reached: \(error.message)", cause: error)
+        }
+    }
+
+    private static func require(_ response: HTTPResponse, _ status: Int) throws(SyncError) {
+        guard response.status != status else { return }
+        let failure = try? WireFormat.decode(Refusal.self, from: Data(response.body), .reply).error
+        let words = failure.map { ServerText.excerpt($0.message) } ?? "It answered with the status \(response.status)."
+        switch response.status {
+        case 401:
+            throw SyncError(.unauthorized, "The sync server does not know this session: sign in again. \(words)")
+        case 409: throw SyncError(.forked, "The server and this device do not agree on what has come before. \(words)")
+        case 422: throw SyncError(.unknownType, "The server does not share what this app wants. \(words)")
+        case 429, 500...599:
+            throw SyncError(.unavailable, "The sync server asks for patience. \(words)", retryAfter: failure?.retryAfter)
+        default: throw SyncError(.unexpectedReply, "The sync server refuses the request. \(words)")
+        }
+    }
+
+    private struct Refusal: Decodable {
+        let error: WireFailure
+    }
+}
+
+/// `Authorization: Bearer …` (RFC 6750).
+enum BearerField {
+    /// - Throws: ``SyncError/Code/unauthorized`` for a token that no header field can carry.
+    static func value(_ token: String) throws(SyncError) -> String {
+        guard (1...4_096).contains(token.utf8.count), token.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+            throw SyncError(.unauthorized, "The token of the sync session is empty, or has characters that none has.")
+        }
+        return "Bearer " + token
+    }
+}

@@ -1,0 +1,45 @@
+/// What went wrong with sync, and what to do.
+public struct SyncError: Error, Sendable, CustomStringConvertible {
+    /// More may come.
+    public struct Code: RawRepresentable, Hashable, Sendable {
+        public let rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// The table cannot be shared as it is.
+        public static let unsuitableTable = Code(rawValue: "unsuitableTable")
+        /// A table that was shared is gone, or its key has changed.
+        public static let missingTable = Code(rawValue: "missingTable")
+        /// The URL of the server cannot be used.
+        public static let invalidServer = Code(rawValue: "invalidServer")
+        /// The server does not know the session any more: sign in again.
+        public static let unauthorized = Code(rawValue: "unauthorized")
+        /// The server cannot be reached, or asks for patience.
+        public static let unavailable = Code(rawValue: "unavailable")
+        /// The stream ended in its middle. What had come is kept.
+        public static let cut = Code(rawValue: "cut")
+        /// The server said something that this version cannot take.
+        public static let unexpectedReply = Code(rawValue: "unexpectedReply")
+        /// The server shares other tables than this app.
+        public static let unknownType = Code(rawValue: "unknownType")
+        /// Another device uses the same session.
+        public static let forked = Code(rawValue: "forked")
+        /// The session is another account's than the one whose rows this database has.
+        public static let otherAccount = Code(rawValue: "otherAccount")
+    }
+
+    public let code: Code
+    /// A sentence for a person. It holds no secret.
+    public let message: String
+    /// Seconds that the server asks to wait.
+    public let retryAfter: Int64?
+    public let cause: (any Error)?
+
+    init(_ code: Code, _ message: String, retryAfter: Int64? = nil, cause: (any Error)? = nil) {
+        (self.code, self.message, self.retryAfter, self.cause) = (code, message, retryAfter, cause)
+    }
+
+    public var description: String { message }
+
+    /// Whether trying again later may help.
+    public var isRetryable: Bool { [.unavailable, .cut].contains(code) }
+}

@@ -1,0 +1,22 @@
+public import Foundation
+import LFSHTTP
+import LFSHTTPStorage
+
+/// How a device syncs.
+public struct SyncOptions: Sendable {
+    /// The server's base URL: `https://app.example`.
+    public var server: URL
+    /// Returns the token of the session, before each request.
+    public var token: @Sendable () async throws -> String
+    /// Whether `http` is taken, with which everybody on the way can read the token and the rows.
+    public var allowsPlainHTTP = false
+    package var transport: (any HTTPTransport)?
+
+    /// - Parameters:
+    ///   - server: the server's base URL.
+    ///   - token: returns the token of the session.
+    public init(server: URL, token: @escaping @Sendable () async throws -> String) {
+        self.server = server
+        self.token = token
+    }
+}

@@ -1,0 +1,89 @@
+import LFSWire
+
+/// Applies what a device has changed, in its order and within one transaction. Each mutation is applied whole or not at
+/// all, and what came of it is kept, so that one that comes again gets the same answer.
+struct MutationApply: Sendable {
+    let schema: CheckedSchema
+    let dialect: SQLDialect
+
+    /// - Throws: ``WireFailure/Code/outOfStep`` for a gap, or for another mutation under a number that is taken.
+    func apply(
+        _ mutations: [SyncMutation], of session: SyncSession, _ db: any SQLConnection
+    ) throws -> [SyncMutationResult] {
+        var results: [SyncMutationResult] = []
+        var last = session.lastSequence
+        for mutation in mutations {
+            if mutation.sequence <= last {
+                results.append(try MutationTable.result(of: mutation, session, db))
+                continue
+            }
+            guard mutation.sequence == last + 1 else {
+                throw WireFailure(
+                    .outOfStep, "Mutation \(mutation.sequence) came, and \(last + 1) is the next: some are missing.")
+            }
+            let result = SyncMutationResult(
+                id: mutation.id, sequence: mutation.sequence, try outcome(of: mutation, session, db))
+            try MutationTable.add(result, session, db)
+            results.append(result)
+            last = mutation.sequence
+        }
+        try db.execute(
+            "UPDATE sync_session SET lastSequence = ?2 WHERE id = ?1", [.text(session.id), .integer(last)])
+        return results
+    }
+
+    private func outcome(
+        of mutation: SyncMutation, _ session: SyncSession, _ db: any SQLConnection
+    ) throws -> SyncMutationResult.Outcome {
+        guard let table = schema.table(of: mutation.type) else {
+            return .rejected(WireFailure(.unknownType, "The server has no '\(mutation.type)'."), row: nil)
+        }
+        let columns = table.versions[mutation.type.version - 1]
+        let writer = RowWriter(
+            sql: TableSQL(table: table, dialect: dialect), columns: columns, version: mutation.type.version)
+        do {
+            return try db.savepoint { try writer.apply(mutation, of: session, db) }
+        } catch let failure as WireFailure {
+            return .rejected(failure, row: try writer.row(mutation.key, of: session, db))
+        } catch let failure as SQLFailure where failure.code == .constraint || failure.code == .invalidValue {
+            let reason = WireFailure(
+                .invalidRequest, "The table '\(table.name)' does not take the row: \(failure.message.prefix(200))")
+            return .rejected(reason, row: try writer.row(mutation.key, of: session, db))
+        }
+    }
+}
+
+/// `sync_mutation`: what was answered.
+enum MutationTable {
+    static func add(_ result: SyncMutationResult, _ session: SyncSession, _ db: any SQLConnection) throws {
+        var bytes: [UInt8] = []
+        result.write(to: &bytes)
+        try db.execute(
+            "INSERT INTO sync_mutation (sessionID, sequence, id, result) VALUES (?1, ?2, ?3, ?4)",
+            [
+                .text(session.id), .integer(result.sequence), .text(result.id),
+                .text(String(decoding: bytes.dropLast(), as: UTF8.self)),
+            ])
+    }
+
+    /// What was answered to a mutation that has come before.
+    ///
+    /// - Throws: ``WireFailure/Code/outOfStep`` when another one came under its number.
+    static func result(
+        of mutation: SyncMutation, _ session: SyncSession, _ db: any SQLConnection
+    ) throws -> SyncMutationResult {
+        var found: SyncMutationResult?
+        try db.query(
+            "SELECT result FROM sync_mutation WHERE sessionID = ?1 AND sequence = ?2",
+            [.text(session.id), .integer(mutation.sequence)]
+        ) { row in
+            found = try row.withBytes(0) { try SyncMutationResult($0) }
+            return false
+        }
+        guard let found, found.id == mutation.id else {
+            throw WireFailure(
+                .outOfStep, "Another device uses this session: mutation \(mutation.sequence) was another one.")
+        }
+        return found
+    }
+}

@@ -1,0 +1,81 @@
+/// What the server keeps beside the devices' tables.
+enum ServerTables {
+    /// Statements that make them where they are not there.
+    static let script = """
+        CREATE TABLE IF NOT EXISTS sync_state (
+            id INTEGER PRIMARY KEY CHECK (id = 1),
+            -- Another one after a restore: devices may know more than the server then.
+            historyID TEXT NOT NULL,
+            schemaVersion INTEGER NOT NULL
+        );
+        CREATE TABLE IF NOT EXISTS sync_account (
+            id TEXT PRIMARY KEY NOT NULL,
+            name TEXT NOT NULL UNIQUE
+        );
+        -- The unit of order: ids of changes ascend within it in the order of the commits.
+        CREATE TABLE IF NOT EXISTS sync_scope (
+            id TEXT PRIMARY KEY NOT NULL,
+            clock BIGINT NOT NULL DEFAULT 0,
+            counter BIGINT NOT NULL DEFAULT 0,
+            head TEXT NOT NULL DEFAULT '',
+            -- Deletions up to here are forgotten.
+            prunedThrough TEXT NOT NULL DEFAULT ''
+        );
+        CREATE TABLE IF NOT EXISTS sync_grant (
+            scopeID TEXT NOT NULL REFERENCES sync_scope(id) ON DELETE CASCADE,
+            accountID TEXT NOT NULL REFERENCES sync_account(id) ON DELETE CASCADE,
+            role TEXT NOT NULL CHECK (role = 'viewer' OR role = 'editor' OR role = 'owner'),
+            PRIMARY KEY (accountID, scopeID)
+        );
+        CREATE INDEX IF NOT EXISTS sync_grant_scope ON sync_grant(scopeID);
+        CREATE TABLE IF NOT EXISTS sync_session (
+            id TEXT PRIMARY KEY NOT NULL,
+            accountID TEXT NOT NULL REFERENCES sync_account(id) ON DELETE CASCADE,
+            -- SHA-256 of the token, which is nowhere.
+            tokenHash TEXT NOT NULL UNIQUE,
+            name TEXT NOT NULL DEFAULT '',
+            epoch BIGINT NOT NULL DEFAULT 1,
+            historyID TEXT NOT NULL,
+            -- Why the session has to begin anew; NULL when it has not.
+            resetReason TEXT,
+            lastBatch BIGINT NOT NULL DEFAULT 0,
+            lastBatchID TEXT NOT NULL DEFAULT '',
+            lastSequence BIGINT NOT NULL DEFAULT 0
+        );
+        CREATE INDEX IF NOT EXISTS sync_session_account ON sync_session(accountID);
+        CREATE TABLE IF NOT EXISTS sync_checkpoint (
+            sessionID TEXT NOT NULL REFERENCES sync_session(id) ON DELETE CASCADE,
+            scopeID TEXT NOT NULL,
+            typeName TEXT NOT NULL,
+            position TEXT NOT NULL,
+            PRIMARY KEY (sessionID, scopeID, typeName)
+        );
+        CREATE TABLE IF NOT EXISTS sync_tombstone (
+            scopeID TEXT NOT NULL REFERENCES sync_scope(id) ON DELETE CASCADE,
+            tableName TEXT NOT NULL,
+            key TEXT NOT NULL,
+            updateID TEXT NOT NULL,
+            PRIMARY KEY (scopeID, tableName, key)
+        );
+        CREATE INDEX IF NOT EXISTS sync_tombstone_position ON sync_tombstone(scopeID, tableName, updateID);
+        -- What a shared scope contains.
+        CREATE TABLE IF NOT EXISTS sync_member (
+            scopeID TEXT NOT NULL REFERENCES sync_scope(id) ON DELETE CASCADE,
+            tableName TEXT NOT NULL,
+            key TEXT NOT NULL,
+            updateID TEXT NOT NULL,
+            isDeleted INTEGER NOT NULL DEFAULT 0,
+            PRIMARY KEY (scopeID, tableName, key)
+        );
+        CREATE INDEX IF NOT EXISTS sync_member_position ON sync_member(scopeID, tableName, updateID);
+        CREATE INDEX IF NOT EXISTS sync_member_row ON sync_member(tableName, key);
+        -- What was answered, for whoever has not heard it.
+        CREATE TABLE IF NOT EXISTS sync_mutation (
+            sessionID TEXT NOT NULL REFERENCES sync_session(id) ON DELETE CASCADE,
+            sequence BIGINT NOT NULL,
+            id TEXT NOT NULL,
+            result TEXT NOT NULL,
+            PRIMARY KEY (sessionID, sequence)
+        );
+        """
+}

@@ -1,0 +1,84 @@
+import LFSSystem
+import LFSWire
+
+/// One sign-in of one device.
+struct SyncSession: Sendable, Hashable {
+    let id: String
+    let account: String
+    let epoch: Int64
+    /// Why it has to begin anew; nil when it has not.
+    let resetReason: SyncReset.Reason?
+    let lastBatch: Int64
+    let lastBatchID: String
+    let lastSequence: Int64
+
+    /// The scope of the account's own rows.
+    var own: SyncScope { .account(account) }
+}
+
+/// `sync_session`, `sync_account`: who may ask.
+enum SessionTable {
+    /// The session of a token; nil when there is none.
+    static func session(ofToken token: String, _ db: any SQLConnection) throws -> SyncSession? {
+        var found: SyncSession?
+        let sql = """
+            SELECT s.id, s.accountID, s.epoch, s.resetReason, s.lastBatch, s.lastBatchID, s.lastSequence,
+                s.historyID <> t.historyID
+            FROM sync_session s JOIN sync_state t ON t.id = 1 WHERE s.tokenHash = ?1
+            """
+        try db.query(sql, [.text(hash(token))]) { row in
+            guard let id = try row.text(0), let account = try row.text(1), let epoch = try row.integer(2),
+                let lastBatch = try row.integer(4), let lastBatchID = try row.text(5),
+                let lastSequence = try row.integer(6), let isOfOther = try row.integer(7)
+            else { throw SQLFailure(.unusable, "A row of sync_session lacks a value.") }
+            var reason = try row.text(3).map(SyncReset.Reason.init)
+            if isOfOther != 0 { reason = .history }
+            found = SyncSession(
+                id: id, account: account, epoch: epoch, resetReason: reason, lastBatch: lastBatch,
+                lastBatchID: lastBatchID, lastSequence: lastSequence)
+            return false
+        }
+        return found
+    }
+
+    /// Makes a session for an account, and the account where there is none of that name.
+    ///
+    /// - Returns: the session's id.
+    static func add(
+        account name: String, tokenHash: String, device: String, _ db: any SQLConnection
+    ) throws -> String {
+        var account: String?
+        try db.query("SELECT id FROM sync_account WHERE name = ?1", [.text(name)]) { row in
+            account = try row.text(0)
+            return false
+        }
+        let id = account ?? FileID.make().text
+        if account == nil {
+            try db.execute("INSERT INTO sync_account (id, name) VALUES (?1, ?2)", [.text(id), .text(name)])
+            let scope = SyncScope.account(id).description
+            try db.execute("INSERT INTO sync_scope (id) VALUES (?1)", [.text(scope)])
+            try db.execute(
+                "INSERT INTO sync_grant (scopeID, accountID, role) VALUES (?1, ?2, 'owner')", [.text(scope), .text(id)])
+        }
+        let session = FileID.make().text
+        try db.execute(
+            """
+            INSERT INTO sync_session (id, accountID, tokenHash, name, historyID)
+            SELECT ?1, ?2, ?3, ?4, historyID FROM sync_state WHERE id = 1
+            """, [.text(session), .text(id), .text(tokenHash), .text(device)])
+        return session
+    }
+
+    /// Makes a session begin anew.
+    static func require(_ reason: SyncReset.Reason, of session: SyncSession, _ db: any SQLConnection) throws {
+        try db.execute(
+            "UPDATE sync_session SET resetReason = ?2 WHERE id = ?1", [.text(session.id), .text(reason.rawValue)])
+    }
+
+    static func remove(_ id: String, _ db: any SQLConnection) throws -> Bool {
+        try db.execute("DELETE FROM sync_session WHERE id = ?1", [.text(id)]) > 0
+    }
+
+    /// A token is 256 random bits, so that its hash needs no salt.
+    static func hash(_ token: String) -> String { ContentHash.hex(ofText: "lfs sync token\n\(token)") }
+}

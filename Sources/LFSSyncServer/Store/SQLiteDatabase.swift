@@ -1,0 +1,178 @@
+public import Foundation
+import GRDB
+
+/// A file of SQLite behind a sync server, in WAL mode. Whatever it has confirmed survives a power cut.
+public final class SQLiteDatabase: SQLDatabase {
+    private let pool: DatabasePool
+
+    public var dialect: SQLDialect { .sqlite }
+
+    /// Opens the file, and makes it where there is none.
+    ///
+    /// - Throws: ``SQLFailure``.
+    public init(path: String) throws {
+        var configuration = Configuration()
+        configuration.label = "lfs-sync"
+        configuration.busyMode = .timeout(5)
+        configuration.maximumReaderCount = 8
+        configuration.prepareDatabase { db in
+            try db.execute(
+                sql: """
+                    PRAGMA synchronous = FULL;
+                    PRAGMA recursive_triggers = ON;
+                    PRAGMA journal_size_limit = 67108864;
+                    """)
+            db.add(function: SQLiteReal.function)
+        }
+        do {
+            pool = try DatabasePool(path: path, configuration: configuration)
+        } catch {
+            throw SQLFailure(sqlite: error)
+        }
+    }
+
+    public func read<Value: Sendable>(
+        _ body: @escaping @Sendable (any SQLConnection) throws -> Value
+    ) async throws -> Value {
+        do {
+            return try await pool.read { db in try body(SQLiteConnection(db)) }
+        } catch {
+            throw SQLFailure.converted(error)
+        }
+    }
+
+    public func write<Value: Sendable>(
+        _ body: @escaping @Sendable (any SQLConnection) throws -> Value
+    ) async throws -> Value {
+        do {
+            return try await pool.write { db in try body(SQLiteConnection(db)) }
+        } catch {
+            throw SQLFailure.converted(error)
+        }
+    }
+
+    public func close() async {
+        // What it throws says that somebody still reads, and then SQLite closes the connection at their end.
+        try? pool.close()
+    }
+}
+
+/// Owner: the queue of the connection.
+private struct SQLiteConnection: SQLConnection {
+    let db: Database
+
+    init(_ db: Database) { self.db = db }
+
+    var dialect: SQLDialect { .sqlite }
+
+    @discardableResult func execute(_ sql: String, _ arguments: [SQLValue]) throws -> Int {
+        try converting {
+            let before = db.totalChangesCount
+            try db.cachedStatement(sql: sql).execute(arguments: Self.arguments(arguments))
+            // Those of triggers count in the total; the last statement's own are its direct ones.
+            return db.totalChangesCount == before ? 0 : db.changesCount
+        }
+    }
+
+    func query(_ sql: String, _ arguments: [SQLValue], _ row: (any SQLRow) throws -> Bool) throws {
+        try converting {
+            let statement = try db.cachedStatement(sql: sql)
+            let rows = try Row.fetchCursor(statement, arguments: Self.arguments(arguments))
+            while let next = try rows.next() {
+                if try !row(SQLiteRow(row: next)) { return }
+            }
+        }
+    }
+
+    func run(script: String) throws {
+        try converting { try db.execute(sql: script) }
+    }
+
+    func savepoint<Value>(_ body: () throws -> Value) throws -> Value {
+        var value: Value?
+        try db.inSavepoint {
+            value = try body()
+            return .commit
+        }
+        guard let value else { throw SQLFailure(.unusable, "A savepoint ended without its end.") }
+        return value
+    }
+
+    private func converting<Value>(_ body: () throws -> Value) throws -> Value {
+        do {
+            return try body()
+        } catch {
+            throw SQLFailure.converted(error)
+        }
+    }
+
+    private static func arguments(_ values: [SQLValue]) -> StatementArguments {
+        StatementArguments(
+            values.map { value in
+                switch value {
+                case .null: DatabaseValue.null
+                case .integer(let value): value.databaseValue
+                case .real(let value): value.databaseValue
+                case .text(let value): value.databaseValue
+                case .blob(let value): Data(value).databaseValue
+                }
+            })
+    }
+}
+
+private struct SQLiteRow: SQLRow {
+    let row: Row
+
+    func integer(_ column: Int) throws -> Int64? {
+        switch row.databaseValue(at: column).storage {
+        case .null: nil
+        case .int64(let value): value
+        default: throw SQLFailure(.unusable, "Column \(column) of a result is no integer.")
+        }
+    }
+
+    func text(_ column: Int) throws -> String? {
+        switch row.databaseValue(at: column).storage {
+        case .null: nil
+        case .string(let text): text
+        default: throw SQLFailure(.unusable, "Column \(column) of a result is no text.")
+        }
+    }
+
+    func withBytes<Value>(_ column: Int, _ body: (UnsafeRawBufferPointer) throws -> Value) throws -> Value? {
+        try row.withUnsafeData(atIndex: column) { data in try data.map { try $0.withUnsafeBytes(body) } }
+    }
+}
+
+/// `lfs_real(x)`: a number as JSON, exactly. What SQLite's own functions write has 15 digits.
+enum SQLiteReal {
+    static let function = DatabaseFunction("lfs_real", argumentCount: 1, pure: true) { values in
+        guard case .double(let value) = values[0].storage else { return values[0] }
+        if value.isInfinite { return #"{"real":"\#(value < 0 ? "-" : "")Infinity"}"# }
+        return value.isNaN ? "null" : "\(value)"
+    }
+}
+
+extension SQLFailure {
+    init(sqlite error: any Error) {
+        guard let error = error as? DatabaseError else {
+            self.init(.unusable, "\(error)")
+            return
+        }
+        let message = error.message ?? "SQLite has failed with code \(error.extendedResultCode)."
+        switch error.resultCode {
+        case .SQLITE_CONSTRAINT: self.init(.constraint, message)
+        case .SQLITE_MISMATCH, .SQLITE_TOOBIG: self.init(.invalidValue, message)
+        case .SQLITE_BUSY, .SQLITE_LOCKED: self.init(.busy, message)
+        case .SQLITE_FULL: self.init(.noSpace, message)
+        case .SQLITE_INTERRUPT, .SQLITE_ABORT: self.init(.timeout, message)
+        case .SQLITE_MISUSE, .SQLITE_CANTOPEN, .SQLITE_IOERR: self.init(.unavailable, message)
+        default: self.init(.unusable, message)
+        }
+    }
+
+    /// An error of SQLite as one of ours; any other stays as it is.
+    static func converted(_ error: any Error) -> any Error {
+        error is DatabaseError ? SQLFailure(sqlite: error) : error
+    }
+}

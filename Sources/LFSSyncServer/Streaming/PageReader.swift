@@ -1,0 +1,80 @@
+import LFSWire
+
+/// Reads pages of one leg: each is one statement over an index, read row by row, and the connection goes back at its
+/// end.
+struct PageReader: Sendable {
+    static let rowLimit = 1_000
+    static let byteLimit = 256 << 10
+
+    struct Page: Sendable {
+        var lines: [UInt8] = []
+        var rowCount = 0
+        /// Of the last row.
+        var position: SyncPosition
+        /// Whether the leg may have more.
+        var mayHaveMore = true
+        /// Whether the account still may read the scope.
+        var isGranted = true
+    }
+
+    let dialect: SQLDialect
+    let session: SyncSession
+
+    func page(of leg: StreamPlan.Leg, after position: SyncPosition, _ db: any SQLConnection) throws -> Page {
+        var page = Page(position: position)
+        guard try isGranted(leg.place.scope, db) else {
+            (page.isGranted, page.mayHaveMore) = (false, false)
+            return page
+        }
+        let sql = TableSQL(table: leg.table, dialect: dialect)
+        let version = leg.place.type.version
+        let scope = leg.place.scope.description
+        var arguments: [SQLValue] = [
+            .text(scope), .text(position.text), .text(leg.end.text), .integer(Int64(Self.rowLimit)),
+        ]
+        let isShared = leg.place.scope.kind != SyncScope.accountKind
+        if isShared { arguments.append(.text(session.own.description)) }
+        let row = LineStart(of: leg.place, type: leg.place.type.description, own: session.own)
+        let gone = LineStart(of: leg.place, type: leg.place.type.deletion, own: session.own)
+        let end = Array("|\(session.epoch)\",\"data\":".utf8)
+        try db.query(isShared ? sql.sharedPage(version: version) : sql.ownPage(version: version), arguments) { line in
+            guard let at = try line.text(0).flatMap({ SyncPosition($0) }), let isGone = try line.integer(1) else {
+                throw SQLFailure(.unusable, "A row of '\(leg.table.name)' has no position.")
+            }
+            page.lines += isGone == 0 ? row.bytes : gone.bytes
+            page.lines += at.text.utf8
+            page.lines += end
+            let isThere: Void? = try line.withBytes(2) { page.lines += $0 }
+            guard isThere != nil else { throw SQLFailure(.unusable, "A row of '\(leg.table.name)' cannot be told.") }
+            page.lines += "}\n".utf8
+            (page.position, page.rowCount) = (at, page.rowCount + 1)
+            return page.lines.count < Self.byteLimit
+        }
+        page.mayHaveMore = page.rowCount == Self.rowLimit || page.lines.count >= Self.byteLimit
+        return page
+    }
+
+    /// At each page, so that a right that is withdrawn ends in the middle of a stream.
+    private func isGranted(_ scope: SyncScope, _ db: any SQLConnection) throws -> Bool {
+        var isThere = false
+        let sql = """
+            SELECT 1 FROM sync_session s JOIN sync_grant g ON g.accountID = s.accountID AND g.scopeID = ?2
+            WHERE s.id = ?1 AND s.epoch = ?3
+            """
+        try db.query(sql, [.text(session.id), .text(scope.description), .integer(session.epoch)]) { _ in
+            isThere = true
+            return false
+        }
+        return isThere
+    }
+}
+
+/// What the lines of a leg have in common, up to the position in their token.
+private struct LineStart {
+    let bytes: [UInt8]
+
+    init(of place: SyncToken.Place, type: String, own: SyncScope) {
+        let scope = place.scope == own ? "" : "\"scope\":\"\(place.scope)\","
+        bytes = Array("{\"type\":\"\(type)\",\(scope)\"ack\":\"\(place.type)|\(place.scope)|".utf8)
+    }
+}

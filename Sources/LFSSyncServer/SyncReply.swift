@@ -1,0 +1,56 @@
+public import Foundation
+import LFSWire
+
+/// What the server answers.
+public struct SyncReply: Sendable {
+    public enum Body: Sendable {
+        case none
+        case whole(Data)
+        case stream(SyncStream)
+    }
+
+    public let status: Int
+    public let headers: [String: String]
+    public let body: Body
+
+    static let done = SyncReply(status: 204, headers: [:], body: .none)
+
+    static func lines(_ bytes: [UInt8]) -> SyncReply {
+        SyncReply(status: 200, headers: lineHeaders, body: .whole(Data(bytes)))
+    }
+
+    static func stream(_ stream: SyncStream) -> SyncReply {
+        SyncReply(status: 200, headers: lineHeaders, body: .stream(stream))
+    }
+
+    private static let lineHeaders = ["content-type": "application/jsonlines+json", "cache-control": "no-store"]
+
+    init(status: Int, headers: [String: String], body: Body) {
+        (self.status, self.headers, self.body) = (status, headers, body)
+    }
+
+    /// - Parameter failure: its code says the status.
+    init(_ failure: WireFailure) {
+        var headers = ["content-type": "application/json", "cache-control": "no-store"]
+        if let seconds = failure.retryAfter { headers["retry-after"] = String(seconds) }
+        if failure.code == .unauthorized { headers["www-authenticate"] = "Bearer" }
+        var text: [UInt8] = Array("{\"error\":{\"code\":\"\(failure.code)\",\"message\":".utf8)
+        SyncValue.write(failure.message, to: &text)
+        text += "}}\n".utf8
+        self.init(status: Self.status(of: failure.code), headers: headers, body: .whole(Data(text)))
+    }
+
+    private static func status(of code: WireFailure.Code) -> Int {
+        switch code {
+        case .invalidRequest: 400
+        case .unauthorized: 401
+        case .forbidden: 403
+        case .outOfStep: 409
+        case .tooLarge: 413
+        case .unknownType: 422
+        case .throttled: 429
+        case .serverError: 500
+        default: 503
+        }
+    }
+}

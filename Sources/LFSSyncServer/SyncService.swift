@@ -1,0 +1,182 @@
+public import Foundation
+import LFSSystem
+import LFSWire
+public import Logging
+
+/// Answers the requests of an app's devices that share rows, in any web framework or function host.
+///
+/// The host hands over bodies and bearer tokens; the replies go back as they are. The wire is described on the page
+/// "The protocol of sync" of the module `LFSWire`.
+public final class SyncService: Sendable {
+    private let database: any SQLDatabase
+    private let schema: CheckedSchema
+    private let logger: Logger
+
+    /// Opens the store, and makes its tables where there are none.
+    ///
+    /// - Parameters:
+    ///   - database: nobody else's.
+    ///   - schema: what the devices share.
+    ///   - logger: gets ids of sessions and numbers, never a token or a value of a row.
+    /// - Throws: ``SyncSchemaError``, ``SQLFailure``.
+    public init(
+        _ database: any SQLDatabase, schema: SyncSchema, logger: Logger = Logger(label: "lfs.sync")
+    ) async throws {
+        self.database = database
+        self.schema = try CheckedSchema(schema)
+        self.logger = logger
+        try await SchemaStore(schema: self.schema, dialect: database.dialect).prepare(database)
+    }
+
+    // MARK: Sessions
+
+    /// Makes a session for a device of an account, and the account where there is none of that name.
+    ///
+    /// - Parameters:
+    ///   - account: its name.
+    ///   - device: what the session is called in lists.
+    /// - Returns: the session's token, which is nowhere else.
+    /// - Throws: ``SQLFailure``.
+    public func addSession(account: String, device: String = "") async throws -> String {
+        let token = SessionToken.make()
+        let hash = SessionTable.hash(token)
+        _ = try await database.write {
+            try SessionTable.add(account: account, tokenHash: hash, device: device, $0)
+        }
+        return token
+    }
+
+    // MARK: Requests
+
+    /// Answers `POST …/v1/sync/stream`.
+    public func stream(_ body: Data, token: String?) async -> SyncReply {
+        await answering(token) { [self] session in
+            let request = try WireFormat.decode(SyncStreamRequest.self, from: body, .sync)
+            let types = try types(of: request)
+            var session = session
+            if let batch = request.acks { session = try await acknowledge(batch, session, token) }
+            if request.resets, session.resetReason == nil {
+                return .lines(reset(.requested, session))
+            }
+            if let reason = session.resetReason { return .lines(reset(reason, session)) }
+            let plan = try await database.read { [session] in try StreamPlan(types, of: session, $0) }
+            return .stream(SyncStream(database: database, session: session, plan: plan, logger: logger))
+        }
+    }
+
+    /// Answers `POST …/v1/sync/ack`.
+    public func acknowledge(_ body: Data, token: String?) async -> SyncReply {
+        await answering(token) { [self] session in
+            let batch = try WireFormat.decode(SyncAckBatch.self, from: body, .sync)
+            _ = try await acknowledge(batch, session, token)
+            return .done
+        }
+    }
+
+    /// Answers `POST …/v1/sync/push`.
+    public func push(_ body: Data, token: String?) async -> SyncReply {
+        await answering(token) { [self] session in
+            let mutations = try Self.mutations(body)
+            let pushing = MutationApply(schema: schema, dialect: database.dialect)
+            let results = try await database.write { db in
+                // The session as it is within the transaction: two requests may come at once.
+                guard let token, let session = try SessionTable.session(ofToken: token, db) else {
+                    throw WireFailure(.unauthorized, "The session has ended.")
+                }
+                return try pushing.apply(mutations, of: session, db)
+            }
+            var lines: [UInt8] = []
+            for result in results { result.write(to: &lines) }
+            return .lines(lines)
+        }
+    }
+
+    // MARK: Parts
+
+    private func reset(_ reason: SyncReset.Reason, _ session: SyncSession) -> [UInt8] {
+        var lines: [UInt8] = []
+        ControlLines(session: session).reset(reason, nil, to: &lines)
+        return lines
+    }
+
+    /// The session after the acks.
+    private func acknowledge(
+        _ batch: SyncAckBatch, _ session: SyncSession, _ token: String?
+    ) async throws -> SyncSession {
+        try await database.write { db in
+            guard let token, let session = try SessionTable.session(ofToken: token, db) else {
+                throw WireFailure(.unauthorized, "The session has ended.")
+            }
+            do {
+                try CheckpointTable.apply(batch, of: session, db)
+            } catch let failure as AckFailure {
+                try SessionTable.require(failure == .olderCopy ? .copy : .history, of: session, db)
+            }
+            return try SessionTable.session(ofToken: token, db) ?? session
+        }
+    }
+
+    /// The best version of each type that both know, parents first.
+    private func types(
+        of request: SyncStreamRequest
+    ) throws(WireFailure) -> [(table: CheckedSchema.Table, type: SyncType)] {
+        var found: [String: SyncType] = [:]
+        for alternatives in request.types {
+            guard let type = alternatives.first(where: { schema.table(of: $0) != nil }) else {
+                throw WireFailure(
+                    .unknownType,
+                    "The server has no '\(alternatives[0])'. It has: \(schema.typeNames.joined(separator: ", ")).")
+            }
+            found[type.name] = type
+        }
+        return schema.tables.compactMap { table in found[table.typeName].map { (table, $0) } }
+    }
+
+    private static func mutations(_ body: Data) throws -> [SyncMutation] {
+        guard body.count <= SyncMutation.byteLimit else {
+            throw WireFailure(.tooLarge, "A request has at most \(SyncMutation.byteLimit) bytes of mutations.")
+        }
+        var splitter = LineSplitter()
+        var mutations: [SyncMutation] = []
+        body.withUnsafeBytes { splitter.append($0) }
+        while try splitter.next({ mutations.append(try SyncMutation($0)) }) {
+            guard mutations.count <= SyncMutation.limit else {
+                throw WireFailure(.tooLarge, "A request has at most \(SyncMutation.limit) mutations.")
+            }
+        }
+        // A last line without its end was cut off.
+        guard splitter.waitingCount == 0 else { throw WireFailure(.invalidRequest, "The last mutation is cut off.") }
+        return mutations
+    }
+
+    /// Finds the session, and turns whatever fails into a reply.
+    private func answering(
+        _ token: String?, _ body: @Sendable (SyncSession) async throws -> SyncReply
+    ) async -> SyncReply {
+        do {
+            guard let token, SessionToken.isOne(token),
+                let session = try await database.read({ try SessionTable.session(ofToken: token, $0) })
+            else { throw WireFailure(.unauthorized, "This needs the token of a session.") }
+            return try await body(session)
+        } catch let failure as WireFailure {
+            return SyncReply(failure)
+        } catch is CancellationError {
+            return SyncReply(WireFailure(.unavailable, "The server is ending.", retryAfter: 5))
+        } catch {
+            logger.error("A request has failed.", metadata: ["error": "\(error)"])
+            return SyncReply(WireFailure(error))
+        }
+    }
+}
+
+extension WireFailure {
+    fileprivate init(_ error: any Error) {
+        let failure = SyncStreamFailure(error)
+        self.init(.init(rawValue: failure.code), failure.message, retryAfter: failure.retryAfter)
+    }
+}
+
+extension StrictJSON.Limits {
+    /// A thousand acks, and as many types.
+    fileprivate static let sync = StrictJSON.Limits(byteCount: 1 << 20, valueCount: 4_000)
+}

@@ -1,0 +1,45 @@
+/// A versioned kind of row, as it stands in lines: `FileV1`, `RecipeV2`.
+package struct SyncType: Hashable, Sendable, CustomStringConvertible {
+    /// Of its table: `AlbumFile` for `album_file`, `File` for `lfs_file`.
+    package let name: String
+    /// From 1 on.
+    package let version: Int
+
+    package init(name: String, version: Int) {
+        self.name = name
+        self.version = version
+    }
+
+    /// - Parameter text: as ``description`` writes it; nil for anything else.
+    package init?(_ text: some StringProtocol) {
+        guard let mark = text.utf8.lastIndex(of: UInt8(ascii: "V")) else { return nil }
+        let digits = text[text.utf8.index(after: mark)...].utf8
+        let name = text[..<mark]
+        guard (1...4).contains(digits.count), digits.allSatisfy({ $0.isBetween("0", "9") }),
+            digits.first != UInt8(ascii: "0"),
+            let version = Int(String(text[text.utf8.index(after: mark)...])), Self.isName(name)
+        else { return nil }
+        self.init(name: String(name), version: version)
+    }
+
+    package var description: String { "\(name)V\(version)" }
+
+    /// What the lines of deleted rows are called.
+    package var deletion: String { "\(name)DeleteV\(version)" }
+
+    /// What a table's rows are called; nil for a name that makes none, or one that the protocol itself uses.
+    package static func name(ofTable table: String) -> String? {
+        guard table.utf8.count <= 60, table.utf8.allSatisfy({ $0.isLetterOrDigit || $0 == UInt8(ascii: "_") }) else {
+            return nil
+        }
+        let words = (table == "lfs_file" ? "file" : table).split(separator: "_")
+        let name = words.map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
+        guard isName(name), !name.hasSuffix("Delete"), !name.hasPrefix("Sync"), name != "Scope" else { return nil }
+        return name
+    }
+
+    private static func isName(_ text: some StringProtocol) -> Bool {
+        (1...60).contains(text.utf8.count) && text.utf8.allSatisfy(\.isLetterOrDigit)
+            && text.utf8.first.map { $0.isBetween("A", "Z") } == true
+    }
+}

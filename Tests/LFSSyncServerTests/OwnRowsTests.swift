@@ -1,0 +1,192 @@
+import LFSWire
+import TestSupport
+import Testing
+
+@testable import LFSSyncServer
+
+@Suite("A: an account's own rows", .timeLimit(.minutes(1)))
+struct OwnRowsTests {
+    @Test("1 the first row arrives with the right columns")
+    func first() async throws {
+        try await TestServer.run { server in
+            let (one, two) = (try await server.device(), try await server.device())
+            let result = try await one.put("RecipeV2", "r1", ["title": .text("Soup"), "servings": .integer(4)])
+            let delivery = try await two.delivery()
+            #expect(delivery.items == ["Recipe r1"] && delivery.controls == ["SyncCompleteV1"])
+            let row = try #require(delivery.rows.first)
+            #expect(row["title"] == .text("Soup") && row["servings"] == .integer(4) && row["rating"] == .null)
+            #expect(Set(row.values.keys) == ["id", "title", "servings", "rating", "image", "photoID", "note"])
+            #expect(result.outcome == .applied(delivery.tokens.first?.position))
+        }
+    }
+
+    @Test(
+        "2 every value comes back as it was",
+        arguments: [
+            ("servings", SyncValue.integer(.max)), ("servings", .integer(.min)), ("servings", .null),
+            ("rating", .real(0.1 + 0.2)), ("rating", .real(1e308)), ("rating", .real(-.infinity)),
+            ("rating", .real(5e-324)), ("rating", .real(3)), ("image", .blob([0, 1, 255])), ("image", .blob([])),
+            ("note", .text("")),
+        ])
+    func values(_ column: String, _ value: SyncValue) async throws {
+        try await TestServer.run { server in
+            let (one, two) = (try await server.device(), try await server.device())
+            try await one.put("RecipeV2", "r1", ["title": .text("Soup"), column: value])
+            #expect(try await two.delivery().rows.first?[column] == value)
+        }
+    }
+
+    @Test("3, 4 an insert and an update come as the row is then; 5 two updates come as one")
+    func updates() async throws {
+        try await TestServer.run { server in
+            let (one, two) = (try await server.device(), try await server.device())
+            try await one.put("RecipeV2", "r1", ["title": .text("Soup")])
+            #expect(try await two.sync() == ["Recipe r1"])
+            try await one.push(.patch, "RecipeV2", "r1", ["title": .text("Stew")])
+            try await one.push(.patch, "RecipeV2", "r1", ["servings": .integer(2)])
+            let delivery = try await two.delivery()
+            #expect(delivery.items == ["Recipe r1"])
+            #expect(delivery.rows.first?["title"] == .text("Stew") && delivery.rows.first?["servings"] == .integer(2))
+        }
+    }
+
+    @Test("6 an update to the same values sends nothing")
+    func same() async throws {
+        try await TestServer.run { server in
+            let (one, two) = (try await server.device(), try await server.device())
+            try await one.put("RecipeV2", "r1", ["title": .text("Soup")])
+            try await two.sync()
+            try await one.push(.patch, "RecipeV2", "r1", ["title": .text("Soup")])
+            try await server.execute("UPDATE recipe SET title = title")
+            #expect(try await two.sync() == [])
+        }
+    }
+
+    @Test("7 insert then update before the sync: one line; 8 rows of one transaction all arrive")
+    func together() async throws {
+        try await TestServer.run { server in
+            let (one, two) = (try await server.device(), try await server.device())
+            let type = try #require(SyncType("RecipeV2"))
+            let mutations = (1...50).map { number in
+                SyncMutation(
+                    id: "m\(number)", sequence: Int64(number), type: type, operation: .put, key: "r\(number)",
+                    row: SyncRow(["title": .text("\(number)")]))
+            }
+            #expect(try await one.send(mutations).count == 50)
+            one.sequence = 50
+            try await one.push(.patch, "RecipeV2", "r1", ["title": .text("Stew")])
+            #expect(try await two.sync() == (2...50).map { "Recipe r\($0)" } + ["Recipe r1"])
+        }
+    }
+
+    @Test("9 10,000 rows of one moment all arrive, in pages; 10 so do those that one statement has changed")
+    func many() async throws {
+        try await TestServer.run { server in
+            let device = try await server.device()
+            let scope = try await server.scope(of: "ann")
+            try await server.execute(
+                """
+                WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)
+                INSERT INTO recipe (id, title, scopeID) SELECT 'r' || i, 'Soup', '\(scope)' FROM n
+                """)
+            let delivery = try await device.delivery()
+            #expect(delivery.items == (1...10_000).map { "Recipe r\($0)" })
+            #expect(
+                zip(delivery.tokens, delivery.tokens.dropFirst()).prefix(9_999).allSatisfy { $0.position < $1.position }
+            )
+            try await device.acknowledge([delivery.tokens[9_999]])
+            try await server.execute("UPDATE recipe SET title = 'Stew' WHERE CAST(substr(id, 2) AS INTEGER) <= 5000")
+            #expect(try await device.sync().count == 5_000)
+            #expect(try await device.sync() == [])
+        }
+    }
+
+    @Test("12 rows of another account never come, in no sync and by no ack")
+    func others() async throws {
+        try await TestServer.run { server in
+            let (ann, bob) = (try await server.device(), try await server.device(of: "bob"))
+            try await ann.put("RecipeV2", "r1", ["title": .text("Soup")])
+            try await bob.put("RecipeV2", "r2", ["title": .text("Stew")])
+            #expect(try await bob.sync() == ["Recipe r2"])
+            #expect(try await ann.sync() == ["Recipe r1"])
+        }
+    }
+
+    @Test("13 two devices of one account get the same; 14 a later one gets all from the first on")
+    func devices() async throws {
+        try await TestServer.run { server in
+            let (one, two) = (try await server.device(), try await server.device())
+            for number in 1...3 { try await one.put("RecipeV2", "r\(number)", ["title": .text("Soup")]) }
+            let items = try await one.sync()
+            #expect(try await two.sync() == items)
+            #expect(try await server.device().sync() == items && items.count == 3)
+        }
+    }
+
+    @Test("15 only the types that were asked for come; 16 one that is asked for later comes whole")
+    func types() async throws {
+        try await TestServer.run { server in
+            let device = try await server.device()
+            try await device.put("RecipeV2", "r1", ["title": .text("Soup")])
+            try await device.put("StepV1", "s1", ["recipeID": .text("r1")])
+            let steps = try #require(SyncType("StepV1"))
+            #expect(try await device.sync(types: [steps]) == ["Step s1"])
+            #expect(try await device.sync() == ["Recipe r1"])
+        }
+    }
+
+    @Test("17 versions stand side by side, each with its own checkpoint; 18 the best that both know is sent")
+    func versions() async throws {
+        try await TestServer.run { server in
+            let device = try await server.device()
+            try await device.put("RecipeV2", "r1", ["title": .text("Soup"), "note": .text("hot")])
+            let (old, new) = (try #require(SyncType("RecipeV1")), try #require(SyncType("RecipeV2")))
+            let delivery = try await device.delivery(types: [old])
+            #expect(delivery.rows.first?["note"] == nil && delivery.rows.first?["title"] == .text("Soup"))
+            try await device.acknowledge(delivery.tokens)
+            #expect(try await device.delivery(types: [new]).rows.first?["note"] == .text("hot"))
+            let newer = SyncStreamRequest(types: [["RecipeV3", "RecipeV2", "RecipeV1"].compactMap { SyncType($0) }])
+            let reply = await device.service.stream(try WireFormat.encode(newer), token: device.token)
+            #expect(
+                String(decoding: try await TestDevice.bytes(reply), as: UTF8.self).contains("\"type\":\"RecipeV2\""))
+        }
+    }
+
+    @Test("19 children follow their parents; 20 a child that has moved to another parent comes as it is then")
+    func children() async throws {
+        try await TestServer.run { server in
+            let (one, two) = (try await server.device(), try await server.device())
+            try await one.put("RecipeV2", "r1", ["title": .text("Soup")])
+            try await one.put("StepV1", "s1", ["recipeID": .text("r1")])
+            try await one.put("RecipeV2", "r2", ["title": .text("Stew")])
+            #expect(try await two.sync() == ["Recipe r1", "Recipe r2", "Step s1"])
+            try await one.push(.patch, "StepV1", "s1", ["recipeID": .text("r2")])
+            #expect(try await two.delivery().rows.first?["recipeID"] == .text("r2"))
+        }
+    }
+
+    @Test("21 a row that has moved to another account is gone there and new here; 22 so with a new primary key")
+    func moves() async throws {
+        try await TestServer.run { server in
+            let (ann, bob) = (try await server.device(), try await server.device(of: "bob"))
+            try await ann.put("RecipeV2", "r1", ["title": .text("Soup")])
+            try await ann.sync()
+            try await server.execute("UPDATE recipe SET scopeID = '\(server.scope(of: "bob"))' WHERE id = 'r1'")
+            #expect(try await ann.sync() == ["-Recipe r1"])
+            #expect(try await bob.sync() == ["Recipe r1"])
+            try await server.execute("UPDATE recipe SET id = 'r9' WHERE id = 'r1'")
+            #expect(try await Set(bob.sync()) == ["Recipe r9", "-Recipe r1"])
+        }
+    }
+
+    @Test(
+        "23 any text comes back as it was",
+        arguments: ["Æ 💐 e\u{301}", "a\u{0}b", "\"q\" \\ /", "a\nb\r\n\tc", "\u{2028}\u{7F}"])
+    func texts(_ text: String) async throws {
+        try await TestServer.run { server in
+            let (one, two) = (try await server.device(), try await server.device())
+            try await one.put("RecipeV2", "r1", ["title": .text(text)])
+            #expect(try await two.delivery().rows.first?["title"] == .text(text))
+        }
+    }
+}

@@ -1,0 +1,186 @@
+import Foundation
+import LFSSystem
+import LFSWire
+import TestSupport
+import Testing
+
+@testable import LFSSyncServer
+
+/// A server with accounts and devices, on a database of its own.
+struct TestServer: Sendable {
+    let database: any SQLDatabase
+    let service: SyncService
+
+    static let schema = SyncSchema(tables: [
+        .init(
+            "recipe",
+            [
+                .init("title", .text, isRequired: true), .init("servings", .integer), .init("rating", .real),
+                .init("image", .blob), .init("photoID", .text, parent: .init("lfs_file", onDelete: .setNull)),
+                .init("note", .text, since: 2),
+            ]),
+        .init(
+            "step",
+            [
+                .init("recipeID", .text, isRequired: true, parent: .init("recipe", onDelete: .cascade)),
+                .init("text", .text),
+            ]),
+        .init(
+            "comment",
+            [
+                .init("stepID", .text, parent: .init("step", onDelete: .cascade)), .init("text", .text),
+            ]),
+    ])
+
+    static let types = ["FileV1", "RecipeV2", "StepV1", "CommentV1"].compactMap { SyncType($0) }
+
+    static func run(
+        schema: SyncSchema = Self.schema, _ body: (TestServer) async throws -> Void
+    ) async throws {
+        try await withTemporaryFolder { folder in
+            let database = try SQLiteDatabase(path: folder.appending(path: "sync.sqlite").path)
+            let service = try await SyncService(database, schema: schema)
+            try await body(TestServer(database: database, service: service))
+            await database.close()
+        }
+    }
+
+    func device(of account: String = "ann") async throws -> TestDevice {
+        TestDevice(service: service, token: try await service.addSession(account: account))
+    }
+
+    /// Writes on the server as somebody else would: an operator, or the host's own program.
+    func execute(_ statements: String...) async throws {
+        try await database.write { db in
+            for statement in statements { try db.run(script: statement) }
+        }
+    }
+
+    /// The first text of a query's first row.
+    func text(_ sql: String) async throws -> String? {
+        try await database.read { db in
+            var found: String?
+            try db.query(sql, []) { row in
+                found = try row.text(0)
+                return false
+            }
+            return found
+        }
+    }
+
+    /// The scope of an account's own rows.
+    func scope(of account: String) async throws -> String {
+        "account/" + (try await text("SELECT id FROM sync_account WHERE name = '\(account)'") ?? "")
+    }
+}
+
+/// A device as the wire shows it: it keeps what it has acknowledged and nothing else.
+final class TestDevice {
+    let service: SyncService
+    let token: String
+    var batch: Int64 = 0
+    var sequence: Int64 = 0
+
+    init(service: SyncService, token: String) {
+        self.service = service
+        self.token = token
+    }
+
+    /// The lines of a stream as they came.
+    func lines(
+        types: [SyncType] = TestServer.types, acks: SyncAckBatch? = nil, resets: Bool = false
+    ) async throws -> [String] {
+        let request = SyncStreamRequest(types: types.map { [$0] }, acks: acks, resets: resets)
+        let reply = await service.stream(try WireFormat.encode(request), token: token)
+        #expect(reply.status == 200, "\(reply.body)")
+        return String(decoding: try await Self.bytes(reply), as: UTF8.self).split(separator: "\n").map(String.init)
+    }
+
+    static func bytes(_ reply: SyncReply) async throws -> [UInt8] {
+        switch reply.body {
+        case .none: return []
+        case .whole(let data): return Array(data)
+        case .stream(let stream):
+            var bytes: [UInt8] = []
+            for try await piece in stream { bytes += piece }
+            return bytes
+        }
+    }
+
+    /// What a stream has brought: rows and deletions as `Recipe 1`, `-Recipe 1`, in their order.
+    struct Delivery {
+        var items: [String] = []
+        var rows: [SyncRow] = []
+        var tokens: [SyncToken] = []
+        var controls: [String] = []
+    }
+
+    func delivery(types: [SyncType] = TestServer.types, resets: Bool = false) async throws -> Delivery {
+        var delivery = Delivery()
+        for line in try await lines(types: types, resets: resets) {
+            let fields = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+            let type = try #require(fields["type"] as? String)
+            let scope = try #require((fields["ack"] as? String).flatMap { SyncToken($0) } ?? nil).place.scope
+            let parsed = try Array(line.utf8).withUnsafeBytes { try SyncLine($0, own: scope) }
+            switch parsed {
+            case .row(let row, let token):
+                delivery.items.append("\(token.place.type.name) \(row.text("id") ?? "")")
+                delivery.rows.append(row)
+                delivery.tokens.append(token)
+            case .deletion(let key, let token):
+                delivery.items.append("-\(token.place.type.name) \(key)")
+                delivery.tokens.append(token)
+            case .reached(let token, _): delivery.tokens.append(token)
+            case .complete(let token), .scopeDeleted(let token), .reset(_, let token):
+                delivery.controls.append(type)
+                delivery.tokens.append(token)
+            case .failure, .heartbeat, .unknown: delivery.controls.append(type)
+            }
+        }
+        return delivery
+    }
+
+    func acknowledge(_ tokens: [SyncToken]) async throws {
+        batch += 1
+        let body = SyncAckBatch(number: batch, id: "batch \(batch)", tokens: tokens)
+        let reply = await service.acknowledge(try WireFormat.encode(body), token: token)
+        #expect(reply.status == 204, "\(reply)")
+    }
+
+    /// Streams, and acknowledges all of it.
+    @discardableResult func sync(types: [SyncType] = TestServer.types) async throws -> [String] {
+        let delivery = try await delivery(types: types)
+        try await acknowledge(delivery.tokens)
+        return delivery.items
+    }
+
+    // MARK: Push
+
+    @discardableResult func put(_ type: String, _ key: String, _ values: [String: SyncValue]) async throws
+        -> SyncMutationResult
+    {
+        try await push(.put, type, key, values)
+    }
+
+    @discardableResult func push(
+        _ operation: SyncMutation.Operation, _ type: String, _ key: String, _ values: [String: SyncValue] = [:]
+    ) async throws -> SyncMutationResult {
+        sequence += 1
+        let mutation = SyncMutation(
+            id: "m\(sequence)", sequence: sequence, type: try #require(SyncType(type)), operation: operation, key: key,
+            row: SyncRow(values))
+        return try #require(try await send([mutation]).first)
+    }
+
+    func send(_ mutations: [SyncMutation]) async throws -> [SyncMutationResult] {
+        var bytes: [UInt8] = []
+        for mutation in mutations { mutation.write(to: &bytes) }
+        let reply = await service.push(Data(bytes), token: token)
+        #expect(reply.status == 200, "\(reply)")
+        var splitter = LineSplitter()
+        try await Self.bytes(reply).withUnsafeBytes { splitter.append($0) }
+        var results: [SyncMutationResult] = []
+        while try splitter.next({ results.append(try SyncMutationResult($0)) }) {}
+        return results
+    }
+}

@@ -1,0 +1,135 @@
+import LFSWire
+import TestSupport
+import Testing
+
+@testable import LFSSync
+
+@Suite("Devices of one account", .timeLimit(.minutes(1)))
+struct SynchronizeTests {
+    private static let recipes = "SELECT id, title, servings FROM recipe ORDER BY id"
+
+    @Test("have the same rows: what one makes, changes and deletes, the other has")
+    func rows() async throws {
+        try await TestSync.run { sync in
+            let (one, two) = (try await sync.device("one"), try await sync.device("two"))
+            try await one.execute(
+                """
+                INSERT INTO recipe (id, title, servings) VALUES ('r1', 'Soup', 4), ('r2', 'Stew', NULL);
+                INSERT INTO step (id, recipeID, text) VALUES ('s1', 'r1', 'Boil')
+                """)
+            #expect(try await one.sync().sent == 3)
+            #expect(try await two.sync().received == 3)
+            #expect(try await two.rows(Self.recipes) == ["r1|Soup|4", "r2|Stew|NULL"])
+            #expect(try await two.rows("SELECT * FROM step") == ["s1|r1|Boil"])
+            try await two.execute("UPDATE recipe SET title = 'Broth' WHERE id = 'r1'; DELETE FROM recipe WHERE id = 'r2'")
+            #expect(try await two.sync().sent == 2)
+            #expect(try await one.sync().received == 2)
+            #expect(try await one.rows(Self.recipes) == ["r1|Broth|4"])
+            // Nothing is left to say.
+            for device in [one, two] { #expect(try await device.sync() == SyncReport()) }
+        }
+    }
+
+    @Test("merge what both have changed offline: other columns both, the same one as the server got it last")
+    func merge() async throws {
+        try await TestSync.run { sync in
+            let (one, two) = (try await sync.device("one"), try await sync.device("two"))
+            try await one.execute("INSERT INTO recipe (id, title, servings) VALUES ('r1', 'Soup', 4)")
+            for device in [one, two] { try await device.sync() }
+            try await one.execute("UPDATE recipe SET title = 'Broth'")
+            try await two.execute("UPDATE recipe SET servings = 6")
+            for device in [one, two, one] { try await device.sync() }
+            for device in [one, two] { #expect(try await device.rows(Self.recipes) == ["r1|Broth|6"]) }
+            try await one.execute("UPDATE recipe SET title = 'First'")
+            try await two.execute("UPDATE recipe SET title = 'Second'")
+            for device in [one, two, one] { try await device.sync() }
+            for device in [one, two] { #expect(try await device.rows(Self.recipes) == ["r1|Second|6"]) }
+        }
+    }
+
+    @Test("say nothing of a row that was made and deleted between two syncs")
+    func nothing() async throws {
+        try await TestSync.run { sync in
+            let one = try await sync.device("one")
+            try await one.execute("INSERT INTO recipe (id, title) VALUES ('r1', 'Soup'); DELETE FROM recipe")
+            #expect(try await one.sync().sent == 0)
+        }
+    }
+
+    @Test("go on where a stream was cut, at any byte of it, and take nothing twice")
+    func cuts() async throws {
+        try await TestSync.run { sync in
+            let one = try await sync.device("one")
+            for number in 0..<40 {
+                try await one.execute("INSERT INTO recipe (id, title) VALUES ('r\(number)', 'Soup \(number)')")
+            }
+            try await one.sync()
+            var expected = ""
+            for cut in stride(from: 1, to: 8_000, by: 397) {
+                let two = try await sync.device("cut\(cut)")
+                two.transport.faults.withLock { ($0.cutsStreamAfter, $0.pieceSize) = (cut, 61) }
+                do {
+                    try await two.sync()
+                } catch let error as SyncError {
+                    #expect(error.isRetryable)
+                }
+                two.transport.faults.withLock { $0.cutsStreamAfter = nil }
+                let before = try await two.rows("SELECT count(*) FROM recipe")
+                let report = try await two.sync()
+                #expect(try await two.rows("SELECT count(*) FROM recipe") == ["40"])
+                #expect("\(40 - report.received)" == before.first)
+                expected = try await two.rows("SELECT group_concat(title) FROM recipe").first ?? ""
+            }
+            #expect(expected.contains("Soup 39"))
+        }
+    }
+
+    @Test("send a change once, also when the reply was lost")
+    func lostReply() async throws {
+        try await TestSync.run { sync in
+            let (one, two) = (try await sync.device("one"), try await sync.device("two"))
+            try await one.execute("INSERT INTO recipe (id, title, servings) VALUES ('r1', 'Soup', 1)")
+            one.transport.faults.withLock { $0.losesReply = true }
+            await #expect(throws: SyncError.self) { try await one.sync() }
+            try await two.sync()
+            try await two.execute("UPDATE recipe SET servings = 2")
+            try await two.sync()
+            // The same change again, which came before the other device's.
+            try await one.sync()
+            #expect(try await one.rows(Self.recipes) == ["r1|Soup|2"])
+        }
+    }
+
+    @Test("park a row that cannot be applied here, and go on with the others")
+    func parked() async throws {
+        try await TestSync.run { sync in
+            let (one, two) = (try await sync.device("one"), try await sync.device("two"))
+            try await two.execute("CREATE TRIGGER host BEFORE INSERT ON recipe WHEN NEW.title = 'Bad' BEGIN SELECT RAISE(ABORT, 'no'); END")
+            try await one.execute(
+                """
+                INSERT INTO recipe (id, title) VALUES ('r1', 'Bad'), ('r2', 'Good');
+                INSERT INTO step (id, recipeID) VALUES ('s1', 'r1'), ('s2', 'r2')
+                """)
+            try await one.sync()
+            let report = try await two.sync()
+            #expect(report.parked == 2 && report.received == 2)
+            #expect(try await two.rows("SELECT id FROM recipe UNION ALL SELECT id FROM step") == ["r2", "s2"])
+            try await two.execute("DROP TRIGGER host")
+            #expect(try await two.sync().parked == 0)
+            #expect(try await two.rows("SELECT id FROM step ORDER BY id") == ["s1", "s2"])
+        }
+    }
+
+    @Test("keep a change that the server refuses beside what it said, and send the others")
+    func rejected() async throws {
+        try await TestSync.run { sync in
+            let (ann, bob) = (try await sync.device("ann"), try await sync.device("bob", account: "bob"))
+            try await ann.execute("INSERT INTO recipe (id, title) VALUES ('r1', 'Soup')")
+            try await ann.sync()
+            try await bob.execute("INSERT INTO recipe (id, title) VALUES ('r1', 'Mine'), ('r2', 'Stew')")
+            #expect(try await bob.sync().sent == 2)
+            #expect(try await bob.rows("SELECT key, code FROM lfs_sync_rejection") == ["r1|forbidden"])
+            #expect(try await ann.rows(Self.recipes) == ["r1|Soup|NULL"])
+        }
+    }
+}

@@ -1,0 +1,172 @@
+import Foundation
+import GRDB
+import LFS
+import LFSHTTP
+import LFSSystem
+import LFSWire
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import LFSSync
+@testable import LFSSyncServer
+
+/// A server in this process, and devices that reach it through requests as they would go over the network.
+struct TestSync: Sendable {
+    let folder: URL
+    let service: SyncService
+    let serverDatabase: SQLiteDatabase
+
+    static let schema = SyncSchema(tables: [
+        .init(
+            "recipe",
+            [
+                .init("title", .text, isRequired: true), .init("servings", .integer),
+                .init("photoID", .text, parent: .init("lfs_file", onDelete: .setNull)),
+            ]),
+        .init(
+            "step",
+            [
+                .init("recipeID", .text, isRequired: true, parent: .init("recipe", onDelete: .cascade)),
+                .init("text", .text),
+            ]),
+    ])
+
+    static func run(_ body: (TestSync) async throws -> Void) async throws {
+        try await withTemporaryFolder { folder in
+            let database = try SQLiteDatabase(path: folder.appending(path: "server.sqlite").path)
+            let service = try await SyncService(database, schema: schema)
+            try await body(TestSync(folder: folder, service: service, serverDatabase: database))
+            await database.close()
+        }
+    }
+
+    func device(_ name: String, account: String = "ann") async throws -> Device {
+        let token = try await service.addSession(account: account, device: name)
+        let database = try DatabasePool(path: folder.appending(path: "\(name).sqlite").path)
+        var migrator = DatabaseMigrator()
+        migrator.registerLFSMigrations()
+        migrator.registerLFSSyncMigrations()
+        migrator.registerMigration("recipes") { db in
+            try db.create(table: "recipe") { table in
+                table.primaryKey("id", .text)
+                table.column("title", .text).notNull()
+                table.column("servings", .integer).check { $0 == nil || $0 < 1_000 }
+                table.column("photoID", .text).references("lfs_file", onDelete: .setNull)
+            }
+            try db.create(table: "step") { table in
+                table.primaryKey("id", .text)
+                table.column("recipeID", .text).notNull().references("recipe", onDelete: .cascade)
+                table.column("text", .text)
+            }
+            try SyncedTable.install("recipe", in: db)
+            try SyncedTable.install("step", in: db)
+        }
+        try migrator.migrate(database)
+        let transport = ServiceTransport(service)
+        return Device(
+            database: database, client: try await Self.client(database, transport, token), transport: transport,
+            token: token)
+    }
+
+    static func client(
+        _ database: DatabasePool, _ transport: ServiceTransport, _ token: String
+    ) async throws -> SyncClient {
+        var options = SyncOptions(server: try #require(URL(string: "https://sync.example")), token: { token })
+        options.transport = transport
+        return try await SyncClient.open(database, options: options)
+    }
+
+    struct Device: Sendable {
+        let database: DatabasePool
+        let client: SyncClient
+        let transport: ServiceTransport
+        let token: String
+
+        func execute(_ sql: String) async throws { try await database.write { try $0.execute(sql: sql) } }
+
+        @discardableResult func sync() async throws -> SyncReport { try await client.synchronize() }
+
+        /// A query's rows, each with its values between bars.
+        func rows(_ sql: String) async throws -> [String] {
+            try await database.read { db in
+                try Row.fetchAll(db, sql: sql).map { row in
+                    row.databaseValues.map { $0.isNull ? "NULL" : "\($0.storage.value ?? "")" }.joined(separator: "|")
+                }
+            }
+        }
+    }
+}
+
+/// Hands requests to a service, and its replies back in pieces of any size.
+///
+/// Owner of the faults: the mutex.
+final class ServiceTransport: HTTPTransport {
+    struct Faults: Sendable {
+        /// After so many bytes of a stream the connection is gone.
+        var cutsStreamAfter: Int?
+        /// The next reply is lost on its way, after the server has done what was asked.
+        var losesReply = false
+        /// How many bytes come at once.
+        var pieceSize = 1 << 16
+    }
+
+    let faults = Mutex(Faults())
+    /// The bytes of streams so far.
+    let streamed = Mutex(0)
+    private let service: SyncService
+
+    init(_ service: SyncService) { self.service = service }
+
+    func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+        let token = request.headers["authorization"].map { String($0.dropFirst("Bearer ".count)) }
+        guard case .bytes(let bytes) = request.body else { throw HTTPError(.invalidRequest, "No body.") }
+        let body = Data(bytes)
+        let reply: SyncReply
+        switch request.target {
+        case "/v1/sync/stream": reply = await service.stream(body, token: token)
+        case "/v1/sync/ack": reply = await service.acknowledge(body, token: token)
+        case "/v1/sync/push": reply = await service.push(body, token: token)
+        default: throw HTTPError(.invalidRequest, "There is no \(request.target).")
+        }
+        if faults.withLock({ $0.losesReply.exchange(false) }) { throw HTTPError(.connectionLost, "Gone.") }
+        let head = HTTPResponseHead(status: reply.status, headers: [:])
+        switch reply.body {
+        case .none: return HTTPResponse(head: head, body: [], bytesSent: Int64(body.count))
+        case .whole(let data):
+            guard case .sink(let sink, _, let accept) = request.reply, accept(head) else {
+                return HTTPResponse(head: head, body: Array(data), bytesSent: Int64(body.count))
+            }
+            try await deliver(Array(data), sink)
+        case .stream(let stream):
+            guard case .sink(let sink, _, let accept) = request.reply, accept(head) else {
+                throw HTTPError(.invalidReply, "Nobody takes the stream.")
+            }
+            for try await piece in stream { try await deliver(piece, sink) }
+        }
+        return HTTPResponse(head: head, body: [], bytesSent: Int64(body.count))
+    }
+
+    private func deliver(_ bytes: [UInt8], _ sink: @escaping ResponseBody.Sink) async throws {
+        let (size, cut) = faults.withLock { ($0.pieceSize, $0.cutsStreamAfter) }
+        var start = 0
+        while start < bytes.count {
+            var end = min(start + size, bytes.count)
+            if let cut { end = min(end, start + cut - streamed.withLock { $0 }) }
+            let piece = Array(bytes[start..<max(start, end)])
+            try await BlockingPool.sinks.run { _ in try piece.withUnsafeBytes { try sink($0) } }
+            streamed.withLock { $0 += piece.count }
+            start += piece.count
+            if let cut, streamed.withLock({ $0 }) >= cut { throw HTTPError(.connectionLost, "Cut.") }
+        }
+    }
+
+    func shutdown() async {}
+}
+
+extension Bool {
+    fileprivate mutating func exchange(_ new: Bool) -> Bool {
+        defer { self = new }
+        return self
+    }
+}
