@@ -129,7 +129,8 @@ final class CommitObserver: TransactionObserver, Sendable {
         case .insert(let table):
             [FileTable.name, JobTable.name, TombstoneTable.name, DisownedTable.name].contains(table)
         case .delete(let table): table == FileTable.name
-        case .update: false
+        // A deletion that was held may be carried out now.
+        case .update(let table, let columns): table == TombstoneTable.name && columns.contains("isHeld")
         }
     }
 
@@ -139,9 +140,8 @@ final class CommitObserver: TransactionObserver, Sendable {
             case (.insert, true) where state.uncommitted.insertedRows.count < Self.rememberedRows:
                 state.uncommitted.insertedRows.append(event.rowID)
             case (.insert, true): state.uncommitted.isOverflown = true
-            case (.insert, false): state.uncommitted.hasWork = true
+            case (.insert, false), (.update, _): state.uncommitted.hasWork = true
             case (.delete, _): state.uncommitted.hasDeletions = true
-            default: break
             }
         }
     }

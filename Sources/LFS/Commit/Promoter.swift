@@ -19,15 +19,21 @@ struct Promoter: Sendable {
         return promoted
     }
 
-    /// Promotes every staged file that has a row, wherever it is staged, and calls the closure with the others.
+    /// Promotes every staged file that has a row, wherever it is staged, and calls the closure with the others, but for
+    /// those whose deletion is held: their rows may come back.
     func promoteAll(_ onOther: @escaping @Sendable (StagingArea, FileCursor.Entry) throws -> Void) async throws {
         for area in places.areas {
             let cursor = try await BlockingPool.shared.run { _ in try area.files() }
             try await cursor.forEachPage { page in
-                let known = try await runner.read { db in try FileTable.existing(page.map(\.id), db) }
-                try await move(page.map(\.id).filter(known.contains))
+                let ids = page.map(\.id)
+                let (known, held) = try await runner.read { db in
+                    (try FileTable.existing(ids, db), try TombstoneTable.held(ids, db))
+                }
+                try await move(ids.filter(known.contains))
                 try await BlockingPool.shared.run { _ in
-                    for entry in page where !known.contains(entry.id) { try onOther(area, entry) }
+                    for entry in page where !known.contains(entry.id) && !held.contains(entry.id) {
+                        try onOther(area, entry)
+                    }
                 }
             }
         }

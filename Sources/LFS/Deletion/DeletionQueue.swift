@@ -9,7 +9,7 @@ struct DeletionQueue: Sendable {
     /// Wakes the worker.
     let wake: @Sendable () -> Void
 
-    /// Returns how many deleted files still have bytes somewhere.
+    /// Returns how many deleted files still have bytes somewhere, without those whose deletion is held.
     func wait(_ timeout: Duration?) async throws -> Int {
         try await waiting.wait(timeout) { [pool] db in
             if pool.isKnownAway { return true }

@@ -11,6 +11,8 @@ import Logging
 ///
 /// A deletion is begun durably before any byte goes, because a power cut may take back the commit that made it.
 /// From then on its id cannot be inserted again; until then inserting the file again takes the tombstone back.
+///
+/// One that is held is not begun. One that leaves the object has nothing to ask the storage, so it does not wait for it.
 struct DeletionWorker: Sendable {
     let runner: BackgroundRunner
     let places: FilePlaces
@@ -63,7 +65,7 @@ struct DeletionWorker: Sendable {
                 failure = error
             }
             let isAway = pool.isAway
-            var (due, next) = try await begin(isAway ? .pendingOnly : .all)
+            var (due, next) = try await begin(isAway ? .withoutStorage : .all)
             var admission: Admission?
             if due.isEmpty, isAway {
                 admission = pool.admitDeletion()
@@ -82,8 +84,8 @@ struct DeletionWorker: Sendable {
 
     private enum Choice {
         case all
-        /// Those that were not begun yet.
-        case pendingOnly
+        /// Those that were not begun yet, and those that leave the object.
+        case withoutStorage
         case one
     }
 
@@ -110,7 +112,8 @@ struct DeletionWorker: Sendable {
         let far = now + policy.maxRetryAfter.milliseconds
         let rows = try await runner.read { db in
             try TombstoneTable.due(
-                now: now, furthest: far, pendingOnly: choice == .pendingOnly, limit: Self.batch + busy.count, db)
+                now: now, furthest: far, withoutStorage: choice == .withoutStorage, limit: Self.batch + busy.count,
+                db)
         }
         try await putOff(rows, until: far)
         let due = rows.compactMap(\.readable).filter { !$0.isAmong(busy) }
@@ -161,6 +164,10 @@ struct DeletionWorker: Sendable {
     private func remove(_ tombstone: Tombstone, _ given: Admission?) async -> Removal {
         // What cannot be removed here must not keep the object, which others pay for and may read.
         let here = await failure { try await removeHere(tombstone) }
+        if !tombstone.removesObject {
+            giveBack(given)
+            return Removal(tombstone: tombstone, error: here)
+        }
         guard let admission = given ?? pool.admitDeletion() else { return Removal(tombstone: tombstone, waits: true) }
         let there = await telemetry.delete { await failure { try await removeThere(tombstone) } }
         pool.endDeletion(admission, there)

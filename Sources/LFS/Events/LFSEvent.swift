@@ -33,7 +33,8 @@ public enum LFSEvent: Sendable {
     case outage(StorageOutage?)
     /// The background work could not read or write the app's database; it tries again by itself.
     case databaseFailed(LFSError)
-    /// The file's row was deleted before, and now its bytes are gone here and on the remote storage.
+    /// The file's row was deleted before, and now its bytes are gone here and on the remote storage; a deletion that
+    /// came from another device leaves the object to that one.
     case removed(FileID)
 }
 

@@ -108,13 +108,16 @@ struct FileMaker: Sendable {
         }
     }
 
-    /// Removes the bytes of a file that was not inserted. Works in a cancelled task too.
+    /// Removes the bytes of a file that was not inserted. Works in a cancelled task too. Those of one whose deletion is
+    /// held stay until that is carried out.
     ///
     /// - Throws: ``LFSError/Code/notUploaded`` when a row has it.
     func discard(_ id: FileID) async throws {
         guard try await runner.readThroughCancellation({ db in try !FileTable.contains(id, db) }) else {
             throw LFSError(.notUploaded, "A row has this file. Delete the row, and its bytes go as well.", fileID: id)
         }
+        let isHeld = try await runner.readThroughCancellation { db in try !TombstoneTable.held([id], db).isEmpty }
+        if isHeld { return }
         let staging = places.staging
         do {
             try await BlockingPool.shared.run { _ in _ = try staging.remove(id) }
@@ -131,7 +134,9 @@ struct FileMaker: Sendable {
         do {
             for page in requests.chunks(of: Self.page) {
                 let ids = page.map(\.id)
-                let known = try await runner.readThroughCancellation { db in try FileTable.existing(ids, db) }
+                let known = try await runner.readThroughCancellation { db in
+                    try FileTable.existing(ids, db).union(TombstoneTable.held(ids, db))
+                }
                 try await places.staging.discard(page.filter { !known.contains($0.id) })
             }
         } catch {

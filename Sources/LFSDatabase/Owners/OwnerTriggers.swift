@@ -8,6 +8,8 @@ import GRDB
 /// `INSERT OR REPLACE` and `UPDATE OR REPLACE` remove rows without firing their delete triggers. So two of the triggers
 /// run before the statement writes, and note the files of all rows that have a unique key of the new row. Such a row
 /// may stay after all, as with `OR IGNORE` or `ON CONFLICT DO UPDATE`; its file is noted then and not deleted.
+///
+/// Of rows that came from a server they note nothing: the device that has let go of a file deletes it, or keeps it.
 struct OwnerTriggers {
     /// The statements that create them.
     let all: [String]
@@ -32,16 +34,17 @@ struct OwnerTriggers {
             note("SELECT DISTINCT \(column) AS file FROM \(table) WHERE (\(keys.condition))\(more)")
         }
         let notItself = keys.rowID.map { " AND \($0) IS NOT OLD.\($0)" } ?? ""
+        let isOwn = "NOT \(StateTable.isApplying())"
         all = [
-            "CREATE TRIGGER main.\(names[0]) AFTER DELETE ON \(table) BEGIN \(old) END",
+            "CREATE TRIGGER main.\(names[0]) AFTER DELETE ON \(table) WHEN \(isOwn) BEGIN \(old) END",
             """
             CREATE TRIGGER main.\(names[1]) AFTER UPDATE ON \(table)
-            WHEN OLD.\(column) IS NOT NEW.\(column) BEGIN \(old) END
+            WHEN OLD.\(column) IS NOT NEW.\(column) AND \(isOwn) BEGIN \(old) END
             """,
-            "CREATE TRIGGER main.\(names[2]) BEFORE INSERT ON \(table) BEGIN \(replaced()) END",
+            "CREATE TRIGGER main.\(names[2]) BEFORE INSERT ON \(table) WHEN \(isOwn) BEGIN \(replaced()) END",
             """
             CREATE TRIGGER main.\(names[3]) BEFORE UPDATE ON \(table)
-            WHEN \(keys.mayMove) BEGIN \(replaced(notItself)) END
+            WHEN (\(keys.mayMove)) AND \(isOwn) BEGIN \(replaced(notItself)) END
             """,
         ]
     }

@@ -5,7 +5,7 @@ package import LFSSystem
 ///
 /// It is a temporary trigger with an SQL function, so it lives on the host's writer as long as the manager does and
 /// leaves no trace in the file: other programs can still write the database. A row that carries another database's key
-/// came from another device and passes.
+/// came from another device and passes, and so does one that a server gives back.
 package enum InsertGuard {
     private static let trigger = "lfs_insert_guard"
 
@@ -50,6 +50,7 @@ package enum InsertGuard {
                 CREATE TEMP TRIGGER \(trigger) BEFORE INSERT ON main.lfs_file
                 WHEN NEW.status = 'local'
                     AND \(StateTable.isOurs("NEW.key", in: "main."))
+                    AND NOT \(StateTable.isApplying(in: "main."))
                     AND NOT EXISTS (SELECT 1 FROM main.lfs_file WHERE id = NEW.id AND status = 'remote')
                     AND NOT lfs_bytes_exist(NEW.id)
                 BEGIN SELECT RAISE(ABORT, '\(InsertRefusal.noBytes.message)'); END

@@ -57,7 +57,11 @@ package enum Schema {
             isResetting INTEGER NOT NULL DEFAULT 0 CHECK (isResetting = 0 OR isResetting = 1),
             -- Files made before this millisecond go with it. Younger ones are there when a backup from its middle is
             -- put back.
-            resetBefore INTEGER NOT NULL DEFAULT 9223372036854775807
+            resetBefore INTEGER NOT NULL DEFAULT 9223372036854775807,
+            -- 1 only within a transaction that writes rows which came from a server: see StateTable.applying.
+            isApplying INTEGER NOT NULL DEFAULT 0 CHECK (isApplying = 0 OR isApplying = 1),
+            -- Whether a deletion waits for a server's answer before anything is removed.
+            holdsDeletions INTEGER NOT NULL DEFAULT 0 CHECK (holdsDeletions = 0 OR holdsDeletions = 1)
         );
 
         -- The files, as every device knows them.
@@ -112,13 +116,30 @@ package enum Schema {
             notBefore INTEGER NOT NULL DEFAULT 0 CHECK (typeof(notBefore) = 'integer'),
             errorMessage TEXT CHECK (errorMessage IS NULL OR typeof(errorMessage) = 'text'),
             checkpoint BLOB CHECK (checkpoint IS NULL OR typeof(checkpoint) = 'blob'),
+            -- Whether the object goes as well. With 0 whoever deleted the file removes it, or the server does.
+            removesObject INTEGER NOT NULL DEFAULT 1 CHECK (removesObject = 0 OR removesObject = 1),
+            -- Whether nothing goes yet: a server has still to accept the deletion.
+            isHeld INTEGER NOT NULL DEFAULT 0 CHECK (isHeld = 0 OR isHeld = 1),
             -- What comes back when the file is inserted again before its bytes have begun to go.
             jobState TEXT,
             jobErrorCode TEXT,
+            jobErrorMessage TEXT,
             jobReplacesObject INTEGER NOT NULL DEFAULT 0,
-            isPinned INTEGER NOT NULL DEFAULT 0
+            isPinned INTEGER NOT NULL DEFAULT 0,
+            -- The row of one that is held, which comes back when the server rejects the deletion; no values otherwise.
+            status TEXT,
+            url TEXT,
+            proof TEXT,
+            name TEXT,
+            contentType TEXT,
+            byteCount INTEGER,
+            sha256 TEXT,
+            crc64 TEXT,
+            createdAt DATETIME,
+            CHECK (isHeld = 0 OR status IS NOT NULL AND byteCount IS NOT NULL AND sha256 IS NOT NULL
+                AND createdAt IS NOT NULL)
         );
-        CREATE INDEX lfs_tombstone_due ON lfs_tombstone(notBefore, fileID);
+        CREATE INDEX lfs_tombstone_due ON lfs_tombstone(isHeld, notBefore, fileID);
 
         -- Every persistence location in use, so that a later start without the option still finds the bytes.
         CREATE TABLE lfs_location (

@@ -6,12 +6,15 @@ import LFSSystem
 /// None of their statements has a conflict clause such as `OR IGNORE`. SQLite uses the clause of the statement that
 /// fires a trigger in the place of those in it (https://sqlite.org/lang_createtrigger.html). An `INSERT OR REPLACE` of
 /// the host would then replace rows of ours. They ask with `NOT EXISTS` instead.
+///
+/// Rows that came from a server are written within ``StateTable/applying(_:_:)``. Such a row is no wish of this device:
+/// it queues no upload, and its deletion removes no object.
 enum Triggers {
     static let all = [
         // A row comes.
-        refuseRemoved, keepReplaced, noteReplaced, stampInsert, enqueue, takeBack, restoreReplaced,
+        refuseRemoved, refuseHeld, keepReplaced, noteReplaced, stampInsert, enqueue, takeBack, restoreReplaced,
         // It changes.
-        stampUpdate, keepContent, keepRemote,
+        stampUpdate, keepContent, keepRemote, settleReceived,
         // It goes.
         addTombstone, forget,
     ]
@@ -26,6 +29,15 @@ enum Triggers {
         CREATE TRIGGER lfs_file_refuse_removed BEFORE INSERT ON lfs_file
         WHEN EXISTS (SELECT 1 FROM lfs_tombstone WHERE fileID = NEW.id AND state = 'removing')
         BEGIN SELECT RAISE(ABORT, '\(InsertRefusal.removed.message)'); END
+        """
+
+    /// Refuses a received row of a file that was deleted here while the server has not answered: the deletion wins,
+    /// or else ``TombstoneTable/reject(_:_:)`` brings the row back first. An app that inserts the file again has
+    /// changed its mind, and takes the deletion back.
+    private static let refuseHeld = """
+        CREATE TRIGGER lfs_file_refuse_held BEFORE INSERT ON lfs_file
+        WHEN \(StateTable.isApplying()) AND EXISTS (SELECT 1 FROM lfs_tombstone WHERE fileID = NEW.id AND isHeld = 1)
+        BEGIN SELECT RAISE(ABORT, '\(InsertRefusal.held.message)'); END
         """
 
     /// Refuses an `INSERT OR REPLACE` that gives a file other content. It changes a row as an update does, but fires no
@@ -65,13 +77,14 @@ enum Triggers {
         """
 
     /// Queues the upload in the transaction that inserts the row. A row whose key has another database's namespace was
-    /// made on another device, which uploads it.
+    /// made on another device, which uploads it. One of this database that a server gives back was here before, and its
+    /// bytes are lost, as after a reset.
     ///
     /// This is what nearly every insert fires, so it decides before anything is written, and its `INSERT` has no
     /// `SELECT`, for which SQLite would make a temporary table each time.
     private static let enqueue = """
         CREATE TRIGGER lfs_file_enqueue AFTER INSERT ON lfs_file
-        WHEN NEW.status = 'local' AND \(StateTable.isOurs("NEW.key"))
+        WHEN NEW.status = 'local' AND \(StateTable.isOurs("NEW.key")) AND NOT \(StateTable.isApplying())
             AND NOT EXISTS (SELECT 1 FROM lfs_tombstone WHERE fileID = NEW.id)
             AND NOT EXISTS (SELECT 1 FROM lfs_replaced WHERE fileID = NEW.id)
             AND NOT \(JobTable.contains("NEW.id"))
@@ -85,20 +98,24 @@ enum Triggers {
     private static let newJob = JobTable.insertion(of: "NEW", now: now)
 
     /// Gives a file that was deleted and is inserted again, before its bytes have begun to go, what its tombstone has
-    /// kept: its pin, and the job that a `remote` row had. That holds as well for an `INSERT OR REPLACE` with
-    /// `recursive_triggers`, which deletes the row and inserts it again.
+    /// kept: its pin, and its job. That holds as well for an `INSERT OR REPLACE` with `recursive_triggers`, which
+    /// deletes the row and inserts it again.
+    ///
+    /// A `local` row of this database gets a job anew when the tombstone has kept none, unless that says that the row
+    /// had none: it was held, or a server gives it back.
     private static let takeBack = """
         CREATE TRIGGER lfs_file_take_back AFTER INSERT ON lfs_file
         WHEN EXISTS (SELECT 1 FROM lfs_tombstone WHERE fileID = NEW.id)
         BEGIN
             INSERT INTO lfs_job (\(keptJob.columns))
-            SELECT \(keptJob.values),
-                t.checkpoint, coalesce(t.jobState, 'queued'), t.jobErrorCode, coalesce(t.jobReplacesObject, 0)
+            SELECT \(keptJob.values), t.checkpoint, coalesce(t.jobState, 'queued'), t.jobErrorCode, t.jobErrorMessage,
+                coalesce(t.jobReplacesObject, 0)
             FROM lfs_file f JOIN lfs_tombstone t ON t.fileID = f.id
-            WHERE f.id = NEW.id AND \(StateTable.isOurs("f.key"))
-                AND (t.jobState IS NOT NULL
-                    OR f.status = 'local' AND NOT EXISTS (SELECT 1 FROM lfs_replaced WHERE fileID = f.id))
-                AND NOT \(JobTable.contains("f.id"));
+            WHERE f.id = NEW.id AND NOT \(JobTable.contains("f.id"))
+                AND CASE WHEN \(StateTable.isApplying()) THEN t.jobState IS NOT NULL
+                    ELSE \(StateTable.isOurs("f.key")) AND (t.jobState IS NOT NULL
+                        OR f.status = 'local' AND NOT EXISTS (SELECT 1 FROM lfs_replaced WHERE fileID = f.id)
+                            AND NOT (t.isHeld = 1 AND t.status IS 'local')) END;
             INSERT INTO lfs_copy (fileID, isPinned) SELECT fileID, 1 FROM lfs_tombstone
             WHERE fileID = NEW.id AND isPinned = 1 AND NOT EXISTS (SELECT 1 FROM lfs_copy WHERE fileID = NEW.id);
             DELETE FROM lfs_tombstone WHERE fileID = NEW.id;
@@ -106,7 +123,7 @@ enum Triggers {
         """
 
     private static let keptJob = JobTable.insertion(
-        ", checkpoint, state, errorCode, replacesObject", of: "f", now: now)
+        ", checkpoint, state, errorCode, errorMessage, replacesObject", of: "f", now: now)
 
     // MARK: It changes
 
@@ -136,7 +153,8 @@ enum Triggers {
         BEGIN \(stamp) END
         """
 
-    /// Gives a changed row its `updateID`, unless the update sets one, as for a change that came from another device.
+    /// Gives a changed row its `updateID`, unless the update sets one, as this trigger does itself. Changes that came
+    /// from a server are stamped as well: the ids ascend in the order of this database's commits, not of the server's.
     private static let stampUpdate = """
         CREATE TRIGGER lfs_file_stamp_update AFTER UPDATE ON lfs_file WHEN NEW.updateID IS OLD.updateID
         BEGIN \(stamp) END
@@ -158,20 +176,47 @@ enum Triggers {
         BEGIN UPDATE lfs_file SET status = 'remote', url = OLD.url WHERE id = NEW.id; END
         """
 
+    /// Drops the job of a file of which a server says that it is on the storage: this device has said so itself, before
+    /// an older copy of the database was put back. One that has sent parts stays, and finds the object; and so do notes
+    /// of what is wrong with the object, since ``keepRemote`` and ``restoreReplaced`` fire this trigger, too.
+    private static let settleReceived = """
+        CREATE TRIGGER lfs_file_settle_received AFTER UPDATE OF status ON lfs_file
+        WHEN OLD.status = 'local' AND NEW.status = 'remote' AND \(StateTable.isApplying())
+        BEGIN
+            DELETE FROM lfs_job WHERE fileID = NEW.id AND checkpoint IS NULL AND replacesObject = 0
+                AND errorCode IS NOT '\(JobTable.lostCode)';
+        END
+        """
+
     // MARK: It goes
 
     /// Notes that the bytes have to go as well, here and on the storage. The tombstone keeps the pin and the state of
-    /// the job, in case the file is inserted again before that has begun.
+    /// the job, in case the file is inserted again before that has begun. Of a `local` file that an app inserts again
+    /// the upload is queued anew, so its job is not kept.
+    ///
+    /// A deletion that came from a server leaves the object: others may have the file still, and who deleted it removes
+    /// the object. But of a file that only this device could upload, nobody has been told of an object; there may be
+    /// parts, or an object that an upload under way still makes, and nobody else would remove them.
+    ///
+    /// A deletion that is held keeps the row.
     private static let addTombstone = """
         CREATE TRIGGER lfs_file_deleted AFTER DELETE ON lfs_file
         BEGIN
             INSERT INTO lfs_tombstone (
-                fileID, key, checkpoint, jobState, jobErrorCode, jobReplacesObject, isPinned)
-            SELECT OLD.id, OLD.key, j.checkpoint, CASE OLD.status WHEN 'remote' THEN j.state END,
-                CASE OLD.status WHEN 'remote' THEN j.errorCode END, coalesce(j.replacesObject, 0),
+                fileID, key, removesObject, checkpoint, jobState, jobErrorCode, jobErrorMessage, jobReplacesObject,
+                isPinned)
+            SELECT OLD.id, OLD.key,
+                NOT \(StateTable.isApplying()) OR OLD.status = 'local' AND \(StateTable.isOnlyHere("OLD.id", "OLD.key")),
+                j.checkpoint, k.state, k.errorCode, k.errorMessage, coalesce(j.replacesObject, 0),
                 EXISTS (SELECT 1 FROM lfs_copy WHERE fileID = OLD.id AND isPinned = 1)
             FROM (SELECT 1) LEFT JOIN lfs_job j ON j.fileID = OLD.id
+                LEFT JOIN lfs_job k ON k.fileID = OLD.id
+                    AND (OLD.status = 'remote' OR \(StateTable.isApplying()) OR \(StateTable.holdsDeletions))
             WHERE NOT EXISTS (SELECT 1 FROM lfs_tombstone WHERE fileID = OLD.id);
+            UPDATE lfs_tombstone SET isHeld = 1, status = OLD.status, url = OLD.url, proof = OLD.proof,
+                name = OLD.name, contentType = OLD.contentType, byteCount = OLD.byteCount, sha256 = OLD.sha256,
+                crc64 = OLD.crc64, createdAt = OLD.createdAt
+            WHERE fileID = OLD.id AND state = 'pending' AND \(StateTable.holdsDeletions);
             DELETE FROM lfs_job WHERE fileID = OLD.id;
             DELETE FROM lfs_copy WHERE fileID = OLD.id;
         END
@@ -190,6 +235,8 @@ package enum InsertRefusal: CaseIterable, Sendable {
     case noBytes
     /// The file was deleted, and its bytes have begun to go.
     case removed
+    /// The file was deleted here, and the server has not answered yet.
+    case held
 
     /// The text that SQLite carries; literal, because RAISE takes no expression.
     package var message: String {
@@ -198,6 +245,8 @@ package enum InsertRefusal: CaseIterable, Sendable {
             "LFS: the bytes of this file are nowhere on this device. Insert what makeFile returned, once it returned."
         case .removed:
             "LFS: this file was deleted and its bytes are being removed. Make a new FileData instead."
+        case .held:
+            "LFS: this file was deleted here and the server has not answered yet. Apply its row after the answer."
         }
     }
 }

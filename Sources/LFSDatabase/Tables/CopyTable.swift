@@ -48,15 +48,18 @@ package enum CopyTable {
 
     // MARK: Eviction
 
-    /// What the rows say of local copies, of those files that have a row.
+    /// What the rows say of local copies, of those files that have a row, or one that comes back if a server rejects its
+    /// deletion.
     package static func facts(of ids: some Collection<FileID>, _ db: Database) throws -> [CopyFacts] {
         let sql = """
             SELECT f.id, f.status, f.proof, f.contentType, f.createdAt, c.lastUsed, coalesce(c.isPinned, 0) AS isPinned,
                 \(JobTable.contains("f.id")) AS hasJob
             FROM \(FileTable.name) f LEFT JOIN lfs_copy c ON c.fileID = f.id
             WHERE f.id IN (\(databaseQuestionMarks(count: ids.count)))
+            UNION ALL \(TombstoneTable.heldCopies(count: ids.count))
             """
-        return try Row.fetchAll(db, sql: sql, arguments: StatementArguments(ids)).compactMap(CopyFacts.init)
+        let arguments = StatementArguments(ids) + StatementArguments(ids)
+        return try Row.fetchAll(db, sql: sql, arguments: arguments).compactMap(CopyFacts.init)
     }
 
     static func removeAll(_ db: Database) throws { try db.execute(sql: "DELETE FROM lfs_copy") }

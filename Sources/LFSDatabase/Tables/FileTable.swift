@@ -157,6 +157,13 @@ package enum FileTable {
             arguments: [id])
     }
 
+    /// Inserts a row that a table has kept, under the names that its columns have here.
+    static func insertKept(_ id: FileID, in table: String, _ db: Database) throws {
+        let columns = "status, url, proof, name, contentType, byteCount, sha256, crc64, key, createdAt"
+        let sql = "INSERT INTO lfs_file (id, \(columns)) SELECT fileID, \(columns) FROM \(table) WHERE fileID = ?"
+        try db.cachedStatement(sql: sql).execute(arguments: [id])
+    }
+
     /// - Parameter id: as it stands in a column of the host's, which may be anything.
     static func delete(_ id: DatabaseValue, _ db: Database) throws {
         try db.execute(sql: "DELETE FROM main.lfs_file WHERE id = ?", arguments: [id])

@@ -13,6 +13,14 @@ package enum StateTable {
         "substr(\(key), 1, 33) = (SELECT namespace || '/' FROM \(schema)lfs_state)"
     }
 
+    /// Whether nobody else can have uploaded a `local` file: it has a key of this database, and no other copy of the
+    /// database has made it; see ``knowsFrom(_:)``. The first 48 bits of an id are the milliseconds since 1970 at which
+    /// it was made.
+    static func isOnlyHere(_ id: String, _ key: String) -> String {
+        let from = "(SELECT printf('%08x-%04x', sweepsFrom >> 16, sweepsFrom & 65535) FROM lfs_state)"
+        return "(\(isOurs(key)) AND substr(\(id), 15, 1) = '7' AND \(id) >= \(from))"
+    }
+
     /// Changes the row in a way that means nothing, so that the commit is synced: SQLite syncs nothing for a
     /// transaction that changes nothing.
     static func touch(_ db: Database) throws { try db.execute(sql: "UPDATE lfs_state SET barrier = barrier + 1") }
@@ -43,7 +51,8 @@ package enum StateTable {
         return (try checked.number("updateMillisecond", in: times), try checked.number("sweepsFrom", in: times))
     }
 
-    /// Counts an opening of the database. The number gets larger than the one that the local store has noted.
+    /// Counts an opening of the database. The number gets larger than the one that the local store has noted. What
+    /// another program may have committed within ``applying(_:_:)`` ends.
     ///
     /// Files without a row that were made up to now are kept from then on in two cases: the store has noted a later
     /// opening, so this database is an older copy; or the database was opened before and the store has noted no
@@ -60,7 +69,7 @@ package enum StateTable {
         let before = try generation(db)
         try db.execute(
             sql: """
-                UPDATE lfs_state SET generation = max(generation, ?1) + 1,
+                UPDATE lfs_state SET generation = max(generation, ?1) + 1, isApplying = 0,
                     sweepsFrom = CASE
                         WHEN generation < ?1 THEN max(sweepsFrom, ?2)
                         WHEN ?1 > 0 OR generation = 0 OR (?3 AND updateMillisecond = 0) THEN sweepsFrom
@@ -94,6 +103,39 @@ package enum StateTable {
 
     package static func endReset(_ db: Database) throws {
         try db.execute(sql: "UPDATE lfs_state SET isResetting = 0")
+    }
+
+    // MARK: Other devices
+
+    /// Whether the rows that are being written came from a server.
+    ///
+    /// - Parameter schema: as for ``isOurs(_:in:)``.
+    static func isApplying(in schema: String = "") -> String { "((SELECT isApplying FROM \(schema)lfs_state) IS 1)" }
+
+    /// Whether a deletion that is made now is held.
+    static let holdsDeletions = "(SELECT holdsDeletions = 1 AND isApplying IS NOT 1 FROM lfs_state)"
+
+    /// Writes rows that came from a server.
+    ///
+    /// Until it returns, an inserted row queues no upload and may lack its bytes, a deleted one leaves the object on the
+    /// storage, and no file is disowned. It is told by a row and not by a function, so it holds for raw SQL as well.
+    ///
+    /// It is a savepoint: when the body throws, nothing of it stays. Within another one it runs the body and nothing
+    /// else.
+    package static func applying(_ db: Database, _ body: () throws -> Void) throws {
+        if try Bool.fetchOne(db, sql: "SELECT \(isApplying())") == true { return try body() }
+        try db.inSavepoint {
+            try db.execute(sql: "UPDATE lfs_state SET isApplying = 1")
+            try body()
+            try db.execute(sql: "UPDATE lfs_state SET isApplying = 0")
+            return .commit
+        }
+    }
+
+    /// Sets whether deletions wait from now on for ``TombstoneTable/accept(_:removesObject:_:)`` or
+    /// ``TombstoneTable/reject(_:_:)``. Those that are held already stay so.
+    package static func holdDeletions(_ holds: Bool, _ db: Database) throws {
+        try db.execute(sql: "UPDATE lfs_state SET holdsDeletions = ?1 WHERE holdsDeletions <> ?1", arguments: [holds])
     }
 
     // MARK: Outages

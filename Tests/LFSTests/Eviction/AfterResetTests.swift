@@ -1,8 +1,6 @@
 import Foundation
 import GRDB
 import LFSStorage
-import LFSTesting
-import Synchronization
 import TestSupport
 import Testing
 
@@ -68,17 +66,5 @@ struct AfterResetTests {
             try await withManager(host) { next in try await next.waitForDeletions() }
             #expect(storage.abandoned == [:])
         }
-    }
-}
-
-/// A storage that writes down which uploads were abandoned, with their checkpoints. Owner of the list: the mutex.
-private final class AbandonedUploads: StorageWrapper {
-    let base: any RemoteStorage = InMemoryStorage()
-    private let list = Mutex<[String: Data]>([:])
-    var abandoned: [String: Data] { list.withLock { $0 } }
-
-    func delete(_ key: ObjectKey, abandoning checkpoint: UploadCheckpoint?) async throws {
-        list.withLock { $0[key.rawValue] = checkpoint?.rawValue ?? Data() }
-        try await base.delete(key, abandoning: checkpoint)
     }
 }
