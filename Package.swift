@@ -173,7 +173,8 @@ let package = Package(
         .testTarget(
             name: "LFSSyncTests",
             dependencies: [
-                "LFSSync", "LFSSyncServer", "LFS", "LFSDatabase", "LFSWire", "LFSHTTP", "LFSSystem", "TestSupport", grdb,
+                "LFSSync", "LFSSyncServer", "LFS", "LFSDatabase", "LFSWire", "LFSHTTP", "LFSSystem", "TestSupport",
+                grdb,
             ]),
         .testTarget(
             name: "DocumentationTests", dependencies: ["LFS", "LFSS3", "LFSSigning", "LFSStorage", "LFSTesting", grdb]),

@@ -35,7 +35,8 @@ public final class SyncClient: Sendable {
         }
         guard base.origin.isSecure || options.allowsPlainHTTP else {
             throw SyncError(
-                .invalidServer, "The sync server's URL is http, with which the token can be read on the way: use https.")
+                .invalidServer, "The sync server's URL is http, with which the token can be read on the way: use https."
+            )
         }
         self.runner = runner
         self.tables = tables

@@ -1,6 +1,5 @@
 public import Foundation
-import LFSHTTP
-import LFSHTTPStorage
+package import LFSHTTP
 
 /// How a device syncs.
 public struct SyncOptions: Sendable {

@@ -1,4 +1,5 @@
 import LFSWire
+import Synchronization
 import TestSupport
 import Testing
 
@@ -21,7 +22,8 @@ struct SynchronizeTests {
             #expect(try await two.sync().received == 3)
             #expect(try await two.rows(Self.recipes) == ["r1|Soup|4", "r2|Stew|NULL"])
             #expect(try await two.rows("SELECT * FROM step") == ["s1|r1|Boil"])
-            try await two.execute("UPDATE recipe SET title = 'Broth' WHERE id = 'r1'; DELETE FROM recipe WHERE id = 'r2'")
+            try await two.execute(
+                "UPDATE recipe SET title = 'Broth' WHERE id = 'r1'; DELETE FROM recipe WHERE id = 'r2'")
             #expect(try await two.sync().sent == 2)
             #expect(try await one.sync().received == 2)
             #expect(try await one.rows(Self.recipes) == ["r1|Broth|4"])
@@ -104,7 +106,13 @@ struct SynchronizeTests {
     func parked() async throws {
         try await TestSync.run { sync in
             let (one, two) = (try await sync.device("one"), try await sync.device("two"))
-            try await two.execute("CREATE TRIGGER host BEFORE INSERT ON recipe WHEN NEW.title = 'Bad' BEGIN SELECT RAISE(ABORT, 'no'); END")
+            try await two.execute(
+
+                """
+                CREATE TRIGGER host BEFORE INSERT ON recipe WHEN NEW.title = 'Bad'
+                BEGIN SELECT RAISE(ABORT, 'no'); END
+                """
+            )
             try await one.execute(
                 """
                 INSERT INTO recipe (id, title) VALUES ('r1', 'Bad'), ('r2', 'Good');

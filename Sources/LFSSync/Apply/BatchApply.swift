@@ -28,21 +28,21 @@ struct BatchApply: Sendable {
     /// - Throws: `DatabaseError` about one of the rows: ``oneByOne(_:_:)`` is the way then.
     func together(_ lines: [SyncLine], _ db: Database) throws -> Outcome {
         try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
-        return try StateTable.applying(db) {
-            var outcome = Outcome()
+        var outcome = Outcome()
+        try StateTable.applying(db) {
             let mayBeParked = try !ParkedTable.isEmpty(db)
             for line in lines {
                 try apply(line, &outcome, mayBeParked: mayBeParked, db) { row, apply in try apply(row) }
             }
             if outcome.isComplete, mayBeParked { outcome.changed += try tryParked(db) }
-            return outcome
         }
+        return outcome
     }
 
     /// Each row by itself: what cannot be applied is parked, and the others go on.
     func oneByOne(_ lines: [SyncLine], _ db: Database) throws -> Outcome {
+        var outcome = Outcome()
         try StateTable.applying(db) {
-            var outcome = Outcome()
             for line in lines {
                 try apply(line, &outcome, mayBeParked: true, db) { entry, apply in
                     if let reason = try refusal(of: entry, db, apply) { try ParkedTable.park(entry, reason, db) }
@@ -50,8 +50,8 @@ struct BatchApply: Sendable {
             }
             // A child may have come before its parent.
             outcome.changed += try tryParked(db)
-            return outcome
         }
+        return outcome
     }
 
     private func apply(

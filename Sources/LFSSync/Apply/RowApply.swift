@@ -5,7 +5,7 @@ import LFSWire
 struct RowApply {
     let table: SyncedTable
 
-    private var name: String { table.name.quotedIdentifier }
+    private var name: String { table.name.quotedDatabaseIdentifier }
 
     /// Whether something has changed. Columns that the device itself has changed, and that the server does not have
     /// yet, stay.
@@ -13,8 +13,8 @@ struct RowApply {
         guard let key = row.text(SyncedTable.keyColumn) else { throw RowProblem.noKey }
         guard let spared = try Outbox.spared(table, key, at: position, db) else { return false }
         let columns = table.columns.filter { row[$0] != nil && !spared.contains($0) }
-        let quoted = columns.map(\.quotedIdentifier)
-        let names = ([SyncedTable.keyColumn] + columns).map(\.quotedIdentifier).joined(separator: ", ")
+        let quoted = columns.map(\.quotedDatabaseIdentifier)
+        let names = ([SyncedTable.keyColumn] + columns).map(\.quotedDatabaseIdentifier).joined(separator: ", ")
         let marks = databaseQuestionMarks(count: columns.count + 1)
         let changes = quoted.map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
         let differs = quoted.map { "\(name).\($0) IS NOT excluded.\($0)" }.joined(separator: " OR ")
@@ -44,8 +44,8 @@ struct RowApply {
                 continue
             }
             let sql = """
-                SELECT 1 FROM \(parent.destinationTable.quotedIdentifier)
-                WHERE \(destination.quotedIdentifier) = ?
+                SELECT 1 FROM \(parent.destinationTable.quotedDatabaseIdentifier)
+                WHERE \(destination.quotedDatabaseIdentifier) = ?
                 """
             let isThere = try Bool.fetchOne(db.cachedStatement(sql: sql), arguments: [value.databaseValue]) == true
             if !isThere { return origin }

@@ -15,7 +15,7 @@ struct CaptureTriggers {
     var backfill: String {
         """
         INSERT INTO lfs_sync_outbox (tableName, key, operation)
-        SELECT \(literal), id, 'put' FROM \(table.name.quotedIdentifier) ORDER BY rowid
+        SELECT \(literal), id, 'put' FROM \(table.name.quotedDatabaseIdentifier) ORDER BY rowid
         """
     }
 
@@ -29,7 +29,7 @@ struct CaptureTriggers {
 
     private var insert: String {
         """
-        CREATE TRIGGER \(names[0].quotedIdentifier) AFTER INSERT ON \(table.name.quotedIdentifier)
+        CREATE TRIGGER \(names[0].quotedDatabaseIdentifier) AFTER INSERT ON \(table.name.quotedDatabaseIdentifier)
         WHEN \(Self.isLocal)
         BEGIN
             UPDATE lfs_sync_outbox SET operation = 'put', columns = '{}' WHERE \(open("NEW"));
@@ -41,15 +41,17 @@ struct CaptureTriggers {
 
     private var update: String {
         let changes = table.columns.map { column in
-            let quoted = column.quotedIdentifier
+            let quoted = column.quotedDatabaseIdentifier
             return "CASE WHEN OLD.\(quoted) IS NOT NEW.\(quoted) THEN ',\"\(column)\":1' ELSE '' END"
         }
-        let differs = table.columns.map { "OLD.\($0.quotedIdentifier) IS NOT NEW.\($0.quotedIdentifier)" }
-        let names = table.columns.map(\.quotedIdentifier).joined(separator: ", ")
+        let differs = table.columns.map {
+            "OLD.\($0.quotedDatabaseIdentifier) IS NOT NEW.\($0.quotedDatabaseIdentifier)"
+        }
+        let names = table.columns.map(\.quotedDatabaseIdentifier).joined(separator: ", ")
         let changed = "json('{' || substr(\(changes.joined(separator: " || ")), 2) || '}')"
         return """
-            CREATE TRIGGER \(self.names[1].quotedIdentifier) AFTER UPDATE OF \(names)
-            ON \(table.name.quotedIdentifier)
+            CREATE TRIGGER \(self.names[1].quotedDatabaseIdentifier) AFTER UPDATE OF \(names)
+            ON \(table.name.quotedDatabaseIdentifier)
             WHEN \(Self.isLocal) AND (\(differs.joined(separator: " OR ")))
             BEGIN
                 INSERT INTO lfs_sync_outbox (tableName, key, operation, isKnown) SELECT \(literal), NEW.id, 'patch', 1
@@ -62,7 +64,7 @@ struct CaptureTriggers {
 
     private var delete: String {
         """
-        CREATE TRIGGER \(names[2].quotedIdentifier) AFTER DELETE ON \(table.name.quotedIdentifier)
+        CREATE TRIGGER \(names[2].quotedDatabaseIdentifier) AFTER DELETE ON \(table.name.quotedDatabaseIdentifier)
         WHEN \(Self.isLocal)
         BEGIN
             INSERT INTO lfs_sync_outbox (tableName, key, operation, isKnown) SELECT \(literal), OLD.id, 'delete', 1

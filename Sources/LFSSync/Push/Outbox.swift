@@ -64,7 +64,7 @@ enum Outbox {
         of key: String, _ table: SyncedTable, _ operation: SyncMutation.Operation, _ entry: Row, _ db: Database
     ) throws -> [String: SyncValue]? {
         guard operation != .delete else { return [:] }
-        let sql = "SELECT * FROM \(table.name.quotedIdentifier) WHERE id = ?"
+        let sql = "SELECT * FROM \(table.name.quotedDatabaseIdentifier) WHERE id = ?"
         guard let row = try Row.fetchOne(db, sql: sql, arguments: [key]) else { return nil }
         let changed = Set(
             try String.fetchAll(db, sql: "SELECT key FROM json_each(?)", arguments: [entry["columns"] as String]))
@@ -79,7 +79,8 @@ enum Outbox {
     static func applied(_ sequence: Int64, at position: SyncPosition?, _ db: Database) throws {
         if let position {
             try db.execute(
-                sql: "UPDATE lfs_sync_outbox SET appliedAt = ? WHERE sequence = ?", arguments: [position.text, sequence])
+                sql: "UPDATE lfs_sync_outbox SET appliedAt = ? WHERE sequence = ?",
+                arguments: [position.text, sequence])
         } else {
             try db.execute(sql: "DELETE FROM lfs_sync_outbox WHERE sequence = ?", arguments: [sequence])
         }

@@ -23,7 +23,7 @@ public struct SyncedTable: Sendable, Hashable {
             sql: "INSERT INTO lfs_sync_table (name) VALUES (?) ON CONFLICT (name) DO NOTHING", arguments: [table.name])
         let isNew = db.changesCount > 0
         let triggers = CaptureTriggers(table)
-        for name in triggers.names { try db.execute(sql: "DROP TRIGGER IF EXISTS \(name.quotedIdentifier)") }
+        for name in triggers.names { try db.execute(sql: "DROP TRIGGER IF EXISTS \(name.quotedDatabaseIdentifier)") }
         for trigger in triggers.all { try db.execute(sql: trigger) }
         if isNew { try db.execute(sql: triggers.backfill) }
     }
@@ -40,7 +40,8 @@ public struct SyncedTable: Sendable, Hashable {
         }
         guard try db.tableExists(name) else { throw unsuitable("there is none. Install it after it was created.") }
         guard let typeName = SyncType.name(ofTable: name) else {
-            throw unsuitable("use letters, digits and '_' for its name, and neither 'Sync' at first nor 'Delete' at last.")
+            throw unsuitable(
+                "use letters, digits and '_' for its name, and neither 'Sync' at first nor 'Delete' at last.")
         }
         let found = try db.columns(in: name)
         let key = try db.primaryKey(name)

@@ -66,7 +66,8 @@ struct SyncServer: Sendable {
         case 409: throw SyncError(.forked, "The server and this device do not agree on what has come before. \(words)")
         case 422: throw SyncError(.unknownType, "The server does not share what this app wants. \(words)")
         case 429, 500...599:
-            throw SyncError(.unavailable, "The sync server asks for patience. \(words)", retryAfter: failure?.retryAfter)
+            throw SyncError(
+                .unavailable, "The sync server asks for patience. \(words)", retryAfter: failure?.retryAfter)
         default: throw SyncError(.unexpectedReply, "The sync server refuses the request. \(words)")
         }
     }

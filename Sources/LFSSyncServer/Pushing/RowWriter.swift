@@ -17,6 +17,10 @@ struct RowWriter: Sendable {
         if let other = mutation.row.values.keys.first(where: { !known.contains($0) }) {
             throw WireFailure(.invalidRequest, "'\(mutation.type)' has no column '\(other.prefix(60))'.")
         }
+        for (column, value) in mutation.row.values {
+            guard case .text(let text) = value, text.utf8.contains(0) else { continue }
+            throw WireFailure(.invalidRequest, "The text of '\(column)' has a NUL, where databases cut it off.")
+        }
         let scope = try scope(of: mutation.key, db)
         if let scope, scope != session.own.description { try requireWriting(scope, session, db) }
         switch mutation.operation {

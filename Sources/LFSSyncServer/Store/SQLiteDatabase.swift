@@ -124,7 +124,7 @@ private struct SQLiteRow: SQLRow {
     let row: Row
 
     func integer(_ column: Int) throws -> Int64? {
-        switch row.databaseValue(at: column).storage {
+        switch (row[column] as DatabaseValue).storage {
         case .null: nil
         case .int64(let value): value
         default: throw SQLFailure(.unusable, "Column \(column) of a result is no integer.")
@@ -132,7 +132,7 @@ private struct SQLiteRow: SQLRow {
     }
 
     func text(_ column: Int) throws -> String? {
-        switch row.databaseValue(at: column).storage {
+        switch (row[column] as DatabaseValue).storage {
         case .null: nil
         case .string(let text): text
         default: throw SQLFailure(.unusable, "Column \(column) of a result is no text.")

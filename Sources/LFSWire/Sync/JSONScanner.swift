@@ -67,7 +67,7 @@ package struct JSONScanner {
         while let byte = peek, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\"), byte >= 0x20 { index += 1 }
         if peek == UInt8(ascii: "\"") {
             defer { index += 1 }
-            return try Self.string(UnsafeRawBufferPointer(rebasing: bytes[start..<index]))
+            return try Self.string(bytes[start..<index])
         }
         var unescaped = Array(bytes[start..<index])
         while let byte = peek, byte != UInt8(ascii: "\"") {
@@ -76,7 +76,7 @@ package struct JSONScanner {
             if byte == UInt8(ascii: "\\") { try unescape(to: &unescaped) } else { unescaped.append(byte) }
         }
         try expect("\"")
-        return try unescaped.withUnsafeBytes { bytes throws(WireFailure) in try Self.string(bytes) }
+        return try Self.string(unescaped)
     }
 
     /// A whole number that every language's JSON keeps exactly.
@@ -168,7 +168,7 @@ package struct JSONScanner {
             index += 1
         }
         try expect("\"")
-        return try Self.string(UnsafeRawBufferPointer(rebasing: bytes[start..<index - 1]))
+        return try Self.string(bytes[start..<index - 1])
     }
 
     private mutating func unescape(to text: inout [UInt8]) throws(WireFailure) {
@@ -236,7 +236,7 @@ package struct JSONScanner {
         return value
     }
 
-    private static func string(_ bytes: UnsafeRawBufferPointer) throws(WireFailure) -> String {
+    private static func string(_ bytes: some Sequence<UInt8>) throws(WireFailure) -> String {
         guard let text = String(validating: bytes, as: UTF8.self) else { throw notJSON("it is not UTF-8") }
         return text
     }

@@ -12,7 +12,7 @@ package struct SyncType: Hashable, Sendable, CustomStringConvertible {
 
     /// - Parameter text: as ``description`` writes it; nil for anything else.
     package init?(_ text: some StringProtocol) {
-        guard let mark = text.utf8.lastIndex(of: UInt8(ascii: "V")) else { return nil }
+        guard let mark = text.lastIndex(of: "V") else { return nil }
         let digits = text[text.utf8.index(after: mark)...].utf8
         let name = text[..<mark]
         guard (1...4).contains(digits.count), digits.allSatisfy({ $0.isBetween("0", "9") }),
