@@ -28,7 +28,18 @@ public final class SyncService: Sendable {
         try await SchemaStore(schema: self.schema, dialect: database.dialect).prepare(database)
     }
 
+    /// Bytes of a request's body.
+    public static let largestRequest = SyncMutation.byteLimit
+
     // MARK: Sessions
+
+    /// Whose session a token is of, for other services of the same server; nil for nobody's.
+    ///
+    /// - Throws: ``SQLFailure``.
+    public func account(ofToken token: String) async throws -> String? {
+        guard SessionToken.isOne(token) else { return nil }
+        return try await database.read { try SessionTable.session(ofToken: token, $0)?.account }
+    }
 
     /// Makes a session for a device of an account, and the account where there is none of that name.
     ///

@@ -12,7 +12,8 @@ import Logging
 /// A deletion is begun durably before any byte goes, because a power cut may take back the commit that made it.
 /// From then on its id cannot be inserted again; until then inserting the file again takes the tombstone back.
 ///
-/// One that is held is not begun. One that leaves the object has nothing to ask the storage, so it does not wait for it.
+/// One that is held is not begun. One that leaves the object has nothing to ask the storage, so it does not wait for
+/// it.
 struct DeletionWorker: Sendable {
     let runner: BackgroundRunner
     let places: FilePlaces

@@ -206,7 +206,8 @@ enum Triggers {
                 fileID, key, removesObject, checkpoint, jobState, jobErrorCode, jobErrorMessage, jobReplacesObject,
                 isPinned)
             SELECT OLD.id, OLD.key,
-                NOT \(StateTable.isApplying()) OR OLD.status = 'local' AND \(StateTable.isOnlyHere("OLD.id", "OLD.key")),
+                NOT \(StateTable.isApplying())
+                    OR OLD.status = 'local' AND \(StateTable.isOnlyHere("OLD.id", "OLD.key")),
                 j.checkpoint, k.state, k.errorCode, k.errorMessage, coalesce(j.replacesObject, 0),
                 EXISTS (SELECT 1 FROM lfs_copy WHERE fileID = OLD.id AND isPinned = 1)
             FROM (SELECT 1) LEFT JOIN lfs_job j ON j.fileID = OLD.id

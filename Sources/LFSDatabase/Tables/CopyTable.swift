@@ -48,8 +48,8 @@ package enum CopyTable {
 
     // MARK: Eviction
 
-    /// What the rows say of local copies, of those files that have a row, or one that comes back if a server rejects its
-    /// deletion.
+    /// What the rows say of local copies, of those files that have a row, or one that comes back if a server rejects
+    /// its deletion.
     package static func facts(of ids: some Collection<FileID>, _ db: Database) throws -> [CopyFacts] {
         let sql = """
             SELECT f.id, f.status, f.proof, f.contentType, f.createdAt, c.lastUsed, coalesce(c.isPinned, 0) AS isPinned,

@@ -110,15 +110,18 @@ package enum StateTable {
     /// Whether the rows that are being written came from a server.
     ///
     /// - Parameter schema: as for ``isOurs(_:in:)``.
-    static func isApplying(in schema: String = "") -> String { "((SELECT isApplying FROM \(schema)lfs_state) IS 1)" }
+    package static func isApplying(in schema: String = "") -> String {
+        "((SELECT isApplying FROM \(schema)lfs_state) IS 1)"
+    }
 
     /// Whether a deletion that is made now is held.
     static let holdsDeletions = "(SELECT holdsDeletions = 1 AND isApplying IS NOT 1 FROM lfs_state)"
 
     /// Writes rows that came from a server.
     ///
-    /// Until it returns, an inserted row queues no upload and may lack its bytes, a deleted one leaves the object on the
-    /// storage, and no file is disowned. It is told by a row and not by a function, so it holds for raw SQL as well.
+    /// Until it returns, an inserted row queues no upload and may lack its bytes, a deleted one leaves the object on
+    /// the storage, and no file is disowned. It is told by a row and not by a function, so it holds for raw SQL as
+    /// well.
     ///
     /// It is a savepoint: when the body throws, nothing of it stays. Within another one it runs the body and nothing
     /// else.

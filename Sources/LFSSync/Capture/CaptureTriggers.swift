@@ -1,4 +1,5 @@
 import GRDB
+import LFSDatabase
 
 /// The triggers that note local changes of a synced table in the outbox, whatever makes them. While received rows are
 /// applied they note nothing.
@@ -21,7 +22,7 @@ struct CaptureTriggers {
 
     private var literal: String { "'\(table.name)'" }
 
-    private static let isLocal = "(SELECT isApplying FROM lfs_state) = 0"
+    private static let isLocal = "NOT \(StateTable.isApplying())"
 
     private func open(_ row: String) -> String {
         "tableName = \(literal) AND key = \(row).id AND sequence IS NULL"

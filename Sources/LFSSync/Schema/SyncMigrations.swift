@@ -1,11 +1,12 @@
 public import GRDB
+import LFSWire
 
 extension DatabaseMigrator {
     /// Registers the migrations of the tables that sync needs. They come after those of ``registerLFSMigrations()``.
     public mutating func registerLFSSyncMigrations() {
         registerMigration("lfs.sync.v1") { db in
             try db.execute(sql: SyncTables.creation)
-            try SyncedTable.install("lfs_file", in: db)
+            try SyncedTable.install(SyncType.fileTable, in: db)
         }
     }
 }

@@ -27,12 +27,15 @@ package struct SyncType: Hashable, Sendable, CustomStringConvertible {
     /// What the lines of deleted rows are called.
     package var deletion: String { "\(name)DeleteV\(version)" }
 
+    /// The table whose rows are files.
+    package static let fileTable = "lfs_file"
+
     /// What a table's rows are called; nil for a name that makes none, or one that the protocol itself uses.
     package static func name(ofTable table: String) -> String? {
         guard table.utf8.count <= 60, table.utf8.allSatisfy({ $0.isLetterOrDigit || $0 == UInt8(ascii: "_") }) else {
             return nil
         }
-        let words = (table == "lfs_file" ? "file" : table).split(separator: "_")
+        let words = (table == fileTable ? "file" : table).split(separator: "_")
         let name = words.map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
         guard isName(name), !name.hasSuffix("Delete"), !name.hasPrefix("Sync"), name != "Scope" else { return nil }
         return name

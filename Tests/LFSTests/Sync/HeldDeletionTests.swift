@@ -69,7 +69,8 @@ struct HeldDeletionTests {
         }
     }
 
-    @Test("is taken back when the server rejects it: the row is as it was, with its bytes, its upload and its pin",
+    @Test(
+        "is taken back when the server rejects it: the row is as it was, with its bytes, its upload and its pin",
         arguments: ["remote", "damaged", "foreign", "queued", "failed", "cancelled", "lost"])
     func rejected(kind: String) async throws {
         let storage = InMemoryStorage()

@@ -153,10 +153,12 @@ struct ReceivedDeletionTests {
         }
     }
 
-    @Test("of an owner, or its change, disowns no file", arguments: [
-        "DELETE FROM recipe", "UPDATE recipe SET photoId = NULL",
-        "REPLACE INTO recipe (id, title) VALUES (1, 'other')", "UPDATE OR REPLACE recipe SET id = 1 WHERE id = 2",
-    ])
+    @Test(
+        "of an owner, or its change, disowns no file",
+        arguments: [
+            "DELETE FROM recipe", "UPDATE recipe SET photoId = NULL",
+            "REPLACE INTO recipe (id, title) VALUES (1, 'other')", "UPDATE OR REPLACE recipe SET id = 1 WHERE id = 2",
+        ])
     func owners(sql: String) async throws {
         let storage = InMemoryStorage()
         try await withLFS(storage: storage) { host, lfs in

@@ -1,4 +1,4 @@
-public import GRDB
+import GRDB
 import LFSWire
 
 /// A table of the host whose rows its devices share.
@@ -11,30 +11,14 @@ public struct SyncedTable: Sendable, Hashable {
 
     static let keyColumn = "id"
 
-    /// Shares a table's rows from now on. What it has already is queued as new. Call it again after a migration that
-    /// has changed the table's columns.
-    ///
-    /// - Parameter name: of a table whose primary key is the text column `id`, unique in the world, and that has no
-    ///   other unique index: on another device such an index may refuse a row.
-    /// - Throws: ``SyncError/Code/unsuitableTable``.
-    public static func install(_ name: String, in db: Database) throws {
-        let table = try SyncedTable(name, in: db)
-        try db.execute(
-            sql: "INSERT INTO lfs_sync_table (name) VALUES (?) ON CONFLICT (name) DO NOTHING", arguments: [table.name])
-        let isNew = db.changesCount > 0
-        let triggers = CaptureTriggers(table)
-        for name in triggers.names { try db.execute(sql: "DROP TRIGGER IF EXISTS \(name.quotedDatabaseIdentifier)") }
-        for trigger in triggers.all { try db.execute(sql: trigger) }
-        if isNew { try db.execute(sql: triggers.backfill) }
-    }
-
     /// Those that were installed, parents before their children.
     static func all(_ db: Database) throws -> [SyncedTable] {
         let names = try String.fetchAll(db, sql: "SELECT name FROM lfs_sync_table ORDER BY rowid")
         return try names.map { try SyncedTable($0, in: db) }
     }
 
-    private init(_ name: String, in db: Database) throws {
+    /// - Throws: ``SyncError/Code/unsuitableTable``.
+    init(_ name: String, in db: Database) throws {
         func unsuitable(_ reason: String) -> SyncError {
             SyncError(.unsuitableTable, "The table '\(name)' cannot be synced: \(reason)")
         }
@@ -63,13 +47,13 @@ public struct SyncedTable: Sendable, Hashable {
                 """)
         }
         self.name = name
-        columns = name == "lfs_file" ? FileColumns.shared : found.map(\.name).filter { $0 != Self.keyColumn }
+        columns = name == SyncType.fileTable ? FileColumns.shared : found.map(\.name).filter { $0 != Self.keyColumn }
         type = SyncType(name: typeName, version: 1)
     }
 }
 
-/// The columns of `lfs_file` that devices share: what belongs to one device, and the order of its own changes, stay
-/// there.
+/// The columns of the files' table that devices share: what belongs to one device, and the order of its own changes,
+/// stay there.
 enum FileColumns {
     static let shared = ["name", "contentType", "byteCount", "sha256", "key", "createdAt", "status", "url"]
 }

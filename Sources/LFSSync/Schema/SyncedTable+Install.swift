@@ -1,0 +1,20 @@
+public import GRDB
+
+extension SyncedTable {
+    /// Shares a table's rows from now on. What it has already is queued as new. Call it again after a migration that
+    /// has changed the table's columns.
+    ///
+    /// - Parameter name: of a table whose primary key is the text column `id`, unique in the world, and that has no
+    ///   other unique index: on another device such an index may refuse a row.
+    /// - Throws: ``SyncError/Code/unsuitableTable``.
+    public static func install(_ name: String, in db: Database) throws {
+        let table = try SyncedTable(name, in: db)
+        try db.execute(
+            sql: "INSERT INTO lfs_sync_table (name) VALUES (?) ON CONFLICT (name) DO NOTHING", arguments: [table.name])
+        let isNew = db.changesCount > 0
+        let triggers = CaptureTriggers(table)
+        for name in triggers.names { try db.execute(sql: "DROP TRIGGER IF EXISTS \(name.quotedDatabaseIdentifier)") }
+        for trigger in triggers.all { try db.execute(sql: trigger) }
+        if isNew { try db.execute(sql: triggers.backfill) }
+    }
+}
