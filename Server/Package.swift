@@ -10,6 +10,7 @@ let settings: [SwiftSetting] = [
 ]
 
 let signing: Target.Dependency = .product(name: "LFSSigning", package: "LFS")
+let sync: Target.Dependency = .product(name: "LFSSyncServer", package: "LFS")
 let storage: Target.Dependency = .product(name: "LFSStorage", package: "LFS")
 let s3: Target.Dependency = .product(name: "LFSS3", package: "LFS")
 let azure: Target.Dependency = .product(name: "LFSAzure", package: "LFS")
@@ -47,13 +48,13 @@ let package = Package(
         .target(
             name: "LFSServer",
             dependencies: [
-                signing, hummingbird, httpTypes, nioCore, nioHTTPTypes, logging,
+                signing, sync, hummingbird, httpTypes, nioCore, nioHTTPTypes, logging,
                 .product(name: "Crypto", package: "swift-crypto"),
             ]),
         .executableTarget(
             name: "lfs-server",
             dependencies: [
-                "LFSServer", "MetricsText", signing, storage, s3, azure, hummingbird, httpTypes, nioCore, logging,
+                "LFSServer", "MetricsText", signing, sync, storage, s3, azure, hummingbird, httpTypes, nioCore, logging,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -65,7 +66,8 @@ let package = Package(
         .testTarget(
             name: "LFSServerTests",
             dependencies: [
-                "LFSServer", "MetricsText", "lfs-server", signing, storage, hummingbird, httpTypes, nioCore, logging,
+                "LFSServer", "MetricsText", "lfs-server", signing, sync, storage, hummingbird, httpTypes, nioCore,
+                logging,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),

@@ -4,6 +4,6 @@ import ArgumentParser
 struct LFSServerCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "lfs-server",
-        abstract: "Hands out signed URLs, so that no device carries the secret of a store.",
-        subcommands: [ServeCommand.self, TokenCommand.self])
+        abstract: "Hands out signed URLs, so that no device carries the secret of a store, and shares rows.",
+        subcommands: [ServeCommand.self, TokenCommand.self, SessionCommand.self])
 }

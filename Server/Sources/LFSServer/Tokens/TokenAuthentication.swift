@@ -33,10 +33,7 @@ public final class TokenAuthentication: Sendable {
 
     /// The user of a request's bearer token (RFC 6750); nil without a valid one.
     public func name(of request: Request) -> String? {
-        guard let field = request.headers[.authorization], field.utf8.count <= 4_096 else { return nil }
-        let words = field.split(separator: " ", maxSplits: 1).map(String.init)
-        guard words.count == 2, words[0].lowercased() == "bearer" else { return nil }
-        return file().name(of: words[1])
+        BearerToken.text(of: request).flatMap { file().name(of: $0) }
     }
 
     private func file() -> TokenFile {

@@ -13,13 +13,15 @@ import NIOSSL
 import ServiceLifecycle
 import UnixSignals
 
-/// Serves signed URLs.
+/// Serves signed URLs, and rows that devices share.
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "serve", abstract: "Answers devices below /lfs.",
+        commandName: "serve", abstract: "Answers devices below /lfs and /v1/sync.",
         discussion: """
-            Devices use signed+http://HOST:PORT/lfs, or signed+https://…, with a token of 'lfs-server token add'. With \
-            dir:PATH it stores the bytes itself. SIGTERM and SIGINT end it when what is under way is done.
+            With --storage, devices use signed+http://HOST:PORT/lfs, or signed+https://…, with a token of 'lfs-server \
+            token add'; with dir:PATH it stores the bytes itself. With --database, devices share rows, with a token of \
+            'lfs-server session add'. With both that token opens /lfs as well. SIGTERM and SIGINT end it when what is \
+            under way is done.
             """)
 
     @Option(help: "Address and port.")
@@ -29,12 +31,24 @@ struct ServeCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             "Where the bytes are: dir:PATH, s3://bucket/prefix, or azure://account/container/prefix.",
             valueName: "storage"))
-    var storage: String
+    var storage: String?
 
     @Option(
         help: ArgumentHelp(
-            "The file of tokens. What the server signs with stands beside it, as FILE.secret.", valueName: "file"))
-    var tokens: String
+            "The file of tokens, without --database. What the server signs with stands beside it, as FILE.secret.",
+            valueName: "file"))
+    var tokens: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The SQLite database of the rows that devices share. It is made if it is missing.", valueName: "file"))
+    var database: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "A database of the app, whose synced tables the server has as well. The uploader's by default.",
+            valueName: "file"))
+    var schemaFrom: String?
 
     @Option(help: ArgumentHelp("The server's certificate, and what leads to its authority, as PEM.", valueName: "file"))
     var certificate: String?
@@ -59,6 +73,21 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("How long a signed URL is valid.", valueName: "seconds"))
     var expires: Int64 = 900
 
+    func validate() throws {
+        guard storage != nil || database != nil else {
+            throw ValidationError("Give --storage for signed URLs, --database for rows that devices share, or both.")
+        }
+        guard (tokens == nil) == (storage == nil || database != nil) else {
+            throw ValidationError(
+                tokens == nil
+                    ? "--storage needs --tokens, unless --database has the sessions that may use it."
+                    : "--tokens is for --storage without --database, whose sessions open both.")
+        }
+        guard schemaFrom == nil || database != nil else {
+            throw ValidationError("--schema-from belongs to --database.")
+        }
+    }
+
     func run() async throws {
         let logger = Logger(label: "lfs-server") { StreamLogHandler.standardError(label: $0) }
         let address = try Self.address(listen, "--listen")
@@ -71,26 +100,22 @@ struct ServeCommand: AsyncParsableCommand {
         }
         let text = TextMetrics()
         MetricsSystem.bootstrap(text)
-        let authentication = try TokenAuthentication(path: tokens, logger: logger)
-        let secret = try SecretFile.open(tokens + ".secret")
         var limits = SigningLimits()
         limits.largestObject = largestObject
         limits.expiry = .seconds(expires)
         let publicURL = try publicURL(address)
-        let backend = try await StorageArgument(parsing: storage).open(publicURL: publicURL, secret: secret)
-        let service = try SigningService(
-            backend: backend, access: .claimedNamespaces, secret: secret, limits: limits, logger: logger)
-        var services: [any Service] = [
-            Sweep(service: service, logger: logger),
-            try application(service, authentication, address, publicURL, logger),
-        ]
+        let store = try database.map { (path: $0, schema: try SyncStoreOptions.schema(schemaFrom)) }
+        let parts = try await ServedParts(
+            storage: storage, tokens: tokens, store: store, limits: limits, publicURL: publicURL, logger: logger)
+        var services: [any Service] = [try application(parts, address, publicURL, logger)]
+        if let signing = parts.signing { services.insert(Sweep(service: signing, logger: logger), at: 0) }
         if let metrics { services.append(Self.metrics(text, at: try Self.address(metrics, "--metrics"), logger)) }
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
                 services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
         try await group.run()
         // What nobody waits for any more goes on after the requests.
-        await service.shutdown()
+        await parts.shutdown()
     }
 
     private static func address(_ text: String, _ option: String) throws -> ListenAddress {
@@ -116,8 +141,7 @@ struct ServeCommand: AsyncParsableCommand {
     }
 
     private func application(
-        _ service: SigningService, _ authentication: TokenAuthentication, _ address: ListenAddress, _ publicURL: URL,
-        _ logger: Logger
+        _ parts: ServedParts, _ address: ListenAddress, _ publicURL: URL, _ logger: Logger
     ) throws -> some ApplicationProtocol {
         let router = Router(context: ServerContext.self)
         router.addMiddleware {
@@ -126,13 +150,14 @@ struct ServeCommand: AsyncParsableCommand {
             ContinueMiddleware()
         }
         router.get("health") { _, _ in "ok\n" }
-        SigningRoutes(service) { request, _ in authentication.name(of: request) }.add(to: router.group("lfs"))
+        parts.addRoutes(to: router)
         return Application(
             router: router, server: try channel(),
             configuration: ApplicationConfiguration(
                 address: .hostname(address.host, port: address.port),
                 availableConnectionsDelegate: MaximumAvailableConnections(1_000)),
-            onServerRunning: { _ in Console.print(publicURL.absoluteString) }, logger: logger)
+            onServerRunning: { _ in Console.print(parts.signing == nil ? "http://\(address)" : publicURL.absoluteString)
+            }, logger: logger)
     }
 
     /// - Parameter patience: how long the head of a request may take, and a connection wait for the next. It is counted

@@ -1,0 +1,58 @@
+import ArgumentParser
+import Foundation
+import Hummingbird
+import LFSServer
+import LFSSigning
+import LFSSyncServer
+import Logging
+
+/// What a server answers: signed URLs, shared rows, or both.
+struct ServedParts: Sendable {
+    let signing: SigningService?
+    let sync: SyncService?
+    private let users: TokenAuthentication?
+    private let database: (any SQLDatabase)?
+
+    /// - Parameters:
+    ///   - storage: where the bytes are; nil without signed URLs.
+    ///   - tokens: the file of tokens; nil where sessions open all.
+    ///   - store: where the rows are, and what they are; nil without shared rows.
+    init(
+        storage: String?, tokens: String?, store: (path: String, schema: SyncSchema)?, limits: SigningLimits,
+        publicURL: URL, logger: Logger
+    ) async throws {
+        database = try store.map { try SyncStoreOptions.open($0.path) }
+        if let database, let store {
+            sync = try await SyncService(database, schema: store.schema, logger: logger)
+        } else {
+            sync = nil
+        }
+        users = try tokens.map { try TokenAuthentication(path: $0, logger: logger) }
+        guard let storage, let base = tokens ?? store?.path else {
+            signing = nil
+            return
+        }
+        let secret = try SecretFile.open(base + ".secret")
+        let backend = try await StorageArgument(parsing: storage).open(publicURL: publicURL, secret: secret)
+        signing = try SigningService(
+            backend: backend, access: .claimedNamespaces, secret: secret, limits: limits, logger: logger)
+    }
+
+    /// Adds what there is below `/lfs` and `/v1/sync`.
+    func addRoutes(to router: Router<ServerContext>) {
+        if let signing {
+            SigningRoutes(signing) { [users, sync] request, _ in
+                if let users { return users.name(of: request) }
+                guard let token = BearerToken.text(of: request) else { return nil }
+                return try await sync?.account(ofToken: token)
+            }.add(to: router.group("lfs"))
+        }
+        if let sync { SyncRoutes(sync).add(to: router.group("v1/sync")) }
+    }
+
+    /// Ends what goes on after the requests.
+    func shutdown() async {
+        await signing?.shutdown()
+        await database?.close()
+    }
+}
