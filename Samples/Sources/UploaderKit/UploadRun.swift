@@ -171,14 +171,17 @@ struct UploadRun: Sendable {
 
 extension UploadRun {
     /// Sends rows and takes those of other devices, where a sync server was given.
-    func synchronize() async throws {
-        if let sync { report.synced(try await sync.synchronize()) }
+    func synchronize(isAgain: Bool = false) async throws {
+        guard let sync else { return }
+        let result = try await sync.synchronize()
+        // A second look that finds nothing is no news.
+        if !isAgain || result.sent + result.received > 0 { report.synced(result) }
     }
 
     /// As ``synchronize()``, for a run whose own work goes on without.
     private func shareRows(isLast: Bool) async {
         do {
-            try await synchronize()
+            try await synchronize(isAgain: isLast)
         } catch is CancellationError {
             // The run ends, and says so.
         } catch {

@@ -19,14 +19,12 @@ extension Report {
             rejected: report.rejected)
         tell(event, "synced: \(report.sent) sent, \(report.received) received")
         if report.parked > 0 {
-            message(
-                "\(Format.count(report.parked, "row")) of other devices cannot be applied here yet: tried again with the next sync."
-            )
+            let rows = Format.count(report.parked, "row")
+            message("\(rows) of other devices cannot be applied here yet. The next sync tries again.")
         }
         if report.rejected > 0 {
-            message(
-                "\(Format.count(report.rejected, "change")) of this device was refused by the server: see the table lfs_sync_rejection."
-            )
+            let changes = Format.count(report.rejected, "change")
+            message("The server has refused \(changes) of this device: the table lfs_sync_rejection says why.")
         }
     }
 
