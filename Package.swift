@@ -177,7 +177,8 @@ let package = Package(
                 grdb,
             ]),
         .testTarget(
-            name: "DocumentationTests", dependencies: ["LFS", "LFSS3", "LFSSigning", "LFSStorage", "LFSTesting", grdb]),
+            name: "DocumentationTests",
+            dependencies: ["LFS", "LFSS3", "LFSSigning", "LFSStorage", "LFSSync", "LFSSyncServer", "LFSTesting", grdb]),
     ])
 
 for target in package.targets where target.type != .system && target.name != "CChecksum" {
