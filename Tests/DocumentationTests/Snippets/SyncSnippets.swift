@@ -29,7 +29,8 @@ struct Syncing {
         let sync = try await SyncClient.open(database, options: SyncOptions(server: server) { token })
         let report = try await sync.synchronize()  // once
         print("\(report.sent) sent, \(report.received) received, \(report.pending) wait")
-        // Until the task is cancelled: what is written here goes out at once, and what others write comes within a second.
+        // Until the task is cancelled: what is written here goes out at once, what others write comes within
+        // a second.
         try await sync.run { report in print("\(report.received) received") }
     }
     // end
