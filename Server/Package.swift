@@ -26,6 +26,7 @@ let package = Package(
     platforms: [.macOS(.v15)],
     products: [
         .library(name: "LFSServer", targets: ["LFSServer"]),
+        .library(name: "LFSServerPostgres", targets: ["LFSServerPostgres"]),
         .library(name: "MetricsText", targets: ["MetricsText"]),
         .executable(name: "lfs-server", targets: ["lfs-server"]),
     ],
@@ -51,10 +52,15 @@ let package = Package(
                 signing, sync, hummingbird, httpTypes, nioCore, nioHTTPTypes, logging,
                 .product(name: "Crypto", package: "swift-crypto"),
             ]),
+        .systemLibrary(
+            name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
+        // The store of shared rows for more than one server.
+        .target(name: "LFSServerPostgres", dependencies: ["CPostgres", sync]),
         .executableTarget(
             name: "lfs-server",
             dependencies: [
-                "LFSServer", "MetricsText", signing, sync, storage, s3, azure, hummingbird, httpTypes, nioCore, logging,
+                "LFSServer", "LFSServerPostgres", "MetricsText", signing, sync, storage, s3, azure, hummingbird,
+                httpTypes, nioCore, logging,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -75,6 +81,6 @@ let package = Package(
             ]),
     ])
 
-for target in package.targets {
+for target in package.targets where target.type != .system {
     target.swiftSettings = (target.swiftSettings ?? []) + settings
 }
