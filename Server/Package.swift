@@ -11,6 +11,7 @@ let settings: [SwiftSetting] = [
 
 let signing: Target.Dependency = .product(name: "LFSSigning", package: "LFS")
 let sync: Target.Dependency = .product(name: "LFSSyncServer", package: "LFS")
+let wire: Target.Dependency = .product(name: "LFSWire", package: "LFS")
 let storage: Target.Dependency = .product(name: "LFSStorage", package: "LFS")
 let s3: Target.Dependency = .product(name: "LFSS3", package: "LFS")
 let azure: Target.Dependency = .product(name: "LFSAzure", package: "LFS")
@@ -79,6 +80,9 @@ let package = Package(
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),
+        // The folder Cases is a link to the cases that the library runs on SQLite.
+        .testTarget(
+            name: "LFSServerPostgresTests", dependencies: ["LFSServerPostgres", sync, wire], exclude: ["Cases/SQLite"]),
     ])
 
 for target in package.targets where target.type != .system {

@@ -1,8 +1,7 @@
-import LFSWire
-import TestSupport
 import Testing
 
 @testable import LFSSyncServer
+@testable import LFSWire
 
 @Suite("A: an account's own rows", .timeLimit(.minutes(1)))
 struct OwnRowsTests {

@@ -2,9 +2,9 @@ public import LFSSyncServer
 
 /// A database of PostgreSQL behind a sync server: as many servers as are needed use it together.
 ///
-/// Its tables are in the first schema of the connection's `search_path`. TLS is what the URL says by libpq's own options,
-/// such as `sslmode=verify-full`; without one libpq encrypts where the server can, and checks nobody's name. A pooler in
-/// between has to keep a session's connection: statements are prepared once for each.
+/// Its tables are in the first schema of the connection's `search_path`. TLS is what the URL says by libpq's own
+/// options, such as `sslmode=verify-full`; without one libpq encrypts where the server can, and checks nobody's name. A
+/// pooler in between has to keep a session's connection: statements are prepared once for each.
 public final class PostgresDatabase: SQLDatabase {
     private let pool: PostgresPool
     private let options: PostgresOptions

@@ -33,8 +33,8 @@ struct PostgresFailure: Error {
             words.isEmpty ? "The connection has ended." : words.split(separator: "\n").joined(separator: " "))
     }
 
-    /// Whether the transaction may succeed when it runs again: it stood in another's way, or a statement was prepared for
-    /// a table that is another one by now.
+    /// Whether the transaction may succeed when it runs again: it stood in another's way, or a statement was prepared
+    /// for a table that is another one by now.
     var isTransient: Bool {
         ["40001", "40P01"].contains(state) || (state == "0A000" && failure.message.hasPrefix("cached plan"))
     }
