@@ -16,15 +16,16 @@ enum TestStore {
     }()
 
     static func run(_ body: (any SQLDatabase) async throws -> Void) async throws {
-        try await run { url in
+        try await run { url, _ in
             let database = try PostgresDatabase(url: url)
             try await body(database)
             await database.close()
         }
     }
 
-    /// - Parameter body: gets the URL with a schema that goes afterwards.
-    static func run(_ body: (_ url: String) async throws -> Void) async throws {
+    /// - Parameter body: gets the URL with a schema that goes afterwards, and the schema's name, by which the server
+    ///   knows the connections, too.
+    static func run(_ body: (_ url: String, _ schema: String) async throws -> Void) async throws {
         guard let endpoint else {
             Issue.record("There is no PostgreSQL. Run: Tests/Servers/with postgres -- swift test --package-path Server")
             return
@@ -35,7 +36,7 @@ enum TestStore {
         // Also after a failure.
         let result: Result<Void, any Error>
         do {
-            result = .success(try await body("\(endpoint)?options=-csearch_path%3D\(schema)"))
+            result = .success(try await body("\(endpoint)?options=-csearch_path%3D\(schema)&application_name=\(schema)", schema))
         } catch {
             result = .failure(error)
         }

@@ -22,8 +22,8 @@ enum PostgresOrder {
         try db.query("SELECT 1 FROM sync_scope WHERE id = ?1 FOR NO KEY UPDATE", [.text(scope)]) { _ in true }
     }
 
-    /// The triggers of a synced table. Those before the row come last by their name: what the host's own have changed is
-    /// seen.
+    /// The triggers of a synced table. Those before the row come last by their name: what the host's own have changed
+    /// is seen.
     static func triggers(ofTable name: String) -> [String] {
         let table = TableSQL.quoted(name)
         return triggers(table, stamp: "INSERT", "sync_stamp", after: [("INSERT", false), ("UPDATE", true)])
@@ -207,8 +207,8 @@ enum PostgresOrder {
         """
     }
 
-    /// Gives rows new positions in the shared scopes that contain them. All of these are locked in one order first, since
-    /// two transactions may touch several.
+    /// Gives rows new positions in the shared scopes that contain them. All of these are locked in one order first,
+    /// since two transactions may touch several.
     private static func members(_ change: String, of keys: String) -> String {
         let condition = "m.tableName = TG_TABLE_NAME AND m.isDeleted = 0 AND m.key IN (\(keys))"
         return """
