@@ -3,30 +3,45 @@ import LFSDatabase
 import LFSHTTP
 import LFSHTTPStorage
 import LFSStorage
+import LFSSystem
 import LFSWire
 
 /// Keeps the synced tables of one database the same as those of the account's other devices, through a server.
 ///
 /// ```swift
 /// let sync = try await SyncClient.open(database, options: SyncOptions(server: server, token: { token }))
-/// try await sync.synchronize()
+/// try await sync.synchronize()          // once
+/// try await sync.run { status in … }    // or until the task is cancelled
 /// ```
+///
+/// While it is used, files that are deleted here keep their bytes until the server has accepted the deletion.
 public final class SyncClient: Sendable {
     private let runner: BackgroundRunner
-    private let server: SyncServer
+    private let database: any DatabaseReader
     private let transport: any HTTPTransport
-    private let tables: [SyncedTable]
+    private let pushing: PushTurn
+    private let streaming: StreamTurn
+    private let clock: any Clock<Duration>
+    /// One of each at a time: the numbers of changes and of acks have no gap.
+    private let pushTurn = Permits(1)
+    private let streamTurn = Permits(1)
 
     /// Opens sync on a database whose migrations have run. Nothing goes over the network.
     ///
     /// - Throws: ``SyncError``: a table that was installed cannot be shared any more, or the server's URL is none.
     public static func open(_ database: any DatabaseWriter, options: SyncOptions) async throws -> SyncClient {
         let runner = BackgroundRunner(database)
-        let tables = try await runner.read { try SyncedTable.all($0) }
-        return try SyncClient(runner, tables, options)
+        let tables = try await runner.write { db in
+            let tables = try SyncedTable.all(db)
+            try StateTable.holdDeletions(true, db)
+            return tables
+        }
+        return try SyncClient(runner, database, tables, options)
     }
 
-    private init(_ runner: BackgroundRunner, _ tables: [SyncedTable], _ options: SyncOptions) throws(SyncError) {
+    private init(
+        _ runner: BackgroundRunner, _ database: any DatabaseReader, _ tables: [SyncedTable], _ options: SyncOptions
+    ) throws(SyncError) {
         let base: Endpoint
         do {
             base = try Endpoint(options.server)
@@ -38,120 +53,95 @@ public final class SyncClient: Sendable {
                 .invalidServer, "The sync server's URL is http, with which the token can be read on the way: use https."
             )
         }
-        self.runner = runner
-        self.tables = tables
         var connection = ConnectionOptions()
         connection.allowsPlainHTTP = options.allowsPlainHTTP
         transport = options.transport ?? DefaultTransport.make(HTTPOptions(connection))
-        server = SyncServer(base: base, transport: transport, token: options.token)
+        clock = options.clock
+        let server = SyncServer(base: base, transport: transport, token: options.token)
+        (self.runner, self.database) = (runner, database)
+        pushing = PushTurn(runner: runner, server: server, tables: tables)
+        streaming = StreamTurn(runner: runner, server: server, tables: tables)
     }
 
     /// Ends what is under way, and closes the connections.
     public func shutdown() async { await transport.shutdown() }
 
-    /// Sends what has changed here, and takes what has changed elsewhere, once.
+    /// Sends what has changed here, and takes what has changed elsewhere, once. What cannot be sent does not keep the
+    /// rest from coming.
     ///
     /// - Returns: what has come of it.
     /// - Throws: ``SyncError``, `CancellationError`, `DatabaseError`. What was applied before stays.
     @discardableResult public func synchronize() async throws -> SyncReport {
         var report = SyncReport()
-        report.sent = try await push()
-        report.received = try await pull()
-        report.pending = try await runner.read { try Outbox.count($0) }
-        report.parked = try await runner.read { try ParkedTable.count($0) }
-        return report
+        // A reset that this device has begun and the server has not heard of comes before all else.
+        try await streamTurn.withPermit { try await streaming.acknowledge() }
+        let sent = await Result { try await push() }
+        if case .failure(let error as SyncError) = sent, error.code == .forked {
+            // One of the two is an older copy of itself: both begin anew.
+            report.received = try await streamTurn.withPermit { try await streaming.run(resets: true) }
+            report.sent = try await push()
+        }
+        report.received += try await streamTurn.withPermit { try await streaming.run() }
+        if case .failure(let error) = sent, (error as? SyncError)?.code != .forked { throw error }
+        if case .success(let count) = sent { report.sent = count }
+        return try await completed(report)
     }
 
-    // MARK: Up
-
-    private func push() async throws -> Int {
-        let byName = Dictionary(tables.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
-        var count = 0
+    /// Synchronizes, and goes on: what is written here is sent at once, and what others write comes within a second.
+    /// When the server is away it is asked again, with growing delays up to a minute.
+    ///
+    /// - Parameter onStatus: runs whenever all there is has come.
+    /// - Throws: ``SyncError`` that waiting does not mend, `DatabaseError`, `CancellationError`.
+    public func run(onStatus: @escaping @Sendable (SyncReport) async -> Void = { _ in }) async throws {
+        var delay = Duration.seconds(1)
         while true {
-            try Task.checkCancellation()
-            let frozen = try await runner.write { db in
-                try Outbox.freeze(limit: SyncMutation.limit, byteLimit: SyncMutation.byteLimit * 3 / 4, byName, db)
+            do {
+                let report = try await synchronize()
+                await onStatus(report)
+                delay = .seconds(1)
+                try await follow(onStatus)
+            } catch let error as SyncError where error.isRetryable {
+                let wanted = error.retryAfter.map { Duration.seconds($0) } ?? delay
+                try await clock.sleep(for: min(max(wanted, delay), .seconds(600)))
+                delay = min(delay * 2, .seconds(60))
             }
-            guard !frozen.isEmpty else { return count }
-            let results = try await server.push(frozen.map(\.line))
-            guard results.map(\.sequence) == frozen.map(\.sequence) else {
-                throw SyncError(.unexpectedReply, "The server answered to other changes than those that were sent.")
-            }
-            try await runner.write { db in
-                for result in results {
-                    switch result.outcome {
-                    case .applied(let position): try Outbox.applied(result.sequence, at: position, db)
-                    case .conflict:
-                        try Outbox.rejected(result.sequence, WireFailure(.outOfStep, "The row was another one."), db)
-                    case .rejected(let failure, _): try Outbox.rejected(result.sequence, failure, db)
+        }
+    }
+
+    private func push() async throws -> Int { try await pushTurn.withPermit { try await pushing.run() } }
+
+    private func completed(_ report: SyncReport) async throws -> SyncReport {
+        try await runner.read { db in
+            var report = report
+            report.pending = try Outbox.count(db)
+            report.parked = try ParkedTable.count(db)
+            report.rejected = try Outbox.rejectionCount(db)
+            return report
+        }
+    }
+
+    /// Until the server ends the stream.
+    private func follow(_ onStatus: @escaping @Sendable (SyncReport) async -> Void) async throws {
+        let changes = ValueObservation.trackingConstantRegion { try Outbox.newest($0) }.values(in: database)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { [self] in
+                try await streamTurn.withPermit {
+                    try await streaming.follow { [self] count in
+                        var report = SyncReport()
+                        report.received = count
+                        await onStatus(try await completed(report))
                     }
                 }
             }
-            count += results.count
-        }
-    }
-
-    // MARK: Down
-
-    private func pull() async throws -> Int {
-        var received = 0
-        while true {
-            let outcome = try await stream()
-            received += outcome.changed
-            try await acknowledge()
-            if outcome.isComplete { return received }
-            guard outcome.hasReset else {
-                throw SyncError(.cut, "The stream ended in its middle. What had come is kept; try again.")
-            }
-        }
-    }
-
-    private func acknowledge() async throws {
-        while let batch = try await runner.write({ try SyncCheckpoints.batch($0) }) {
-            try await server.acknowledge(batch)
-            try await runner.write { try SyncCheckpoints.acknowledged(batch, $0) }
-        }
-    }
-
-    private func stream() async throws -> BatchApply.Outcome {
-        let own = try await runner.read { try String.fetchOne($0, sql: "SELECT account FROM lfs_sync_state") }
-        let feed = LineFeed(own: own.flatMap { SyncScope($0) })
-        let request = SyncStreamRequest(types: tables.map { [$0.type] })
-        return try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { [server] in
-                defer { feed.end() }
-                try await server.stream(request, into: feed)
-            }
-            defer { feed.end() }
-            var total = BatchApply.Outcome()
-            for await batch in feed.batches {
-                let outcome = try await apply(batch)
-                feed.taken()
-                total.changed += outcome.changed
-                total.isComplete = total.isComplete || outcome.isComplete
-                total.hasReset = total.hasReset || outcome.hasReset
-                if case .failure(let failure)? = batch.last(where: \.isFailure) {
-                    throw SyncError(.unavailable, failure.message, retryAfter: failure.retryAfter)
+            group.addTask { [self] in
+                for try await newest in changes where newest != nil {
+                    var report = SyncReport()
+                    report.sent = try await push()
+                    if report.sent > 0 { await onStatus(try await completed(report)) }
                 }
             }
-            try await group.waitForAll()
-            return total
-        }
-    }
-
-    private func apply(_ batch: [SyncLine]) async throws -> BatchApply.Outcome {
-        let apply = BatchApply(tables)
-        let own = batch.lazy.compactMap(\.ownScope).first
-        do {
-            return try await runner.writeAlone { db in
-                try SyncCheckpoints.note(own, db)
-                return try apply.together(batch, db)
-            }
-        } catch let error as DatabaseError where error.isOfRow {
-            return try await runner.writeAlone { db in
-                try SyncCheckpoints.note(own, db)
-                return try apply.oneByOne(batch, db)
-            }
+            try await group.next()
+            group.cancelAll()
         }
     }
 }
@@ -166,11 +156,14 @@ public struct SyncReport: Sendable, Hashable {
     public var pending = 0
     /// Rows that have come and cannot be applied yet.
     public var parked = 0
+    /// Local changes that the server has refused, of all times.
+    public var rejected = 0
+
+    public init() {}
 }
 
-extension SyncLine {
-    fileprivate var isFailure: Bool {
-        if case .failure = self { return true }
-        return false
+extension Result where Failure == any Error {
+    fileprivate init(_ body: () async throws -> Success) async {
+        do { self = .success(try await body()) } catch { self = .failure(error) }
     }
 }

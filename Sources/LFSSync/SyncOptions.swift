@@ -10,6 +10,7 @@ public struct SyncOptions: Sendable {
     /// Whether `http` is taken, with which everybody on the way can read the token and the rows.
     public var allowsPlainHTTP = false
     package var transport: (any HTTPTransport)?
+    package var clock: any Clock<Duration> = ContinuousClock()
 
     /// - Parameters:
     ///   - server: the server's base URL.

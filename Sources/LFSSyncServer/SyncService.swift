@@ -67,6 +67,8 @@ public final class SyncService: Sendable {
             var session = session
             if let batch = request.acks { session = try await acknowledge(batch, session, token) }
             if request.resets, session.resetReason == nil {
+                // Until the device has said that it begins anew, nothing else is sent.
+                try await database.write { [session] in try SessionTable.require(.requested, of: session, $0) }
                 return .lines(reset(.requested, session))
             }
             if let reason = session.resetReason { return .lines(reset(reason, session)) }

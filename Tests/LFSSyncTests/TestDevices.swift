@@ -107,6 +107,10 @@ final class ServiceTransport: HTTPTransport {
         var cutsStreamAfter: Int?
         /// The next reply is lost on its way, after the server has done what was asked.
         var losesReply = false
+        /// The next reply of this path is.
+        var losesReplyOf: String?
+        /// Whether the server refuses every push, as one that is busy.
+        var refusesPushes = false
         /// How many bytes come at once.
         var pieceSize = 1 << 16
     }
@@ -126,10 +130,17 @@ final class ServiceTransport: HTTPTransport {
         switch request.target {
         case "/v1/sync/stream": reply = await service.stream(body, token: token)
         case "/v1/sync/ack": reply = await service.acknowledge(body, token: token)
+        case "/v1/sync/push" where faults.withLock(\.refusesPushes):
+            reply = SyncReply(WireFailure(.unavailable, "Later."))
         case "/v1/sync/push": reply = await service.push(body, token: token)
         default: throw HTTPError(.invalidRequest, "There is no \(request.target).")
         }
-        if faults.withLock({ $0.losesReply.exchange(false) }) { throw HTTPError(.connectionLost, "Gone.") }
+        let isLost = faults.withLock { faults in
+            let isThis = faults.losesReplyOf == request.target
+            if isThis { faults.losesReplyOf = nil }
+            return faults.losesReply.exchange(false) || isThis
+        }
+        if isLost { throw HTTPError(.connectionLost, "Gone.") }
         let head = HTTPResponseHead(status: reply.status, headers: [:])
         switch reply.body {
         case .none: return HTTPResponse(head: head, body: [], bytesSent: Int64(body.count))

@@ -156,6 +156,15 @@ package enum TombstoneTable {
             arguments: StatementArguments(ids))
     }
 
+    /// Held deletions in the order of their ids, a page at a time.
+    ///
+    /// - Parameter id: the last of the page before; nil for the first page.
+    package static func held(after id: FileID?, limit: Int, _ db: Database) throws -> [FileID] {
+        try FileID.fetchAll(
+            db, sql: "SELECT fileID FROM lfs_tombstone WHERE isHeld = 1 AND fileID > ? ORDER BY fileID LIMIT ?",
+            arguments: [id?.text ?? "", limit])
+    }
+
     /// Lets a deletion that was held be carried out, since the server has accepted it.
     ///
     /// - Parameter removesObject: whether this device removes the object, and not the server. What an upload of this

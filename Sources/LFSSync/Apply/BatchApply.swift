@@ -5,7 +5,7 @@ import LFSWire
 /// Applies a batch of lines in one transaction, and writes down in it how far that is. Killed before the commit, the
 /// lines come again; after it, none does.
 struct BatchApply: Sendable {
-    /// By the name of their type, parents first.
+    /// Parents first.
     let tables: [SyncedTable]
     private let byType: [String: SyncedTable]
 
@@ -28,74 +28,141 @@ struct BatchApply: Sendable {
     /// - Throws: `DatabaseError` about one of the rows: ``oneByOne(_:_:)`` is the way then.
     func together(_ lines: [SyncLine], _ db: Database) throws -> Outcome {
         try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
-        var outcome = Outcome()
-        try StateTable.applying(db) {
-            let mayBeParked = try !ParkedTable.isEmpty(db)
-            for line in lines {
-                try apply(line, &outcome, mayBeParked: mayBeParked, db) { row, apply in try apply(row) }
-            }
-            if outcome.isComplete, mayBeParked { outcome.changed += try tryParked(db) }
-        }
-        return outcome
+        return try run(lines, db, mayPark: false)
     }
 
     /// Each row by itself: what cannot be applied is parked, and the others go on.
-    func oneByOne(_ lines: [SyncLine], _ db: Database) throws -> Outcome {
+    func oneByOne(_ lines: [SyncLine], _ db: Database) throws -> Outcome { try run(lines, db, mayPark: true) }
+
+    private func run(_ lines: [SyncLine], _ db: Database, mayPark: Bool) throws -> Outcome {
         var outcome = Outcome()
         try StateTable.applying(db) {
-            for line in lines {
-                try apply(line, &outcome, mayBeParked: true, db) { entry, apply in
-                    if let reason = try refusal(of: entry, db, apply) { try ParkedTable.park(entry, reason, db) }
-                }
-            }
+            var work = try Work(db, mayPark: mayPark)
+            for line in lines { try apply(line, &work, &outcome, db) }
+            try work.progress.write(db)
             // A child may have come before its parent.
-            outcome.changed += try tryParked(db)
+            if work.hasParked, mayPark || outcome.isComplete { outcome.changed += try tryParked(db) }
         }
         return outcome
     }
 
-    private func apply(
-        _ line: SyncLine, _ outcome: inout Outcome, mayBeParked: Bool, _ db: Database,
-        _ row: (ParkedTable.Entry, (ParkedTable.Entry) throws -> Void) throws -> Void
-    ) throws {
+    /// What the lines of a batch have in common.
+    private struct Work {
+        let own: SyncScope?
+        /// Whether each row stands for itself.
+        let mayPark: Bool
+        var hasParked: Bool
+        var progress = Progress()
+
+        init(_ db: Database, mayPark: Bool) throws {
+            own = try SyncCheckpoints.ownScope(db)
+            self.mayPark = mayPark
+            hasParked = try mayPark || !ParkedTable.isEmpty(db)
+        }
+    }
+
+    private func apply(_ line: SyncLine, _ work: inout Work, _ outcome: inout Outcome, _ db: Database) throws {
         switch line {
         case .row(let values, let token):
-            let key = values.text(SyncedTable.keyColumn) ?? ""
-            try apply(key, values, token, &outcome, mayBeParked, db, row)
-        case .deletion(let key, let token): try apply(key, nil, token, &outcome, mayBeParked, db, row)
-        case .reached(let token, _): try SyncCheckpoints.note(token, db)
-        case .scopeDeleted(let token): try SyncCheckpoints.note(token, db)
+            try apply(values.text(SyncedTable.keyColumn) ?? "", values, token, &work, &outcome, db)
+        case .deletion(let key, let token): try apply(key, nil, token, &work, &outcome, db)
+        case .reached(let token, _):
+            guard let table = byType[token.place.type.name] else { return }
+            _ = try work.progress.isMarking(token.place, table, db)
+            work.progress.note(token)
+            try PassTable.end(token.place, db)
+        case .scopeDeleted(let token): try leave(token, &work, &outcome, db)
         case .complete: outcome.isComplete = true
         case .reset(let reset, let token):
-            guard reset.types == nil, reset.scopes == nil else { return }
-            try SyncCheckpoints.restart(token, db)
-            outcome.hasReset = true
+            if reset.types == nil, reset.scopes == nil {
+                work.progress = Progress()
+                try SyncCheckpoints.restart(token, keepsAll: reset.reason == .history, db)
+                outcome.hasReset = true
+            } else {
+                try work.progress.write(db)
+                work.progress = Progress()
+                try SyncCheckpoints.forget(reset.types, reset.scopes, db)
+            }
         case .failure, .heartbeat, .unknown: break
         }
     }
 
     private func apply(
-        _ key: String, _ values: SyncRow?, _ token: SyncToken, _ outcome: inout Outcome, _ mayBeParked: Bool,
-        _ db: Database, _ row: (ParkedTable.Entry, (ParkedTable.Entry) throws -> Void) throws -> Void
+        _ key: String, _ values: SyncRow?, _ token: SyncToken, _ work: inout Work, _ outcome: inout Outcome,
+        _ db: Database
     ) throws {
-        guard let table = byType[token.place.type.name] else {
-            throw SyncError(.unexpectedReply, "The server sent '\(token.place.type)', which nobody has asked for.")
+        let place = token.place
+        guard let table = byType[place.type.name] else {
+            throw SyncError(.unexpectedReply, "The server sent '\(place.type)', which nobody has asked for.")
         }
-        let scope = token.place.scope.description
-        if mayBeParked { try ParkedTable.remove(table.name, scope, key, db) }
-        let entry = ParkedTable.Entry(table: table.name, scope: scope, key: key, row: values)
-        var changed = false
-        try row(entry) { entry in changed = try write(entry, table, at: token.position, db) }
-        if changed { outcome.changed += 1 }
-        try SyncCheckpoints.note(token, db)
+        let isMarking = try work.progress.isMarking(place, table, db)
+        if work.hasParked { try ParkedTable.remove(table.name, place.scope.description, key, db) }
+        let entry = ParkedTable.Entry(table: table.name, scope: place.scope.description, key: key, row: values)
+        if work.mayPark {
+            var changed = false
+            let reason = try refusal(of: entry, db) {
+                changed = try write($0, table, in: place.scope, work.own, at: token.position, db)
+            }
+            if let reason { try ParkedTable.park(entry, reason, db) }
+            if changed, reason == nil { outcome.changed += 1 }
+        } else if try write(entry, table, in: place.scope, work.own, at: token.position, db) {
+            outcome.changed += 1
+        }
+        if isMarking, values != nil { try PassTable.mark(table.name, key, in: place.scope, db) }
+        work.progress.note(token)
     }
 
+    /// Writes or removes a row, if the scope may say so.
     private func write(
-        _ entry: ParkedTable.Entry, _ table: SyncedTable, at position: SyncPosition, _ db: Database
+        _ entry: ParkedTable.Entry, _ table: SyncedTable, in scope: SyncScope, _ own: SyncScope?,
+        at position: SyncPosition, _ db: Database
     ) throws -> Bool {
         let rows = RowApply(table: table)
-        if let row = entry.row { return try rows.put(row, at: position, db) }
-        return try rows.delete(entry.key, at: position, db)
+        if own == nil || scope == own {
+            guard let row = entry.row else {
+                // It may have gone to an account whose scope gives it here as well.
+                if try MemberTable.contains(table.name, entry.key, db) { return false }
+                return try rows.delete(entry.key, at: position, db)
+            }
+            try MemberTable.own(table.name, entry.key, db)
+            return try rows.put(row, at: position, db)
+        }
+        guard let row = entry.row else {
+            guard try MemberTable.remove(table.name, entry.key, from: scope, db) else { return false }
+            return try rows.delete(entry.key, at: position, db)
+        }
+        if try !MemberTable.contains(table.name, entry.key, db), try rows.isThere(entry.key, db) {
+            throw RowProblem.ownRow
+        }
+        try MemberTable.add(table.name, entry.key, to: scope, db)
+        return try rows.put(row, at: position, db)
+    }
+
+    /// The device may not read a scope any more: what no other one gives goes, children first.
+    private func leave(_ token: SyncToken, _ work: inout Work, _ outcome: inout Outcome, _ db: Database) throws {
+        let scope = token.place.scope
+        guard scope != work.own else { return }
+        try work.progress.write(db)
+        work.progress = Progress()
+        try ParkedTable.removeAll(of: scope, db)
+        for table in tables.reversed() {
+            var last = ""
+            while true {
+                let keys = try MemberTable.keys(of: table.name, in: scope, after: last, limit: 500, db)
+                for key in keys {
+                    let entry = ParkedTable.Entry(table: table.name, scope: scope.description, key: key, row: nil)
+                    let isDone = try ParkedTable.orPark(entry, db) {
+                        guard try MemberTable.remove(table.name, key, from: scope, db) else { return }
+                        _ = try RowApply(table: table).delete(key, at: .start, db)
+                    }
+                    if isDone { outcome.changed += 1 }
+                }
+                guard let end = keys.last else { break }
+                last = end
+            }
+        }
+        try PassTable.removeAll(of: scope, db)
+        try SyncCheckpoints.leave(token, db)
     }
 
     /// Why a row cannot be applied, undone then; nil when it is.
@@ -122,6 +189,7 @@ struct BatchApply: Sendable {
 
     /// Tries what is parked, parents first, until nothing more of it can be applied.
     private func tryParked(_ db: Database) throws -> Int {
+        let own = try SyncCheckpoints.ownScope(db)
         var changed = 0
         var before = 0
         repeat {
@@ -132,8 +200,9 @@ struct BatchApply: Sendable {
                     let page = try ParkedTable.page(table.name, after: last, db)
                     for (rowID, entry) in page {
                         last = rowID
+                        guard let scope = SyncScope(entry.scope) else { continue }
                         let reason = try refusal(of: entry, db) { entry in
-                            _ = try write(entry, table, at: .start, db)
+                            _ = try write(entry, table, in: scope, own, at: .start, db)
                             try ParkedTable.remove(entry.table, entry.scope, entry.key, db)
                         }
                         if reason == nil { changed += 1 }

@@ -24,9 +24,29 @@ enum ParkedTable {
             arguments: [entry.table, entry.scope, entry.key, String(decoding: bytes, as: UTF8.self), "\(reason)"])
     }
 
+    /// Does something about a row, all or nothing, and parks the row when it is to blame for an error.
+    ///
+    /// - Returns: whether it was done.
+    static func orPark(_ entry: Entry, _ db: Database, _ body: () throws -> Void) throws -> Bool {
+        do {
+            try db.inSavepoint {
+                try body()
+                return .commit
+            }
+            return true
+        } catch let error where error.isOfRow {
+            try park(entry, error, db)
+            return false
+        }
+    }
+
     static func remove(_ table: String, _ scope: String, _ key: String, _ db: Database) throws {
         let sql = "DELETE FROM lfs_sync_parked WHERE tableName = ? AND scope = ? AND key = ?"
         try db.cachedStatement(sql: sql).execute(arguments: [table, scope, key])
+    }
+
+    static func removeAll(of scope: SyncScope, _ db: Database) throws {
+        try db.execute(sql: "DELETE FROM lfs_sync_parked WHERE scope = ?", arguments: [scope.description])
     }
 
     static func isEmpty(_ db: Database) throws -> Bool {

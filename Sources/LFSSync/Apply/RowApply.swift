@@ -37,6 +37,11 @@ struct RowApply {
         return db.changesCount > 0
     }
 
+    func isThere(_ key: String, _ db: Database) throws -> Bool {
+        let sql = "SELECT EXISTS (SELECT 1 FROM \(name) WHERE id = ?)"
+        return try Bool.fetchOne(db.cachedStatement(sql: sql), arguments: [key]) == true
+    }
+
     /// The column whose parent is not here; nil when all of them are.
     func missingParent(of row: SyncRow, _ db: Database) throws -> String? {
         for parent in try db.foreignKeys(on: table.name) where parent.mapping.count == 1 {
@@ -57,17 +62,26 @@ struct RowApply {
 /// Why a received row cannot be applied.
 enum RowProblem: Error, CustomStringConvertible {
     case noKey
+    case ownRow
     case missingParent(String)
 
     var description: String {
         switch self {
         case .noKey: "It has no 'id'."
+        case .ownRow: "Its id is that of a row of the account's own."
         case .missingParent(let column): "What its '\(column)' refers to is not here."
         }
     }
 }
 
-extension DatabaseError {
+extension Error {
     /// Whether a row is to blame, and not the database as a whole.
-    var isOfRow: Bool { [.SQLITE_CONSTRAINT, .SQLITE_MISMATCH, .SQLITE_TOOBIG].contains(resultCode) }
+    var isOfRow: Bool {
+        switch self {
+        case is RowProblem: true
+        case let error as DatabaseError:
+            [.SQLITE_CONSTRAINT, .SQLITE_MISMATCH, .SQLITE_TOOBIG].contains(error.resultCode)
+        default: false
+        }
+    }
 }

@@ -2,99 +2,195 @@ import Foundation
 import GRDB
 import LFSWire
 
-/// `lfs_sync_outbox`: local changes on their way up.
+/// `lfs_sync_outbox`, `lfs_sync_rejection`: local changes on their way up, and those that the server has refused.
+///
+/// An entry is open until it is frozen: then it has a number, is the same each time it is sent, and later edits of its
+/// row make another entry. It stays until its row has come from where the server has put it.
 enum Outbox {
-    /// Changes that were not answered yet, oldest first. Those that were never sent are frozen first: from here on they
-    /// are the same each time they are sent, and later edits of their rows make others.
-    ///
-    /// - Returns: the mutations as lines.
-    static func freeze(limit: Int, byteLimit: Int, _ tables: [String: SyncedTable], _ db: Database) throws -> [Frozen] {
-        var frozen: [Frozen] = []
-        var byteCount = 0
-        let sql = """
-            SELECT * FROM lfs_sync_outbox WHERE appliedAt IS NULL
-            ORDER BY sequence IS NULL, sequence, id LIMIT ?
-            """
-        for row in try Row.fetchAll(db, sql: sql, arguments: [limit]) {
-            let entry = try frozenEntry(row, tables, db)
-            guard let entry else { continue }
-            byteCount += entry.line.utf8.count
-            if !frozen.isEmpty, byteCount > byteLimit { break }
-            frozen.append(entry)
-        }
-        return frozen
-    }
-
-    /// A change as it is sent.
+    /// A frozen change, as it is sent.
     struct Frozen: Sendable {
-        let id: Int64
         let sequence: Int64
         let line: String
     }
 
-    private static func frozenEntry(_ row: Row, _ tables: [String: SyncedTable], _ db: Database) throws -> Frozen? {
-        let id: Int64 = row["id"]
-        if let sequence: Int64 = row["sequence"], let line: String = row["mutation"] {
-            return Frozen(id: id, sequence: sequence, line: line)
+    /// A frozen change that was answered.
+    struct Sent {
+        let table: String
+        let key: String
+        let operation: SyncMutation.Operation?
+    }
+
+    // MARK: Before sending
+
+    /// What has to be sent next: changes that nobody has answered, and then new ones. Those of parents come before
+    /// those of their children, and deletions after all others, the other way round.
+    static func freeze(limit: Int, byteLimit: Int, _ tables: [SyncedTable], _ db: Database) throws -> [Frozen] {
+        try requireTables(tables, db)
+        var frozen: [Frozen] = []
+        let sent = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT sequence, mutation FROM lfs_sync_outbox WHERE sequence IS NOT NULL AND appliedAt IS NULL
+                ORDER BY sequence LIMIT ?
+                """, arguments: [limit])
+        for row in sent { frozen.append(Frozen(sequence: row["sequence"], line: row["mutation"])) }
+        var byteCount = frozen.reduce(0) { $0 + $1.line.utf8.count }
+        let groups = tables.map { ($0, false) } + tables.reversed().map { ($0, true) }
+        for (table, isDeleted) in groups {
+            while frozen.count < limit, byteCount < byteLimit {
+                let rows = try Row.fetchAll(
+                    db,
+                    sql: """
+                        SELECT id, key, operation, columns FROM lfs_sync_outbox
+                        WHERE sequence IS NULL AND tableName = ? AND (operation = 'delete') = ? ORDER BY id LIMIT 50
+                        """, arguments: [table.name, isDeleted])
+                if rows.isEmpty { break }
+                for row in rows where frozen.count < limit && byteCount < byteLimit {
+                    guard let entry = try freeze(row, table, db) else { continue }
+                    byteCount += entry.line.utf8.count
+                    frozen.append(entry)
+                }
+            }
         }
-        let (name, key): (String, String) = (row["tableName"], row["key"])
-        guard let table = tables[name], let operation = SyncMutation.Operation(rawValue: row["operation"]) else {
+        return bounded(frozen, byteLimit)
+    }
+
+    /// As many as go into one request, and one in any case.
+    private static func bounded(_ frozen: [Frozen], _ byteLimit: Int) -> [Frozen] {
+        var byteCount = 0
+        let count = frozen.prefix { entry in
+            byteCount += entry.line.utf8.count + 1
+            return byteCount <= byteLimit
+        }.count
+        return Array(frozen.prefix(max(count, 1)))
+    }
+
+    private static func requireTables(_ tables: [SyncedTable], _ db: Database) throws {
+        let names = tables.map(\.name)
+        let sql = """
+            SELECT tableName FROM lfs_sync_outbox WHERE sequence IS NULL
+                AND tableName NOT IN (\(databaseQuestionMarks(count: names.count))) LIMIT 1
+            """
+        if let name = try String.fetchOne(db, sql: sql, arguments: StatementArguments(names)) {
             throw SyncError(.missingTable, "The table '\(name)' was shared and is not any more: install it again.")
         }
-        guard let values = try values(of: key, table, operation, row, db) else {
+    }
+
+    /// - Returns: nil for a change that is none any more, or one that no server takes.
+    private static func freeze(_ row: Row, _ table: SyncedTable, _ db: Database) throws -> Frozen? {
+        let (id, key): (Int64, String) = (row["id"], row["key"])
+        guard let operation = SyncMutation.Operation(rawValue: row["operation"]),
+            let values = try values(of: key, table, operation, row["columns"], db)
+        else {
             // The row has gone on a way that no trigger saw.
-            try db.execute(sql: "DELETE FROM lfs_sync_outbox WHERE id = ?", arguments: [id])
+            try remove(id, db)
             return nil
         }
-        try db.execute(sql: "UPDATE lfs_sync_state SET sequence = sequence + 1")
-        let sequence = try Int64.fetchOne(db, sql: "SELECT sequence FROM lfs_sync_state") ?? 1
+        let next = 1 + (try Int64.fetchOne(db, sql: "SELECT sequence FROM lfs_sync_state") ?? 0)
         let mutation = SyncMutation(
-            id: MutationID.make(), sequence: sequence, type: table.type, operation: operation, key: key,
+            id: MutationID.make(), sequence: next, type: table.type, operation: operation, key: key,
             row: SyncRow(values))
         var bytes: [UInt8] = []
         mutation.write(to: &bytes)
         let line = String(decoding: bytes.dropLast(), as: UTF8.self)
+        guard line.utf8.count < SyncMutation.byteLimit else {
+            try refuse(
+                id, "tooLarge",
+                "The row has \(line.utf8.count) bytes, and \(SyncMutation.byteLimit) is what fits: make it a file.", db)
+            return nil
+        }
+        try db.execute(sql: "UPDATE lfs_sync_state SET sequence = ?", arguments: [next])
         try db.execute(
-            sql: "UPDATE lfs_sync_outbox SET sequence = ?, mutation = ? WHERE id = ?", arguments: [sequence, line, id])
-        return Frozen(id: id, sequence: sequence, line: line)
+            sql: "UPDATE lfs_sync_outbox SET sequence = ?, mutation = ? WHERE id = ?", arguments: [next, line, id])
+        return Frozen(sequence: next, line: line)
     }
 
     /// What is sent of the row as it is now; nil when it is not there.
     private static func values(
-        of key: String, _ table: SyncedTable, _ operation: SyncMutation.Operation, _ entry: Row, _ db: Database
+        of key: String, _ table: SyncedTable, _ operation: SyncMutation.Operation, _ changed: String, _ db: Database
     ) throws -> [String: SyncValue]? {
         guard operation != .delete else { return [:] }
         let sql = "SELECT * FROM \(table.name.quotedDatabaseIdentifier) WHERE id = ?"
         guard let row = try Row.fetchOne(db, sql: sql, arguments: [key]) else { return nil }
-        let changed = Set(
-            try String.fetchAll(db, sql: "SELECT key FROM json_each(?)", arguments: [entry["columns"] as String]))
-        let columns = operation == .put ? table.columns : table.columns.filter(changed.contains)
-        return try Dictionary(
-            columns.map { ($0, try SyncValue(row[$0] as DatabaseValue)) }, uniquingKeysWith: { first, _ in first })
+        let names = try names(in: changed, db)
+        let columns = operation == .put ? table.columns : table.columns.filter(names.contains)
+        return Dictionary(
+            columns.map { ($0, SyncValue(row[$0] as DatabaseValue)) }, uniquingKeysWith: { first, _ in first })
     }
 
-    // MARK: What came of it
+    private static func names(in columns: String, _ db: Database) throws -> Set<String> {
+        Set(try String.fetchAll(db, sql: "SELECT key FROM json_each(?)", arguments: [columns]))
+    }
+
+    /// Begins all numbers anew: what was frozen is open again, and one entry with what has changed since.
+    static func thaw(_ db: Database) throws {
+        try db.execute(sql: "DELETE FROM lfs_sync_outbox WHERE appliedAt IS NOT NULL")
+        let frozen = try Row.fetchAll(
+            db, sql: "SELECT DISTINCT tableName, key FROM lfs_sync_outbox WHERE sequence IS NOT NULL")
+        for row in frozen {
+            let arguments: StatementArguments = [row["tableName"], row["key"]]
+            let entries = try Row.fetchAll(
+                db,
+                sql: "SELECT id, operation, columns FROM lfs_sync_outbox WHERE tableName = ? AND key = ? ORDER BY id",
+                arguments: arguments)
+            var columns: Set<String> = []
+            for entry in entries { columns.formUnion(try names(in: entry["columns"], db)) }
+            let operations = entries.map { $0["operation"] as String }
+            // The last word is a deletion, or a row that is here: whole, if any of them was.
+            let last = operations.last == "delete" ? "delete" : operations.allSatisfy { $0 == "patch" } ? "patch" : "put"
+            let text = last == "patch" ? "{" + columns.sorted().map { "\"\($0)\":1" }.joined(separator: ",") + "}" : "{}"
+            try db.execute(
+                sql: """
+                    UPDATE lfs_sync_outbox SET operation = ?, columns = ?, isKnown = 1, sequence = NULL, mutation = NULL
+                    WHERE id = ?
+                    """, arguments: [last, text, entries[0]["id"]])
+            for entry in entries.dropFirst() { try remove(entry["id"], db) }
+        }
+        try db.execute(sql: "UPDATE lfs_sync_state SET sequence = 0")
+    }
+
+    // MARK: After the answer
+
+    /// What was sent under a number; nil when it was answered before.
+    static func sent(_ sequence: Int64, _ db: Database) throws -> Sent? {
+        let sql = "SELECT tableName, key, operation FROM lfs_sync_outbox WHERE sequence = ? AND appliedAt IS NULL"
+        return try Row.fetchOne(db, sql: sql, arguments: [sequence]).map { row in
+            Sent(table: row[0], key: row[1], operation: SyncMutation.Operation(rawValue: row[2]))
+        }
+    }
 
     /// - Parameter position: where the server has put it; nil when nothing had to change there.
     static func applied(_ sequence: Int64, at position: SyncPosition?, _ db: Database) throws {
         if let position {
-            try db.execute(
-                sql: "UPDATE lfs_sync_outbox SET appliedAt = ? WHERE sequence = ?",
+            try db.cachedStatement(sql: "UPDATE lfs_sync_outbox SET appliedAt = ? WHERE sequence = ?").execute(
                 arguments: [position.text, sequence])
         } else {
-            try db.execute(sql: "DELETE FROM lfs_sync_outbox WHERE sequence = ?", arguments: [sequence])
+            try db.cachedStatement(sql: "DELETE FROM lfs_sync_outbox WHERE sequence = ?").execute(
+                arguments: [sequence])
         }
     }
 
     /// Keeps what the server has refused, and what it said.
     static func rejected(_ sequence: Int64, _ failure: WireFailure, _ db: Database) throws {
+        let sql = "SELECT id FROM lfs_sync_outbox WHERE sequence = ?"
+        guard let id = try Int64.fetchOne(db, sql: sql, arguments: [sequence]) else { return }
+        try refuse(id, failure.code.rawValue, failure.message, db)
+    }
+
+    private static func refuse(_ id: Int64, _ code: String, _ message: String, _ db: Database) throws {
         try db.execute(
             sql: """
                 INSERT INTO lfs_sync_rejection (tableName, key, mutation, code, message)
-                SELECT tableName, key, mutation, ?, ? FROM lfs_sync_outbox WHERE sequence = ?
-                """, arguments: [failure.code.rawValue, failure.message, sequence])
-        try db.execute(sql: "DELETE FROM lfs_sync_outbox WHERE sequence = ?", arguments: [sequence])
+                SELECT tableName, key, coalesce(mutation, ''), ?, ? FROM lfs_sync_outbox WHERE id = ?
+                """, arguments: [code, message, id])
+        try remove(id, db)
     }
+
+    private static func remove(_ id: Int64, _ db: Database) throws {
+        try db.execute(sql: "DELETE FROM lfs_sync_outbox WHERE id = ?", arguments: [id])
+    }
+
+    // MARK: What others ask
 
     /// What of a row an incoming line must not change: nil for all of it.
     ///
@@ -109,36 +205,37 @@ enum Outbox {
         var spared: Set<String> = []
         for row in try Row.fetchAll(statement, arguments: [table.name, key]) {
             guard row["operation"] == "patch" else { return nil }
-            spared.formUnion(
-                try String.fetchAll(db, sql: "SELECT key FROM json_each(?)", arguments: [row["columns"] as String]))
+            spared.formUnion(try names(in: row["columns"], db))
         }
         return spared
+    }
+
+    /// Whether a change of the row is on its way, or was refused.
+    static func knows(_ table: String, _ key: String, _ db: Database) throws -> Bool {
+        let sql = """
+            SELECT EXISTS (SELECT 1 FROM lfs_sync_outbox WHERE tableName = ?1 AND key = ?2)
+                OR EXISTS (SELECT 1 FROM lfs_sync_rejection WHERE tableName = ?1 AND key = ?2)
+            """
+        return try Bool.fetchOne(db.cachedStatement(sql: sql), arguments: [table, key]) == true
+    }
+
+    /// Queues a row that the server does not have.
+    static func addMissing(_ table: String, _ key: String, _ db: Database) throws {
+        try db.execute(
+            sql: "INSERT INTO lfs_sync_outbox (tableName, key, operation, isKnown) VALUES (?, ?, 'put', 1)",
+            arguments: [table, key])
     }
 
     static func count(_ db: Database) throws -> Int {
         try Int.fetchOne(db, sql: "SELECT count(*) FROM lfs_sync_outbox WHERE appliedAt IS NULL") ?? 0
     }
-}
 
-extension SyncValue {
-    /// - Throws: ``SyncError`` for a text that is none.
-    init(_ value: DatabaseValue) throws {
-        switch value.storage {
-        case .null: self = .null
-        case .int64(let value): self = .integer(value)
-        case .double(let value): self = .real(value)
-        case .string(let text): self = .text(text)
-        case .blob(let data): self = .blob(Array(data))
-        }
+    /// The last change that nobody has sent; nil when there is none.
+    static func newest(_ db: Database) throws -> Int64? {
+        try Int64.fetchOne(db, sql: "SELECT max(id) FROM lfs_sync_outbox WHERE sequence IS NULL")
     }
 
-    var databaseValue: DatabaseValue {
-        switch self {
-        case .null: .null
-        case .integer(let value): value.databaseValue
-        case .real(let value): value.databaseValue
-        case .text(let text): text.databaseValue
-        case .blob(let blob): Data(blob).databaseValue
-        }
+    static func rejectionCount(_ db: Database) throws -> Int {
+        try Int.fetchOne(db, sql: "SELECT count(*) FROM lfs_sync_rejection") ?? 0
     }
 }

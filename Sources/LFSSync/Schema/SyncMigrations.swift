@@ -23,7 +23,9 @@ enum SyncTables {
             -- That batch, until the server has it: its id and tokens, a line each.
             ackBatch TEXT CHECK (ackBatch IS NULL OR typeof(ackBatch) = 'text'),
             -- Of the last mutation that was frozen.
-            sequence INTEGER NOT NULL DEFAULT 0 CHECK (typeof(sequence) = 'integer' AND sequence >= 0)
+            sequence INTEGER NOT NULL DEFAULT 0 CHECK (typeof(sequence) = 'integer' AND sequence >= 0),
+            -- Whether the passes under way remove nothing: the server is older than this device.
+            keepsAll INTEGER NOT NULL DEFAULT 0 CHECK (keepsAll = 0 OR keepsAll = 1)
         );
         INSERT INTO lfs_sync_state (id) VALUES (1);
 
@@ -59,7 +61,10 @@ enum SyncTables {
             appliedAt TEXT CHECK (appliedAt IS NULL OR typeof(appliedAt) = 'text')
         );
         CREATE INDEX lfs_sync_outbox_row ON lfs_sync_outbox(tableName, key);
-        CREATE INDEX lfs_sync_outbox_due ON lfs_sync_outbox(sequence, id) WHERE appliedAt IS NULL;
+        CREATE INDEX lfs_sync_outbox_due ON lfs_sync_outbox(sequence)
+            WHERE sequence IS NOT NULL AND appliedAt IS NULL;
+        CREATE INDEX lfs_sync_outbox_new ON lfs_sync_outbox(tableName, operation = 'delete', id)
+            WHERE sequence IS NULL;
 
         -- Changes that the server has refused, each with what it said.
         CREATE TABLE lfs_sync_rejection (
@@ -70,6 +75,7 @@ enum SyncTables {
             code TEXT NOT NULL,
             message TEXT NOT NULL
         );
+        CREATE INDEX lfs_sync_rejection_row ON lfs_sync_rejection(tableName, key);
 
         -- Rows that have come and cannot be applied yet.
         CREATE TABLE lfs_sync_parked (
@@ -80,5 +86,33 @@ enum SyncTables {
             reason TEXT NOT NULL CHECK (typeof(reason) = 'text'),
             PRIMARY KEY (tableName, scope, key)
         );
+
+        -- What comes from other scopes than the account's own: a row goes with the last that gives it.
+        CREATE TABLE lfs_sync_member (
+            tableName TEXT NOT NULL CHECK (typeof(tableName) = 'text'),
+            key TEXT NOT NULL CHECK (typeof(key) = 'text'),
+            scope TEXT NOT NULL CHECK (typeof(scope) = 'text'),
+            PRIMARY KEY (tableName, key, scope)
+        ) WITHOUT ROWID;
+        CREATE INDEX lfs_sync_member_scope ON lfs_sync_member(scope, tableName, key);
+
+        -- Types that come whole, from the first row of a scope on. What was here before and does not come goes at the
+        -- end.
+        CREATE TABLE lfs_sync_pass (
+            type TEXT NOT NULL CHECK (typeof(type) = 'text'),
+            scope TEXT NOT NULL CHECK (typeof(scope) = 'text'),
+            tableName TEXT NOT NULL CHECK (typeof(tableName) = 'text'),
+            -- Whether the last row has come.
+            isDone INTEGER NOT NULL DEFAULT 0 CHECK (isDone = 0 OR isDone = 1),
+            PRIMARY KEY (type, scope)
+        );
+
+        -- What has come in such a pass.
+        CREATE TABLE lfs_sync_mark (
+            tableName TEXT NOT NULL CHECK (typeof(tableName) = 'text'),
+            scope TEXT NOT NULL CHECK (typeof(scope) = 'text'),
+            key TEXT NOT NULL CHECK (typeof(key) = 'text'),
+            PRIMARY KEY (tableName, scope, key)
+        ) WITHOUT ROWID;
         """
 }

@@ -42,7 +42,8 @@ final class LineFeed: @unchecked Sendable {
             lines.append(try read(line))
             byteCount += line.count
         }) {
-            if lines.count >= Self.lineLimit || byteCount >= Self.byteLimit { try hand() }
+            let isEnd = lines.last?.isEnd == true
+            if isEnd || lines.count >= Self.lineLimit || byteCount >= Self.byteLimit { try hand() }
         }
     }
 
@@ -87,5 +88,15 @@ final class LineFeed: @unchecked Sendable {
         state.withLock { $0.isEnded = true }
         source.finish()
         room.signal()
+    }
+}
+
+extension SyncLine {
+    /// Whether somebody waits for what it says: nothing may follow it for a while.
+    fileprivate var isEnd: Bool {
+        switch self {
+        case .complete, .reset, .failure: true
+        default: false
+        }
     }
 }

@@ -8,8 +8,14 @@ enum CheckpointTable {
     /// - Throws: ``WireFailure`` for a position that no row has come to, or of a scope that the account may not read.
     static func apply(_ batch: SyncAckBatch, of session: SyncSession, _ db: any SQLConnection) throws {
         if batch.number == session.lastBatch, batch.id == session.lastBatchID { return }
-        guard batch.number > session.lastBatch else { throw AckFailure.olderCopy }
-        guard batch.number == session.lastBatch + 1 else { throw AckFailure.newerDevice }
+        // With the answer to a reset both begin anew, whatever their numbers were.
+        let restarts =
+            session.resetReason != nil
+            && batch.tokens.contains { $0.epoch == session.epoch && $0.place.type.description == SyncLine.Name.reset }
+        if !restarts {
+            guard batch.number > session.lastBatch else { throw AckFailure.olderCopy }
+            guard batch.number == session.lastBatch + 1 else { throw AckFailure.newerDevice }
+        }
         for token in batch.tokens where token.epoch == session.epoch {
             switch token.place.type.description {
             case SyncLine.Name.complete: break
@@ -47,12 +53,13 @@ enum CheckpointTable {
             [.text(session.id), scope, .text(token.place.type.description), .text(token.position.text)])
     }
 
-    /// The device has begun anew.
+    /// The device has begun anew, with its positions and with the numbers of its mutations.
     private static func restart(_ session: SyncSession, _ db: any SQLConnection) throws {
         try db.execute("DELETE FROM sync_checkpoint WHERE sessionID = ?1", [.text(session.id)])
+        try db.execute("DELETE FROM sync_mutation WHERE sessionID = ?1", [.text(session.id)])
         try db.execute(
             """
-            UPDATE sync_session SET epoch = epoch + 1, resetReason = NULL,
+            UPDATE sync_session SET epoch = epoch + 1, resetReason = NULL, lastSequence = 0,
                 historyID = (SELECT historyID FROM sync_state WHERE id = 1)
             WHERE id = ?1
             """, [.text(session.id)])

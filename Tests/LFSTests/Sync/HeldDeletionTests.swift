@@ -4,6 +4,7 @@ import LFSDatabase
 import LFSStorage
 import LFSSystem
 import LFSTesting
+import LFSTransfer
 import TestSupport
 import Testing
 
@@ -102,7 +103,8 @@ struct HeldDeletionTests {
             try await withManager(host) { lfs in
                 try await lfs.waitForDeletions()
                 guard kind != "lost" else { return }
-                try await #expect(read(try #require(host.file(id)), lfs)?.count == 1_000)
+                let kept = try #require(try host.file(id))
+                try await #expect(read(kept, lfs)?.count == 1_000)
             }
         }
     }

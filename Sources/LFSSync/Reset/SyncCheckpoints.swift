@@ -21,10 +21,45 @@ enum SyncCheckpoints {
         try db.execute(sql: "UPDATE lfs_sync_state SET account = ? WHERE account IS NULL", arguments: [own.description])
     }
 
-    /// Forgets all of them, and says so with the next batch.
-    static func restart(_ token: SyncToken, _ db: Database) throws {
+    static func contains(_ place: SyncToken.Place, _ db: Database) throws -> Bool {
+        let sql = "SELECT EXISTS (SELECT 1 FROM lfs_sync_checkpoint WHERE type = ? AND scope = ?)"
+        return try Bool.fetchOne(
+            db, sql: sql, arguments: [place.type.description, place.scope.description]) == true
+    }
+
+    /// The scope of the account's own rows; nil before a first stream has named it.
+    static func ownScope(_ db: Database) throws -> SyncScope? {
+        try String.fetchOne(db, sql: "SELECT account FROM lfs_sync_state").flatMap { SyncScope($0) }
+    }
+
+    /// Forgets all of them and says so with the next batch. What was sent and not answered is open again.
+    ///
+    /// - Parameter keepsAll: whether the server is older than this device, so that nothing here goes for it.
+    static func restart(_ token: SyncToken, keepsAll: Bool, _ db: Database) throws {
         try db.execute(sql: "DELETE FROM lfs_sync_checkpoint")
-        try db.execute(sql: "UPDATE lfs_sync_state SET ackBatch = NULL")
+        try db.execute(
+            sql: "UPDATE lfs_sync_state SET ackBatch = NULL, keepsAll = max(keepsAll, ?)", arguments: [keepsAll])
+        try PassTable.removeAll(db)
+        try Outbox.thaw(db)
+        try note(token, db)
+    }
+
+    /// Forgets those of some types and scopes, which come whole again.
+    static func forget(_ types: [SyncType]?, _ scopes: [SyncScope]?, _ db: Database) throws {
+        for row in try Row.fetchAll(db, sql: "SELECT type, scope FROM lfs_sync_checkpoint") {
+            let (type, scope): (String, String) = (row[0], row[1])
+            guard types?.contains(where: { $0.description == type }) ?? true,
+                scopes?.contains(where: { $0.description == scope }) ?? true
+            else { continue }
+            try db.execute(
+                sql: "DELETE FROM lfs_sync_checkpoint WHERE type = ? AND scope = ?", arguments: [type, scope])
+        }
+    }
+
+    /// A scope is left: only that has to be said of it.
+    static func leave(_ token: SyncToken, _ db: Database) throws {
+        try db.execute(
+            sql: "DELETE FROM lfs_sync_checkpoint WHERE scope = ?", arguments: [token.place.scope.description])
         try note(token, db)
     }
 

@@ -1,0 +1,59 @@
+import GRDB
+import LFSDatabase
+import LFSSystem
+import LFSWire
+
+/// Takes in what the server has answered to changes of this device. A change that it has refused is undone with the
+/// server's row, and kept beside the reason.
+struct AnswerApply: Sendable {
+    let tables: [SyncedTable]
+
+    func apply(_ results: [SyncMutationResult], _ db: Database) throws {
+        for result in results {
+            guard let sent = try Outbox.sent(result.sequence, db) else { continue }
+            switch result.outcome {
+            case .applied(let position):
+                if let id = deletedFile(sent) { try TombstoneTable.accept(id, removesObject: true, db) }
+                try Outbox.applied(result.sequence, at: position, db)
+            case .conflict(let row):
+                let failure = WireFailure(.outOfStep, "Another device has changed the row before.")
+                try refuse(result.sequence, sent, failure, row, db)
+            case .rejected(let failure, let row): try refuse(result.sequence, sent, failure, row, db)
+            }
+        }
+    }
+
+    /// Lets deletions go whose files no server has ever heard of: nothing asks for them.
+    func acceptUnheard(_ db: Database) throws {
+        var last: FileID?
+        while true {
+            let page = try TombstoneTable.held(after: last, limit: 500, db)
+            for id in page where try !Outbox.knows(SyncType.fileTable, id.text, db) {
+                try TombstoneTable.accept(id, removesObject: true, db)
+            }
+            guard page.count == 500 else { return }
+            last = page.last
+        }
+    }
+
+    private func refuse(
+        _ sequence: Int64, _ sent: Outbox.Sent, _ failure: WireFailure, _ row: SyncRow?, _ db: Database
+    ) throws {
+        try Outbox.rejected(sequence, failure, db)
+        if let id = deletedFile(sent) { try TombstoneTable.reject(id, db) }
+        guard let row, let table = tables.first(where: { $0.name == sent.table }) else { return }
+        do {
+            try db.inSavepoint {
+                try StateTable.applying(db) { _ = try RowApply(table: table).put(row, at: .start, db) }
+                return .commit
+            }
+        } catch let error as DatabaseError where error.isOfRow {
+            guard let own = try SyncCheckpoints.ownScope(db) else { return }
+            try ParkedTable.park(.init(table: table.name, scope: own.description, key: sent.key, row: row), error, db)
+        }
+    }
+
+    private func deletedFile(_ sent: Outbox.Sent) -> FileID? {
+        sent.table == SyncType.fileTable && sent.operation == .delete ? FileID(text: sent.key) : nil
+    }
+}

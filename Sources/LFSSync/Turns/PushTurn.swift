@@ -1,0 +1,30 @@
+import LFSDatabase
+import LFSWire
+
+/// Sends what has changed here, request by request.
+struct PushTurn: Sendable {
+    let runner: BackgroundRunner
+    let server: SyncServer
+    let tables: [SyncedTable]
+
+    /// - Returns: how many changes the server has answered.
+    /// - Throws: ``SyncError``; what was answered before is taken in.
+    func run() async throws -> Int {
+        let answers = AnswerApply(tables: tables)
+        try await runner.write { try answers.acceptUnheard($0) }
+        var count = 0
+        while true {
+            try Task.checkCancellation()
+            let frozen = try await runner.write { [tables] db in
+                try Outbox.freeze(limit: SyncMutation.limit, byteLimit: SyncMutation.byteLimit, tables, db)
+            }
+            guard !frozen.isEmpty else { return count }
+            let results = try await server.push(frozen.map(\.line))
+            guard results.map(\.sequence) == frozen.map(\.sequence) else {
+                throw SyncError(.unexpectedReply, "The server answered to other changes than those that were sent.")
+            }
+            try await runner.write { try answers.apply(results, $0) }
+            count += results.count
+        }
+    }
+}
