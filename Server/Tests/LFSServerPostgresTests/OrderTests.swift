@@ -92,7 +92,8 @@ struct OrderTests {
         }
     }
 
-    @Test("5 64 writers of one account: a reader that polls and acknowledges misses none of 10,000 rows; 15 they ascend")
+    @Test(
+        "5 64 writers of one account: a reader that polls and acknowledges misses none of 10,000 rows; 15 they ascend")
     func many() async throws {
         var options = PostgresOptions()
         (options.connectionLimit, options.patience, options.lockTimeout) = (16, .seconds(60), .seconds(60))
@@ -177,7 +178,7 @@ struct OrderTests {
                 try await run.server.execute(PostgresCase.recipe("r2", scope))
             }
             #expect(try await device.sync() == [])
-            try await run.server.execute("COMMIT; COMMIT PREPARED '\(run.schema)'; BEGIN")
+            try await run.server.execute("COMMIT", "COMMIT PREPARED '\(run.schema)'", "BEGIN")
             try await run.server.execute(PostgresCase.recipe("r2", scope))
             #expect(try await device.sync() == ["Recipe r1", "Recipe r2"])
         }

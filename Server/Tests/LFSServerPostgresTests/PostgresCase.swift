@@ -1,6 +1,6 @@
 import Dispatch
-import Foundation
 import LFSServerPostgres
+import Synchronization
 import Testing
 
 @testable import LFSSyncServer
@@ -90,17 +90,19 @@ final class HeldTransaction: Sendable {
 
 /// What a closure of a transaction waits for on its own thread.
 final class Gate: Sendable {
-    private let lock = NSConditionLock(condition: 0)
+    private let semaphore = DispatchSemaphore(value: 0)
+    private let rollsBack = Mutex(false)
 
     func open(rollsBack: Bool = false) {
-        lock.lock()
-        lock.unlock(withCondition: rollsBack ? 2 : 1)
+        self.rollsBack.withLock { $0 = rollsBack }
+        semaphore.signal()
     }
 
     /// - Returns: whether the transaction is to be undone.
     @discardableResult func wait() -> Bool {
-        lock.lock(whenCondition: lock.condition == 0 ? 1 : lock.condition)
-        defer { lock.unlock() }
-        return lock.condition == 2
+        semaphore.wait()
+        // Whoever waits besides, or later, goes on as well.
+        semaphore.signal()
+        return rollsBack.withLock { $0 }
     }
 }

@@ -36,7 +36,8 @@ enum TestStore {
         // Also after a failure.
         let result: Result<Void, any Error>
         do {
-            result = .success(try await body("\(endpoint)?options=-csearch_path%3D\(schema)&application_name=\(schema)", schema))
+            result = .success(
+                try await body("\(endpoint)?options=-csearch_path%3D\(schema)&application_name=\(schema)", schema))
         } catch {
             result = .failure(error)
         }

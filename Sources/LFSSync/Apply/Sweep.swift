@@ -30,8 +30,11 @@ struct Sweep: Sendable {
             try PassTable.remove(cursor.table, cursor.scope, db)
             return try next(db)
         }
-        let keys = try isOwn ? ownKeys(of: table, after: cursor.after, db) : MemberTable.keys(
-            of: table.name, in: cursor.scope, after: cursor.after, limit: Self.pageSize, db)
+        let keys =
+            try isOwn
+            ? ownKeys(of: table, after: cursor.after, db)
+            : MemberTable.keys(
+                of: table.name, in: cursor.scope, after: cursor.after, limit: Self.pageSize, db)
         try StateTable.applying(db) {
             for key in keys where try !PassTable.isMarked(table.name, key, in: cursor.scope, db) {
                 if isOwn {

@@ -137,8 +137,10 @@ enum Outbox {
             for entry in entries { columns.formUnion(try names(in: entry["columns"], db)) }
             let operations = entries.map { $0["operation"] as String }
             // The last word is a deletion, or a row that is here: whole, if any of them was.
-            let last = operations.last == "delete" ? "delete" : operations.allSatisfy { $0 == "patch" } ? "patch" : "put"
-            let text = last == "patch" ? "{" + columns.sorted().map { "\"\($0)\":1" }.joined(separator: ",") + "}" : "{}"
+            let last =
+                operations.last == "delete" ? "delete" : operations.allSatisfy { $0 == "patch" } ? "patch" : "put"
+            let text =
+                last == "patch" ? "{" + columns.sorted().map { "\"\($0)\":1" }.joined(separator: ",") + "}" : "{}"
             try db.execute(
                 sql: """
                     UPDATE lfs_sync_outbox SET operation = ?, columns = ?, isKnown = 1, sequence = NULL, mutation = NULL

@@ -10,7 +10,7 @@ enum PostgresOrder {
             "sync_tombstone", stamp: "INSERT", "sync_stamp", after: [("INSERT", false), ("UPDATE", false)])
         let members = triggers(
             "sync_member", stamp: "INSERT OR UPDATE", "sync_stamp", after: [("INSERT", false), ("UPDATE", false)])
-        return ([functions, triggerFunctions] + tombstones + members).joined(separator: "\n")
+        return ([functions, PostgresReal.function, triggerFunctions] + tombstones + members).joined(separator: "\n")
     }
 
     /// Makes two servers that start at once do so one after the other, until the end of the transaction.
@@ -110,18 +110,6 @@ enum PostgresOrder {
             END IF;
             RETURN made;
         END $$;
-
-        -- A number as JSON, exactly as Swift writes it: with a point, and without exponent up to 2^53.
-        CREATE FUNCTION lfs_real(value double precision) RETURNS text LANGUAGE sql STABLE AS $$
-            SELECT CASE
-                WHEN value = 'NaN' THEN 'null'
-                WHEN value = 'Infinity' THEN '{"real":"Infinity"}'
-                WHEN value = '-Infinity' THEN '{"real":"-Infinity"}'
-                WHEN abs(value) >= 1e15 AND abs(value) <= 9007199254740992 THEN
-                    value::text::numeric::text || CASE WHEN value = trunc(value) THEN '.0' ELSE '' END
-                WHEN value::text ~ '[.e]' THEN value::text
-                ELSE value::text || '.0' END
-        $$;
         """#
 
     private static let triggerFunctions = """
