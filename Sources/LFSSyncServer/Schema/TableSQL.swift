@@ -194,7 +194,8 @@ struct TableSQL: Sendable {
         switch kind {
         case .integer, .text: "json_quote(\(value))"
         case .real: "coalesce(lfs_real(\(value)), 'null')"
-        case .blob: "coalesce('{\"hex\":\"' || lower(hex(\(value))) || '\"}', 'null')"
+        // hex(NULL) is an empty text.
+        case .blob: "CASE WHEN \(value) IS NULL THEN 'null' ELSE '{\"hex\":\"' || lower(hex(\(value))) || '\"}' END"
         }
     }
 
