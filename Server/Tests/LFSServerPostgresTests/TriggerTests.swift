@@ -22,9 +22,8 @@ struct TriggerTests {
     func copy() async throws {
         try await DeletionTests.run { server, device in
             let scope = try await server.scope(of: "ann")
-            try await server.execute(
-                "COPY recipe (id, title, scopeID) FROM PROGRAM 'printf ''x1\\tSoup\\t\(scope)\\nx2\\tStew\\t\(scope)\\n'''"
-            )
+            let lines = ["x1", "x2"].map { "\($0)\\tSoup\\t\(scope)\\n" }.joined()
+            try await server.execute("COPY recipe (id, title, scopeID) FROM PROGRAM 'printf ''\(lines)'''")
             #expect(try await device.sync() == ["Recipe x1", "Recipe x2"])
             try await server.execute("DELETE FROM recipe WHERE id LIKE 'x%'")
             #expect(try await Set(device.sync()) == ["-Recipe x1", "-Recipe x2"])

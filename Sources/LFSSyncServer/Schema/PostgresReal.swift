@@ -1,8 +1,8 @@
-/// `lfs_real(x)`: a number as JSON, exactly as Swift writes it, and so as it comes from SQLite: with a point, and without
-/// an exponent up to 2^53.
+/// `lfs_real(x)`: a number as JSON, exactly as Swift writes it, and so as it comes from SQLite: with a point, and
+/// without an exponent up to 2^53.
 enum PostgresReal {
-    /// PostgreSQL's own text has a digit more where the shorter one lies right between two numbers and is read as this one
-    /// because this one is even.
+    /// PostgreSQL's own text has a digit more where the shorter one lies right between two numbers and is read as this
+    /// one because this one is even.
     static let function = """
         CREATE FUNCTION lfs_real(value double precision) RETURNS text LANGUAGE plpgsql STABLE STRICT AS $$
         DECLARE
