@@ -44,6 +44,7 @@ let package = Package(
                 .product(name: "LFSAzure", package: "LFS"),
                 .product(name: "LFSWebDAV", package: "LFS"),
                 .product(name: "LFSSignedURL", package: "LFS"),
+                .product(name: "LFSSync", package: "LFS"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Crypto", package: "swift-crypto"),

@@ -11,6 +11,8 @@ public final class SyncService: Sendable {
     private let database: any SQLDatabase
     private let schema: CheckedSchema
     private let logger: Logger
+    private let streams: OpenStreams
+    private let times: LiveTimes
 
     /// Opens the store, and makes its tables where there are none.
     ///
@@ -19,10 +21,16 @@ public final class SyncService: Sendable {
     ///   - schema: what the devices share.
     ///   - logger: gets ids of sessions and numbers, never a token or a value of a row.
     /// - Throws: ``SyncSchemaError``, ``SQLFailure``.
-    public init(
+    public convenience init(
         _ database: any SQLDatabase, schema: SyncSchema, logger: Logger = Logger(label: "lfs.sync")
     ) async throws {
+        try await self.init(database, schema: schema, logger: logger, times: LiveTimes())
+    }
+
+    init(_ database: any SQLDatabase, schema: SyncSchema, logger: Logger, times: LiveTimes) async throws {
         self.database = database
+        self.times = times
+        streams = OpenStreams(database, times, logger)
         self.schema = try CheckedSchema(schema)
         self.logger = logger
         try await SchemaStore(schema: self.schema, dialect: database.dialect).prepare(database)
@@ -30,6 +38,15 @@ public final class SyncService: Sendable {
 
     /// Bytes of a request's body.
     public static let largestRequest = SyncMutation.byteLimit
+
+    /// Ends streams that stay open, so that nobody waits for them. Those that come yet end at once.
+    public func shutdown() { streams.stop() }
+
+    /// Looks at once whether open streams have something new.
+    func poke() { streams.poke() }
+
+    /// How many streams are being sent.
+    public var streamCount: Int { streams.count }
 
     // MARK: Sessions
 
@@ -73,7 +90,11 @@ public final class SyncService: Sendable {
             }
             if let reason = session.resetReason { return .lines(reset(reason, session)) }
             let plan = try await database.read { [session] in try StreamPlan(types, of: session, $0) }
-            return .stream(SyncStream(database: database, session: session, plan: plan, logger: logger))
+            let source = SyncStream.Source(
+                database: database, types: types, session: session,
+                ticket: streams.open(session, isLive: request.isLive), logger: logger,
+                live: request.isLive ? times : nil)
+            return .stream(SyncStream(source: source, plan: plan))
         }
     }
 
@@ -98,6 +119,7 @@ public final class SyncService: Sendable {
                 }
                 return try pushing.apply(mutations, of: session, db)
             }
+            streams.poke()
             var lines: [UInt8] = []
             for result in results { result.write(to: &lines) }
             return .lines(lines)

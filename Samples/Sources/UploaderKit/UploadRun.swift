@@ -2,6 +2,7 @@ import ArgumentParser
 import GRDB
 import LFS
 import LFSStorage
+import LFSSync
 
 /// One run that uploads: opens everything, does the command's work, waits, stops, sums up.
 struct UploadRun: Sendable {
@@ -13,6 +14,8 @@ struct UploadRun: Sendable {
     let ownPaths: [String]
     /// Files whose local bytes are lost or not the recorded ones, as an earlier upload found.
     let damaged: Set<FileData.ID>
+    /// How other devices get the rows; nil when none do.
+    let sync: SyncClient?
     private let purpose: Purpose
     private let patience: Patience
 
@@ -21,11 +24,13 @@ struct UploadRun: Sendable {
     /// - Throws: `ExitCode` when something was left undone; other errors when the command could not do its job.
     static func run(
         _ databaseOptions: DatabaseOptions, _ transfer: TransferOptions, _ output: OutputOptions, _ access: Access,
-        about purpose: Purpose = .uploading, _ work: @escaping @Sendable (UploadRun) async throws -> Void
+        about purpose: Purpose = .uploading, sync: SyncArgument? = nil, endless: Bool = false,
+        _ work: @escaping @Sendable (UploadRun) async throws -> Void
     ) async throws {
         let report = Report(output, about: purpose)
         let main = Task {
-            let run = try await open(databaseOptions, transfer, report, access, purpose)
+            let patience = Patience(endless ? nil : transfer.giveUpAfter.duration)
+            let run = try await open(databaseOptions, transfer, report, access, purpose, sync, patience)
             try await run.perform(work)
         }
         let interruption = Interruption { _ in
@@ -58,6 +63,8 @@ struct UploadRun: Sendable {
     enum Access {
         /// The uploader's own, made if there is none; the folder of a storage is made as well.
         case making
+        /// The uploader's own, made if there is none; the folder of a storage has to be there.
+        case joining
         /// The uploader's own.
         case own
         /// Any that has LFS in it.
@@ -66,13 +73,14 @@ struct UploadRun: Sendable {
 
     private static func open(
         _ databaseOptions: DatabaseOptions, _ transfer: TransferOptions, _ report: Report, _ access: Access,
-        _ purpose: Purpose
+        _ purpose: Purpose, _ sync: SyncArgument?, _ patience: Patience
     ) async throws -> UploadRun {
         let file = try DatabaseFile(at: databaseOptions.database)
-        if access != .making { try file.requireThere() }
+        if access != .making, access != .joining { try file.requireThere() }
         if access == .any { try file.requireFiles() } else { try file.requireOurs() }
         let (storage, location) = try await transfer.openStorage(for: file, makes: access == .making)
-        let database = access == .any ? try DocumentDatabase.openAny(file) : try DocumentDatabase.open(file)
+        let database =
+            access == .any ? try DocumentDatabase.openAny(file) : try DocumentDatabase.open(file, isSynced: sync != nil)
         var options = transfer.managerOptions(storage)
         options.maxDownloads = Restorer.parallel
         // A file without a record is of no use after this process: nobody else knows its id.
@@ -90,8 +98,7 @@ struct UploadRun: Sendable {
         }
         return UploadRun(
             database: database, table: table, lfs: lfs, report: report, ownPaths: transfer.ownPaths(database: path),
-            damaged: damaged, purpose: purpose,
-            patience: Patience(transfer.giveUpAfter.duration))
+            damaged: damaged, sync: try await sync?.open(database), purpose: purpose, patience: patience)
     }
 
     /// Does the work with progress shown, and stops the manager whatever happens.
@@ -103,6 +110,7 @@ struct UploadRun: Sendable {
         // Ends with this scope.
         async let _: Void = report.showProgress()
         let result = await Result { try await offload(work, uploads) }
+        await sync?.shutdown()
         if case .failure(let error as GaveUp) = result {
             let status = try await lfs.status()
             report.gaveUp(error, waiting: status.local - status.failed - status.cancelled)
@@ -140,10 +148,14 @@ struct UploadRun: Sendable {
         try lfs.start()
         return try await patience.run(lfs, report.advance) {
             try await work(self)
+            if purpose == .uploading { await shareRows(isLast: false) }
             // The rows tell what became of the files, also when another process has uploaded them.
             try await lfs.waitForUploads()
             try await ReplacedFiles.removeSettled(in: database)
-            if purpose == .uploading { try await reportDeletions() }
+            if purpose == .uploading {
+                await shareRows(isLast: true)
+                try await reportDeletions()
+            }
             // Asked again, because what was replaced has no failures any more.
             return try await lfs.waitForUploads()
         } beside: {
@@ -153,6 +165,28 @@ struct UploadRun: Sendable {
                 // Many uploads end in a moment, and one look does for all of them.
                 try await Task.sleep(for: .milliseconds(200))
             }
+        }
+    }
+}
+
+extension UploadRun {
+    /// Sends rows and takes those of other devices, where a sync server was given.
+    func synchronize(isAgain: Bool = false) async throws {
+        guard let sync else { return }
+        let result = try await sync.synchronize()
+        // A second look that finds nothing is no news.
+        if !isAgain || result.sent + result.received > 0 { report.synced(result) }
+    }
+
+    /// As ``synchronize()``, for a run whose own work goes on without.
+    private func shareRows(isLast: Bool) async {
+        do {
+            try await synchronize(isAgain: isLast)
+        } catch is CancellationError {
+            // The run ends, and says so.
+        } catch {
+            // Once more when the uploads are through.
+            if isLast { report.syncFailed(error) }
         }
     }
 }

@@ -18,6 +18,11 @@ public struct Uploader: AsyncParsableCommand {
                   --output ~/Restored
               Check that records, local files and objects agree, and mend what does not:
                 uploader verify --database photos.sqlite --to dir:/mnt/backup --repair
+              Share them with other devices, which pull what is pushed here:
+                uploader push --database photos.sqlite --to s3://photos/mine \\
+                  --sync https://photos.example ~/Pictures
+                uploader pull --database photos.sqlite --to s3://photos/mine \\
+                  --sync https://photos.example --synced --output ~/Pictures
               Free local copies of what is on the storage, but for 2 GiB:
                 uploader free --database photos.sqlite --keep-bytes 2GiB
 
@@ -63,7 +68,8 @@ public struct Uploader: AsyncParsableCommand {
         version: "0.1.0",
         subcommands: [
             PushCommand.self, ResumeCommand.self, StatusCommand.self, ListCommand.self, PullCommand.self,
-            RemoveCommand.self, VerifyCommand.self, FreeCommand.self, PinCommand.self, UnpinCommand.self,
+            RemoveCommand.self, SyncCommand.self, VerifyCommand.self, FreeCommand.self, PinCommand.self,
+            UnpinCommand.self,
         ])
 
     public init() {}

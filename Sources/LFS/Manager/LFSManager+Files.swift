@@ -1,8 +1,13 @@
+import LFSDatabase
 import LFSFiles
 public import LFSSystem
 
 /// Making files, and giving lost ones their bytes back.
 extension LFSManager {
+    /// What the ``FileData/key`` of each file begins with that this database has made. Where several devices share
+    /// their rows, it tells whose a file is.
+    public var keyPrefix: String { namespace.prefix }
+
     /// Makes bytes durable and returns the record to insert. It takes no part in any transaction.
     ///
     /// When it returns, the bytes are on the device under the file's id. A file that is never inserted is swept

@@ -52,7 +52,8 @@ struct SyncServer: Sendable {
         } catch let error as HTTPError where error.code == .cancelled {
             throw CancellationError()
         } catch let error as HTTPError {
-            throw SyncError(.unavailable, "The sync server could not be reached: \(error.message)", cause: error)
+            throw SyncError(
+                .unavailable, "The sync server could not be reached: \(error.message.sentence)", cause: error)
         }
     }
 
@@ -86,4 +87,9 @@ enum BearerField {
         }
         return "Bearer " + token
     }
+}
+
+extension String {
+    /// With a full stop, which the words of libraries lack.
+    fileprivate var sentence: String { last.map { ".!?".contains($0) } == true ? self : self + "." }
 }

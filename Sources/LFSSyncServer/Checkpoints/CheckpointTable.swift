@@ -16,7 +16,10 @@ enum CheckpointTable {
             guard batch.number > session.lastBatch else { throw AckFailure.olderCopy }
             guard batch.number == session.lastBatch + 1 else { throw AckFailure.newerDevice }
         }
-        for token in batch.tokens where token.epoch == session.epoch {
+        // What came of a scope after it was left comes after that.
+        let isLeaving = { (token: SyncToken) in token.place.type.description == SyncLine.Name.scopeDeleted }
+        for token in batch.tokens.filter(isLeaving) + batch.tokens.filter({ !isLeaving($0) })
+        where token.epoch == session.epoch {
             switch token.place.type.description {
             case SyncLine.Name.complete: break
             case SyncLine.Name.reset: try restart(session, db)
@@ -39,18 +42,27 @@ enum CheckpointTable {
             head = try row.text(0)
             return false
         }
-        // A right that was withdrawn meanwhile: the scope's end is still to come.
-        guard let head else { return }
+        guard let head else {
+            // A right that was withdrawn meanwhile. The device has rows of the scope, so it has to hear of its end.
+            try note(scope, token.place.type, .start, session, db)
+            return
+        }
         guard token.position.text <= head else {
             throw WireFailure(.invalidRequest, "An ack is of a position that does not exist yet.")
         }
+        try note(scope, token.place.type, token.position, session, db)
+    }
+
+    private static func note(
+        _ scope: SQLValue, _ type: SyncType, _ position: SyncPosition, _ session: SyncSession, _ db: any SQLConnection
+    ) throws {
         try db.execute(
             """
             INSERT INTO sync_checkpoint (sessionID, scopeID, typeName, position) VALUES (?1, ?2, ?3, ?4)
             ON CONFLICT (sessionID, scopeID, typeName) DO UPDATE SET position = excluded.position
             WHERE sync_checkpoint.position < excluded.position
             """,
-            [.text(session.id), scope, .text(token.place.type.description), .text(token.position.text)])
+            [.text(session.id), scope, .text(type.description), .text(position.text)])
     }
 
     /// The device has begun anew, with its positions and with the numbers of its mutations.
@@ -65,13 +77,11 @@ enum CheckpointTable {
             """, [.text(session.id)])
     }
 
-    /// The device has dropped a scope, unless it was given access again meanwhile.
+    /// The device has dropped a scope. If it was given access again meanwhile, everything has to come.
     private static func leave(_ scope: SyncScope, _ session: SyncSession, _ db: any SQLConnection) throws {
         try db.execute(
-            """
-            DELETE FROM sync_checkpoint WHERE sessionID = ?1 AND scopeID = ?2 AND NOT EXISTS (
-                SELECT 1 FROM sync_grant WHERE scopeID = ?2 AND accountID = ?3)
-            """, [.text(session.id), .text(scope.description), .text(session.account)])
+            "DELETE FROM sync_checkpoint WHERE sessionID = ?1 AND scopeID = ?2",
+            [.text(session.id), .text(scope.description)])
     }
 
     /// The session's checkpoints as tokens, in their order.

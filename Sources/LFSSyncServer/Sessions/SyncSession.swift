@@ -82,6 +82,17 @@ enum SessionTable {
             "UPDATE sync_session SET resetReason = ?2 WHERE id = ?1", [.text(session.id), .text(reason.rawValue)])
     }
 
+    /// Whether a session is there still, and has not begun anew.
+    static func isCurrent(_ session: SyncSession, _ db: any SQLConnection) throws -> Bool {
+        var isThere = false
+        let sql = "SELECT 1 FROM sync_session WHERE id = ?1 AND epoch = ?2 AND resetReason IS NULL"
+        try db.query(sql, [.text(session.id), .integer(session.epoch)]) { _ in
+            isThere = true
+            return false
+        }
+        return isThere
+    }
+
     static func remove(_ id: String, _ db: any SQLConnection) throws -> Bool {
         try db.execute("DELETE FROM sync_session WHERE id = ?1", [.text(id)]) > 0
     }

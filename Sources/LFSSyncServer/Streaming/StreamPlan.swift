@@ -29,18 +29,51 @@ struct StreamPlan: Sendable {
         var checkpoints: [String: SyncPosition] = [:]
     }
 
+    /// What a stream has sent already, of which the device may have said nothing yet.
+    struct Sent: Sendable {
+        var positions: [SyncToken.Place: SyncPosition] = [:]
+        /// Scopes that the device was told to drop, and has not got again.
+        var lost: Set<SyncScope> = []
+        /// Those that it was told to drop at any time: what it has said of them before counts no more.
+        var dropped: Set<SyncScope> = []
+
+        mutating func drop(_ scope: SyncScope) {
+            lost.insert(scope)
+            dropped.insert(scope)
+            positions = positions.filter { $0.key.scope != scope }
+        }
+    }
+
+    /// Whether there is nothing to send.
+    var isEmpty: Bool { legs.isEmpty && lost.isEmpty && expired.isEmpty }
+
+    /// - Returns: nil when the session has ended, or begun anew.
+    init?(
+        _ types: [(table: CheckedSchema.Table, type: SyncType)], of session: SyncSession, sent: Sent,
+        ifCurrent: Void, _ db: any SQLConnection
+    ) throws {
+        guard try SessionTable.isCurrent(session, db) else { return nil }
+        try self.init(types, of: session, sent: sent, db)
+    }
+
     /// - Parameters:
     ///   - types: those that the device takes, parents first.
+    ///   - sent: what this stream has sent already.
     init(
-        _ types: [(table: CheckedSchema.Table, type: SyncType)], of session: SyncSession, _ db: any SQLConnection
+        _ types: [(table: CheckedSchema.Table, type: SyncType)], of session: SyncSession, sent: Sent = Sent(),
+        _ db: any SQLConnection
     ) throws {
-        let (scopes, lost) = try Self.scopes(of: session, db)
+        let (scopes, allLost) = try Self.scopes(of: session, db)
+        let granted = Set(scopes.map(\.id))
+        let unsaid = Set(sent.positions.keys.map(\.scope)).subtracting(granted).subtracting(allLost)
+        let lost = (allLost + unsaid.sorted()).filter { !sent.lost.contains($0) }
         var legs: [Leg] = []
         var expired: [SyncToken.Place] = []
         for (table, type) in types {
             for scope in scopes {
                 let place = SyncToken.Place(type, scope.id)
-                var checkpoint = scope.checkpoints[type.description]
+                var checkpoint = sent.dropped.contains(scope.id) ? nil : scope.checkpoints[type.description]
+                if let already = sent.positions[place] { checkpoint = max(checkpoint ?? already, already) }
                 if let found = checkpoint, found < scope.prunedThrough {
                     expired.append(place)
                     checkpoint = nil

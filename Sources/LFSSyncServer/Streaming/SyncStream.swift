@@ -3,66 +3,156 @@ import Logging
 
 /// The lines of one stream, in pieces of some pages. Each piece is read when it is asked for, so a device that reads
 /// slowly holds one of them, and neither a connection of the database nor a state of it.
+///
+/// One that stays open waits after its end for what commits next, and sends that and another end.
 public struct SyncStream: AsyncSequence, Sendable {
-    let database: any SQLDatabase
-    let session: SyncSession
+    let source: Source
     let plan: StreamPlan
-    let logger: Logger
+
+    /// Where lines come from.
+    struct Source: Sendable {
+        let database: any SQLDatabase
+        let types: [(table: CheckedSchema.Table, type: SyncType)]
+        let session: SyncSession
+        let ticket: OpenStreams.Ticket
+        let logger: Logger
+        /// nil for a stream that ends with what there is.
+        let live: LiveTimes?
+    }
 
     public func makeAsyncIterator() -> Iterator { Iterator(self) }
 
     public struct Iterator: AsyncIteratorProtocol {
-        private let stream: SyncStream
+        private let source: Source
         private let lines: ControlLines
+        private var plan: StreamPlan
+        /// What was sent up to where, since the device may not have said so yet.
+        private var sent = StreamPlan.Sent()
         private var leg = 0
         private var position: SyncPosition?
         private var hasBegun = false
+        private var isComplete = false
         private var hasEnded = false
+        private let latest: Duration?
+        private let elapsed: @Sendable () -> Duration
 
         init(_ stream: SyncStream) {
-            self.stream = stream
-            lines = ControlLines(session: stream.session)
+            (source, plan) = (stream.source, stream.plan)
+            lines = ControlLines(session: stream.source.session)
+            latest = source.live?.longest
+            elapsed = (source.live?.clock ?? ContinuousClock()).stopwatch()
         }
 
         /// - Throws: `CancellationError`. What fails otherwise is the stream's last line.
         public mutating func next() async throws -> [UInt8]? {
             if hasEnded { return nil }
             var piece: [UInt8] = []
-            if !hasBegun {
-                hasBegun = true
-                for scope in stream.plan.lost { lines.scopeDeleted(scope, to: &piece) }
-                for place in stream.plan.expired { lines.reset(.retention, place, to: &piece) }
-            }
             do {
-                while leg < stream.plan.legs.count, piece.count < 64 << 10 { try await addPage(to: &piece) }
+                if isComplete { try await goOn(&piece) }
+                if hasEnded { return piece }
+                if !isComplete { try await addPages(to: &piece) }
             } catch is CancellationError {
                 throw CancellationError()
             } catch {
-                hasEnded = true
-                stream.logger.error("A stream has failed.", metadata: ["error": "\(error)"])
-                lines.failure(SyncStreamFailure(error), to: &piece)
-                return piece
-            }
-            if leg == stream.plan.legs.count {
-                hasEnded = true
-                lines.complete(stream.plan.scopeCount, to: &piece)
+                source.logger.error("A stream has failed.", metadata: ["error": "\(error)"])
+                end(SyncStreamFailure(error), &piece)
             }
             return piece
         }
 
+        private mutating func end(_ failure: SyncStreamFailure, _ piece: inout [UInt8]) {
+            hasEnded = true
+            lines.failure(failure, to: &piece)
+        }
+
+        private mutating func addPages(to piece: inout [UInt8]) async throws {
+            if !hasBegun {
+                hasBegun = true
+                for leg in plan.legs { sent.lost.remove(leg.place.scope) }
+                for scope in plan.lost {
+                    sent.drop(scope)
+                    lines.scopeDeleted(scope, to: &piece)
+                }
+                for place in plan.expired { lines.reset(.retention, place, to: &piece) }
+            }
+            while leg < plan.legs.count, piece.count < 64 << 10 {
+                if let failure = ended() { return end(failure, &piece) }
+                try await addPage(to: &piece)
+            }
+            guard leg == plan.legs.count else { return }
+            lines.complete(plan.scopeCount, to: &piece)
+            isComplete = true
+            hasEnded = source.live == nil
+        }
+
+        private func ended() -> SyncStreamFailure? {
+            switch source.ticket.end {
+            case .replaced:
+                SyncStreamFailure("replaced", "Another stream of this session has begun.", isRetryable: false)
+            case .stopped:
+                SyncStreamFailure("shutting_down", "The server is ending.", isRetryable: true, retryAfter: 5)
+            case nil: nil
+            }
+        }
+
         private mutating func addPage(to piece: inout [UInt8]) async throws {
             try Task.checkCancellation()
-            let current = stream.plan.legs[leg]
+            let current = plan.legs[leg]
             let after = position ?? current.start
-            let reader = PageReader(dialect: stream.database.dialect, session: stream.session)
-            let page = try await stream.database.read { try reader.page(of: current, after: after, $0) }
+            let reader = PageReader(dialect: source.database.dialect, session: source.session)
+            let page = try await source.database.read { try reader.page(of: current, after: after, $0) }
             piece += page.lines
             position = page.position
             guard !page.mayHaveMore else { return }
-            if page.isGranted { lines.reached(current, to: &piece) }
+            if page.isGranted {
+                lines.reached(current, to: &piece)
+                sent.positions[current.place] = current.end
+            }
             leg += 1
             position = nil
         }
+
+        // MARK: Live
+
+        /// Waits until there is something to send: lines of a new plan, a sign of life, or the end.
+        private mutating func goOn(_ piece: inout [UInt8]) async throws {
+            guard let live = source.live, let latest else { return }
+            let silentUntil = elapsed() + live.heartbeat
+            while true {
+                if let failure = ended() { return end(failure, &piece) }
+                let now = elapsed()
+                if now >= latest {
+                    hasEnded = true
+                    return lines.complete(plan.scopeCount, to: &piece)
+                }
+                let isSilent = now >= silentUntil
+                let (source, sent) = (source, sent)
+                let new = try await source.database.read { db in
+                    try StreamPlan(source.types, of: source.session, sent: sent, ifCurrent: (), db)
+                }
+                guard let new else {
+                    return end(
+                        SyncStreamFailure("unauthorized", "The session has ended or begins anew.", isRetryable: true),
+                        &piece)
+                }
+                if !new.isEmpty {
+                    (plan, leg, position, hasBegun, isComplete) = (new, 0, nil, false, false)
+                    return
+                }
+                if isSilent { return lines.heartbeat(to: &piece) }
+                let rest = Swift.min(silentUntil, latest) - now
+                await source.ticket.wait(atMost: rest, clock: live.clock)
+                try Task.checkCancellation()
+            }
+        }
+    }
+}
+
+extension Clock where Duration == Swift.Duration {
+    /// Tells the time since now.
+    fileprivate func stopwatch() -> @Sendable () -> Duration {
+        let start = now
+        return { start.duration(to: self.now) }
     }
 }
 
@@ -96,6 +186,8 @@ struct ControlLines: Sendable {
             "{\"type\":\"\(SyncLine.Name.reset)\",\"ack\":\"\(token(SyncLine.Name.reset, session.own))\","
                 + "\"data\":{\"reason\":\"\(reason.rawValue)\"\(only)}}", to: &bytes)
     }
+
+    func heartbeat(to bytes: inout [UInt8]) { write("{\"type\":\"\(SyncLine.Name.heartbeat)\"}", to: &bytes) }
 
     func failure(_ failure: SyncStreamFailure, to bytes: inout [UInt8]) {
         bytes += "{\"type\":\"\(SyncLine.Name.failure)\",\"data\":{\"code\":\"\(failure.code)\",\"message\":".utf8

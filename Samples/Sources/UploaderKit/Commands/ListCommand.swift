@@ -17,12 +17,14 @@ struct ListCommand: ParsableCommand {
             var isWhole = true
             let (connection, table) = try DocumentDatabase.openForReading(database.database)
             try connection.read { db in
-                try table.forEach(db) { result in
-                    switch result {
-                    case .success(let attached): try tell(attached)
-                    case .failure(let row):
-                        isWhole = false
-                        Console.message("uploader: file \(row.fileID) cannot be listed: \(row.reason)")
+                for table in table.isOurs ? [table, .withoutDocument] : [table] {
+                    try table.forEach(db) { result in
+                        switch result {
+                        case .success(let attached): try tell(attached)
+                        case .failure(let row):
+                            isWhole = false
+                            Console.message("uploader: file \(row.fileID) cannot be listed: \(row.reason)")
+                        }
                     }
                 }
             }

@@ -20,10 +20,14 @@ struct PullCommand: AsyncParsableCommand {
 
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var transfer: TransferOptions
+    @OptionGroup var server: SyncServerOptions
     @OptionGroup var output: OutputOptions
 
     @Flag(name: .long, help: "Write all files.")
     var all = false
+
+    @Flag(name: .long, help: "Write all files that the account's devices share, also those without a document here.")
+    var synced = false
 
     @Option(name: .customLong("output"), help: ArgumentHelp("The folder to write into.", valueName: "dir"))
     var folder: String
@@ -32,14 +36,20 @@ struct PullCommand: AsyncParsableCommand {
     var ids: [String] = []
 
     func validate() throws {
-        if all != ids.isEmpty { throw ValidationError("Give either the ids of files or --all.") }
+        guard [all, synced, !ids.isEmpty].filter(\.self).count == 1 else {
+            throw ValidationError("Give either the ids of files, --all, or --synced.")
+        }
     }
 
     func run() async throws {
-        let (ids, folder) = (all ? nil : ids, folder)
-        try await UploadRun.run(database, transfer, output, .any, about: .pulling) { run in
+        let (ids, folder, withAll) = (ids.isEmpty ? nil : ids, folder, !all)
+        // What other devices have may be all there is yet.
+        let access: UploadRun.Access = server.sync == nil ? .any : .joining
+        try await UploadRun.run(database, transfer, output, access, about: .pulling, sync: server.sync) { run in
+            try await run.synchronize()
+            let tables = run.table.isOurs && withAll ? [run.table, .withoutDocument] : [run.table]
             try await Restorer(
-                database: run.database, table: run.table, lfs: run.lfs, report: run.report, folder: folder
+                database: run.database, tables: tables, lfs: run.lfs, report: run.report, folder: folder
             ).run(ids)
         }
     }

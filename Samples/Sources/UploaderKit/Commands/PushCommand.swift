@@ -21,6 +21,7 @@ struct PushCommand: AsyncParsableCommand {
 
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var transfer: TransferOptions
+    @OptionGroup var server: SyncServerOptions
     @OptionGroup var output: OutputOptions
 
     @Flag(
@@ -41,7 +42,7 @@ struct PushCommand: AsyncParsableCommand {
     func run() async throws {
         if dryRun { return try reportingErrors { try makeDryRun().run(self.paths) } }
         let paths = paths
-        try await UploadRun.run(database, transfer, output, .making) { run in
+        try await UploadRun.run(database, transfer, output, .making, sync: server.sync) { run in
             run.report.walkBegins()
             defer { run.report.walkEnded() }
             try await Attacher(

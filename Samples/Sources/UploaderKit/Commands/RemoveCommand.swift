@@ -11,6 +11,7 @@ struct RemoveCommand: AsyncParsableCommand {
 
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var transfer: TransferOptions
+    @OptionGroup var server: SyncServerOptions
     @OptionGroup var output: OutputOptions
 
     @Argument(help: ArgumentHelp("The ids of the files.", valueName: "id"))
@@ -18,7 +19,7 @@ struct RemoveCommand: AsyncParsableCommand {
 
     func run() async throws {
         let ids = ids
-        try await UploadRun.run(database, transfer, output, .own, about: .removing) { run in
+        try await UploadRun.run(database, transfer, output, .own, about: .removing, sync: server.sync) { run in
             let found = try await run.database.write { db in
                 var found: Set<String> = []
                 for id in ids {
@@ -33,6 +34,8 @@ struct RemoveCommand: AsyncParsableCommand {
                 return found
             }
             for id in ids where !found.contains(id) { run.report.failed(FilePath(id), "there is no file with this id") }
+            // The bytes go when the server has accepted it.
+            try await run.synchronize()
             try await run.reportDeletions()
             for id in found { run.report.removed(id) }
         }

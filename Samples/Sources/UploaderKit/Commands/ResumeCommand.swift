@@ -8,10 +8,11 @@ struct ResumeCommand: AsyncParsableCommand {
 
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var transfer: TransferOptions
+    @OptionGroup var server: SyncServerOptions
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        try await UploadRun.run(database, transfer, output, .own) { _ in }
+        try await UploadRun.run(database, transfer, output, .own, sync: server.sync) { _ in }
     }
 }
 

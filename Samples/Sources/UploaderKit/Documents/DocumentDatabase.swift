@@ -5,13 +5,15 @@ import LFS
 /// Opens the database that holds the documents, and says clearly why it cannot.
 enum DocumentDatabase {
     /// Opens the uploader's database for writing and makes it if it is missing; its folder has to exist.
-    static func open(_ file: DatabaseFile) throws -> DatabasePool {
+    ///
+    /// - Parameter isSynced: whether other devices share its files from now on.
+    static func open(_ file: DatabaseFile, isSynced: Bool = false) throws -> DatabasePool {
         let path = file.path
         do {
             try file.requireOurs()
             try PrivateFile.make(path)
             let database = try DatabasePool(path: path, configuration: writing)
-            try DocumentSchema.migrator.migrate(database)
+            try (isSynced ? DocumentSchema.syncMigrator : DocumentSchema.migrator).migrate(database)
             try makeCommitsDurable(database)
             return database
         } catch {

@@ -1,5 +1,6 @@
 import GRDB
 import LFS
+import LFSSync
 
 /// The uploader's own tables, beside those of LFS.
 enum DocumentSchema {
@@ -44,6 +45,31 @@ enum DocumentSchema {
                     CREATE INDEX uploader_replaced_documentId ON uploader_replaced(documentId);
                     """)
         }
+        migrator.registerMigration("uploader.v3") { db in
+            // A document may be removed by another device: its old versions are settled then.
+            try db.execute(
+                sql: """
+                    CREATE TABLE uploader_replaced_new (
+                        fileId TEXT PRIMARY KEY NOT NULL REFERENCES lfs_file(id) ON DELETE CASCADE,
+                        documentId TEXT NOT NULL
+                    );
+                    INSERT INTO uploader_replaced_new SELECT fileId, documentId FROM uploader_replaced;
+                    DROP TABLE uploader_replaced;
+                    ALTER TABLE uploader_replaced_new RENAME TO uploader_replaced;
+                    CREATE INDEX uploader_replaced_documentId ON uploader_replaced(documentId);
+                    """)
+        }
+        return migrator
+    }
+
+    /// With what a database needs whose files several devices share. Without a sync server nothing of it is made: all
+    /// changes would wait in it for ever.
+    static var syncMigrator: DatabaseMigrator {
+        var migrator = migrator
+        migrator.registerLFSSyncMigrations()
+        migrator.registerMigration("uploader.sync.v1") { db in
+            try SyncedTable.install("uploader_document", in: db)
+        }
         return migrator
     }
 
@@ -51,7 +77,7 @@ enum DocumentSchema {
     /// database it is are its own business.
     static func isNewer(_ db: Database) throws -> Bool {
         guard try db.tableExists("grdb_migrations") else { return false }
-        let known = migrator.migrations
+        let known = syncMigrator.migrations
         let applied = try Row.fetchAll(db, sql: "SELECT identifier FROM grdb_migrations")
         return applied.compactMap { String.fromDatabaseValue($0[0]) }.contains { identifier in
             (identifier.hasPrefix("lfs.") || identifier.hasPrefix("uploader.")) && !known.contains(identifier)

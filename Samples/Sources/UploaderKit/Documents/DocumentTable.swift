@@ -6,13 +6,28 @@ import LFS
 struct DocumentTable: Sendable {
     /// Whether the database is the uploader's.
     let isOurs: Bool
+    /// Which of the files; all, unless said otherwise.
+    private let filter: String
+
+    init(isOurs: Bool) { self.init(isOurs: isOurs, filter: "1") }
+
+    private init(isOurs: Bool, filter: String) { (self.isOurs, self.filter) = (isOurs, filter) }
+
+    /// Files of the uploader's database that have no document here: those of other devices may have none yet. What a
+    /// newer version has replaced is none of them.
+    static let withoutDocument = DocumentTable(
+        isOurs: false,
+        filter: """
+            NOT EXISTS (SELECT 1 FROM uploader_document d WHERE d.fileId = f.id)
+                AND NOT EXISTS (SELECT 1 FROM uploader_replaced r WHERE r.fileId = f.id)
+            """)
 
     /// The page after an id, in the order of the ids, which other programs may have written as anything. Rows that
     /// cannot be used are told with their reason.
     ///
     /// - Parameter ids: the files, as a person names them; nil for all.
     func page(after id: DatabaseValue, _ ids: [String]?, limit: Int, _ db: Database) throws -> Page {
-        var (condition, arguments) = ("\(key) > ?", StatementArguments([id]))
+        var (condition, arguments) = ("\(filter) AND \(key) > ?", StatementArguments([id]))
         if let ids {
             condition += " AND f.id IN (\(databaseQuestionMarks(count: ids.count)))"
             arguments += StatementArguments(ids)
@@ -28,11 +43,17 @@ struct DocumentTable: Sendable {
         var end: DatabaseValue?
     }
 
-    /// Those at some paths. Of several with one path the newest counts, which is the last.
-    func documents(at paths: [FilePath], _ db: Database) throws -> [FilePath: Result<AttachedDocument, UnusableRow>] {
+    /// Those at some paths of this device. Of several with one path the newest counts, which is the last.
+    ///
+    /// - Parameter prefix: what the keys of this device's files begin with: another one may have the same path.
+    func documents(at paths: [FilePath], ofKeys prefix: String, _ db: Database) throws -> [FilePath: Result<
+        AttachedDocument, UnusableRow
+    >] {
         let marks = databaseQuestionMarks(count: paths.count)
         var found: [FilePath: Result<AttachedDocument, UnusableRow>] = [:]
-        try forEach("d.path IN (\(marks)) ORDER BY d.id", StatementArguments(paths), db) { row, result in
+        let condition = "d.path IN (\(marks)) AND substr(f.key, 1, ?) = ? ORDER BY d.id"
+        let arguments = StatementArguments(paths) + [prefix.count, prefix]
+        try forEach(condition, arguments, db) { row, result in
             if let path = FilePath.fromDatabaseValue(row["path"]) { found[path] = result }
         }
         return found
@@ -40,7 +61,9 @@ struct DocumentTable: Sendable {
 
     /// All of them, by their paths.
     func forEach(_ db: Database, _ body: (Result<AttachedDocument, UnusableRow>) throws -> Void) throws {
-        try forEach("1 ORDER BY \(isOurs ? "d.path" : "f.name"), \(key)", [], db) { _, result in try body(result) }
+        try forEach("\(filter) ORDER BY \(isOurs ? "d.path" : "f.name"), \(key)", [], db) { _, result in
+            try body(result)
+        }
     }
 
     /// The path of a file, also of one that was replaced; nil when there is none.
@@ -67,6 +90,15 @@ struct DocumentTable: Sendable {
         let titles = try Row.fetchAll(db, sql: sql).compactMap { String.fromDatabaseValue($0[0]) }
         // Of a name with slashes only the last part is written.
         return isOurs ? Set(titles) : try Set(titles + sharedNames(db))
+    }
+
+    /// Titles of documents that files without one have, too.
+    static func sharedTitles(_ db: Database) throws -> Set<String> {
+        let sql = """
+            SELECT title FROM uploader_document INTERSECT
+            SELECT \(name) FROM lfs_file f WHERE \(withoutDocument.filter)
+            """
+        return Set(try Row.fetchAll(db, sql: sql).compactMap { String.fromDatabaseValue($0[0]) })
     }
 
     private func sharedNames(_ db: Database) throws -> [String] {

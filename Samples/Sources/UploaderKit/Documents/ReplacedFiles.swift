@@ -32,7 +32,7 @@ enum ReplacedFiles {
     }
 
     private static let settled = """
-        SELECT r.fileId FROM uploader_replaced r JOIN uploader_document d ON d.id = r.documentId
-        JOIN lfs_file f ON f.id = d.fileId WHERE f.status = 'remote' AND f.id <> r.fileId
+        SELECT r.fileId FROM uploader_replaced r LEFT JOIN uploader_document d ON d.id = r.documentId
+        LEFT JOIN lfs_file f ON f.id = d.fileId WHERE d.id IS NULL OR f.status = 'remote' AND f.id <> r.fileId
         """
 }

@@ -231,7 +231,7 @@ final class Report: Sendable {
     }
 
     func failedDeletions(_ count: Int) {
-        state.withLock { $0.tally.refused += count }
+        refused(count)
         message(
             """
             \(Format.count(count, "removed file")) still has bytes on the storage, which did not delete them. Run \
@@ -241,6 +241,18 @@ final class Report: Sendable {
     }
 
     // MARK: Results
+
+    /// What was left undone besides files that failed.
+    func refused(_ count: Int) { state.withLock { $0.tally.refused += count } }
+
+    /// One event on the standard output: as JSON, or as a line unless less is wanted.
+    func tell(_ event: some Encodable, _ words: String) {
+        if options.isJSON {
+            do { Console.result(try event.jsonLine()) } catch { message(Words.of(error)) }
+        } else if !options.isQuiet {
+            line { Console.result(words) }
+        }
+    }
 
     /// One event on the standard output: as JSON, or as a line when more is wanted.
     func tell(_ event: JSONEvent, verbose: String?) {

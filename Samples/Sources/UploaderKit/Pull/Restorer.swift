@@ -8,7 +8,8 @@ import LFS
 /// earlier run had of it, also one that was killed.
 struct Restorer: Sendable {
     let database: any DatabaseWriter
-    let table: DocumentTable
+    /// Which of them.
+    let tables: [DocumentTable]
     let lfs: LFSManager
     let report: Report
     let folder: String
@@ -20,11 +21,23 @@ struct Restorer: Sendable {
     /// - Parameter ids: the files; nil for all.
     func run(_ ids: [String]?) async throws {
         try RestoreTarget.makeFolder(folder)
-        let ambiguous = try await database.read { db in try table.ambiguousTitles(db) }
-        var last = "".databaseValue
+        let ambiguous = try await database.read { db in
+            let shared = try tables.count > 1 ? DocumentTable.sharedTitles(db) : []
+            return try tables.reduce(into: shared) { $0.formUnion(try $1.ambiguousTitles(db)) }
+        }
         var found: Set<String> = []
+        for table in tables { try await restore(table, ids, ambiguous, &found) }
+        for id in ids ?? [] where !found.contains(id) { report.failed(FilePath(id), "there is no file with this id") }
+    }
+
+    private func restore(
+        _ table: DocumentTable, _ ids: [String]?, _ ambiguous: Set<String>, _ found: inout Set<String>
+    ) async throws {
+        var last = "".databaseValue
         while true {
-            let page = try await page(after: last, ids)
+            let page = try await database.read { [last] db in
+                try table.page(after: last, ids, limit: Self.page, db)
+            }
             guard let end = page.end else { break }
             last = end
             report.pending(
@@ -34,11 +47,6 @@ struct Restorer: Sendable {
             for row in page.unusable { report.failed(FilePath(row.fileID), row.reason) }
             try await restore(page.documents, ambiguous)
         }
-        for id in ids ?? [] where !found.contains(id) { report.failed(FilePath(id), "there is no file with this id") }
-    }
-
-    private func page(after last: DatabaseValue, _ ids: [String]?) async throws -> DocumentTable.Page {
-        try await database.read { db in try table.page(after: last, ids, limit: Self.page, db) }
     }
 
     private func restore(_ documents: [AttachedDocument], _ ambiguous: Set<String>) async throws {

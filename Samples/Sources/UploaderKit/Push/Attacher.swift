@@ -50,7 +50,7 @@ struct Attacher: Sendable {
 
     private func attach(_ batch: [FileWalk.Candidate]) async throws {
         let paths = batch.map(\.path)
-        let known = try await database.read { db in try table.documents(at: paths, db) }
+        let known = try await database.read { db in try table.documents(at: paths, ofKeys: lfs.keyPrefix, db) }
         var waiting: [Waiting] = []
         var unsound: Set<FileData.ID> = []
         for candidate in batch {
@@ -169,7 +169,7 @@ struct Attacher: Sendable {
         do {
             unneeded = try await database.write { db in
                 // Read here, because another push may have attached the same files since we looked.
-                let known = try table.documents(at: made.map(\.candidate.path), db)
+                let known = try table.documents(at: made.map(\.candidate.path), ofKeys: lfs.keyPrefix, db)
                 var unneeded: Set<FileData.ID> = []
                 for made in made {
                     let old = try known[made.candidate.path]?.get()

@@ -123,6 +123,8 @@ struct ServeCommand: AsyncParsableCommand {
             logger: logger)
         var services: [any Service] = [try application(parts, address, publicURL, logger)]
         if let signing = parts.signing { services.insert(Sweep(service: signing, logger: logger), at: 0) }
+        // Those that come last are asked to end first.
+        if let sync = parts.sync { services.append(OpenStreamsEnd(sync: sync)) }
         if let metrics { services.append(Self.metrics(text, at: try Self.address(metrics, "--metrics"), logger)) }
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
