@@ -82,7 +82,8 @@ let package = Package(
             ]),
         // The folder Cases is a link to the cases that the library runs on SQLite.
         .testTarget(
-            name: "LFSServerPostgresTests", dependencies: ["LFSServerPostgres", sync, wire], exclude: ["Cases/SQLite"]),
+            name: "LFSServerPostgresTests", dependencies: ["LFSServerPostgres", sync, wire, logging],
+            exclude: ["Cases/SQLite"]),
     ])
 
 for target in package.targets where target.type != .system {
