@@ -33,6 +33,8 @@ let package = Package(
         .library(name: "LFSSigning", targets: ["LFSSigning"]),
         .library(name: "LFSSignedURL", targets: ["LFSSignedURL"]),
         .library(name: "LFSSync", targets: ["LFSSync"]),
+        // For tests of other packages: all of it that others name is package-internal.
+        .library(name: "LFSWire", targets: ["LFSWire"]),
         .library(name: "LFSSyncServer", targets: ["LFSSyncServer"]),
         .library(name: "LFSTesting", targets: ["LFSTesting"]),
     ],

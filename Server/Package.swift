@@ -11,6 +11,7 @@ let settings: [SwiftSetting] = [
 
 let signing: Target.Dependency = .product(name: "LFSSigning", package: "LFS")
 let sync: Target.Dependency = .product(name: "LFSSyncServer", package: "LFS")
+let wire: Target.Dependency = .product(name: "LFSWire", package: "LFS")
 let storage: Target.Dependency = .product(name: "LFSStorage", package: "LFS")
 let s3: Target.Dependency = .product(name: "LFSS3", package: "LFS")
 let azure: Target.Dependency = .product(name: "LFSAzure", package: "LFS")
@@ -26,6 +27,7 @@ let package = Package(
     platforms: [.macOS(.v15)],
     products: [
         .library(name: "LFSServer", targets: ["LFSServer"]),
+        .library(name: "LFSServerPostgres", targets: ["LFSServerPostgres"]),
         .library(name: "MetricsText", targets: ["MetricsText"]),
         .executable(name: "lfs-server", targets: ["lfs-server"]),
     ],
@@ -51,10 +53,15 @@ let package = Package(
                 signing, sync, hummingbird, httpTypes, nioCore, nioHTTPTypes, logging,
                 .product(name: "Crypto", package: "swift-crypto"),
             ]),
+        .systemLibrary(
+            name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
+        // The store of shared rows for more than one server.
+        .target(name: "LFSServerPostgres", dependencies: ["CPostgres", sync]),
         .executableTarget(
             name: "lfs-server",
             dependencies: [
-                "LFSServer", "MetricsText", signing, sync, storage, s3, azure, hummingbird, httpTypes, nioCore, logging,
+                "LFSServer", "LFSServerPostgres", "MetricsText", signing, sync, storage, s3, azure, hummingbird,
+                httpTypes, nioCore, logging,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -73,8 +80,12 @@ let package = Package(
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),
+        // The folder Cases is a link to the cases that the library runs on SQLite.
+        .testTarget(
+            name: "LFSServerPostgresTests", dependencies: ["LFSServerPostgres", sync, wire, logging],
+            exclude: ["Cases/SQLite"]),
     ])
 
-for target in package.targets {
+for target in package.targets where target.type != .system {
     target.swiftSettings = (target.swiftSettings ?? []) + settings
 }

@@ -114,7 +114,7 @@ public final class SyncService: Sendable {
             let pushing = MutationApply(schema: schema, dialect: database.dialect)
             let results = try await database.write { db in
                 // The session as it is within the transaction: two requests may come at once.
-                guard let token, let session = try SessionTable.session(ofToken: token, db) else {
+                guard let token, let session = try SessionTable.session(ofToken: token, changing: true, db) else {
                     throw WireFailure(.unauthorized, "The session has ended.")
                 }
                 return try pushing.apply(mutations, of: session, db)
@@ -139,7 +139,7 @@ public final class SyncService: Sendable {
         _ batch: SyncAckBatch, _ session: SyncSession, _ token: String?
     ) async throws -> SyncSession {
         try await database.write { db in
-            guard let token, let session = try SessionTable.session(ofToken: token, db) else {
+            guard let token, let session = try SessionTable.session(ofToken: token, changing: true, db) else {
                 throw WireFailure(.unauthorized, "The session has ended.")
             }
             do {

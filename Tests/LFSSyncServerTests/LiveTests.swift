@@ -1,22 +1,19 @@
 import Foundation
-import LFSWire
 import Logging
-import TestSupport
 import Testing
 
 @testable import LFSSyncServer
+@testable import LFSWire
 
 @Suite("L Streams that stay open", .timeLimit(.minutes(1)))
 struct LiveTests {
     private static let quick = LiveTimes(poll: .milliseconds(5), heartbeat: .seconds(60))
 
     private func run(_ times: LiveTimes = Self.quick, _ body: (TestServer) async throws -> Void) async throws {
-        try await withTemporaryFolder { folder in
-            let database = try SQLiteDatabase(path: folder.appending(path: "sync.sqlite").path)
+        try await TestStore.run { database in
             let service = try await SyncService(
                 database, schema: TestServer.schema, logger: Logger(label: "test"), times: times)
             try await body(TestServer(database: database, service: service))
-            await database.close()
         }
     }
 

@@ -1,8 +1,7 @@
-import LFSWire
-import TestSupport
 import Testing
 
 @testable import LFSSyncServer
+@testable import LFSWire
 
 @Suite("A: an account's own rows", .timeLimit(.minutes(1)))
 struct OwnRowsTests {
@@ -26,7 +25,7 @@ struct OwnRowsTests {
             ("servings", SyncValue.integer(.max)), ("servings", .integer(.min)), ("servings", .null),
             ("rating", .real(0.1 + 0.2)), ("rating", .real(1e308)), ("rating", .real(-.infinity)),
             ("rating", .real(5e-324)), ("rating", .real(3)), ("image", .blob([0, 1, 255])), ("image", .blob([])),
-            ("note", .text("")),
+            ("image", .null), ("rating", .null), ("note", .null), ("note", .text("")),
         ])
     func values(_ column: String, _ value: SyncValue) async throws {
         try await TestServer.run { server in

@@ -1,12 +1,10 @@
 import Foundation
-import LFSSystem
-import LFSWire
-import TestSupport
 import Testing
 
 @testable import LFSSyncServer
+@testable import LFSWire
 
-/// A server with accounts and devices, on a database of its own.
+/// A server with accounts and devices, on a database of its own: SQLite here, PostgreSQL in the server's package.
 struct TestServer: Sendable {
     let database: any SQLDatabase
     let service: SyncService
@@ -37,11 +35,9 @@ struct TestServer: Sendable {
     static func run(
         schema: SyncSchema = Self.schema, _ body: (TestServer) async throws -> Void
     ) async throws {
-        try await withTemporaryFolder { folder in
-            let database = try SQLiteDatabase(path: folder.appending(path: "sync.sqlite").path)
+        try await TestStore.run { database in
             let service = try await SyncService(database, schema: schema)
             try await body(TestServer(database: database, service: service))
-            await database.close()
         }
     }
 

@@ -93,8 +93,8 @@ signal_ours() {
     done
 }
 
-# stop_server: TERM, and KILL after two seconds: the data is made to be thrown away. Then removes the files that are
-# named in $folder/leftovers.
+# stop_server: TERM, and KILL after two seconds: the data is made to be thrown away. Then removes the files and folders
+# that are named in $folder/leftovers.
 stop_server() {
     signal_ours TERM
     tries=20
@@ -107,5 +107,5 @@ stop_server() {
         sleep 0.1
     done
     rm -f "$folder/processes"
-    [ ! -f "$folder/leftovers" ] || xargs rm -f <"$folder/leftovers"
+    [ ! -f "$folder/leftovers" ] || xargs rm -rf <"$folder/leftovers"
 }

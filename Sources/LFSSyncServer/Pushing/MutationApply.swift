@@ -10,6 +10,8 @@ struct MutationApply: Sendable {
     func apply(
         _ mutations: [SyncMutation], of session: SyncSession, _ db: any SQLConnection
     ) throws -> [SyncMutationResult] {
+        // Before the first look at a row: another device of the account may push it at this moment.
+        try PostgresOrder.hold(session.own.description, db)
         var results: [SyncMutationResult] = []
         var last = session.lastSequence
         for mutation in mutations {

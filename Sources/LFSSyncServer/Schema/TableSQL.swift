@@ -16,6 +16,7 @@ struct TableSQL: Sendable {
 
     /// The table, its index, and its triggers.
     var creation: [String] {
+        if dialect == .postgres { return postgresCreation }
         let columns =
             ["id TEXT PRIMARY KEY NOT NULL"] + table.table.columns.map(column) + [
                 "scopeID TEXT NOT NULL REFERENCES sync_scope(id) ON DELETE CASCADE",
@@ -34,18 +35,24 @@ struct TableSQL: Sendable {
 
     private func column(_ column: SyncSchema.Column) -> String {
         let quoted = Self.quoted(column.name)
-        var text = "\(quoted) \(Self.type(column.kind))"
+        return "\(quoted) \(Self.type(column.kind))" + Self.constraints(column)
+            + " CHECK (\(quoted) IS NULL OR \(Self.check(column.kind, quoted)))"
+    }
+
+    /// What both databases say of a column.
+    static func constraints(_ column: SyncSchema.Column) -> String {
+        var text = ""
         // Rows of devices that know an older version do not have it.
         if column.isRequired, column.since == 1 { text += " NOT NULL" }
         if let parent = column.parent {
-            text += " REFERENCES \(Self.quoted(parent.table))(id)"
+            text += " REFERENCES \(quoted(parent.table))(id)"
             switch parent.onDelete {
             case .noAction: break
             case .cascade: text += " ON DELETE CASCADE"
             case .setNull: text += " ON DELETE SET NULL"
             }
         }
-        return text + " CHECK (\(quoted) IS NULL OR \(Self.check(column.kind, quoted)))"
+        return text
     }
 
     private static func type(_ kind: SyncSchema.Column.Kind) -> String {
@@ -174,16 +181,21 @@ struct TableSQL: Sendable {
     /// - Parameter version: of the type.
     func json(version: Int, of row: String) -> String {
         let columns = table.versions[version - 1].map { column in
-            "',\"\(column.name)\":' || \(Self.json(column.kind, "\(row).\(Self.quoted(column.name))"))"
+            "',\"\(column.name)\":' || \(value(column.kind, "\(row).\(Self.quoted(column.name))"))"
         }
-        return (["'{\"id\":' || json_quote(\(row).id)"] + columns + ["'}'"]).joined(separator: " || ")
+        return (["'{\"id\":' || \(dialect.key("\(row).id"))"] + columns + ["'}'"]).joined(separator: " || ")
+    }
+
+    private func value(_ kind: SyncSchema.Column.Kind, _ value: String) -> String {
+        dialect == .sqlite ? Self.json(kind, value) : Self.postgresJSON(kind, value)
     }
 
     private static func json(_ kind: SyncSchema.Column.Kind, _ value: String) -> String {
         switch kind {
         case .integer, .text: "json_quote(\(value))"
         case .real: "coalesce(lfs_real(\(value)), 'null')"
-        case .blob: "coalesce('{\"hex\":\"' || lower(hex(\(value))) || '\"}', 'null')"
+        // hex(NULL) is an empty text.
+        case .blob: "CASE WHEN \(value) IS NULL THEN 'null' ELSE '{\"hex\":\"' || lower(hex(\(value))) || '\"}' END"
         }
     }
 
@@ -194,7 +206,7 @@ struct TableSQL: Sendable {
         SELECT t.updateID, 0, \(json(version: version, of: "t")) FROM \(name) t
         WHERE t.scopeID = ?1 AND t.updateID > ?2 AND t.updateID <= ?3
         UNION ALL
-        SELECT d.updateID, 1, '{"id":' || json_quote(d.key) || '}' FROM sync_tombstone d
+        SELECT d.updateID, 1, '{"id":' || \(dialect.key("d.key")) || '}' FROM sync_tombstone d
         WHERE d.scopeID = ?1 AND d.tableName = \(Self.literal(table.name)) AND d.updateID > ?2 AND d.updateID <= ?3
         ORDER BY 1 LIMIT ?4
         """
@@ -205,10 +217,10 @@ struct TableSQL: Sendable {
     func sharedPage(version: Int) -> String {
         """
         SELECT m.updateID, m.isDeleted, CASE m.isDeleted WHEN 0 THEN \(json(version: version, of: "t"))
-            ELSE '{"id":' || json_quote(m.key) || '}' END
+            ELSE '{"id":' || \(dialect.key("m.key")) || '}' END
         FROM sync_member m LEFT JOIN \(name) t ON t.id = m.key
         WHERE m.scopeID = ?1 AND m.tableName = \(Self.literal(table.name)) AND m.updateID > ?2 AND m.updateID <= ?3
-            AND t.scopeID IS NOT ?5
+            AND t.scopeID \(dialect.differs) ?5
         ORDER BY m.updateID LIMIT ?4
         """
     }

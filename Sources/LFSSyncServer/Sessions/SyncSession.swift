@@ -19,14 +19,18 @@ struct SyncSession: Sendable, Hashable {
 /// `sync_session`, `sync_account`: who may ask.
 enum SessionTable {
     /// The session of a token; nil when there is none.
-    static func session(ofToken token: String, _ db: any SQLConnection) throws -> SyncSession? {
+    ///
+    /// - Parameter changing: whether the transaction is to change it: others who want to wait for its end.
+    static func session(
+        ofToken token: String, changing: Bool = false, _ db: any SQLConnection
+    ) throws -> SyncSession? {
         var found: SyncSession?
         let sql = """
             SELECT s.id, s.accountID, s.epoch, s.resetReason, s.lastBatch, s.lastBatchID, s.lastSequence,
                 s.historyID <> t.historyID
             FROM sync_session s JOIN sync_state t ON t.id = 1 WHERE s.tokenHash = ?1
             """
-        try db.query(sql, [.text(hash(token))]) { row in
+        try db.query(sql + (changing ? db.dialect.forChange : ""), [.text(hash(token))]) { row in
             guard let id = try row.text(0), let account = try row.text(1), let epoch = try row.integer(2),
                 let lastBatch = try row.integer(4), let lastBatchID = try row.text(5),
                 let lastSequence = try row.integer(6), let isOfOther = try row.integer(7)
@@ -47,18 +51,21 @@ enum SessionTable {
     static func add(
         account name: String, tokenHash: String, device: String, _ db: any SQLConnection
     ) throws -> String {
-        var account: String?
-        try db.query("SELECT id FROM sync_account WHERE name = ?1", [.text(name)]) { row in
-            account = try row.text(0)
-            return false
-        }
-        let id = account ?? FileID.make().text
-        if account == nil {
-            try db.execute("INSERT INTO sync_account (id, name) VALUES (?1, ?2)", [.text(id), .text(name)])
+        var id = FileID.make().text
+        // Another server may add the same one at this moment, and then its account counts.
+        let isNew = try db.execute(
+            "INSERT INTO sync_account (id, name) VALUES (?1, ?2) ON CONFLICT (name) DO NOTHING",
+            [.text(id), .text(name)])
+        if isNew > 0 {
             let scope = SyncScope.account(id).description
             try db.execute("INSERT INTO sync_scope (id) VALUES (?1)", [.text(scope)])
             try db.execute(
                 "INSERT INTO sync_grant (scopeID, accountID, role) VALUES (?1, ?2, 'owner')", [.text(scope), .text(id)])
+        } else {
+            try db.query("SELECT id FROM sync_account WHERE name = ?1", [.text(name)]) { row in
+                id = try row.text(0) ?? id
+                return false
+            }
         }
         let session = FileID.make().text
         try db.execute(

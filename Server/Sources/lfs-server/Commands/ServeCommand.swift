@@ -41,8 +41,15 @@ struct ServeCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The SQLite database of the rows that devices share. It is made if it is missing.", valueName: "file"))
+            "The database of the rows that devices share: a file of SQLite, made if it is missing, or "
+                + "postgres://USER@HOST/NAME with the password in PGPASSWORD or ~/.pgpass.", valueName: "file|url"))
     var database: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The file of what the server signs with, if it does not stand beside --tokens or the database. Servers "
+                + "that share a database share a copy of it.", valueName: "file"))
+    var secret: String?
 
     @Option(
         help: ArgumentHelp(
@@ -83,6 +90,12 @@ struct ServeCommand: AsyncParsableCommand {
                     ? "--storage needs --tokens, unless --database has the sessions that may use it."
                     : "--tokens is for --storage without --database, whose sessions open both.")
         }
+        if let database, SyncStoreOptions.isPostgres(database), storage != nil, secret == nil {
+            throw ValidationError(
+                "--storage with a database of PostgreSQL needs --secret FILE: what the server signs with. It is made "
+                    + "if it is missing.")
+        }
+        guard secret == nil || storage != nil else { throw ValidationError("--secret belongs to --storage.") }
         guard schemaFrom == nil || database != nil else {
             throw ValidationError("--schema-from belongs to --database.")
         }
@@ -106,7 +119,8 @@ struct ServeCommand: AsyncParsableCommand {
         let publicURL = try publicURL(address)
         let store = try database.map { (path: $0, schema: try SyncStoreOptions.schema(schemaFrom)) }
         let parts = try await ServedParts(
-            storage: storage, tokens: tokens, store: store, limits: limits, publicURL: publicURL, logger: logger)
+            storage: storage, tokens: tokens, secret: secret, store: store, limits: limits, publicURL: publicURL,
+            logger: logger)
         var services: [any Service] = [try application(parts, address, publicURL, logger)]
         if let signing = parts.signing { services.insert(Sweep(service: signing, logger: logger), at: 0) }
         // Those that come last are asked to end first.

@@ -1,9 +1,13 @@
 import ArgumentParser
+import LFSServerPostgres
 import LFSSyncServer
 
 /// Where the rows are that devices share.
 struct SyncStoreOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("The SQLite database of the rows that devices share.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp(
+            "The database of the rows that devices share: a file of SQLite, or postgres://USER@HOST/NAME with the "
+                + "password in PGPASSWORD or ~/.pgpass.", valueName: "file|url"))
     var database: String
 
     @Option(
@@ -16,7 +20,20 @@ struct SyncStoreOptions: ParsableArguments {
 
     func schema() throws -> SyncSchema { try Self.schema(schemaFrom) }
 
+    /// Whether it is on a server of PostgreSQL, and no file.
+    static func isPostgres(_ text: String) -> Bool {
+        ["postgres://", "postgresql://"].contains(where: text.hasPrefix)
+    }
+
     static func open(_ text: String) throws -> any SQLDatabase {
+        if isPostgres(text) {
+            do {
+                return try PostgresDatabase(url: text)
+            } catch let failure as SQLFailure {
+                // Without the URL, which may have a password.
+                throw ValidationError("--database: \(failure.message)")
+            }
+        }
         do {
             return try SQLiteDatabase(path: text)
         } catch let failure as SQLFailure {

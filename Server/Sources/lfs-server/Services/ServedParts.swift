@@ -16,9 +16,11 @@ struct ServedParts: Sendable {
     /// - Parameters:
     ///   - storage: where the bytes are; nil without signed URLs.
     ///   - tokens: the file of tokens; nil where sessions open all.
+    ///   - secret: the file of what the server signs with; nil for the one beside those of tokens or of rows.
     ///   - store: where the rows are, and what they are; nil without shared rows.
     init(
-        storage: String?, tokens: String?, store: (path: String, schema: SyncSchema)?, limits: SigningLimits,
+        storage: String?, tokens: String?, secret: String?, store: (path: String, schema: SyncSchema)?,
+        limits: SigningLimits,
         publicURL: URL, logger: Logger
     ) async throws {
         database = try store.map { try SyncStoreOptions.open($0.path) }
@@ -28,11 +30,11 @@ struct ServedParts: Sendable {
             sync = nil
         }
         users = try tokens.map { try TokenAuthentication(path: $0, logger: logger) }
-        guard let storage, let base = tokens ?? store?.path else {
+        guard let storage, let path = secret ?? (tokens ?? store?.path).map({ $0 + ".secret" }) else {
             signing = nil
             return
         }
-        let secret = try SecretFile.open(base + ".secret")
+        let secret = try SecretFile.open(path)
         let backend = try await StorageArgument(parsing: storage).open(publicURL: publicURL, secret: secret)
         signing = try SigningService(
             backend: backend, access: .claimedNamespaces, secret: secret, limits: limits, logger: logger)

@@ -1,0 +1,237 @@
+import CPostgres
+import LFSSyncServer
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// A session of the server's. Its calls block.
+///
+/// Owner: one job at a time, on the queue of the ``PostgresWorker``.
+final class PostgresConnection {
+    private let connection: OpaquePointer
+    private let options: PostgresOptions
+    private var statements: [Statement: String] = [:]
+    /// Those of `statements`, the first made first.
+    private var order: [Statement] = []
+    private var nextName = 0
+    /// Statements whose callers have had enough before the end: from the second time on they can be cut off.
+    private var endsEarly: Set<String> = []
+    private var savepointCount = 0
+    /// What the transaction has last failed with.
+    private(set) var lastFailure: PostgresFailure?
+    let canceller: Canceller
+
+    private struct Statement: Hashable {
+        let sql: String
+        let types: [Oid]
+    }
+
+    /// - Throws: `SQLFailure`.
+    init(_ url: PostgresURL, _ options: PostgresOptions) throws {
+        self.options = options
+        // Those of the URL come later, and count.
+        let defaults = [
+            ("application_name", "lfs-server"), ("connect_timeout", "10"), ("keepalives_idle", "30"),
+            ("keepalives_interval", "10"), ("keepalives_count", "3"), ("tcp_user_timeout", "60000"),
+            ("dbname", url.text), ("client_encoding", "UTF8"),
+        ]
+        guard let made = Self.connect(defaults) else {
+            throw SQLFailure(.unavailable, "There is no memory for a connection.")
+        }
+        guard PQstatus(made) == CONNECTION_OK else {
+            let failure = PostgresFailure(unreachable: made).failure
+            PQfinish(made)
+            throw failure
+        }
+        connection = made
+        canceller = Canceller(made)
+        PQsetNoticeProcessor(made, { _, _ in }, nil)
+        try prepareSession()
+    }
+
+    deinit { PQfinish(connection) }
+
+    private static func connect(_ options: [(String, String)]) -> OpaquePointer? {
+        let keys = options.map { strdup($0.0) }
+        let values = options.map { strdup($0.1) }
+        defer { (keys + values).forEach { free($0) } }
+        return PQconnectdbParams(
+            keys.map { UnsafePointer($0) } + [nil], values.map { UnsafePointer($0) } + [nil], 1)
+    }
+
+    private func prepareSession() throws {
+        guard PQserverVersion(connection) >= 140_000 else {
+            throw SQLFailure(.unusable, "The server needs PostgreSQL 14 or newer.")
+        }
+        guard let encoding = PQparameterStatus(connection, "server_encoding"), String(cString: encoding) == "UTF8"
+        else { throw SQLFailure(.unusable, "The database has to be made with the encoding UTF8.") }
+        try run(
+            script: """
+                SET lock_timeout = \(options.lockTimeout.milliseconds);
+                SET statement_timeout = \(options.statementTimeout.milliseconds);
+                SET idle_in_transaction_session_timeout = \(options.idleTimeout.milliseconds);
+                SET standard_conforming_strings = on;
+                SET extra_float_digits = 1;
+                SELECT set_config('synchronous_commit', 'on', false)
+                WHERE current_setting('synchronous_commit') IN ('off', 'local');
+                """)
+    }
+
+    var isBroken: Bool { PQstatus(connection) != CONNECTION_OK }
+
+    // MARK: Transactions
+
+    func begin(_ words: String) throws {
+        (lastFailure, savepointCount) = (nil, 0)
+        try run(script: "BEGIN \(words)")
+    }
+
+    /// - Throws: `SQLFailure` when it was undone instead, because a statement has failed and nobody has cared.
+    func commit() throws {
+        let result = PQexec(connection, "COMMIT")
+        defer { PQclear(result) }
+        try check(result)
+        guard PQcmdStatus(result).map({ String(cString: $0) }) == "COMMIT" else {
+            throw SQLFailure(.unusable, "A transaction went on after a statement of it had failed.")
+        }
+    }
+
+    /// What fails here leaves a connection that cannot be used again.
+    func rollback() {
+        guard PQtransactionStatus(connection) != PQTRANS_IDLE else { return }
+        PQclear(PQexec(connection, "ROLLBACK"))
+    }
+
+    /// Whether it is fit for another transaction.
+    var isIdle: Bool { !isBroken && PQtransactionStatus(connection) == PQTRANS_IDLE }
+
+    // MARK: Statements
+
+    private func check(_ result: OpaquePointer?) throws {
+        switch PQresultStatus(result) {
+        case PGRES_COMMAND_OK, PGRES_TUPLES_OK, PGRES_SINGLE_TUPLE, PGRES_EMPTY_QUERY: return
+        default:
+            let failure = PostgresFailure(result, connection)
+            lastFailure = failure
+            throw failure.failure
+        }
+    }
+
+    /// The name of a statement that the server has prepared.
+    private func prepared(_ sql: String, _ types: [Oid]) throws -> String {
+        let statement = Statement(sql: sql, types: types)
+        if let name = statements[statement] { return name }
+        if order.count >= options.preparedLimit {
+            let oldest = order.removeFirst()
+            if let name = statements.removeValue(forKey: oldest) { try run(script: "DEALLOCATE \(name)") }
+        }
+        nextName += 1
+        let name = "lfs\(nextName)"
+        let result = PQprepare(connection, name, StatementText.translated(sql), Int32(types.count), types)
+        defer { PQclear(result) }
+        try check(result)
+        statements[statement] = name
+        order.append(statement)
+        return name
+    }
+
+    /// - Parameter body: says whether it has cut the statement off, which ends the transaction up to the savepoint.
+    private func cutting(_ sql: String, _ body: () throws -> Bool) throws {
+        guard endsEarly.contains(sql) else {
+            _ = try body()
+            return
+        }
+        try run(script: "SAVEPOINT lfs_cut")
+        if try body() { try run(script: "ROLLBACK TO SAVEPOINT lfs_cut") }
+        try run(script: "RELEASE SAVEPOINT lfs_cut")
+    }
+}
+
+extension PostgresConnection: SQLConnection {
+    var dialect: SQLDialect { .postgres }
+
+    @discardableResult func execute(_ sql: String, _ arguments: [SQLValue]) throws -> Int {
+        let arguments = try Arguments(arguments)
+        let name = try prepared(sql, arguments.types)
+        let result = arguments.withPointers { PQexecPrepared(connection, name, $0, $1, $2, $3, 0) }
+        defer { PQclear(result) }
+        try check(result)
+        return PQcmdTuples(result).flatMap { Int(String(cString: $0)) } ?? 0
+    }
+
+    func query(_ sql: String, _ arguments: [SQLValue], _ row: (any SQLRow) throws -> Bool) throws {
+        let arguments = try Arguments(arguments)
+        let name = try prepared(sql, arguments.types)
+        try cutting(sql) {
+            guard arguments.withPointers({ PQsendQueryPrepared(connection, name, $0, $1, $2, $3, 0) }) == 1 else {
+                let failure = PostgresFailure(unreachable: connection)
+                lastFailure = failure
+                throw failure.failure
+            }
+            PQsetSingleRowMode(connection)
+            return try readRows(sql, row)
+        }
+    }
+
+    /// Reads to the end of the statement, since libpq takes no other one before. What nobody wants any more is cut off
+    /// when it is much and a savepoint keeps the transaction from ending with it.
+    private func readRows(_ sql: String, _ row: (any SQLRow) throws -> Bool) throws -> Bool {
+        let isCuttable = endsEarly.contains(sql)
+        var failure: (any Error)?
+        var isWanted = true
+        var isCut = false
+        var droppedCount = 0
+        while let result = PQgetResult(connection) {
+            defer { PQclear(result) }
+            if isCut { continue }
+            do {
+                try check(result)
+                guard PQresultStatus(result) == PGRES_SINGLE_TUPLE else { continue }
+                if isWanted, failure == nil {
+                    isWanted = try row(PostgresRow(result: result))
+                } else {
+                    droppedCount += 1
+                    guard droppedCount == 16 else { continue }
+                    if isCuttable {
+                        canceller.cancel()
+                        isCut = true
+                    } else {
+                        endsEarly.insert(sql)
+                    }
+                }
+            } catch {
+                failure = failure ?? error
+            }
+        }
+        if let failure { throw failure }
+        return isCut
+    }
+
+    func run(script: String) throws {
+        let result = PQexec(connection, script)
+        defer { PQclear(result) }
+        try check(result)
+    }
+
+    func savepoint<Value>(_ body: () throws -> Value) throws -> Value {
+        savepointCount += 1
+        let name = "lfs_\(savepointCount)"
+        try run(script: "SAVEPOINT \(name)")
+        do {
+            let value = try body()
+            try run(script: "RELEASE SAVEPOINT \(name)")
+            return value
+        } catch {
+            // A transaction that has to run again does so as a whole.
+            if lastFailure?.isTransient != true, !isBroken {
+                try run(script: "ROLLBACK TO SAVEPOINT \(name); RELEASE SAVEPOINT \(name)")
+            }
+            throw error
+        }
+    }
+}

@@ -1,0 +1,65 @@
+import CPostgres
+import Foundation
+import LFSSyncServer
+
+/// What PostgreSQL has refused, with its own code of five characters
+/// (https://www.postgresql.org/docs/current/errcodes-appendix.html).
+struct PostgresFailure: Error {
+    /// Empty where libpq has failed and not the server.
+    let state: String
+    let failure: SQLFailure
+
+    /// - Parameter result: that of a statement which has failed.
+    init(_ result: OpaquePointer?, _ connection: OpaquePointer?) {
+        if let state = PQresultErrorField(result, lfs_diagnosis_state) {
+            let message = PQresultErrorField(result, lfs_diagnosis_message).map { String(cString: $0) } ?? ""
+            self.init(state: String(cString: state), message: message)
+        } else {
+            self.init(unreachable: connection)
+        }
+    }
+
+    init(state: String, message: String) {
+        self.state = state
+        failure = SQLFailure(Self.code(state), Self.told(message, state))
+    }
+
+    /// The connection has ended, or none could be made.
+    init(unreachable connection: OpaquePointer?) {
+        let words = PQerrorMessage(connection).map { String(cString: $0) } ?? ""
+        state = ""
+        failure = SQLFailure(
+            .unavailable,
+            words.isEmpty ? "The connection has ended." : words.split(separator: "\n").joined(separator: " "))
+    }
+
+    /// Whether the transaction may succeed when it runs again: it stood in another's way, or a statement was prepared
+    /// for a table that is another one by now.
+    var isTransient: Bool {
+        ["40001", "40P01"].contains(state) || (state == "0A000" && failure.message.hasPrefix("cached plan"))
+    }
+
+    private static func code(_ state: String) -> SQLFailure.Code {
+        switch state {
+        case "42804", "54000", "54001", "54011", "54023": .invalidValue
+        case "P0001": .constraint
+        case "40001", "40P01", "55P03": .busy
+        case "57014", "25P03", "25P04": .timeout
+        case "53100": .noSpace
+        default:
+            switch state.prefix(2) {
+            case "23": .constraint
+            case "22": .invalidValue
+            case "08", "53", "57": .unavailable
+            default: .unusable
+            }
+        }
+    }
+
+    /// The first line, which names columns and constraints. Where it is about a value, that stands behind a colon.
+    private static func told(_ message: String, _ state: String) -> String {
+        let line = message.split(separator: "\n").first.map(String.init) ?? "PostgreSQL has failed with \(state)."
+        guard ["22", "42"].contains(state.prefix(2)), let end = line.range(of: ": \"")?.lowerBound else { return line }
+        return String(line[..<end])
+    }
+}

@@ -1,0 +1,48 @@
+import Foundation
+import LFSServerPostgres
+import LFSSyncServer
+import Testing
+
+/// Where the cases of the folder `Cases` keep their rows here: in a schema of PostgreSQL that each test has for itself.
+enum TestStore {
+    private struct Server: Decodable {
+        let endpoint: String
+    }
+
+    /// Tells where it is: `Tests/Servers/with postgres -- COMMAND`.
+    static let endpoint: String? = {
+        guard let text = ProcessInfo.processInfo.environment["LFS_POSTGRES_SERVERS"] else { return nil }
+        return try? JSONDecoder().decode([Server].self, from: Data(text.utf8)).first?.endpoint
+    }()
+
+    static func run(_ body: (any SQLDatabase) async throws -> Void) async throws {
+        try await run { url, _ in
+            let database = try PostgresDatabase(url: url)
+            try await body(database)
+            await database.close()
+        }
+    }
+
+    /// - Parameter body: gets the URL with a schema that goes afterwards, and the schema's name, by which the server
+    ///   knows the connections, too.
+    static func run(_ body: (_ url: String, _ schema: String) async throws -> Void) async throws {
+        guard let endpoint else {
+            Issue.record("There is no PostgreSQL. Run: Tests/Servers/with postgres -- swift test --package-path Server")
+            return
+        }
+        let schema = "t" + UUID().uuidString.replacing("-", with: "").lowercased()
+        let owner = try PostgresDatabase(url: endpoint)
+        try await owner.write { try $0.run(script: "CREATE SCHEMA \(schema)") }
+        // Also after a failure.
+        let result: Result<Void, any Error>
+        do {
+            result = .success(
+                try await body("\(endpoint)?options=-csearch_path%3D\(schema)&application_name=\(schema)", schema))
+        } catch {
+            result = .failure(error)
+        }
+        try await owner.write { try $0.run(script: "DROP SCHEMA \(schema) CASCADE") }
+        await owner.close()
+        try result.get()
+    }
+}

@@ -1,0 +1,85 @@
+/// A synced table in the words of PostgreSQL. Texts are compared by their bytes, as positions have to be.
+extension TableSQL {
+    /// The table, its indexes, and its triggers.
+    var postgresCreation: [String] {
+        let columns =
+            ["id \(Self.text) PRIMARY KEY"] + table.table.columns.map(Self.postgresColumn) + [
+                "scopeID \(Self.text) NOT NULL REFERENCES sync_scope(id) ON DELETE CASCADE",
+                "updateID \(Self.text) NOT NULL DEFAULT ''",
+            ]
+        let parents = table.table.columns.filter { $0.parent != nil }.map { column in
+            """
+            CREATE INDEX \(Self.quoted("sync_\(table.name)_\(column.name)")) ON \(name)(\(Self.quoted(column.name)))
+            """
+        }
+        return [
+            "CREATE TABLE \(name) (\n    \(columns.joined(separator: ",\n    "))\n)",
+            "CREATE INDEX \(Self.quoted("sync_\(table.name)_position")) ON \(name)(scopeID, updateID)",
+        ] + parents + PostgresOrder.triggers(ofTable: table.name)
+    }
+
+    private static let text = "TEXT COLLATE \"C\""
+
+    private static func postgresColumn(_ column: SyncSchema.Column) -> String {
+        let type =
+            switch column.kind {
+            case .integer: "BIGINT"
+            case .real: "DOUBLE PRECISION"
+            case .text: text
+            case .blob: "BYTEA"
+            }
+        return "\(quoted(column.name)) \(type)" + constraints(column)
+    }
+
+    /// A value as JSON, as `json` writes it on SQLite.
+    static func postgresJSON(_ kind: SyncSchema.Column.Kind, _ value: String) -> String {
+        switch kind {
+        case .integer: "coalesce(\(value)::text, 'null')"
+        case .text: "coalesce(to_json(\(value))::text, 'null')"
+        case .real: "coalesce(lfs_real(\(value)), 'null')"
+        case .blob: "coalesce('{\"hex\":\"' || encode(\(value), 'hex') || '\"}', 'null')"
+        }
+    }
+}
+
+extension SQLDialect {
+    /// A key as JSON.
+    func key(_ value: String) -> String {
+        switch self {
+        case .sqlite: "json_quote(\(value))"
+        case .postgres: "to_json(\(value))::text"
+        }
+    }
+
+    /// What stands between two values that are not the same, NULL being one.
+    var differs: String {
+        switch self {
+        case .sqlite: "IS NOT"
+        case .postgres: "IS DISTINCT FROM"
+        }
+    }
+
+    /// Whether a table of the name `?1` is where new ones are made.
+    var findsTable: String {
+        switch self {
+        case .sqlite: "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?1"
+        case .postgres: "SELECT 1 FROM pg_tables WHERE schemaname = current_schema() AND tablename = ?1"
+        }
+    }
+
+    /// At the end of a SELECT from `s` in a transaction that is to change what it finds there. SQLite has one writer.
+    var forChange: String {
+        switch self {
+        case .sqlite: ""
+        case .postgres: " FOR NO KEY UPDATE OF s"
+        }
+    }
+
+    /// Statements that make tables, in this database's words.
+    func tables(_ script: String) -> String {
+        switch self {
+        case .sqlite: script
+        case .postgres: script.replacing(" TEXT", with: " TEXT COLLATE \"C\"")
+        }
+    }
+}
