@@ -82,7 +82,7 @@ public final class SyncService: Sendable {
             let request = try WireFormat.decode(SyncStreamRequest.self, from: body, .sync)
             let types = try types(of: request)
             var session = session
-            if let batch = request.acks { session = try await acknowledge(batch, session, token) }
+            if let batch = request.acks, !session.has(batch) { session = try await acknowledge(batch, session, token) }
             if request.resets, session.resetReason == nil {
                 // Until the device has said that it begins anew, nothing else is sent.
                 try await database.write { [session] in try SessionTable.require(.requested, of: session, $0) }

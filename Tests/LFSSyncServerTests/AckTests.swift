@@ -67,13 +67,14 @@ struct AckTests {
         }
     }
 
-    @Test("8 an ack beyond the head is refused")
+    @Test("8 an ack beyond the head is not taken: it tells of an older server")
     func beyond() async throws {
         try await run { server, device, delivery in
             let token = try #require(delivery.tokens.first { $0.place.type.name == "Recipe" })
             let far = try #require(SyncPosition("ffffffff-ffff-7fff-bfff-ffffffffffff"))
-            #expect(try await status(device, 1, [SyncToken(token.place, far, epoch: 1)]) == 400)
-            #expect(try await device.delivery().items.count == 3)
+            #expect(try await status(device, 1, [SyncToken(token.place, far, epoch: 1)]) == 204)
+            #expect(try await device.lines().first?.contains(#""reason":"history""#) == true)
+            #expect(try await server.text("SELECT count(*) || '' FROM sync_checkpoint") == "0")
         }
     }
 
@@ -128,6 +129,17 @@ struct AckTests {
             let lines = try await device.lines()
             #expect(lines.count == 1 && lines[0].contains(#""type":"SyncResetV1""#))
             #expect(lines[0].contains(#""reason":"\#(reason)""#))
+        }
+    }
+
+    @Test("13 an older copy shows with its next stream, also when it has nothing to say")
+    func silentCopy() async throws {
+        try await run { server, device, delivery in
+            let none = SyncAckBatch(number: 0, id: "none", tokens: [])
+            #expect(try await device.lines(acks: none).count > 1)
+            try await device.acknowledge(delivery.tokens)
+            let older = try await device.lines(acks: none)
+            #expect(older.count == 1 && older[0].contains(#""reason":"copy""#))
         }
     }
 

@@ -83,6 +83,13 @@ enum SyncCheckpoints {
         return SyncAckBatch(number: number + 1, id: id, tokens: texts.compactMap { SyncToken($0) })
     }
 
+    /// The last batch that the server has, which goes with each stream: an older copy of either database shows by it.
+    static func last(_ db: Database) throws -> SyncAckBatch {
+        let row = try Row.fetchOne(db, sql: "SELECT batch, lastAckBatch FROM lfs_sync_state WHERE ackBatch IS NULL")
+        guard let row, let id: String = row[1] else { return SyncAckBatch(number: 0, id: "none", tokens: []) }
+        return SyncAckBatch(number: row[0], id: id, tokens: [])
+    }
+
     /// The server has a batch.
     static func acknowledged(_ batch: SyncAckBatch, _ db: Database) throws {
         let sql = "UPDATE lfs_sync_checkpoint SET isAcknowledged = 1 WHERE type = ? AND scope = ? AND token = ?"
@@ -97,6 +104,8 @@ enum SyncCheckpoints {
                     arguments: [place.type.description, place.scope.description, token.description])
             }
         }
-        try db.execute(sql: "UPDATE lfs_sync_state SET ackBatch = NULL WHERE batch = ?", arguments: [batch.number])
+        try db.execute(
+            sql: "UPDATE lfs_sync_state SET ackBatch = NULL, lastAckBatch = ? WHERE batch = ?",
+            arguments: [batch.id, batch.number])
     }
 }

@@ -22,6 +22,8 @@ enum SyncTables {
             batch INTEGER NOT NULL DEFAULT 0 CHECK (typeof(batch) = 'integer' AND batch >= 0),
             -- That batch, until the server has it: its id and tokens, a line each.
             ackBatch TEXT CHECK (ackBatch IS NULL OR typeof(ackBatch) = 'text'),
+            -- The id of the last one that the server has.
+            lastAckBatch TEXT CHECK (lastAckBatch IS NULL OR typeof(lastAckBatch) = 'text'),
             -- Of the last mutation that was frozen.
             sequence INTEGER NOT NULL DEFAULT 0 CHECK (typeof(sequence) = 'integer' AND sequence >= 0),
             -- Whether the passes under way remove nothing: the server is older than this device.

@@ -13,7 +13,7 @@ struct StreamTurn: Sendable {
     func run(resets: Bool = false) async throws -> Int {
         var (received, resets) = (0, resets)
         while true {
-            let outcome = try await stream(SyncStreamRequest(types: types, resets: resets))
+            let outcome = try await stream(try await request(resets: resets))
             received += outcome.changed
             try await acknowledge()
             if outcome.isComplete {
@@ -32,7 +32,7 @@ struct StreamTurn: Sendable {
     /// - Parameter onComplete: runs whenever all there is has come, with how many rows have changed something since.
     func follow(_ onComplete: @escaping @Sendable (Int) async throws -> Void) async throws {
         var changed = 0
-        _ = try await stream(SyncStreamRequest(types: types, isLive: true)) { outcome in
+        _ = try await stream(try await request(isLive: true)) { outcome in
             changed += outcome.changed
             guard outcome.isComplete || outcome.hasReset else { return }
             try await acknowledge()
@@ -51,7 +51,10 @@ struct StreamTurn: Sendable {
         }
     }
 
-    private var types: [[SyncType]] { tables.map { [$0.type] } }
+    private func request(resets: Bool = false, isLive: Bool = false) async throws -> SyncStreamRequest {
+        let last = try await runner.read { try SyncCheckpoints.last($0) }
+        return SyncStreamRequest(types: tables.map { [$0.type] }, acks: last, resets: resets, isLive: isLive)
+    }
 
     private func stream(
         _ request: SyncStreamRequest, _ onBatch: (BatchApply.Outcome) async throws -> Void = { _ in }

@@ -5,9 +5,9 @@ enum CheckpointTable {
     /// Takes what a device has. The furthest position of each type and scope counts, so that a late batch takes nothing
     /// back, and one of another epoch says nothing.
     ///
-    /// - Throws: ``WireFailure`` for a position that no row has come to, or of a scope that the account may not read.
+    /// - Throws: ``AckFailure``, also for a position that no row has come to.
     static func apply(_ batch: SyncAckBatch, of session: SyncSession, _ db: any SQLConnection) throws {
-        if batch.number == session.lastBatch, batch.id == session.lastBatchID { return }
+        if session.has(batch) { return }
         // With the answer to a reset both begin anew, whatever their numbers were.
         let restarts =
             session.resetReason != nil
@@ -47,9 +47,8 @@ enum CheckpointTable {
             try note(scope, token.place.type, .start, session, db)
             return
         }
-        guard token.position.text <= head else {
-            throw WireFailure(.invalidRequest, "An ack is of a position that does not exist yet.")
-        }
+        // It comes from a time that this database has not seen.
+        guard token.position.text <= head else { throw AckFailure.newerDevice }
         try note(scope, token.place.type, token.position, session, db)
     }
 

@@ -14,6 +14,11 @@ struct SyncSession: Sendable, Hashable {
 
     /// The scope of the account's own rows.
     var own: SyncScope { .account(account) }
+
+    /// Whether a batch of acks is the last one that has come.
+    func has(_ batch: SyncAckBatch) -> Bool {
+        batch.number == lastBatch && (batch.number == 0 || batch.id == lastBatchID)
+    }
 }
 
 /// `sync_session`, `sync_account`: who may ask.

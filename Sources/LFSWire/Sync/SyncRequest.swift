@@ -54,7 +54,7 @@ package struct SyncStreamRequest: Hashable, Sendable, Codable {
 package struct SyncAckBatch: Hashable, Sendable, Codable {
     package static let limit = 1_000
 
-    /// One more than that of the batch before, so that an older copy of either database shows.
+    /// One more than that of the batch before, so that an older copy of either database shows; 0 when there was none.
     package var number: Int64
     /// Chosen by the device: the same batch may come again.
     package var id: String
@@ -68,8 +68,8 @@ package struct SyncAckBatch: Hashable, Sendable, Codable {
 
     package init(from decoder: any Decoder) throws {
         let fields = try CheckedFields(decoder, Keys.self)
-        guard let number = try fields.number(.batch, from: 1) else {
-            throw WireFailure(.invalidRequest, "'batch' is missing: a number from 1 on.")
+        guard let number = try fields.number(.batch, from: 0) else {
+            throw WireFailure(.invalidRequest, "'batch' is missing: a number from 0 on.")
         }
         self.number = number
         id = try fields.required(.id, "1 to 64 visible ASCII characters") {

@@ -1,0 +1,198 @@
+import Foundation
+import GRDB
+import LFSSystem
+import LFSWire
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import LFSSync
+@testable import LFSSyncServer
+
+/// Devices that write what comes to their minds, over a network that cuts, with resets and older copies of databases.
+/// `LFS_SYNC_MODEL_RUNS` asks for more runs than the usual ones, `LFS_SYNC_MODEL_SEED` for one of an earlier time.
+@Suite("Devices and a server, by chance", .serialized, .timeLimit(.minutes(10)))
+struct ConvergenceTests {
+    private static func setting(_ name: String) -> Int? {
+        ProcessInfo.processInfo.environment[name].flatMap { Int($0) }
+    }
+
+    @Test("come to the same rows, and nobody's write is lost")
+    func model() async throws {
+        let seeds: Range<Int> =
+            if let seed = Self.setting("LFS_SYNC_MODEL_SEED") {
+                seed..<seed + 1
+            } else {
+                0..<(Self.setting("LFS_SYNC_MODEL_RUNS") ?? 300)
+            }
+        var counts: [ConvergenceModel.Step: Int] = [:]
+        for seed in seeds {
+            try await TestSync.run { sync in
+                var model = try await ConvergenceModel(sync, seed: seed)
+                try await model.run()
+                counts.merge(model.counts) { $0 + $1 }
+            }
+        }
+        if seeds.count > 20 { for step in ConvergenceModel.Step.allCases { #expect(counts[step] ?? 0 > 0, "\(step)") } }
+    }
+}
+
+struct ConvergenceModel {
+    enum Step: CaseIterable { case insert, update, delete, sync, cutSync, lostReply, refusedPush, reset, keep, restore }
+
+    private let sync: TestSync
+    private let seed: Int
+    private var random: SeededGenerator
+    private var devices: [TestSync.Device] = []
+    private var kept: [Int: DatabaseQueue] = [:]
+    /// Rows that somebody has made, and those that somebody has deleted.
+    private var made: Set<String> = []
+    private var deleted: Set<String> = []
+    private(set) var counts: [Step: Int] = [:]
+
+    init(_ sync: TestSync, seed: Int) async throws {
+        (self.sync, self.seed) = (sync, seed)
+        random = SeededGenerator(seed: UInt64(seed))
+        for number in 0..<Int.random(in: 2...3, using: &random) { devices.append(try await sync.device("d\(number)")) }
+    }
+
+    mutating func run() async throws {
+        for _ in 0..<Int.random(in: 10...40, using: &random) {
+            let step = Step.allCases.randomElement(using: &random) ?? .sync
+            let index = Int.random(in: 0..<devices.count, using: &random)
+            try await take(step, index, devices[index])
+            counts[step, default: 0] += 1
+        }
+        try await settle()
+    }
+
+    private mutating func take(_ step: Step, _ index: Int, _ device: TestSync.Device) async throws {
+        switch step {
+        case .insert: try await insert(device)
+        case .update: try await update(device)
+        case .delete: try await delete(device)
+        case .sync: try await synchronize(device)
+        case .cutSync:
+            let cut = Int.random(in: 0...3_000, using: &random)
+            device.transport.streamed.withLock { $0 = 0 }
+            device.transport.faults.withLock { $0.cutsStreamAfter = max(cut, 1) }
+            try await synchronize(device)
+        case .lostReply:
+            let path = ["push", "ack", "stream"].randomElement(using: &random) ?? "push"
+            device.transport.faults.withLock { $0.losesReplyOf = "/v1/sync/\(path)" }
+            try await synchronize(device)
+        case .refusedPush:
+            device.transport.faults.withLock { $0.refusesPushes = true }
+            try await synchronize(device)
+        case .reset:
+            try await sync.serverDatabase.write { db in
+                try db.execute("UPDATE sync_session SET resetReason = 'operator' WHERE resetReason IS NULL", [])
+            }
+        case .keep:
+            let copy = try DatabaseQueue()
+            try device.database.backup(to: copy)
+            kept[index] = copy
+        case .restore:
+            guard let copy = kept[index] else { return }
+            // What nobody else has heard of goes with the newer database.
+            let here = try await keys(device)
+            try copy.backup(to: device.database)
+            let there = try await keys(device)
+            let known = try await serverKeys()
+            made.subtract(here.subtracting(there).subtracting(known))
+        }
+        device.transport.faults.withLock { $0 = .init() }
+    }
+
+    /// What fails goes on with the next one.
+    private func synchronize(_ device: TestSync.Device) async throws {
+        do {
+            try await device.sync()
+        } catch let error as SyncError where error.isRetryable {
+            return
+        }
+    }
+
+    // MARK: Writing
+
+    private mutating func insert(_ device: TestSync.Device) async throws {
+        let id = "k\(seed)-\(Int.random(in: 0..<1 << 40, using: &random))"
+        let title = "t\(Int.random(in: 0..<100, using: &random))"
+        let parent = try await anyKey(of: "recipe", device)
+        if let parent, Bool.random(using: &random) {
+            try await device.execute("INSERT INTO step (id, recipeID, text) VALUES ('\(id)', '\(parent)', '\(title)')")
+            return
+        }
+        try await device.execute("INSERT INTO recipe (id, title) VALUES ('\(id)', '\(title)')")
+        made.insert(id)
+    }
+
+    private mutating func update(_ device: TestSync.Device) async throws {
+        let table = Bool.random(using: &random) ? "recipe" : "step"
+        guard let id = try await anyKey(of: table, device) else { return }
+        let number = Int.random(in: 0..<900, using: &random)
+        let change =
+            table == "step"
+            ? "text = 'u\(number)'"
+            : Bool.random(using: &random) ? "title = 'u\(number)'" : "servings = \(number)"
+        try await device.execute("UPDATE \(table) SET \(change) WHERE id = '\(id)'")
+    }
+
+    private mutating func delete(_ device: TestSync.Device) async throws {
+        let table = Int.random(in: 0..<3, using: &random) == 0 ? "recipe" : "step"
+        guard let id = try await anyKey(of: table, device) else { return }
+        try await device.execute("DELETE FROM \(table) WHERE id = '\(id)'")
+        deleted.insert(id)
+    }
+
+    private mutating func anyKey(of table: String, _ device: TestSync.Device) async throws -> String? {
+        try await device.rows("SELECT id FROM \(table) ORDER BY id").randomElement(using: &random)
+    }
+
+    private func keys(_ device: TestSync.Device) async throws -> Set<String> {
+        Set(try await device.rows("SELECT id FROM recipe"))
+    }
+
+    private func serverKeys() async throws -> Set<String> { Set(try await serverRows("SELECT id FROM recipe")) }
+
+    private func serverRows(_ sql: String) async throws -> [String] {
+        try await sync.serverDatabase.read { db in
+            var rows: [String] = []
+            try db.query(sql, []) { row in
+                rows.append(try row.text(0) ?? "NULL")
+                return true
+            }
+            return rows
+        }
+    }
+
+    // MARK: The end
+
+    private static let dumps = [
+        "SELECT id || '|' || title || '|' || coalesce(servings, '-') FROM recipe ORDER BY id",
+        "SELECT id || '|' || recipeID || '|' || coalesce(text, '-') FROM step ORDER BY id",
+    ]
+
+    private func settle() async throws {
+        for _ in 0..<3 { for device in devices { try await device.sync() } }
+        for sql in Self.dumps {
+            let expected = try await serverRows(sql)
+            for device in devices {
+                let rows = try await device.rows(sql)
+                #expect(rows == expected, "seed \(seed)")
+            }
+        }
+        for device in devices {
+            var report = try await device.sync()
+            report.rejected = 0
+            #expect(report == SyncReport(), "seed \(seed)")
+            for table in ["lfs_sync_outbox", "lfs_sync_pass", "lfs_sync_mark", "lfs_sync_parked"] {
+                #expect(try await device.rows("SELECT * FROM \(table)") == [], "seed \(seed): \(table)")
+            }
+        }
+        let there = try await serverKeys()
+        #expect(made.subtracting(deleted).subtracting(there) == [], "seed \(seed): lost")
+        // A restored device may bring back what it has deleted afterwards, and nobody else.
+        if counts[.restore] == nil { #expect(there.intersection(deleted) == [], "seed \(seed): back again") }
+    }
+}
