@@ -33,9 +33,9 @@ let package = Package(
         .library(name: "LFSSigning", targets: ["LFSSigning"]),
         .library(name: "LFSSignedURL", targets: ["LFSSignedURL"]),
         .library(name: "LFSSync", targets: ["LFSSync"]),
-        // For tests of other packages: all of it that others name is package-internal.
-        .library(name: "LFSWire", targets: ["LFSWire"]),
         .library(name: "LFSSyncServer", targets: ["LFSSyncServer"]),
+        // The pages of the protocols; what is in it is for the package's own server.
+        .library(name: "LFSWire", targets: ["LFSWire"]),
         .library(name: "LFSTesting", targets: ["LFSTesting"]),
     ],
     traits: [
@@ -179,7 +179,8 @@ let package = Package(
                 grdb,
             ]),
         .testTarget(
-            name: "DocumentationTests", dependencies: ["LFS", "LFSS3", "LFSSigning", "LFSStorage", "LFSTesting", grdb]),
+            name: "DocumentationTests",
+            dependencies: ["LFS", "LFSS3", "LFSSigning", "LFSStorage", "LFSSync", "LFSSyncServer", "LFSTesting", grdb]),
     ])
 
 for target in package.targets where target.type != .system && target.name != "CChecksum" {

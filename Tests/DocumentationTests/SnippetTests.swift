@@ -16,7 +16,7 @@ struct SnippetTests {
             (try? FileManager.default.contentsOfDirectory(atPath: root.appendingPathComponent(catalog).path)) ?? []
         return ["README.md", "CONTRIBUTING.md"]
             + names.filter { $0.hasSuffix(".md") }.sorted().map { "\(catalog)/\($0)" }
-            + ["Sources/LFSS3/LFSS3.docc/LFSS3.md", "Sources/LFSSigning/LFSSigning.docc/LFSSigning.md"]
+            + ["LFSS3", "LFSSigning", "LFSSync", "LFSSyncServer"].map { "Sources/\($0)/\($0).docc/\($0).md" }
     }()
 
     @Test("Every Swift example is code that this target compiles", arguments: pages)

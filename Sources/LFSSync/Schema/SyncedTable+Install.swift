@@ -4,8 +4,10 @@ extension SyncedTable {
     /// Shares a table's rows from now on. What it has already is queued as new. Call it again after a migration that
     /// has changed the table's columns.
     ///
-    /// - Parameter name: of a table whose primary key is the text column `id`, unique in the world, and that has no
-    ///   other unique index: on another device such an index may refuse a row.
+    /// - Parameters:
+    ///   - name: of a table whose primary key is the text column `id`, unique in the world, and that has no other
+    ///     unique index: on another device such an index may refuse a row.
+    ///   - db: of the migration that makes or changes the table.
     /// - Throws: ``SyncError/Code/unsuitableTable``.
     public static func install(_ name: String, in db: Database) throws {
         let table = try SyncedTable(name, in: db)

@@ -43,7 +43,10 @@ public protocol SQLConnection {
 
     /// Runs one statement, which is kept prepared, and hands over each row as it comes: none is kept.
     ///
-    /// - Parameter row: is called for each row; false ends the statement. The row counts only within the call.
+    /// - Parameters:
+    ///   - sql: the statement.
+    ///   - arguments: for `?1`, `?2` and so on.
+    ///   - row: is called for each row; false ends the statement. The row counts only within the call.
     /// - Throws: ``SQLFailure``, and what the closure throws.
     func query(_ sql: String, _ arguments: [SQLValue], _ row: (any SQLRow) throws -> Bool) throws
 

@@ -22,7 +22,9 @@ public struct SQLFailure: Error, Sendable, CustomStringConvertible {
     /// The database's own words. They may repeat values of a row, and hold no password.
     public let message: String
 
-    /// - Parameter message: the database's own words.
+    /// - Parameters:
+    ///   - code: what kind of failure it is.
+    ///   - message: the database's own words.
     public init(_ code: Code, _ message: String) {
         self.code = code
         self.message = message

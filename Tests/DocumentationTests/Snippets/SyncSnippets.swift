@@ -1,0 +1,51 @@
+import Foundation
+import GRDB
+import LFS
+import LFSSync
+import LFSSyncServer
+
+struct Syncing {
+    // snippet
+    func openRecipes(_ path: String) throws -> DatabasePool {
+        var migrator = DatabaseMigrator()
+        migrator.registerLFSMigrations()
+        migrator.registerLFSSyncMigrations()
+        migrator.registerMigration("recipes") { db in
+            try db.create(table: "recipe") { table in
+                table.primaryKey("id", .text)
+                table.column("title", .text).notNull()
+                table.column("photoId", .text).references("lfs_file", onDelete: .setNull)
+            }
+            try SyncedTable.install("recipe", in: db)
+        }
+        let database = try DatabasePool(path: path)
+        try migrator.migrate(database)
+        return database
+    }
+    // end
+
+    // snippet
+    func share(_ database: DatabasePool, server: URL, token: String) async throws {
+        let sync = try await SyncClient.open(database, options: SyncOptions(server: server) { token })
+        let report = try await sync.synchronize()  // once
+        print("\(report.sent) sent, \(report.received) received, \(report.pending) wait")
+        // Until the task is cancelled: what is written here goes out at once, what others write comes within
+        // a second.
+        try await sync.run { report in print("\(report.received) received") }
+    }
+    // end
+
+    // snippet
+    func makeSyncService(_ path: String) async throws -> SyncService {
+        let schema = SyncSchema(tables: [
+            .init(
+                "recipe",
+                [
+                    .init("title", .text, isRequired: true),
+                    .init("photoId", .text, parent: .init("lfs_file", onDelete: .setNull)),
+                ])
+        ])
+        return try await SyncService(SQLiteDatabase(path: path), schema: schema)
+    }
+    // end
+}
