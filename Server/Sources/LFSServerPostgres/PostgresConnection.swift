@@ -64,6 +64,8 @@ final class PostgresConnection {
             keys.map { UnsafePointer($0) } + [nil], values.map { UnsafePointer($0) } + [nil], 1)
     }
 
+    /// Pages are read in the order of an index, up to a limit. A plan for any limit might take bitmaps, which have to
+    /// be whole before the first row.
     private func prepareSession() throws {
         guard PQserverVersion(connection) >= 140_000 else {
             throw SQLFailure(.unusable, "The server needs PostgreSQL 14 or newer.")
@@ -76,6 +78,7 @@ final class PostgresConnection {
                 SET statement_timeout = \(options.statementTimeout.milliseconds);
                 SET idle_in_transaction_session_timeout = \(options.idleTimeout.milliseconds);
                 SET standard_conforming_strings = on;
+                SET enable_bitmapscan = off;
                 SET extra_float_digits = 1;
                 SELECT set_config('synchronous_commit', 'on', false)
                 WHERE current_setting('synchronous_commit') IN ('off', 'local');

@@ -31,6 +31,20 @@ extension TableSQL {
         return "\(quoted(column.name)) \(type)" + constraints(column)
     }
 
+    /// As ``ownPage(version:)``. Each half has its own order and end, for PostgreSQL would read all rows of the scope
+    /// and sort them otherwise.
+    func postgresOwnPage(version: Int) -> String {
+        """
+        (SELECT t.updateID, 0, \(json(version: version, of: "t")) FROM \(name) t
+        WHERE t.scopeID = ?1 AND t.updateID > ?2 AND t.updateID <= ?3 ORDER BY t.updateID LIMIT ?4)
+        UNION ALL
+        (SELECT d.updateID, 1, '{"id":' || \(dialect.key("d.key")) || '}' FROM sync_tombstone d
+        WHERE d.scopeID = ?1 AND d.tableName = \(Self.literal(table.name)) AND d.updateID > ?2 AND d.updateID <= ?3
+        ORDER BY d.updateID LIMIT ?4)
+        ORDER BY 1 LIMIT ?4
+        """
+    }
+
     /// A value as JSON, as `json` writes it on SQLite.
     static func postgresJSON(_ kind: SyncSchema.Column.Kind, _ value: String) -> String {
         switch kind {

@@ -10,7 +10,7 @@ struct TableSQL: Sendable {
     static func quoted(_ name: String) -> String { "\"\(name)\"" }
 
     /// A text that stands in a statement. Names of tables and columns have no quotes.
-    private static func literal(_ text: String) -> String { "'\(text)'" }
+    static func literal(_ text: String) -> String { "'\(text)'" }
 
     // MARK: Making
 
@@ -202,14 +202,15 @@ struct TableSQL: Sendable {
     /// One page of an account's own rows and of what is gone: position, whether it is gone, `data`. Arguments: scope,
     /// after, up to, limit.
     func ownPage(version: Int) -> String {
-        """
-        SELECT t.updateID, 0, \(json(version: version, of: "t")) FROM \(name) t
-        WHERE t.scopeID = ?1 AND t.updateID > ?2 AND t.updateID <= ?3
-        UNION ALL
-        SELECT d.updateID, 1, '{"id":' || \(dialect.key("d.key")) || '}' FROM sync_tombstone d
-        WHERE d.scopeID = ?1 AND d.tableName = \(Self.literal(table.name)) AND d.updateID > ?2 AND d.updateID <= ?3
-        ORDER BY 1 LIMIT ?4
-        """
+        if dialect == .postgres { return postgresOwnPage(version: version) }
+        return """
+            SELECT t.updateID, 0, \(json(version: version, of: "t")) FROM \(name) t
+            WHERE t.scopeID = ?1 AND t.updateID > ?2 AND t.updateID <= ?3
+            UNION ALL
+            SELECT d.updateID, 1, '{"id":' || \(dialect.key("d.key")) || '}' FROM sync_tombstone d
+            WHERE d.scopeID = ?1 AND d.tableName = \(Self.literal(table.name)) AND d.updateID > ?2 AND d.updateID <= ?3
+            ORDER BY 1 LIMIT ?4
+            """
     }
 
     /// One page of what a shared scope contains, but for what the device has from its own account. Arguments: as
