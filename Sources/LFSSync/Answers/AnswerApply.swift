@@ -14,7 +14,9 @@ struct AnswerApply: Sendable {
             switch result.outcome {
             case .applied(let position):
                 if let id = deletedFile(sent) { try TombstoneTable.accept(id, removesObject: true, db) }
-                try Outbox.applied(result.sequence, at: position, db)
+                // Where nothing had to change, the row may have come from there before.
+                let isPast = try position.map { try SyncCheckpoints.isPast($0, of: sent.table, tables, db) } ?? true
+                try Outbox.applied(result.sequence, at: isPast ? nil : position, db)
             case .conflict(let row):
                 let failure = WireFailure(.outOfStep, "Another device has changed the row before.")
                 try refuse(result.sequence, sent, failure, row, db)

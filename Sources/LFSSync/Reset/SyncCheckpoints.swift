@@ -27,6 +27,19 @@ enum SyncCheckpoints {
             db, sql: sql, arguments: [place.type.description, place.scope.description]) == true
     }
 
+    /// Whether a position of the account's own rows of a table has come already.
+    static func isPast(
+        _ position: SyncPosition, of table: String, _ tables: [SyncedTable], _ db: Database
+    ) throws -> Bool {
+        guard let own = try ownScope(db), let type = tables.first(where: { $0.name == table })?.type else {
+            return false
+        }
+        let sql = "SELECT token FROM lfs_sync_checkpoint WHERE type = ? AND scope = ?"
+        let token = try String.fetchOne(
+            db.cachedStatement(sql: sql), arguments: [type.description, own.description])
+        return token.flatMap { SyncToken($0) }.map { position <= $0.position } ?? false
+    }
+
     /// The scope of the account's own rows; nil before a first stream has named it.
     static func ownScope(_ db: Database) throws -> SyncScope? {
         try String.fetchOne(db, sql: "SELECT account FROM lfs_sync_state").flatMap { SyncScope($0) }
