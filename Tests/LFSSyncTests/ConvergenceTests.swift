@@ -27,7 +27,7 @@ struct ConvergenceTests {
             }
         var counts: [ConvergenceModel.Step: Int] = [:]
         for seed in seeds {
-            try await TestSync.run { sync in
+            try await TestSync.run(isQuick: true) { sync in
                 var model = try await ConvergenceModel(sync, seed: seed)
                 try await model.run()
                 counts.merge(model.counts) { $0 + $1 }
@@ -53,7 +53,9 @@ struct ConvergenceModel {
     init(_ sync: TestSync, seed: Int) async throws {
         (self.sync, self.seed) = (sync, seed)
         random = SeededGenerator(seed: UInt64(seed))
-        for number in 0..<Int.random(in: 2...3, using: &random) { devices.append(try await sync.device("d\(number)")) }
+        for number in 0..<Int.random(in: 2...3, using: &random) {
+            devices.append(try await sync.device("d\(number)", isQuick: true))
+        }
     }
 
     mutating func run() async throws {

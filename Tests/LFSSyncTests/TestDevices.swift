@@ -32,8 +32,12 @@ struct TestSync: Sendable {
             ]),
     ])
 
-    static func run(_ body: (TestSync) async throws -> Void) async throws {
-        try await withTemporaryFolder { folder in
+    /// - Parameter isQuick: whether nothing has to reach a disk.
+    static func run(isQuick: Bool = false, _ body: (TestSync) async throws -> Void) async throws {
+        let memory = URL(fileURLWithPath: "/dev/shm", isDirectory: true)
+        let isThere = FileManager.default.isWritableFile(atPath: memory.path)
+        let parent = isQuick && isThere ? memory : FileManager.default.temporaryDirectory
+        try await withTemporaryFolder(in: parent) { folder in
             let database = try SQLiteDatabase(path: folder.appending(path: "server.sqlite").path)
             let service = try await SyncService(database, schema: schema)
             try await body(TestSync(folder: folder, service: service, serverDatabase: database))
@@ -41,9 +45,10 @@ struct TestSync: Sendable {
         }
     }
 
-    func device(_ name: String, account: String = "ann") async throws -> Device {
+    func device(_ name: String, account: String = "ann", isQuick: Bool = false) async throws -> Device {
         let token = try await service.addSession(account: account, device: name)
-        let database = try DatabasePool(path: folder.appending(path: "\(name).sqlite").path)
+        let database: any DatabaseWriter =
+            isQuick ? try DatabaseQueue() : try DatabasePool(path: folder.appending(path: "\(name).sqlite").path)
         var migrator = DatabaseMigrator()
         migrator.registerLFSMigrations()
         migrator.registerLFSSyncMigrations()
@@ -70,7 +75,7 @@ struct TestSync: Sendable {
     }
 
     static func client(
-        _ database: DatabasePool, _ transport: ServiceTransport, _ token: String
+        _ database: any DatabaseWriter, _ transport: ServiceTransport, _ token: String
     ) async throws -> SyncClient {
         var options = SyncOptions(server: try #require(URL(string: "https://sync.example")), token: { token })
         options.transport = transport
@@ -78,7 +83,7 @@ struct TestSync: Sendable {
     }
 
     struct Device: Sendable {
-        let database: DatabasePool
+        let database: any DatabaseWriter
         let client: SyncClient
         let transport: ServiceTransport
         let token: String
