@@ -57,6 +57,15 @@ public final class SyncService: Sendable {
         return token
     }
 
+    /// The id of an account, by which rows that share something name it; nil when there is none of that name.
+    ///
+    /// Whom a user may look up is the host's to decide: no request of a device answers it.
+    ///
+    /// - Throws: ``SQLFailure``.
+    public func account(named name: String) async throws -> String? {
+        try await database.read { try $0.firstText("SELECT id FROM sync_account WHERE name = ?1", [.text(name)]) }
+    }
+
     // MARK: Requests
 
     /// Answers `POST …/v1/sync/stream`.
@@ -70,8 +79,8 @@ public final class SyncService: Sendable {
                 return .lines(reset(.requested, session))
             }
             if let reason = session.resetReason { return .lines(reset(reason, session)) }
-            let plan = try await database.read { [session] in try StreamPlan(types, of: session, $0) }
-            return .stream(SyncStream(database: database, session: session, plan: plan, logger: logger))
+            let (begun, plan) = try await plan(types, session)
+            return .stream(SyncStream(database: database, session: begun, plan: plan, logger: logger))
         }
     }
 
@@ -103,6 +112,22 @@ public final class SyncService: Sendable {
     }
 
     // MARK: Parts
+
+    /// What a stream has to send, and the session as it is then. An idle one writes nothing.
+    private func plan(
+        _ types: [(table: CheckedSchema.Table, type: SyncType)], _ session: SyncSession
+    ) async throws -> (SyncSession, StreamPlan) {
+        let sharing = schema.sharing
+        let plan = try await database.read { try StreamPlan(types, sharing, of: session, $0) }
+        if plan.fresh.isEmpty, plan.newlyExpired.isEmpty { return (session, plan) }
+        return try await database.write { db in
+            let plan = try StreamPlan(types, sharing, of: session, db)
+            try CheckpointTable.begin(plan.fresh.map { ($0.place, $0.end) }, of: session, db)
+            if plan.newlyExpired.isEmpty { return (session, plan) }
+            try CheckpointTable.restart(plan.newlyExpired.map { ($0.place, $0.end) }, of: session, db)
+            return (session.inNextEpoch, plan)
+        }
+    }
 
     private func reset(_ reason: SyncReset.Reason, _ session: SyncSession) -> [UInt8] {
         var lines: [UInt8] = []

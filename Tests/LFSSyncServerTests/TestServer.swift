@@ -142,12 +142,15 @@ final class TestDevice {
 
     /// The last one of each type and scope stands for those before it.
     func acknowledge(_ tokens: [SyncToken]) async throws {
-        batch += 1
         let last = Dictionary(tokens.map { ($0.place, $0) }) { _, newer in newer }
         let tokens = last.values.sorted { "\($0)" < "\($1)" }
-        let body = SyncAckBatch(number: batch, id: "batch \(batch)", tokens: tokens)
-        let reply = await service.acknowledge(try WireFormat.encode(body), token: token)
-        #expect(reply.status == 204, "\(reply)")
+        for start in stride(from: 0, to: max(1, tokens.count), by: SyncAckBatch.limit) {
+            batch += 1
+            let body = SyncAckBatch(
+                number: batch, id: "batch \(batch)", tokens: Array(tokens.dropFirst(start).prefix(SyncAckBatch.limit)))
+            let reply = await service.acknowledge(try WireFormat.encode(body), token: token)
+            #expect(reply.status == 204, "\(reply)")
+        }
     }
 
     /// Streams, and acknowledges all of it.

@@ -23,6 +23,43 @@ enum CheckpointTable {
             [.text(session.id), .integer(batch.number), .text(batch.id)])
     }
 
+    /// Notes that legs have begun: from now on their rows may be on the device, acknowledged or not, so that it has to
+    /// hear when it may not read their scope any more.
+    static func begin(
+        _ legs: [(place: SyncToken.Place, head: SyncPosition)], of session: SyncSession, _ db: any SQLConnection
+    ) throws {
+        for leg in legs {
+            try db.execute(
+                """
+                INSERT INTO sync_checkpoint (sessionID, scopeID, typeName, position, begunAt)
+                SELECT s.id, ?2, ?3, '', ?4 FROM sync_session s WHERE s.id = ?1 AND s.epoch = ?5
+                ON CONFLICT (sessionID, scopeID, typeName) DO NOTHING
+                """,
+                [
+                    .text(session.id), .text(leg.place.scope.description), .text(leg.place.type.description),
+                    .text(leg.head.text), .integer(session.epoch),
+                ])
+        }
+    }
+
+    /// Makes a device begin legs anew, in another epoch: an ack that is under way says nothing of them any more.
+    static func restart(
+        _ legs: [(place: SyncToken.Place, head: SyncPosition)], of session: SyncSession, _ db: any SQLConnection
+    ) throws {
+        for leg in legs {
+            try db.execute(
+                """
+                UPDATE sync_checkpoint SET position = '', begunAt = ?4, isReset = 1
+                WHERE sessionID = ?1 AND scopeID = ?2 AND typeName = ?3
+                """,
+                [
+                    .text(session.id), .text(leg.place.scope.description), .text(leg.place.type.description),
+                    .text(leg.head.text),
+                ])
+        }
+        try db.execute("UPDATE sync_session SET epoch = epoch + 1 WHERE id = ?1", [.text(session.id)])
+    }
+
     private static func advance(_ token: SyncToken, of session: SyncSession, _ db: any SQLConnection) throws {
         let scope = SQLValue.text(token.place.scope.description)
         var head: String?
@@ -41,7 +78,7 @@ enum CheckpointTable {
         try db.execute(
             """
             INSERT INTO sync_checkpoint (sessionID, scopeID, typeName, position) VALUES (?1, ?2, ?3, ?4)
-            ON CONFLICT (sessionID, scopeID, typeName) DO UPDATE SET position = excluded.position
+            ON CONFLICT (sessionID, scopeID, typeName) DO UPDATE SET position = excluded.position, isReset = 0
             WHERE sync_checkpoint.position < excluded.position
             """,
             [.text(session.id), scope, .text(token.place.type.description), .text(token.position.text)])
@@ -58,20 +95,19 @@ enum CheckpointTable {
             """, [.text(session.id)])
     }
 
-    /// The device has dropped a scope, unless it was given access again meanwhile.
+    /// The device has dropped a scope. Where it was given access again meanwhile, all of it comes anew.
     private static func leave(_ scope: SyncScope, _ session: SyncSession, _ db: any SQLConnection) throws {
         try db.execute(
-            """
-            DELETE FROM sync_checkpoint WHERE sessionID = ?1 AND scopeID = ?2 AND NOT EXISTS (
-                SELECT 1 FROM sync_grant WHERE scopeID = ?2 AND accountID = ?3)
-            """, [.text(session.id), .text(scope.description), .text(session.account)])
+            "DELETE FROM sync_checkpoint WHERE sessionID = ?1 AND scopeID = ?2",
+            [.text(session.id), .text(scope.description)])
     }
 
     /// The session's checkpoints as tokens, in their order.
     static func tokens(of session: SyncSession, _ db: any SQLConnection) throws -> [SyncToken] {
         var tokens: [SyncToken] = []
         let sql =
-            "SELECT typeName, scopeID, position FROM sync_checkpoint WHERE sessionID = ?1 ORDER BY scopeID, typeName"
+            "SELECT typeName, scopeID, position FROM sync_checkpoint WHERE sessionID = ?1 AND position <> ''"
+            + " ORDER BY scopeID, typeName"
         try db.query(sql, [.text(session.id)]) { row in
             guard let type = try row.text(0).flatMap({ SyncType($0) }),
                 let scope = try row.text(1).flatMap({ SyncScope($0) }),

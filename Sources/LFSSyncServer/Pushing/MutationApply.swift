@@ -40,7 +40,8 @@ struct MutationApply: Sendable {
         }
         let columns = table.versions[mutation.type.version - 1]
         let writer = RowWriter(
-            sql: TableSQL(table: table, dialect: dialect), columns: columns, version: mutation.type.version)
+            sql: TableSQL(table: table, dialect: dialect), columns: columns, version: mutation.type.version,
+            rights: RowRights(schema: schema, table: table))
         do {
             return try db.savepoint { try writer.apply(mutation, of: session, db) }
         } catch let failure as WireFailure {

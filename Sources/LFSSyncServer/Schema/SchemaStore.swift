@@ -13,17 +13,24 @@ struct SchemaStore: Sendable {
                 """
                 INSERT INTO sync_state (id, historyID, schemaVersion) VALUES (1, ?1, 1) ON CONFLICT (id) DO NOTHING
                 """, [.text(FileID.make().text)])
-            for table in schema.tables {
-                var isThere = false
-                try db.query(
-                    "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?1", [.text(table.name)]
-                ) { _ in
-                    isThere = true
-                    return false
-                }
-                if isThere { continue }
+            for table in schema.tables where try !Self.isThere("table", table.name, db) {
                 for statement in TableSQL(table: table, dialect: dialect).creation { try db.run(script: statement) }
             }
+            for trigger in sharing where try !Self.isThere("trigger", trigger.name, db) {
+                try db.run(script: trigger.sql)
+            }
         }
+    }
+
+    /// Who sees what, as triggers.
+    private var sharing: [ScopeSQL.Trigger] {
+        ScopeSQL(dialect: dialect).triggers
+            + schema.sharing.containers.flatMap { ContainerSQL(container: $0).triggers }
+            + (schema.sharing.partners.map { PartnerSQL(partners: $0).triggers } ?? [])
+    }
+
+    private static func isThere(_ type: String, _ name: String, _ db: any SQLConnection) throws -> Bool {
+        try db.firstText("SELECT name FROM sqlite_master WHERE type = ?1 AND name = ?2", [.text(type), .text(name)])
+            != nil
     }
 }

@@ -6,7 +6,9 @@ enum ServerTables {
             id INTEGER PRIMARY KEY CHECK (id = 1),
             -- Another one after a restore: devices may know more than the server then.
             historyID TEXT NOT NULL,
-            schemaVersion INTEGER NOT NULL
+            schemaVersion INTEGER NOT NULL,
+            -- The latest of those of scopes that are gone: one that comes again begins behind it.
+            scopeClock BIGINT NOT NULL DEFAULT 0
         );
         CREATE TABLE IF NOT EXISTS sync_account (
             id TEXT PRIMARY KEY NOT NULL,
@@ -47,7 +49,12 @@ enum ServerTables {
             sessionID TEXT NOT NULL REFERENCES sync_session(id) ON DELETE CASCADE,
             scopeID TEXT NOT NULL,
             typeName TEXT NOT NULL,
+            -- Empty when it has begun, and nothing was acknowledged.
             position TEXT NOT NULL,
+            -- The head when it began: deletions up to there are nothing to this session.
+            begunAt TEXT NOT NULL DEFAULT '',
+            -- Whether the device has still to hear that it begins anew.
+            isReset INTEGER NOT NULL DEFAULT 0,
             PRIMARY KEY (sessionID, scopeID, typeName)
         );
         CREATE TABLE IF NOT EXISTS sync_tombstone (
@@ -63,6 +70,7 @@ enum ServerTables {
             scopeID TEXT NOT NULL REFERENCES sync_scope(id) ON DELETE CASCADE,
             tableName TEXT NOT NULL,
             key TEXT NOT NULL,
+            -- Empty asks for the scope's next position.
             updateID TEXT NOT NULL,
             isDeleted INTEGER NOT NULL DEFAULT 0,
             PRIMARY KEY (scopeID, tableName, key)

@@ -5,7 +5,7 @@ import LFSWire
 struct SyncSession: Sendable, Hashable {
     let id: String
     let account: String
-    let epoch: Int64
+    var epoch: Int64
     /// Why it has to begin anew; nil when it has not.
     let resetReason: SyncReset.Reason?
     let lastBatch: Int64
@@ -14,6 +14,12 @@ struct SyncSession: Sendable, Hashable {
 
     /// The scope of the account's own rows.
     var own: SyncScope { .account(account) }
+
+    var inNextEpoch: SyncSession {
+        var session = self
+        session.epoch += 1
+        return session
+    }
 }
 
 /// `sync_session`, `sync_account`: who may ask.

@@ -10,6 +10,8 @@ struct StreamPlan: Sendable {
         let checkpoint: SyncPosition?
         /// The scope's head when the stream began: what commits later comes with the next.
         let end: SyncPosition
+        /// Whether the session has never begun it.
+        var isFresh = false
 
         var start: SyncPosition { checkpoint ?? .start }
     }
@@ -18,38 +20,57 @@ struct StreamPlan: Sendable {
     let legs: [Leg]
     /// Scopes that the device has and may not read any more.
     let lost: [SyncScope]
-    /// Those of the legs whose deletions are forgotten, so that the device begins them anew.
+    /// Those of the legs whose deletions are forgotten, so that the device begins them anew: it is told until it has
+    /// acknowledged something of them.
     let expired: [SyncToken.Place]
+    /// Those of them that were found just now.
+    let newlyExpired: [Leg]
     let scopeCount: Int
 
     private struct Scope {
         let id: SyncScope
         let head: SyncPosition
         let prunedThrough: SyncPosition
-        var checkpoints: [String: SyncPosition] = [:]
+        var checkpoints: [String: Checkpoint] = [:]
     }
+
+    private struct Checkpoint {
+        let position: SyncPosition
+        let begunAt: SyncPosition
+        let isReset: Bool
+    }
+
+    /// Legs of which the session has no checkpoint yet: they need one, so that the end of their scope is told.
+    var fresh: [Leg] { legs.filter(\.isFresh) }
 
     /// - Parameters:
     ///   - types: those that the device takes, parents first.
+    ///   - sharing: which tables shared scopes have rows of.
     init(
-        _ types: [(table: CheckedSchema.Table, type: SyncType)], of session: SyncSession, _ db: any SQLConnection
+        _ types: [(table: CheckedSchema.Table, type: SyncType)], _ sharing: CheckedSharing, of session: SyncSession,
+        _ db: any SQLConnection
     ) throws {
         let (scopes, lost) = try Self.scopes(of: session, db)
         var legs: [Leg] = []
         var expired: [SyncToken.Place] = []
+        var newlyExpired: [Leg] = []
         for (table, type) in types {
-            for scope in scopes {
+            for scope in scopes where sharing.holds(table.name, inKind: scope.id.kind) {
                 let place = SyncToken.Place(type, scope.id)
-                var checkpoint = scope.checkpoints[type.description]
-                if let found = checkpoint, found < scope.prunedThrough {
-                    expired.append(place)
-                    checkpoint = nil
-                }
-                guard checkpoint.map({ $0 < scope.head }) ?? true else { continue }
-                legs.append(Leg(table: table, place: place, checkpoint: checkpoint, end: scope.head))
+                let found = scope.checkpoints[type.description]
+                var checkpoint = found?.position == .start ? nil : found?.position
+                let isExpired = found.map { max($0.position, $0.begunAt) < scope.prunedThrough } ?? false
+                if isExpired { checkpoint = nil }
+                if isExpired || found?.isReset == true { expired.append(place) }
+                // A scope in which nothing has happened yet is told once.
+                guard checkpoint.map({ $0 < scope.head }) ?? (found == nil || scope.head > .start) else { continue }
+                legs.append(
+                    Leg(table: table, place: place, checkpoint: checkpoint, end: scope.head, isFresh: found == nil))
+                if isExpired { newlyExpired.append(legs[legs.count - 1]) }
             }
         }
-        (self.legs, self.lost, self.expired, scopeCount) = (legs, lost, expired, scopes.count)
+        (self.legs, self.lost, scopeCount) = (legs, lost, scopes.count)
+        (self.expired, self.newlyExpired) = (expired, newlyExpired)
     }
 
     private static func scopes(
@@ -58,12 +79,12 @@ struct StreamPlan: Sendable {
         var granted: [Scope] = []
         var lost: [SyncScope] = []
         let sql = """
-            SELECT g.scopeID, s.head, s.prunedThrough, c.typeName, c.position
+            SELECT g.scopeID, s.head, s.prunedThrough, c.typeName, c.position, c.begunAt, c.isReset
             FROM sync_grant g JOIN sync_scope s ON s.id = g.scopeID
             LEFT JOIN sync_checkpoint c ON c.sessionID = ?1 AND c.scopeID = g.scopeID
             WHERE g.accountID = ?2
             UNION ALL
-            SELECT DISTINCT c.scopeID, NULL, NULL, NULL, NULL FROM sync_checkpoint c
+            SELECT DISTINCT c.scopeID, NULL, NULL, NULL, NULL, NULL, NULL FROM sync_checkpoint c
             WHERE c.sessionID = ?1
                 AND NOT EXISTS (SELECT 1 FROM sync_grant g WHERE g.accountID = ?2 AND g.scopeID = c.scopeID)
             ORDER BY 1
@@ -79,8 +100,11 @@ struct StreamPlan: Sendable {
                 return true
             }
             if granted.last?.id != id { granted.append(Scope(id: id, head: head, prunedThrough: pruned)) }
-            if let type = try row.text(3), let position = try row.text(4).flatMap({ SyncPosition($0) }) {
-                granted[granted.count - 1].checkpoints[type] = position
+            if let type = try row.text(3), let position = try row.text(4).flatMap({ SyncPosition($0) }),
+                let begunAt = try row.text(5).flatMap({ SyncPosition($0) })
+            {
+                granted[granted.count - 1].checkpoints[type] = Checkpoint(
+                    position: position, begunAt: begunAt, isReset: try row.integer(6) == 1)
             }
             return true
         }

@@ -89,11 +89,15 @@ struct ControlLines: Sendable {
                 + "\"ack\":\"\(token(SyncLine.Name.scopeDeleted, scope))\"}", to: &bytes)
     }
 
-    /// - Parameter place: what the device begins anew; nil for all.
+    /// - Parameter place: what the device begins anew; nil for all. An ack of all is awaited; of one place it says nothing
+    ///   but that nothing has come yet.
     func reset(_ reason: SyncReset.Reason, _ place: SyncToken.Place?, to bytes: inout [UInt8]) {
+        let token =
+            place.map { "\(SyncToken($0, .start, epoch: session.epoch))" }
+            ?? token(SyncLine.Name.reset, session.own)
         let only = place.map { ",\"types\":[\"\($0.type)\"],\"scopes\":[\"\($0.scope)\"]" } ?? ""
         write(
-            "{\"type\":\"\(SyncLine.Name.reset)\",\"ack\":\"\(token(SyncLine.Name.reset, session.own))\","
+            "{\"type\":\"\(SyncLine.Name.reset)\",\"ack\":\"\(token)\","
                 + "\"data\":{\"reason\":\"\(reason.rawValue)\"\(only)}}", to: &bytes)
     }
 
