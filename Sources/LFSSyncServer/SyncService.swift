@@ -10,6 +10,7 @@ public import Logging
 public final class SyncService: Sendable {
     private let database: any SQLDatabase
     private let schema: CheckedSchema
+    private let options: SyncServiceOptions
     private let logger: Logger
 
     /// Opens the store, and makes its tables where there are none.
@@ -17,12 +18,15 @@ public final class SyncService: Sendable {
     /// - Parameters:
     ///   - database: nobody else's.
     ///   - schema: what the devices share.
+    ///   - options: what it asks its host, and how much it takes.
     ///   - logger: gets ids of sessions and numbers, never a token or a value of a row.
     /// - Throws: ``SyncSchemaError``, ``SQLFailure``.
     public init(
-        _ database: any SQLDatabase, schema: SyncSchema, logger: Logger = Logger(label: "lfs.sync")
+        _ database: any SQLDatabase, schema: SyncSchema, options: SyncServiceOptions = SyncServiceOptions(),
+        logger: Logger = Logger(label: "lfs.sync")
     ) async throws {
         self.database = database
+        self.options = options
         self.schema = try CheckedSchema(schema)
         self.logger = logger
         try await SchemaStore(schema: self.schema, dialect: database.dialect).prepare(database)
@@ -47,12 +51,20 @@ public final class SyncService: Sendable {
     ///   - account: its name.
     ///   - device: what the session is called in lists.
     /// - Returns: the session's token, which is nowhere else.
-    /// - Throws: ``SQLFailure``.
+    /// - Throws: ``SyncSessionError`` when the account has too many, ``SQLFailure``.
     public func addSession(account: String, device: String = "") async throws -> String {
         let token = SessionToken.make()
         let hash = SessionTable.hash(token)
-        _ = try await database.write {
-            try SessionTable.add(account: account, tokenHash: hash, device: device, $0)
+        let limit = options.sessionLimit
+        _ = try await database.write { db in
+            let count = try SessionTable.count(account: account, db)
+            guard count < limit else {
+                throw SyncSessionError(
+                    code: .tooMany,
+                    message: "The account has \(count) sessions, and \(limit) is the most: revoke one that is not used."
+                )
+            }
+            return try SessionTable.add(account: account, tokenHash: hash, device: device, db)
         }
         return token
     }
@@ -97,8 +109,12 @@ public final class SyncService: Sendable {
     public func push(_ body: Data, token: String?) async -> SyncReply {
         await answering(token) { [self] session in
             let mutations = try Self.mutations(body)
-            let pushing = MutationApply(schema: schema, dialect: database.dialect)
-            let results = try await database.write { db in
+            var pushing = MutationApply(schema: schema, dialect: database.dialect)
+            if let exists = options.objectExists {
+                pushing.withoutObject = try await FileObjects(exists: exists).missing(
+                    in: mutations, of: session, database)
+            }
+            let results = try await database.write { [pushing] db in
                 // The session as it is within the transaction: two requests may come at once.
                 guard let token, let session = try SessionTable.session(ofToken: token, db) else {
                     throw WireFailure(.unauthorized, "The session has ended.")

@@ -35,11 +35,12 @@ struct TestServer: Sendable {
     static let types = ["FileV1", "RecipeV2", "StepV1", "CommentV1"].compactMap { SyncType($0) }
 
     static func run(
-        schema: SyncSchema = Self.schema, _ body: (TestServer) async throws -> Void
+        schema: SyncSchema = Self.schema, options: SyncServiceOptions = SyncServiceOptions(),
+        _ body: (TestServer) async throws -> Void
     ) async throws {
         try await withTemporaryFolder { folder in
             let database = try SQLiteDatabase(path: folder.appending(path: "sync.sqlite").path)
-            let service = try await SyncService(database, schema: schema)
+            let service = try await SyncService(database, schema: schema, options: options)
             try await body(TestServer(database: database, service: service))
             await database.close()
         }

@@ -5,6 +5,8 @@ import LFSWire
 struct MutationApply: Sendable {
     let schema: CheckedSchema
     let dialect: SQLDialect
+    /// Mutations that say of a file that is not in the store that it is.
+    var withoutObject: Set<Int64> = []
 
     /// - Throws: ``WireFailure/Code/outOfStep`` for a gap, or for another mutation under a number that is taken.
     func apply(
@@ -41,7 +43,8 @@ struct MutationApply: Sendable {
         let columns = table.versions[mutation.type.version - 1]
         let writer = RowWriter(
             sql: TableSQL(table: table, dialect: dialect), columns: columns, version: mutation.type.version,
-            rights: RowRights(schema: schema, table: table))
+            rights: RowRights(schema: schema, table: table),
+            files: table.name == SyncType.fileTable ? FileRules(withoutObject: withoutObject) : nil)
         do {
             return try db.savepoint { try writer.apply(mutation, of: session, db) }
         } catch let failure as WireFailure {

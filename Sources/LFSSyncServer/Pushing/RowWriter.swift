@@ -7,6 +7,8 @@ struct RowWriter: Sendable {
     let columns: [SyncSchema.Column]
     let version: Int
     let rights: RowRights
+    /// nil for what is no file.
+    let files: FileRules?
 
     private var name: String { sql.name }
 
@@ -28,6 +30,7 @@ struct RowWriter: Sendable {
         case .put where scope == nil:
             let scope = try rights.scope(forNew: mutation, session, db)
             try rights.requireParents(mutation, in: scope, session, db)
+            try files?.requireNew(mutation, session, db)
             try insert(mutation, in: scope, db)
             try rights.requireRoom(for: mutation, session, db)
         case .put where visible == nil:
@@ -37,6 +40,7 @@ struct RowWriter: Sendable {
             guard let visible else { throw WireFailure(.missing, "The row is gone.") }
             try rights.requireChanging(mutation, in: visible, session, db)
             try rights.requireParents(mutation, in: visible, session, db)
+            try files?.requireChange(mutation, session, db)
             try update(mutation, db)
         case .delete:
             guard let visible else { return .applied(nil) }

@@ -42,7 +42,14 @@ enum ServerTables {
             resetReason TEXT,
             lastBatch BIGINT NOT NULL DEFAULT 0,
             lastBatchID TEXT NOT NULL DEFAULT '',
-            lastSequence BIGINT NOT NULL DEFAULT 0
+            lastSequence BIGINT NOT NULL DEFAULT 0,
+            -- With what the object keys of the device's files begin; empty until it has made one.
+            namespace TEXT NOT NULL DEFAULT ''
+        );
+        CREATE INDEX IF NOT EXISTS sync_session_namespace ON sync_session(namespace);
+        CREATE TABLE IF NOT EXISTS sync_namespace (
+            namespace TEXT PRIMARY KEY NOT NULL,
+            accountID TEXT NOT NULL REFERENCES sync_account(id) ON DELETE CASCADE
         );
         CREATE INDEX IF NOT EXISTS sync_session_account ON sync_session(accountID);
         CREATE TABLE IF NOT EXISTS sync_checkpoint (

@@ -47,6 +47,17 @@ enum SessionTable {
         return found
     }
 
+    /// How many an account has.
+    static func count(account name: String, _ db: any SQLConnection) throws -> Int64 {
+        var count: Int64 = 0
+        let sql = "SELECT count(*) FROM sync_session s JOIN sync_account a ON a.id = s.accountID WHERE a.name = ?1"
+        try db.query(sql, [.text(name)]) { row in
+            count = try row.integer(0) ?? 0
+            return false
+        }
+        return count
+    }
+
     /// Makes a session for an account, and the account where there is none of that name.
     ///
     /// - Returns: the session's id.

@@ -89,8 +89,8 @@ struct ControlLines: Sendable {
                 + "\"ack\":\"\(token(SyncLine.Name.scopeDeleted, scope))\"}", to: &bytes)
     }
 
-    /// - Parameter place: what the device begins anew; nil for all. An ack of all is awaited; of one place it says nothing
-    ///   but that nothing has come yet.
+    /// - Parameter place: what the device begins anew; nil for all. An ack of all is awaited; of one place it says
+    ///   nothing but that nothing has come yet.
     func reset(_ reason: SyncReset.Reason, _ place: SyncToken.Place?, to bytes: inout [UInt8]) {
         let token =
             place.map { "\(SyncToken($0, .start, epoch: session.epoch))" }
