@@ -13,14 +13,14 @@ public final class SyncService: Sendable {
     private let options: SyncServiceOptions
     private let logger: Logger
 
-    /// Opens the store, and makes its tables where there are none.
+    /// Opens the store, makes its tables where there are none, and adds what the schema has come to have.
     ///
     /// - Parameters:
     ///   - database: nobody else's.
     ///   - schema: what the devices share.
     ///   - options: what it asks its host, and how much it takes.
     ///   - logger: gets ids of sessions and numbers, never a token or a value of a row.
-    /// - Throws: ``SyncSchemaError``, ``SQLFailure``.
+    /// - Throws: ``SyncSchemaError``, ``SyncStoreError``, ``SQLFailure``.
     public init(
         _ database: any SQLDatabase, schema: SyncSchema, options: SyncServiceOptions = SyncServiceOptions(),
         logger: Logger = Logger(label: "lfs.sync")
@@ -29,7 +29,7 @@ public final class SyncService: Sendable {
         self.options = options
         self.schema = try CheckedSchema(schema)
         self.logger = logger
-        try await SchemaStore(schema: self.schema, dialect: database.dialect).prepare(database)
+        try await SyncStore(database, schema: schema).migrate()
     }
 
     /// Bytes of a request's body.

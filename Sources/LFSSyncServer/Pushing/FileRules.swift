@@ -6,6 +6,7 @@ struct FileRules: Sendable {
     /// Mutations that say of a file that is not in the store that it is.
     let withoutObject: Set<Int64>
 
+    private static let table = TableSQL.quoted(SyncType.fileTable)
     private static let content = ["byteCount", "sha256", "key", "createdAt"]
     private static let place = ["status", "url", "deviceID"]
 
@@ -29,7 +30,7 @@ struct FileRules: Sendable {
         for (column, new) in mutation.row.values where (Self.content + Self.place).contains(column) {
             // A value of another type is not the same, and is refused as such.
             let same = new == .null ? "IS NULL AND ?2 = 1" : "= ?2"
-            let sql = "SELECT 'same' FROM lfs_file WHERE id = ?1 AND \(TableSQL.quoted(column)) \(same)"
+            let sql = "SELECT 'same' FROM \(Self.table) WHERE id = ?1 AND \(TableSQL.quoted(column)) \(same)"
             let found = try db.firstText(sql, [.text(mutation.key), new == .null ? .integer(1) : SQLValue(new)])
             if found == nil { changed.insert(column) }
         }
@@ -37,7 +38,7 @@ struct FileRules: Sendable {
             throw WireFailure(.forbidden, "'\(column)' of a file never changes: make another file.")
         }
         guard !changed.isEmpty else { return }
-        guard let key = try db.firstText("SELECT key FROM lfs_file WHERE id = ?1", [.text(mutation.key)]),
+        guard let key = try db.firstText("SELECT key FROM \(Self.table) WHERE id = ?1", [.text(mutation.key)]),
             let namespace = NamespaceTable.namespace(of: key), try NamespaceTable.isHeld(namespace, by: session, db)
         else { throw WireFailure(.forbidden, "Only the device that made a file says where its bytes are.") }
         guard changed.contains("status"), mutation.row.text("status") == "remote" else {
@@ -57,6 +58,7 @@ struct FileRules: Sendable {
 /// Asks the storage for the files of which mutations say that they are there, before their transaction begins: no
 /// transaction waits for a store.
 struct FileObjects: Sendable {
+    private static let table = TableSQL.quoted(SyncType.fileTable)
     let exists: @Sendable (SyncFile) async throws -> Bool
 
     /// - Returns: the numbers of the mutations whose objects are not there.
@@ -105,7 +107,7 @@ struct FileObjects: Sendable {
             return SyncFile(key: key, byteCount: count, sha256: sha256, url: url)
         }
         var found: SyncFile?
-        let sql = "SELECT key, byteCount, sha256 FROM lfs_file WHERE id = ?1 AND status <> 'remote'"
+        let sql = "SELECT key, byteCount, sha256 FROM \(Self.table) WHERE id = ?1 AND status <> 'remote'"
         try db.query(sql, [.text(mutation.key)]) { row in
             if let key = try row.text(0), let count = try row.integer(1), let sha256 = try row.text(2) {
                 found = SyncFile(key: key, byteCount: count, sha256: sha256, url: url)

@@ -1,5 +1,8 @@
 /// What the server keeps beside the devices' tables.
 enum ServerTables {
+    /// Of the tables below. A server leaves alone what a newer one has made.
+    static let version: Int64 = 1
+
     /// Statements that make them where they are not there.
     static let script = """
         CREATE TABLE IF NOT EXISTS sync_state (
@@ -8,7 +11,19 @@ enum ServerTables {
             historyID TEXT NOT NULL,
             schemaVersion INTEGER NOT NULL,
             -- The latest of those of scopes that are gone: one that comes again begins behind it.
-            scopeClock BIGINT NOT NULL DEFAULT 0
+            scopeClock BIGINT NOT NULL DEFAULT 0,
+            -- The schema that the tables are of, as JSON.
+            tables TEXT NOT NULL DEFAULT ''
+        );
+        -- What the server has made, so that every start sees what somebody else has changed.
+        CREATE TABLE IF NOT EXISTS sync_object (
+            kind TEXT NOT NULL,
+            name TEXT NOT NULL,
+            -- The statement that made it; empty for those of every schema.
+            source TEXT NOT NULL,
+            -- As the database's catalog has it.
+            definition TEXT NOT NULL,
+            PRIMARY KEY (kind, name)
         );
         CREATE TABLE IF NOT EXISTS sync_account (
             id TEXT PRIMARY KEY NOT NULL,

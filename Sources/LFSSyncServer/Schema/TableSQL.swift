@@ -32,7 +32,7 @@ struct TableSQL: Sendable {
         ] + parents + triggers
     }
 
-    private func column(_ column: SyncSchema.Column) -> String {
+    func column(_ column: SyncSchema.Column) -> String {
         let quoted = Self.quoted(column.name)
         var text = "\(quoted) \(Self.type(column.kind))"
         // Rows of devices that know an older version do not have it.

@@ -12,8 +12,8 @@ enum NamespaceTable {
         return String(key[..<slash])
     }
 
-    /// - Parameter isMaker: whether the session's own database made the file, as far as one can see: its bytes are not in
-    ///   the store yet.
+    /// - Parameter isMaker: whether the session's own database made the file, as far as one can see: its bytes are not
+    ///   in the store yet.
     /// - Returns: false when it is another account's.
     static func claim(
         _ namespace: String, for session: SyncSession, isMaker: Bool, _ db: any SQLConnection
