@@ -8,9 +8,9 @@ public import Logging
 /// The host hands over bodies and bearer tokens; the replies go back as they are. The wire is described on the page
 /// "The protocol of sync" of the module `LFSWire`.
 public final class SyncService: Sendable {
-    private let database: any SQLDatabase
-    private let schema: CheckedSchema
-    private let options: SyncServiceOptions
+    let database: any SQLDatabase
+    let schema: CheckedSchema
+    let options: SyncServiceOptions
     private let logger: Logger
 
     /// Opens the store, makes its tables where there are none, and adds what the schema has come to have.
@@ -42,7 +42,8 @@ public final class SyncService: Sendable {
     /// - Throws: ``SQLFailure``.
     public func account(ofToken token: String) async throws -> String? {
         guard SessionToken.isOne(token) else { return nil }
-        return try await database.read { try SessionTable.session(ofToken: token, $0)?.account }
+        let now = Milliseconds.of(options.now())
+        return try await database.read { try SessionTable.session(ofToken: token, at: now, $0)?.account }
     }
 
     /// Makes a session for a device of an account, and the account where there is none of that name.
@@ -50,9 +51,14 @@ public final class SyncService: Sendable {
     /// - Parameters:
     ///   - account: its name.
     ///   - device: what the session is called in lists.
+    ///   - lifetime: how long it lasts; nil for as long as nobody revokes it.
     /// - Returns: the session's token, which is nowhere else.
     /// - Throws: ``SyncSessionError`` when the account has too many, ``SQLFailure``.
-    public func addSession(account: String, device: String = "") async throws -> String {
+    public func addSession(
+        account: String, device: String = "", lifetime: Duration? = nil
+    ) async throws -> String {
+        let now = Milliseconds.of(options.now())
+        let expiresAt = lifetime.map { now + Milliseconds.of($0) }
         let token = SessionToken.make()
         let hash = SessionTable.hash(token)
         let limit = options.sessionLimit
@@ -64,7 +70,8 @@ public final class SyncService: Sendable {
                     message: "The account has \(count) sessions, and \(limit) is the most: revoke one that is not used."
                 )
             }
-            return try SessionTable.add(account: account, tokenHash: hash, device: device, db)
+            return try SessionTable.add(
+                account: account, tokenHash: hash, device: device, at: now, expiresAt: expiresAt, db)
         }
         return token
     }
@@ -86,8 +93,13 @@ public final class SyncService: Sendable {
             let request = try WireFormat.decode(SyncStreamRequest.self, from: body, .sync)
             let types = try types(of: request)
             var session = session
+            let now = Milliseconds.of(options.now())
+            if now - session.seenAt > Milliseconds.day {
+                try await database.write { [session] in try SessionTable.see(session, at: now, $0) }
+            }
             if let batch = request.acks { session = try await acknowledge(batch, session, token) }
             if request.resets, session.resetReason == nil {
+                try await database.write { [session] in try SessionTable.require(.requested, of: session.id, $0) }
                 return .lines(reset(.requested, session))
             }
             if let reason = session.resetReason { return .lines(reset(reason, session)) }
@@ -114,9 +126,10 @@ public final class SyncService: Sendable {
                 pushing.withoutObject = try await FileObjects(exists: exists).missing(
                     in: mutations, of: session, database)
             }
+            let now = Milliseconds.of(options.now())
             let results = try await database.write { [pushing] db in
                 // The session as it is within the transaction: two requests may come at once.
-                guard let token, let session = try SessionTable.session(ofToken: token, db) else {
+                guard let token, let session = try SessionTable.session(ofToken: token, at: now, db) else {
                     throw WireFailure(.unauthorized, "The session has ended.")
                 }
                 return try pushing.apply(mutations, of: session, db)
@@ -140,7 +153,7 @@ public final class SyncService: Sendable {
             let plan = try StreamPlan(types, sharing, of: session, db)
             try CheckpointTable.begin(plan.fresh.map { ($0.place, $0.end) }, of: session, db)
             if plan.newlyExpired.isEmpty { return (session, plan) }
-            try CheckpointTable.restart(plan.newlyExpired.map { ($0.place, $0.end) }, of: session, db)
+            try CheckpointTable.restart(plan.newlyExpired.map { ($0.place, $0.end) }, .retention, of: session, db)
             return (session.inNextEpoch, plan)
         }
     }
@@ -155,16 +168,17 @@ public final class SyncService: Sendable {
     private func acknowledge(
         _ batch: SyncAckBatch, _ session: SyncSession, _ token: String?
     ) async throws -> SyncSession {
-        try await database.write { db in
-            guard let token, let session = try SessionTable.session(ofToken: token, db) else {
+        let now = Milliseconds.of(options.now())
+        return try await database.write { db in
+            guard let token, let session = try SessionTable.session(ofToken: token, at: now, db) else {
                 throw WireFailure(.unauthorized, "The session has ended.")
             }
             do {
                 try CheckpointTable.apply(batch, of: session, db)
             } catch let failure as AckFailure {
-                try SessionTable.require(failure == .olderCopy ? .copy : .history, of: session, db)
+                try SessionTable.require(failure == .olderCopy ? .copy : .history, of: session.id, db)
             }
-            return try SessionTable.session(ofToken: token, db) ?? session
+            return try SessionTable.session(ofToken: token, at: now, db) ?? session
         }
     }
 
@@ -206,8 +220,9 @@ public final class SyncService: Sendable {
         _ token: String?, _ body: @Sendable (SyncSession) async throws -> SyncReply
     ) async -> SyncReply {
         do {
+            let now = Milliseconds.of(options.now())
             guard let token, SessionToken.isOne(token),
-                let session = try await database.read({ try SessionTable.session(ofToken: token, $0) })
+                let session = try await database.read({ try SessionTable.session(ofToken: token, at: now, $0) })
             else { throw WireFailure(.unauthorized, "This needs the token of a session.") }
             return try await body(session)
         } catch let failure as WireFailure {

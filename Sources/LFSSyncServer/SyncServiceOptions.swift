@@ -1,3 +1,5 @@
+public import Foundation
+
 /// What a sync server asks its host, and how much it takes.
 public struct SyncServiceOptions: Sendable {
     /// Whether the storage has an object, asked when a device says that it has uploaded one. nil: devices are believed.
@@ -7,6 +9,9 @@ public struct SyncServiceOptions: Sendable {
 
     /// Sessions of an account.
     public var sessionLimit = 50
+
+    /// What time it is, for the ages of deletions and sessions. Positions go by the database's own clock.
+    public var now: @Sendable () -> Date = { Date() }
 
     public init() {}
 }

@@ -129,8 +129,8 @@ struct MigrationTests {
             ("ALTER TABLE album ADD COLUMN extra TEXT", "table 'album' is another"),
             ("ALTER TABLE sync_scope ADD COLUMN extra TEXT", "table 'sync_scope' is another"),
             (
-                "DROP TRIGGER sync_album_delete; CREATE TRIGGER sync_album_delete AFTER DELETE ON album BEGIN SELECT 1; END",
-                "trigger 'sync_album_delete' is another"
+                "DROP TRIGGER sync_note_delete; CREATE TRIGGER sync_note_delete AFTER DELETE ON note BEGIN SELECT 1; END",
+                "trigger 'sync_note_delete' is another"
             ),
         ])
     func drift(_ statement: String, _ name: String) async throws {
@@ -284,7 +284,8 @@ struct MigrationTests {
                 """
                 CREATE TABLE lfs_file (id TEXT PRIMARY KEY); CREATE TABLE lfs_sync_table (name TEXT);
                 CREATE TABLE step (id TEXT PRIMARY KEY, recipeID TEXT NOT NULL REFERENCES recipe(id) ON DELETE CASCADE);
-                CREATE TABLE recipe (id TEXT PRIMARY KEY, title TEXT NOT NULL, rating DOUBLE, servings INTEGER, image BLOB,
+                CREATE TABLE recipe (
+                    id TEXT PRIMARY KEY, title TEXT NOT NULL, rating DOUBLE, servings INTEGER, image BLOB,
                     photoID TEXT REFERENCES lfs_file(id) ON DELETE SET NULL);
                 INSERT INTO lfs_sync_table VALUES ('lfs_file'), ('step'), ('recipe')
                 """)

@@ -8,16 +8,25 @@ enum CheckpointTable {
     /// - Throws: ``WireFailure`` for a position that no row has come to, or of a scope that the account may not read.
     static func apply(_ batch: SyncAckBatch, of session: SyncSession, _ db: any SQLConnection) throws {
         if batch.number == session.lastBatch, batch.id == session.lastBatchID { return }
-        guard batch.number > session.lastBatch else { throw AckFailure.olderCopy }
-        guard batch.number == session.lastBatch + 1 else { throw AckFailure.newerDevice }
+        // Whoever has begun anew counts on from where he is.
+        let begins = session.resetReason != nil && batch.tokens.contains { $0.isReset(of: session) }
+        guard begins || batch.number > session.lastBatch else { throw AckFailure.olderCopy }
+        guard begins || batch.number == session.lastBatch + 1 else { throw AckFailure.newerDevice }
         for token in batch.tokens where token.epoch == session.epoch {
             switch token.place.type.description {
             case SyncLine.Name.complete: break
-            case SyncLine.Name.reset: try restart(session, db)
+            case SyncLine.Name.reset:
+                try restart(session, db)
+                // What else the batch says is of the epoch before.
+                return try note(batch, of: session, db)
             case SyncLine.Name.scopeDeleted: try leave(token.place.scope, session, db)
             default: try advance(token, of: session, db)
             }
         }
+        try note(batch, of: session, db)
+    }
+
+    private static func note(_ batch: SyncAckBatch, of session: SyncSession, _ db: any SQLConnection) throws {
         try db.execute(
             "UPDATE sync_session SET lastBatch = ?2, lastBatchID = ?3 WHERE id = ?1",
             [.text(session.id), .integer(batch.number), .text(batch.id)])
@@ -44,17 +53,18 @@ enum CheckpointTable {
 
     /// Makes a device begin legs anew, in another epoch: an ack that is under way says nothing of them any more.
     static func restart(
-        _ legs: [(place: SyncToken.Place, head: SyncPosition)], of session: SyncSession, _ db: any SQLConnection
+        _ legs: [(place: SyncToken.Place, head: SyncPosition)], _ reason: SyncReset.Reason, of session: SyncSession,
+        _ db: any SQLConnection
     ) throws {
         for leg in legs {
             try db.execute(
                 """
-                UPDATE sync_checkpoint SET position = '', begunAt = ?4, isReset = 1
+                UPDATE sync_checkpoint SET position = '', begunAt = ?4, resetReason = ?5
                 WHERE sessionID = ?1 AND scopeID = ?2 AND typeName = ?3
                 """,
                 [
                     .text(session.id), .text(leg.place.scope.description), .text(leg.place.type.description),
-                    .text(leg.head.text),
+                    .text(leg.head.text), .text(reason.rawValue),
                 ])
         }
         try db.execute("UPDATE sync_session SET epoch = epoch + 1 WHERE id = ?1", [.text(session.id)])
@@ -78,21 +88,24 @@ enum CheckpointTable {
         try db.execute(
             """
             INSERT INTO sync_checkpoint (sessionID, scopeID, typeName, position) VALUES (?1, ?2, ?3, ?4)
-            ON CONFLICT (sessionID, scopeID, typeName) DO UPDATE SET position = excluded.position, isReset = 0
+            ON CONFLICT (sessionID, scopeID, typeName) DO UPDATE SET position = excluded.position, resetReason = NULL
             WHERE sync_checkpoint.position < excluded.position
             """,
             [.text(session.id), scope, .text(token.place.type.description), .text(token.position.text)])
     }
 
-    /// The device has begun anew.
+    /// The device has begun anew. Where one of both is an older copy of itself, its mutations are counted anew, too.
     private static func restart(_ session: SyncSession, _ db: any SQLConnection) throws {
-        try db.execute("DELETE FROM sync_checkpoint WHERE sessionID = ?1", [.text(session.id)])
+        try forget(nil, of: session, db)
         try db.execute(
             """
             UPDATE sync_session SET epoch = epoch + 1, resetReason = NULL,
                 historyID = (SELECT historyID FROM sync_state WHERE id = 1)
             WHERE id = ?1
             """, [.text(session.id)])
+        guard session.resetReason == .copy || session.resetReason == .history else { return }
+        try db.execute("DELETE FROM sync_mutation WHERE sessionID = ?1", [.text(session.id)])
+        try db.execute("UPDATE sync_session SET lastSequence = -1 WHERE id = ?1", [.text(session.id)])
     }
 
     /// The device has dropped a scope. Where it was given access again meanwhile, all of it comes anew.
@@ -119,17 +132,28 @@ enum CheckpointTable {
         return tokens
     }
 
-    /// Removes those of the types, or all.
-    static func remove(_ types: [SyncType]?, of session: SyncSession, _ db: any SQLConnection) throws {
+    /// Lets the session begin the types anew, or all. That it has begun them stays: their rows may be on the device
+    /// when it loses the right to them.
+    static func forget(_ types: [SyncType]?, of session: SyncSession, _ db: any SQLConnection) throws {
+        let sql = """
+            UPDATE sync_checkpoint SET position = '', resetReason = NULL,
+                begunAt = coalesce((SELECT s.head FROM sync_scope s WHERE s.id = sync_checkpoint.scopeID), '')
+            WHERE sessionID = ?1
+            """
         guard let types else {
-            try db.execute("DELETE FROM sync_checkpoint WHERE sessionID = ?1", [.text(session.id)])
+            try db.execute(sql, [.text(session.id)])
             return
         }
         for type in types {
-            try db.execute(
-                "DELETE FROM sync_checkpoint WHERE sessionID = ?1 AND typeName = ?2",
-                [.text(session.id), .text(type.description)])
+            try db.execute(sql + " AND typeName = ?2", [.text(session.id), .text(type.description)])
         }
+    }
+}
+
+extension SyncToken {
+    /// Whether it says that the device begins all anew.
+    fileprivate func isReset(of session: SyncSession) -> Bool {
+        epoch == session.epoch && place.type.description == SyncLine.Name.reset
     }
 }
 

@@ -97,7 +97,7 @@ struct SchemaDifference: Sendable {
         for column in new.columns where !old.columns.contains(where: { $0.name == column.name }) {
             if column.isRequired, column.since == 1 {
                 refusals.append(
-                    "The column '\(column.name)' of '\(old.name)' is new and never NULL, and there are rows without it: "
+                    "The column '\(column.name)' of '\(old.name)' is new and never NULL, and rows lack it: "
                         + "let it be NULL, or give it to the next version with 'since'.")
             }
         }

@@ -70,6 +70,11 @@ enum SchemaTable {
         return State(version: ServerTables.version, schema: nil, objects: objects)
     }
 
+    /// Says that the store is another one from now on: what devices know of it may be more than it has.
+    static func renewHistory(_ db: any SQLConnection) throws {
+        try db.execute("UPDATE sync_state SET historyID = ?1 WHERE id = 1", [.text(FileID.make().text)])
+    }
+
     /// Notes a schema and what was made for it.
     static func note(_ schema: SyncSchema, _ made: [SchemaObject], _ db: any SQLConnection) throws {
         let encoder = JSONEncoder()

@@ -19,7 +19,7 @@ struct MutationApply: Sendable {
                 results.append(try MutationTable.result(of: mutation, session, db))
                 continue
             }
-            guard mutation.sequence == last + 1 else {
+            guard last < 0 || mutation.sequence == last + 1 else {
                 throw WireFailure(
                     .outOfStep, "Mutation \(mutation.sequence) came, and \(last + 1) is the next: some are missing.")
             }

@@ -57,14 +57,20 @@ enum ServerTables {
             resetReason TEXT,
             lastBatch BIGINT NOT NULL DEFAULT 0,
             lastBatchID TEXT NOT NULL DEFAULT '',
+            -- -1 takes any next one: device or server are an older copy of themselves.
             lastSequence BIGINT NOT NULL DEFAULT 0,
             -- With what the object keys of the device's files begin; empty until it has made one.
-            namespace TEXT NOT NULL DEFAULT ''
+            namespace TEXT NOT NULL DEFAULT '',
+            -- Milliseconds since 1970. The last is NULL for a session that ends only when it is revoked.
+            createdAt BIGINT NOT NULL DEFAULT 0,
+            seenAt BIGINT NOT NULL DEFAULT 0,
+            expiresAt BIGINT
         );
         CREATE INDEX IF NOT EXISTS sync_session_namespace ON sync_session(namespace);
         CREATE TABLE IF NOT EXISTS sync_namespace (
             namespace TEXT PRIMARY KEY NOT NULL,
-            accountID TEXT NOT NULL REFERENCES sync_account(id) ON DELETE CASCADE
+            -- Whether the account is still there or not: its objects may be.
+            accountID TEXT NOT NULL
         );
         CREATE INDEX IF NOT EXISTS sync_session_account ON sync_session(accountID);
         CREATE TABLE IF NOT EXISTS sync_checkpoint (
@@ -75,8 +81,8 @@ enum ServerTables {
             position TEXT NOT NULL,
             -- The head when it began: deletions up to there are nothing to this session.
             begunAt TEXT NOT NULL DEFAULT '',
-            -- Whether the device has still to hear that it begins anew.
-            isReset INTEGER NOT NULL DEFAULT 0,
+            -- Why the device begins it anew, until it has acknowledged something of it; NULL when it does not.
+            resetReason TEXT,
             PRIMARY KEY (sessionID, scopeID, typeName)
         );
         CREATE TABLE IF NOT EXISTS sync_tombstone (

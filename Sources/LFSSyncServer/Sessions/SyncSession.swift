@@ -10,7 +10,10 @@ struct SyncSession: Sendable, Hashable {
     let resetReason: SyncReset.Reason?
     let lastBatch: Int64
     let lastBatchID: String
+    /// -1 when any may be the next.
     let lastSequence: Int64
+    /// Milliseconds since 1970, of its last stream, to a day.
+    let seenAt: Int64
 
     /// The scope of the account's own rows.
     var own: SyncScope { .account(account) }
@@ -24,24 +27,28 @@ struct SyncSession: Sendable, Hashable {
 
 /// `sync_session`, `sync_account`: who may ask.
 enum SessionTable {
-    /// The session of a token; nil when there is none.
-    static func session(ofToken token: String, _ db: any SQLConnection) throws -> SyncSession? {
+    /// The session of a token; nil when there is none, or it has expired.
+    ///
+    /// - Parameter now: milliseconds since 1970.
+    static func session(ofToken token: String, at now: Int64, _ db: any SQLConnection) throws -> SyncSession? {
         var found: SyncSession?
         let sql = """
             SELECT s.id, s.accountID, s.epoch, s.resetReason, s.lastBatch, s.lastBatchID, s.lastSequence,
-                s.historyID <> t.historyID
+                s.historyID <> t.historyID, s.seenAt
             FROM sync_session s JOIN sync_state t ON t.id = 1 WHERE s.tokenHash = ?1
+                AND (s.expiresAt IS NULL OR s.expiresAt > ?2)
             """
-        try db.query(sql, [.text(hash(token))]) { row in
+        try db.query(sql, [.text(hash(token)), .integer(now)]) { row in
             guard let id = try row.text(0), let account = try row.text(1), let epoch = try row.integer(2),
                 let lastBatch = try row.integer(4), let lastBatchID = try row.text(5),
-                let lastSequence = try row.integer(6), let isOfOther = try row.integer(7)
+                let lastSequence = try row.integer(6), let isOfOther = try row.integer(7),
+                let seenAt = try row.integer(8)
             else { throw SQLFailure(.unusable, "A row of sync_session lacks a value.") }
             var reason = try row.text(3).map(SyncReset.Reason.init)
             if isOfOther != 0 { reason = .history }
             found = SyncSession(
                 id: id, account: account, epoch: epoch, resetReason: reason, lastBatch: lastBatch,
-                lastBatchID: lastBatchID, lastSequence: lastSequence)
+                lastBatchID: lastBatchID, lastSequence: lastSequence, seenAt: seenAt)
             return false
         }
         return found
@@ -62,7 +69,8 @@ enum SessionTable {
     ///
     /// - Returns: the session's id.
     static func add(
-        account name: String, tokenHash: String, device: String, _ db: any SQLConnection
+        account name: String, tokenHash: String, device: String, at now: Int64, expiresAt: Int64?,
+        _ db: any SQLConnection
     ) throws -> String {
         var account: String?
         try db.query("SELECT id FROM sync_account WHERE name = ?1", [.text(name)]) { row in
@@ -80,16 +88,54 @@ enum SessionTable {
         let session = FileID.make().text
         try db.execute(
             """
-            INSERT INTO sync_session (id, accountID, tokenHash, name, historyID)
-            SELECT ?1, ?2, ?3, ?4, historyID FROM sync_state WHERE id = 1
-            """, [.text(session), .text(id), .text(tokenHash), .text(device)])
+            INSERT INTO sync_session (id, accountID, tokenHash, name, historyID, createdAt, seenAt, expiresAt)
+            SELECT ?1, ?2, ?3, ?4, historyID, ?5, ?5, ?6 FROM sync_state WHERE id = 1
+            """,
+            [
+                .text(session), .text(id), .text(tokenHash), .text(device), .integer(now),
+                expiresAt.map(SQLValue.integer) ?? .null,
+            ])
         return session
     }
 
     /// Makes a session begin anew.
-    static func require(_ reason: SyncReset.Reason, of session: SyncSession, _ db: any SQLConnection) throws {
+    ///
+    /// - Returns: false when there is none with that id.
+    @discardableResult static func require(
+        _ reason: SyncReset.Reason, of session: String, _ db: any SQLConnection
+    ) throws -> Bool {
         try db.execute(
-            "UPDATE sync_session SET resetReason = ?2 WHERE id = ?1", [.text(session.id), .text(reason.rawValue)])
+            "UPDATE sync_session SET resetReason = ?2 WHERE id = ?1", [.text(session), .text(reason.rawValue)]) > 0
+    }
+
+    /// Notes that a device was there.
+    static func see(_ session: SyncSession, at now: Int64, _ db: any SQLConnection) throws {
+        try db.execute("UPDATE sync_session SET seenAt = ?2 WHERE id = ?1", [.text(session.id), .integer(now)])
+    }
+
+    static func list(account name: String?, _ db: any SQLConnection) throws -> [SyncSessionInfo] {
+        var found: [SyncSessionInfo] = []
+        let sql = """
+            SELECT s.id, a.name, s.name, s.createdAt, s.seenAt, s.expiresAt
+            FROM sync_session s JOIN sync_account a ON a.id = s.accountID ORDER BY a.name, s.createdAt, s.id
+            """
+        try db.query(sql, []) { row in
+            guard let id = try row.text(0), let account = try row.text(1), let device = try row.text(2),
+                let createdAt = try row.integer(3), let seenAt = try row.integer(4)
+            else { throw SQLFailure(.unusable, "A row of sync_session lacks a value.") }
+            guard name == nil || name == account else { return true }
+            found.append(
+                SyncSessionInfo(
+                    id: id, account: account, device: device, createdAt: Milliseconds.date(createdAt),
+                    seenAt: Milliseconds.date(seenAt), expiresAt: try row.integer(5).map(Milliseconds.date)))
+            return true
+        }
+        return found
+    }
+
+    /// - Returns: how many have expired.
+    static func removeExpired(at now: Int64, _ db: any SQLConnection) throws -> Int {
+        try db.execute("DELETE FROM sync_session WHERE expiresAt <= ?1", [.integer(now)])
     }
 
     static func remove(_ id: String, _ db: any SQLConnection) throws -> Bool {

@@ -10,6 +10,8 @@ struct StreamPlan: Sendable {
         let checkpoint: SyncPosition?
         /// The scope's head when the stream began: what commits later comes with the next.
         let end: SyncPosition
+        /// Deletions up to here are nothing to the device.
+        let begunAt: SyncPosition
         /// Whether the session has never begun it.
         var isFresh = false
 
@@ -22,7 +24,7 @@ struct StreamPlan: Sendable {
     let lost: [SyncScope]
     /// Those of the legs whose deletions are forgotten, so that the device begins them anew: it is told until it has
     /// acknowledged something of them.
-    let expired: [SyncToken.Place]
+    let expired: [(place: SyncToken.Place, reason: SyncReset.Reason)]
     /// Those of them that were found just now.
     let newlyExpired: [Leg]
     let scopeCount: Int
@@ -37,7 +39,7 @@ struct StreamPlan: Sendable {
     private struct Checkpoint {
         let position: SyncPosition
         let begunAt: SyncPosition
-        let isReset: Bool
+        let resetReason: SyncReset.Reason?
     }
 
     /// Legs of which the session has no checkpoint yet: they need one, so that the end of their scope is told.
@@ -52,7 +54,7 @@ struct StreamPlan: Sendable {
     ) throws {
         let (scopes, lost) = try Self.scopes(of: session, db)
         var legs: [Leg] = []
-        var expired: [SyncToken.Place] = []
+        var expired: [(place: SyncToken.Place, reason: SyncReset.Reason)] = []
         var newlyExpired: [Leg] = []
         for (table, type) in types {
             for scope in scopes where sharing.holds(table.name, inKind: scope.id.kind) {
@@ -61,11 +63,13 @@ struct StreamPlan: Sendable {
                 var checkpoint = found?.position == .start ? nil : found?.position
                 let isExpired = found.map { max($0.position, $0.begunAt) < scope.prunedThrough } ?? false
                 if isExpired { checkpoint = nil }
-                if isExpired || found?.isReset == true { expired.append(place) }
+                if let reason = isExpired ? .retention : found?.resetReason { expired.append((place, reason)) }
                 // A scope in which nothing has happened yet is told once.
                 guard checkpoint.map({ $0 < scope.head }) ?? (found == nil || scope.head > .start) else { continue }
                 legs.append(
-                    Leg(table: table, place: place, checkpoint: checkpoint, end: scope.head, isFresh: found == nil))
+                    Leg(
+                        table: table, place: place, checkpoint: checkpoint, end: scope.head,
+                        begunAt: isExpired ? scope.head : found?.begunAt ?? scope.head, isFresh: found == nil))
                 if isExpired { newlyExpired.append(legs[legs.count - 1]) }
             }
         }
@@ -79,7 +83,7 @@ struct StreamPlan: Sendable {
         var granted: [Scope] = []
         var lost: [SyncScope] = []
         let sql = """
-            SELECT g.scopeID, s.head, s.prunedThrough, c.typeName, c.position, c.begunAt, c.isReset
+            SELECT g.scopeID, s.head, s.prunedThrough, c.typeName, c.position, c.begunAt, c.resetReason
             FROM sync_grant g JOIN sync_scope s ON s.id = g.scopeID
             LEFT JOIN sync_checkpoint c ON c.sessionID = ?1 AND c.scopeID = g.scopeID
             WHERE g.accountID = ?2
@@ -104,7 +108,8 @@ struct StreamPlan: Sendable {
                 let begunAt = try row.text(5).flatMap({ SyncPosition($0) })
             {
                 granted[granted.count - 1].checkpoints[type] = Checkpoint(
-                    position: position, begunAt: begunAt, isReset: try row.integer(6) == 1)
+                    position: position, begunAt: begunAt,
+                    resetReason: try row.text(6).map(SyncReset.Reason.init))
             }
             return true
         }

@@ -31,12 +31,16 @@ public struct SyncStream: AsyncSequence, Sendable {
             if !hasBegun {
                 hasBegun = true
                 for scope in stream.plan.lost { lines.scopeDeleted(scope, to: &piece) }
-                for place in stream.plan.expired { lines.reset(.retention, place, to: &piece) }
+                for (place, reason) in stream.plan.expired { lines.reset(reason, place, to: &piece) }
             }
             do {
                 while leg < stream.plan.legs.count, piece.count < 64 << 10 { try await addPage(to: &piece) }
             } catch is CancellationError {
                 throw CancellationError()
+            } catch let end as StreamEnd {
+                hasEnded = true
+                lines.failure(end.failure, to: &piece)
+                return piece
             } catch {
                 hasEnded = true
                 stream.logger.error("A stream has failed.", metadata: ["error": "\(error)"])
@@ -58,12 +62,18 @@ public struct SyncStream: AsyncSequence, Sendable {
             let page = try await stream.database.read { try reader.page(of: current, after: after, $0) }
             piece += page.lines
             position = page.position
+            if let failure = page.failure { throw StreamEnd(failure: failure) }
             guard !page.mayHaveMore else { return }
             if page.isGranted { lines.reached(current, to: &piece) }
             leg += 1
             position = nil
         }
     }
+}
+
+/// Why a stream ends before its time, though nothing has failed.
+private struct StreamEnd: Error {
+    let failure: SyncStreamFailure
 }
 
 /// Writes the lines that are about no row.
