@@ -12,6 +12,7 @@ public final class SyncService: Sendable {
     let schema: CheckedSchema
     let options: SyncServiceOptions
     private let logger: Logger
+    private let rate: RequestRate?
 
     /// Opens the store, makes its tables where there are none, and adds what the schema has come to have.
     ///
@@ -27,6 +28,7 @@ public final class SyncService: Sendable {
     ) async throws {
         self.database = database
         self.options = options
+        rate = options.requestsPerSecond.map { RequestRate(perSecond: $0, now: options.now) }
         self.schema = try CheckedSchema(schema)
         self.logger = logger
         try await SyncStore(database, schema: schema).migrate()
@@ -99,7 +101,7 @@ public final class SyncService: Sendable {
             }
             if let batch = request.acks { session = try await acknowledge(batch, session, token) }
             if request.resets, session.resetReason == nil {
-                try await database.write { [session] in try SessionTable.require(.requested, of: session.id, $0) }
+                _ = try await database.write { [session] in try SessionTable.require(.requested, of: session.id, $0) }
                 return .lines(reset(.requested, session))
             }
             if let reason = session.resetReason { return .lines(reset(reason, session)) }
@@ -183,7 +185,7 @@ public final class SyncService: Sendable {
     }
 
     /// The best version of each type that both know, parents first.
-    private func types(
+    func types(
         of request: SyncStreamRequest
     ) throws(WireFailure) -> [(table: CheckedSchema.Table, type: SyncType)] {
         var found: [String: SyncType] = [:]
@@ -216,7 +218,7 @@ public final class SyncService: Sendable {
     }
 
     /// Finds the session, and turns whatever fails into a reply.
-    private func answering(
+    func answering(
         _ token: String?, _ body: @Sendable (SyncSession) async throws -> SyncReply
     ) async -> SyncReply {
         do {
@@ -224,6 +226,7 @@ public final class SyncService: Sendable {
             guard let token, SessionToken.isOne(token),
                 let session = try await database.read({ try SessionTable.session(ofToken: token, at: now, $0) })
             else { throw WireFailure(.unauthorized, "This needs the token of a session.") }
+            try rate?.take(session.account)
             return try await body(session)
         } catch let failure as WireFailure {
             return SyncReply(failure)
@@ -245,5 +248,5 @@ extension WireFailure {
 
 extension StrictJSON.Limits {
     /// A thousand acks, and as many types.
-    fileprivate static let sync = StrictJSON.Limits(byteCount: 1 << 20, valueCount: 4_000)
+    static let sync = StrictJSON.Limits(byteCount: 1 << 20, valueCount: 4_000)
 }

@@ -10,6 +10,9 @@ public struct SyncServiceOptions: Sendable {
     /// Sessions of an account.
     public var sessionLimit = 50
 
+    /// Requests of an account, each second on average, with ten seconds' worth at once; nil leaves it to the host.
+    public var requestsPerSecond: Int?
+
     /// What time it is, for the ages of deletions and sessions. Positions go by the database's own clock.
     public var now: @Sendable () -> Date = { Date() }
 

@@ -129,8 +129,8 @@ struct MigrationTests {
             ("ALTER TABLE album ADD COLUMN extra TEXT", "table 'album' is another"),
             ("ALTER TABLE sync_scope ADD COLUMN extra TEXT", "table 'sync_scope' is another"),
             (
-                "DROP TRIGGER sync_note_delete; CREATE TRIGGER sync_note_delete AFTER DELETE ON note BEGIN SELECT 1; END",
-                "trigger 'sync_note_delete' is another"
+                "DROP TRIGGER sync_note_move; CREATE TRIGGER sync_note_move AFTER INSERT ON note BEGIN SELECT 1; END",
+                "trigger 'sync_note_move' is another"
             ),
         ])
     func drift(_ statement: String, _ name: String) async throws {

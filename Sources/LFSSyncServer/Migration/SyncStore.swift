@@ -109,8 +109,8 @@ public struct SyncStoreError: Error, Sendable, Hashable, CustomStringConvertible
         case .drift:
             "\(all) Devices would miss changes. Put it back as 'lfs-server schema print' has it, or restore a backup."
         case .destructive:
-            "\(all) The server takes nothing away by itself. If it is older than the schema, use the newer one; else keep "
-                + "the column or table, or carry its rows into a new store by a program of your own."
+            "\(all) The server takes nothing away by itself. If it is older than the schema, use a newer one; else "
+                + "keep the column or table, or carry its rows into a new store by a program of your own."
         }
     }
 }
