@@ -45,7 +45,8 @@ struct ScopeDigest: Sendable {
             ? "SELECT id FROM \(name) WHERE scopeID = ?1"
             : """
             SELECT m.key FROM sync_member m JOIN \(name) t ON t.id = m.key
-            WHERE m.scopeID = ?1 AND m.tableName = \(TableSQL.literal(table.name)) AND m.isDeleted = 0 AND t.scopeID <> ?2
+            WHERE m.scopeID = ?1 AND m.tableName = \(TableSQL.literal(table.name)) AND m.isDeleted = 0
+                AND t.scopeID <> ?2
             """
         var arguments: [SQLValue] = [.text(scope.description)]
         if !isOfAccount { arguments.append(.text(session.own.description)) }

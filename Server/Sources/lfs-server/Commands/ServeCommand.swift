@@ -50,6 +50,8 @@ struct ServeCommand: AsyncParsableCommand {
             valueName: "file"))
     var schemaFrom: String?
 
+    @OptionGroup var sharing: SharingOptions
+
     @Option(help: ArgumentHelp("The server's certificate, and what leads to its authority, as PEM.", valueName: "file"))
     var certificate: String?
 
@@ -83,8 +85,8 @@ struct ServeCommand: AsyncParsableCommand {
                     ? "--storage needs --tokens, unless --database has the sessions that may use it."
                     : "--tokens is for --storage without --database, whose sessions open both.")
         }
-        guard schemaFrom == nil || database != nil else {
-            throw ValidationError("--schema-from belongs to --database.")
+        guard (schemaFrom == nil && sharing.container.isEmpty && sharing.partners == nil) || database != nil else {
+            throw ValidationError("--schema-from, --container and --partners belong to --database.")
         }
     }
 
@@ -104,7 +106,7 @@ struct ServeCommand: AsyncParsableCommand {
         limits.largestObject = largestObject
         limits.expiry = .seconds(expires)
         let publicURL = try publicURL(address)
-        let store = try database.map { (path: $0, schema: try SyncStoreOptions.schema(schemaFrom)) }
+        let store = try database.map { (path: $0, schema: try sharing.adding(to: SyncStoreOptions.schema(schemaFrom))) }
         let parts = try await ServedParts(
             storage: storage, tokens: tokens, store: store, limits: limits, publicURL: publicURL, logger: logger)
         var services: [any Service] = [try application(parts, address, publicURL, logger)]
