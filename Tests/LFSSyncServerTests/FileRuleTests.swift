@@ -97,6 +97,9 @@ struct FileRuleTests {
         try await run { server, phone, laptop, bob in
             let outcome = try await phone.push(.patch, "FileV1", "f1", [column: value]).outcome
             #expect(outcome.code == "forbidden")
+            // Nor along with what the device may say.
+            let both = try await phone.push(.patch, "FileV1", "f1", remote.merging([column: value]) { $1 }).outcome
+            #expect(both.code == "forbidden")
             #expect(try await file(phone, "f1", key: "phone/1").isApplied)
             #expect(try await laptop.push(.patch, "FileV1", "f1", ["name": .text("new")]).outcome.isApplied)
         }

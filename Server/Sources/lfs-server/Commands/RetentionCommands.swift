@@ -6,8 +6,8 @@ struct PruneCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "prune", abstract: "Forgets old deletions of shared rows, and sessions that have expired.",
         discussion: """
-            A device that was away for longer gets all rows of what it lacks again. Run it once a day; 'serve' may go on \
-            meanwhile.
+            A device that was away for longer gets all rows of what it lacks again. Run it once a day; 'serve' may go \
+            on meanwhile.
             """)
 
     @OptionGroup var sync: SyncStoreOptions
@@ -31,8 +31,8 @@ struct RestoredCommand: AsyncParsableCommand {
         commandName: "restored",
         abstract: "Tells all devices that the database was put back from a backup.",
         discussion: """
-            Run it after the restore and before 'serve'. Devices keep what they have, take what is there, and send what it \
-            lacks.
+            Run it after the restore and before 'serve'. Devices keep what they have, take what is there, and send \
+            what it lacks.
             """)
 
     @OptionGroup var sync: SyncStoreOptions

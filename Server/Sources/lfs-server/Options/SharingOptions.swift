@@ -6,8 +6,8 @@ struct SharingOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            Tables of a shared container: album:album_user:album_file:lfs_file, which are the containers, their members, \
-            their links, and what those lead to. May be there more than once.
+            Tables of a shared container: album:album_user:album_file:lfs_file, which are the containers, their \
+            members, their links, and what those lead to. May be there more than once.
             """, valueName: "tables"))
     var container: [String] = []
 
