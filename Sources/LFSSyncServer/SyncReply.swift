@@ -19,6 +19,11 @@ public struct SyncReply: Sendable {
         SyncReply(status: 200, headers: lineHeaders, body: .whole(Data(bytes)))
     }
 
+    static func object(_ bytes: [UInt8]) -> SyncReply {
+        let headers = ["content-type": "application/json", "cache-control": "no-store"]
+        return SyncReply(status: 200, headers: headers, body: .whole(Data(bytes)))
+    }
+
     static func stream(_ stream: SyncStream) -> SyncReply {
         SyncReply(status: 200, headers: lineHeaders, body: .stream(stream))
     }

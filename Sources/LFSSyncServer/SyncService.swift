@@ -8,32 +8,40 @@ public import Logging
 /// The host hands over bodies and bearer tokens; the replies go back as they are. The wire is described on the page
 /// "The protocol of sync" of the module `LFSWire`.
 public final class SyncService: Sendable {
-    private let database: any SQLDatabase
-    private let schema: CheckedSchema
+    let database: any SQLDatabase
+    let schema: CheckedSchema
+    let options: SyncServiceOptions
     private let logger: Logger
     private let streams: OpenStreams
     private let times: LiveTimes
+    private let rate: RequestRate?
 
-    /// Opens the store, and makes its tables where there are none.
+    /// Opens the store, makes its tables where there are none, and adds what the schema has come to have.
     ///
     /// - Parameters:
     ///   - database: nobody else's.
     ///   - schema: what the devices share.
+    ///   - options: what it asks its host, and how much it takes.
     ///   - logger: gets ids of sessions and numbers, never a token or a value of a row.
-    /// - Throws: ``SyncSchemaError``, ``SQLFailure``.
+    /// - Throws: ``SyncSchemaError``, ``SyncStoreError``, ``SQLFailure``.
     public convenience init(
-        _ database: any SQLDatabase, schema: SyncSchema, logger: Logger = Logger(label: "lfs.sync")
+        _ database: any SQLDatabase, schema: SyncSchema, options: SyncServiceOptions = SyncServiceOptions(),
+        logger: Logger = Logger(label: "lfs.sync")
     ) async throws {
-        try await self.init(database, schema: schema, logger: logger, times: LiveTimes())
+        try await self.init(database, schema: schema, options: options, logger: logger, times: LiveTimes())
     }
 
-    init(_ database: any SQLDatabase, schema: SyncSchema, logger: Logger, times: LiveTimes) async throws {
+    init(
+        _ database: any SQLDatabase, schema: SyncSchema, options: SyncServiceOptions, logger: Logger, times: LiveTimes
+    ) async throws {
         self.database = database
+        self.options = options
         self.times = times
         streams = OpenStreams(database, times, logger)
+        rate = options.requestsPerSecond.map { RequestRate(perSecond: $0, now: options.now) }
         self.schema = try CheckedSchema(schema)
         self.logger = logger
-        try await SchemaStore(schema: self.schema, dialect: database.dialect).prepare(database)
+        try await SyncStore(database, schema: schema).migrate()
     }
 
     /// Bytes of a request's body.
@@ -55,7 +63,8 @@ public final class SyncService: Sendable {
     /// - Throws: ``SQLFailure``.
     public func account(ofToken token: String) async throws -> String? {
         guard SessionToken.isOne(token) else { return nil }
-        return try await database.read { try SessionTable.session(ofToken: token, $0)?.account }
+        let now = Milliseconds.of(options.now())
+        return try await database.read { try SessionTable.session(ofToken: token, at: now, $0)?.account }
     }
 
     /// Makes a session for a device of an account, and the account where there is none of that name.
@@ -63,15 +72,38 @@ public final class SyncService: Sendable {
     /// - Parameters:
     ///   - account: its name.
     ///   - device: what the session is called in lists.
+    ///   - lifetime: how long it lasts; nil for as long as nobody revokes it.
     /// - Returns: the session's token, which is nowhere else.
-    /// - Throws: ``SQLFailure``.
-    public func addSession(account: String, device: String = "") async throws -> String {
+    /// - Throws: ``SyncSessionError`` when the account has too many, ``SQLFailure``.
+    public func addSession(
+        account: String, device: String = "", lifetime: Duration? = nil
+    ) async throws -> String {
+        let now = Milliseconds.of(options.now())
+        let expiresAt = lifetime.map { now + Milliseconds.of($0) }
         let token = SessionToken.make()
         let hash = SessionTable.hash(token)
-        _ = try await database.write {
-            try SessionTable.add(account: account, tokenHash: hash, device: device, $0)
+        let limit = options.sessionLimit
+        _ = try await database.write { db in
+            let count = try SessionTable.count(account: account, db)
+            guard count < limit else {
+                throw SyncSessionError(
+                    code: .tooMany,
+                    message: "The account has \(count) sessions, and \(limit) is the most: revoke one that is not used."
+                )
+            }
+            return try SessionTable.add(
+                account: account, tokenHash: hash, device: device, at: now, expiresAt: expiresAt, db)
         }
         return token
+    }
+
+    /// The id of an account, by which rows that share something name it; nil when there is none of that name.
+    ///
+    /// Whom a user may look up is the host's to decide: no request of a device answers it.
+    ///
+    /// - Throws: ``SQLFailure``.
+    public func account(named name: String) async throws -> String? {
+        try await database.read { try $0.firstText("SELECT id FROM sync_account WHERE name = ?1", [.text(name)]) }
     }
 
     // MARK: Requests
@@ -82,19 +114,18 @@ public final class SyncService: Sendable {
             let request = try WireFormat.decode(SyncStreamRequest.self, from: body, .sync)
             let types = try types(of: request)
             var session = session
+            let now = Milliseconds.of(options.now())
+            if now - session.seenAt > Milliseconds.day {
+                try await database.write { [session] in try SessionTable.see(session, at: now, $0) }
+            }
             if let batch = request.acks, !session.has(batch) { session = try await acknowledge(batch, session, token) }
             if request.resets, session.resetReason == nil {
                 // Until the device has said that it begins anew, nothing else is sent.
-                try await database.write { [session] in try SessionTable.require(.requested, of: session, $0) }
+                _ = try await database.write { [session] in try SessionTable.require(.requested, of: session.id, $0) }
                 return .lines(reset(.requested, session))
             }
             if let reason = session.resetReason { return .lines(reset(reason, session)) }
-            let plan = try await database.read { [session] in try StreamPlan(types, of: session, $0) }
-            let source = SyncStream.Source(
-                database: database, types: types, session: session,
-                ticket: streams.open(session, isLive: request.isLive), logger: logger,
-                live: request.isLive ? times : nil)
-            return .stream(SyncStream(source: source, plan: plan))
+            return try await opened(types, session, isLive: request.isLive)
         }
     }
 
@@ -111,10 +142,16 @@ public final class SyncService: Sendable {
     public func push(_ body: Data, token: String?) async -> SyncReply {
         await answering(token) { [self] session in
             let mutations = try Self.mutations(body)
-            let pushing = MutationApply(schema: schema, dialect: database.dialect)
-            let results = try await database.write { db in
+            var pushing = MutationApply(schema: schema, dialect: database.dialect)
+            if let exists = options.objectExists {
+                pushing.withoutObject = try await FileObjects(exists: exists).missing(
+                    in: mutations, of: session, database)
+            }
+            let now = Milliseconds.of(options.now())
+            let results = try await database.write { [pushing] db in
                 // The session as it is within the transaction: two requests may come at once.
-                guard let token, let session = try SessionTable.session(ofToken: token, changing: true, db) else {
+                guard let token, let session = try SessionTable.session(ofToken: token, at: now, changing: true, db)
+                else {
                     throw WireFailure(.unauthorized, "The session has ended.")
                 }
                 return try pushing.apply(mutations, of: session, db)
@@ -128,6 +165,37 @@ public final class SyncService: Sendable {
 
     // MARK: Parts
 
+    private func opened(
+        _ types: [(table: CheckedSchema.Table, type: SyncType)], _ session: SyncSession, isLive: Bool
+    ) async throws -> SyncReply {
+        let (begun, plan) = try await self.plan(types, session, StreamPlan.Sent())
+        let database = database
+        let source = SyncStream.Source(
+            database: database, session: begun, ticket: streams.open(begun, isLive: isLive), logger: logger,
+            live: isLive ? times : nil,
+            planned: { [self] sent in
+                guard try await database.read({ try SessionTable.isCurrent(begun, $0) }) else { return nil }
+                return try await self.plan(types, begun, sent)
+            })
+        return .stream(SyncStream(source: source, plan: plan))
+    }
+
+    /// What a stream has to send, and the session as it is then. An idle one writes nothing.
+    private func plan(
+        _ types: [(table: CheckedSchema.Table, type: SyncType)], _ session: SyncSession, _ sent: StreamPlan.Sent
+    ) async throws -> (SyncSession, StreamPlan) {
+        let sharing = schema.sharing
+        let plan = try await database.read { try StreamPlan(types, sharing, of: session, sent: sent, $0) }
+        if plan.fresh.isEmpty, plan.newlyExpired.isEmpty { return (session, plan) }
+        return try await database.write { db in
+            let plan = try StreamPlan(types, sharing, of: session, sent: sent, db)
+            try CheckpointTable.begin(plan.fresh.map { ($0.place, $0.end) }, of: session, db)
+            if plan.newlyExpired.isEmpty { return (session, plan) }
+            try CheckpointTable.restart(plan.newlyExpired.map { ($0.place, $0.end) }, .retention, of: session, db)
+            return (session.inNextEpoch, plan)
+        }
+    }
+
     private func reset(_ reason: SyncReset.Reason, _ session: SyncSession) -> [UInt8] {
         var lines: [UInt8] = []
         ControlLines(session: session).reset(reason, nil, to: &lines)
@@ -138,21 +206,22 @@ public final class SyncService: Sendable {
     private func acknowledge(
         _ batch: SyncAckBatch, _ session: SyncSession, _ token: String?
     ) async throws -> SyncSession {
-        try await database.write { db in
-            guard let token, let session = try SessionTable.session(ofToken: token, changing: true, db) else {
+        let now = Milliseconds.of(options.now())
+        return try await database.write { db in
+            guard let token, let session = try SessionTable.session(ofToken: token, at: now, changing: true, db) else {
                 throw WireFailure(.unauthorized, "The session has ended.")
             }
             do {
                 try CheckpointTable.apply(batch, of: session, db)
             } catch let failure as AckFailure {
-                try SessionTable.require(failure == .olderCopy ? .copy : .history, of: session, db)
+                try SessionTable.require(failure == .olderCopy ? .copy : .history, of: session.id, db)
             }
-            return try SessionTable.session(ofToken: token, db) ?? session
+            return try SessionTable.session(ofToken: token, at: now, db) ?? session
         }
     }
 
     /// The best version of each type that both know, parents first.
-    private func types(
+    func types(
         of request: SyncStreamRequest
     ) throws(WireFailure) -> [(table: CheckedSchema.Table, type: SyncType)] {
         var found: [String: SyncType] = [:]
@@ -185,13 +254,15 @@ public final class SyncService: Sendable {
     }
 
     /// Finds the session, and turns whatever fails into a reply.
-    private func answering(
+    func answering(
         _ token: String?, _ body: @Sendable (SyncSession) async throws -> SyncReply
     ) async -> SyncReply {
         do {
+            let now = Milliseconds.of(options.now())
             guard let token, SessionToken.isOne(token),
-                let session = try await database.read({ try SessionTable.session(ofToken: token, $0) })
+                let session = try await database.read({ try SessionTable.session(ofToken: token, at: now, $0) })
             else { throw WireFailure(.unauthorized, "This needs the token of a session.") }
+            try rate?.take(session.account)
             return try await body(session)
         } catch let failure as WireFailure {
             return SyncReply(failure)
@@ -213,5 +284,5 @@ extension WireFailure {
 
 extension StrictJSON.Limits {
     /// A thousand acks, and as many types.
-    fileprivate static let sync = StrictJSON.Limits(byteCount: 1 << 20, valueCount: 4_000)
+    static let sync = StrictJSON.Limits(byteCount: 1 << 20, valueCount: 4_000)
 }

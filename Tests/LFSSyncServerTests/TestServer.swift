@@ -33,10 +33,11 @@ struct TestServer: Sendable {
     static let types = ["FileV1", "RecipeV2", "StepV1", "CommentV1"].compactMap { SyncType($0) }
 
     static func run(
-        schema: SyncSchema = Self.schema, _ body: (TestServer) async throws -> Void
+        schema: SyncSchema = Self.schema, options: SyncServiceOptions = SyncServiceOptions(),
+        _ body: (TestServer) async throws -> Void
     ) async throws {
         try await TestStore.run { database in
-            let service = try await SyncService(database, schema: schema)
+            let service = try await SyncService(database, schema: schema, options: options)
             try await body(TestServer(database: database, service: service))
         }
     }
@@ -138,12 +139,15 @@ final class TestDevice {
 
     /// The last one of each type and scope stands for those before it.
     func acknowledge(_ tokens: [SyncToken]) async throws {
-        batch += 1
         let last = Dictionary(tokens.map { ($0.place, $0) }) { _, newer in newer }
         let tokens = last.values.sorted { "\($0)" < "\($1)" }
-        let body = SyncAckBatch(number: batch, id: "batch \(batch)", tokens: tokens)
-        let reply = await service.acknowledge(try WireFormat.encode(body), token: token)
-        #expect(reply.status == 204, "\(reply)")
+        for start in stride(from: 0, to: max(1, tokens.count), by: SyncAckBatch.limit) {
+            batch += 1
+            let body = SyncAckBatch(
+                number: batch, id: "batch \(batch)", tokens: Array(tokens.dropFirst(start).prefix(SyncAckBatch.limit)))
+            let reply = await service.acknowledge(try WireFormat.encode(body), token: token)
+            #expect(reply.status == 204, "\(reply)")
+        }
     }
 
     /// Streams, and acknowledges all of it.

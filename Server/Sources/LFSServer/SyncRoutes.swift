@@ -25,6 +25,18 @@ public struct SyncRoutes<Context: RequestContext>: Sendable {
         group.post("ack") { request, _ in
             try await Self.answer(request) { await service.acknowledge($0, token: $1) }
         }
+        group.get("ack") { request, _ in
+            Response(await service.acknowledged(token: BearerToken.text(of: request)))
+        }
+        group.delete("ack") { request, _ in
+            try await Self.answer(request) { await service.forget($0, token: $1) }
+        }
+        group.post("digest") { request, _ in
+            try await Self.answer(request) { await service.digest($0, token: $1) }
+        }
+        group.get("schema") { request, _ in
+            Response(await service.types(token: BearerToken.text(of: request)))
+        }
         group.post("push") { request, _ in
             try await Self.answer(request) { await service.push($0, token: $1) }
         }

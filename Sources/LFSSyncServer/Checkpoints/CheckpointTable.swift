@@ -8,28 +8,69 @@ enum CheckpointTable {
     /// - Throws: ``AckFailure``, also for a position that no row has come to.
     static func apply(_ batch: SyncAckBatch, of session: SyncSession, _ db: any SQLConnection) throws {
         if session.has(batch) { return }
-        // With the answer to a reset both begin anew, whatever their numbers were.
-        let restarts =
-            session.resetReason != nil
-            && batch.tokens.contains { $0.epoch == session.epoch && $0.place.type.description == SyncLine.Name.reset }
-        if !restarts {
-            guard batch.number > session.lastBatch else { throw AckFailure.olderCopy }
-            guard batch.number == session.lastBatch + 1 else { throw AckFailure.newerDevice }
-        }
+        // Whoever has begun anew counts on from where he is.
+        let begins = session.resetReason != nil && batch.tokens.contains { $0.isReset(of: session) }
+        guard begins || batch.number > session.lastBatch else { throw AckFailure.olderCopy }
+        guard begins || batch.number == session.lastBatch + 1 else { throw AckFailure.newerDevice }
         // What came of a scope after it was left comes after that.
         let isLeaving = { (token: SyncToken) in token.place.type.description == SyncLine.Name.scopeDeleted }
         for token in batch.tokens.filter(isLeaving) + batch.tokens.filter({ !isLeaving($0) })
         where token.epoch == session.epoch {
             switch token.place.type.description {
             case SyncLine.Name.complete: break
-            case SyncLine.Name.reset: try restart(session, db)
+            case SyncLine.Name.reset:
+                try restart(session, db)
+                // What else the batch says is of the epoch before.
+                return try note(batch, of: session, db)
             case SyncLine.Name.scopeDeleted: try leave(token.place.scope, session, db)
             default: try advance(token, of: session, db)
             }
         }
+        try note(batch, of: session, db)
+    }
+
+    private static func note(_ batch: SyncAckBatch, of session: SyncSession, _ db: any SQLConnection) throws {
         try db.execute(
             "UPDATE sync_session SET lastBatch = ?2, lastBatchID = ?3 WHERE id = ?1",
             [.text(session.id), .integer(batch.number), .text(batch.id)])
+    }
+
+    /// Notes that legs have begun: from now on their rows may be on the device, acknowledged or not, so that it has to
+    /// hear when it may not read their scope any more.
+    static func begin(
+        _ legs: [(place: SyncToken.Place, head: SyncPosition)], of session: SyncSession, _ db: any SQLConnection
+    ) throws {
+        for leg in legs {
+            try db.execute(
+                """
+                INSERT INTO sync_checkpoint (sessionID, scopeID, typeName, position, begunAt)
+                SELECT s.id, ?2, ?3, '', ?4 FROM sync_session s WHERE s.id = ?1 AND s.epoch = ?5
+                ON CONFLICT (sessionID, scopeID, typeName) DO NOTHING
+                """,
+                [
+                    .text(session.id), .text(leg.place.scope.description), .text(leg.place.type.description),
+                    .text(leg.head.text), .integer(session.epoch),
+                ])
+        }
+    }
+
+    /// Makes a device begin legs anew, in another epoch: an ack that is under way says nothing of them any more.
+    static func restart(
+        _ legs: [(place: SyncToken.Place, head: SyncPosition)], _ reason: SyncReset.Reason, of session: SyncSession,
+        _ db: any SQLConnection
+    ) throws {
+        for leg in legs {
+            try db.execute(
+                """
+                UPDATE sync_checkpoint SET position = '', begunAt = ?4, resetReason = ?5
+                WHERE sessionID = ?1 AND scopeID = ?2 AND typeName = ?3
+                """,
+                [
+                    .text(session.id), .text(leg.place.scope.description), .text(leg.place.type.description),
+                    .text(leg.head.text), .text(reason.rawValue),
+                ])
+        }
+        try db.execute("UPDATE sync_session SET epoch = epoch + 1 WHERE id = ?1", [.text(session.id)])
     }
 
     private static func advance(_ token: SyncToken, of session: SyncSession, _ db: any SQLConnection) throws {
@@ -58,25 +99,25 @@ enum CheckpointTable {
         try db.execute(
             """
             INSERT INTO sync_checkpoint (sessionID, scopeID, typeName, position) VALUES (?1, ?2, ?3, ?4)
-            ON CONFLICT (sessionID, scopeID, typeName) DO UPDATE SET position = excluded.position
+            ON CONFLICT (sessionID, scopeID, typeName) DO UPDATE SET position = excluded.position, resetReason = NULL
             WHERE sync_checkpoint.position < excluded.position
             """,
             [.text(session.id), scope, .text(type.description), .text(position.text)])
     }
 
-    /// The device has begun anew, with its positions and with the numbers of its mutations.
+    /// The device has begun anew, with its positions and with the numbers of its mutations: any may be the next.
     private static func restart(_ session: SyncSession, _ db: any SQLConnection) throws {
-        try db.execute("DELETE FROM sync_checkpoint WHERE sessionID = ?1", [.text(session.id)])
+        try forget(nil, of: session, db)
         try db.execute("DELETE FROM sync_mutation WHERE sessionID = ?1", [.text(session.id)])
         try db.execute(
             """
-            UPDATE sync_session SET epoch = epoch + 1, resetReason = NULL, lastSequence = 0,
+            UPDATE sync_session SET epoch = epoch + 1, resetReason = NULL, lastSequence = -1,
                 historyID = (SELECT historyID FROM sync_state WHERE id = 1)
             WHERE id = ?1
             """, [.text(session.id)])
     }
 
-    /// The device has dropped a scope. If it was given access again meanwhile, everything has to come.
+    /// The device has dropped a scope. Where it was given access again meanwhile, all of it comes anew.
     private static func leave(_ scope: SyncScope, _ session: SyncSession, _ db: any SQLConnection) throws {
         try db.execute(
             "DELETE FROM sync_checkpoint WHERE sessionID = ?1 AND scopeID = ?2",
@@ -87,7 +128,8 @@ enum CheckpointTable {
     static func tokens(of session: SyncSession, _ db: any SQLConnection) throws -> [SyncToken] {
         var tokens: [SyncToken] = []
         let sql =
-            "SELECT typeName, scopeID, position FROM sync_checkpoint WHERE sessionID = ?1 ORDER BY scopeID, typeName"
+            "SELECT typeName, scopeID, position FROM sync_checkpoint WHERE sessionID = ?1 AND position <> ''"
+            + " ORDER BY scopeID, typeName"
         try db.query(sql, [.text(session.id)]) { row in
             guard let type = try row.text(0).flatMap({ SyncType($0) }),
                 let scope = try row.text(1).flatMap({ SyncScope($0) }),
@@ -99,17 +141,28 @@ enum CheckpointTable {
         return tokens
     }
 
-    /// Removes those of the types, or all.
-    static func remove(_ types: [SyncType]?, of session: SyncSession, _ db: any SQLConnection) throws {
+    /// Lets the session begin the types anew, or all. That it has begun them stays: their rows may be on the device
+    /// when it loses the right to them.
+    static func forget(_ types: [SyncType]?, of session: SyncSession, _ db: any SQLConnection) throws {
+        let sql = """
+            UPDATE sync_checkpoint SET position = '', resetReason = NULL,
+                begunAt = coalesce((SELECT s.head FROM sync_scope s WHERE s.id = sync_checkpoint.scopeID), '')
+            WHERE sessionID = ?1
+            """
         guard let types else {
-            try db.execute("DELETE FROM sync_checkpoint WHERE sessionID = ?1", [.text(session.id)])
+            try db.execute(sql, [.text(session.id)])
             return
         }
         for type in types {
-            try db.execute(
-                "DELETE FROM sync_checkpoint WHERE sessionID = ?1 AND typeName = ?2",
-                [.text(session.id), .text(type.description)])
+            try db.execute(sql + " AND typeName = ?2", [.text(session.id), .text(type.description)])
         }
+    }
+}
+
+extension SyncToken {
+    /// Whether it says that the device begins all anew.
+    fileprivate func isReset(of session: SyncSession) -> Bool {
+        epoch == session.epoch && place.type.description == SyncLine.Name.reset
     }
 }
 

@@ -5,6 +5,8 @@ import LFSWire
 struct MutationApply: Sendable {
     let schema: CheckedSchema
     let dialect: SQLDialect
+    /// Mutations that say of a file that is not in the store that it is.
+    var withoutObject: Set<Int64> = []
 
     /// - Throws: ``WireFailure/Code/outOfStep`` for a gap, or for another mutation under a number that is taken.
     func apply(
@@ -19,7 +21,7 @@ struct MutationApply: Sendable {
                 results.append(try MutationTable.result(of: mutation, session, db))
                 continue
             }
-            guard mutation.sequence == last + 1 else {
+            guard last < 0 || mutation.sequence == last + 1 else {
                 throw WireFailure(
                     .outOfStep, "Mutation \(mutation.sequence) came, and \(last + 1) is the next: some are missing.")
             }
@@ -42,7 +44,9 @@ struct MutationApply: Sendable {
         }
         let columns = table.versions[mutation.type.version - 1]
         let writer = RowWriter(
-            sql: TableSQL(table: table, dialect: dialect), columns: columns, version: mutation.type.version)
+            sql: TableSQL(table: table, dialect: dialect), columns: columns, version: mutation.type.version,
+            rights: RowRights(schema: schema, table: table),
+            files: table.name == SyncType.fileTable ? FileRules(withoutObject: withoutObject) : nil)
         do {
             return try db.savepoint { try writer.apply(mutation, of: session, db) }
         } catch let failure as WireFailure {

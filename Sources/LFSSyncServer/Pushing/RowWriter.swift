@@ -6,6 +6,9 @@ struct RowWriter: Sendable {
     /// What the version of the type has.
     let columns: [SyncSchema.Column]
     let version: Int
+    let rights: RowRights
+    /// nil for what is no file.
+    let files: FileRules?
 
     private var name: String { sql.name }
 
@@ -22,19 +25,30 @@ struct RowWriter: Sendable {
             throw WireFailure(.invalidRequest, "The text of '\(column)' has a NUL, where databases cut it off.")
         }
         let scope = try scope(of: mutation.key, db)
-        if let scope, scope != session.own.description { try requireWriting(scope, session, db) }
+        let visible = try RowRights.visibleScope(of: mutation.key, in: sql.table.name, session, db)
         switch mutation.operation {
-        case .put where scope == nil: try insert(mutation, session, db)
+        case .put where scope == nil:
+            let scope = try rights.scope(forNew: mutation, session, db)
+            try rights.requireParents(mutation, in: scope, session, db)
+            try files?.requireNew(mutation, session, db)
+            try insert(mutation, in: scope, db)
+            try rights.requireRoom(for: mutation, session, db)
+        case .put where visible == nil:
+            throw WireFailure(.forbidden, "This account may not write that row.")
         case .put, .patch:
             // Whoever deleted it was first.
-            guard scope != nil else { throw WireFailure(.missing, "The row is gone.") }
+            guard let visible else { throw WireFailure(.missing, "The row is gone.") }
+            try rights.requireChanging(mutation, in: visible, session, db)
+            try rights.requireParents(mutation, in: visible, session, db)
+            try files?.requireChange(mutation, session, db)
             try update(mutation, db)
         case .delete:
-            guard let scope else { return .applied(nil) }
+            guard let visible else { return .applied(nil) }
+            try rights.requireRemoving(mutation.key, in: visible, session, db)
             try db.execute("DELETE FROM \(name) WHERE id = ?1", [.text(mutation.key)])
-            return .applied(try head(of: scope, db))
+            return .applied(visible == session.own.description ? try head(of: visible, db) : nil)
         }
-        return .applied(try position(of: mutation.key, db))
+        return .applied(try position(of: mutation.key, for: session, db))
     }
 
     /// The row as the server has it; nil when it is gone or the session may not see it.
@@ -42,7 +56,7 @@ struct RowWriter: Sendable {
         var found: SyncRow?
         let statement = """
             SELECT \(sql.json(version: version, of: "t")) FROM \(name) t
-            JOIN sync_grant g ON g.scopeID = t.scopeID AND g.accountID = ?2 WHERE t.id = ?1
+            WHERE t.id = ?1 AND \(RowRights.isVisible(sql.table.name))
             """
         try db.query(statement, [.text(key), .text(session.account)]) { row in
             found = try row.withBytes(0) { bytes in
@@ -54,13 +68,13 @@ struct RowWriter: Sendable {
         return found
     }
 
-    private func insert(_ mutation: SyncMutation, _ session: SyncSession, _ db: any SQLConnection) throws {
+    private func insert(_ mutation: SyncMutation, in scope: String, _ db: any SQLConnection) throws {
         let values = mutation.row.values.sorted { $0.key < $1.key }
         let names = ["id", "scopeID"] + values.map { TableSQL.quoted($0.key) }
         let marks = (1...names.count).map { "?\($0)" }.joined(separator: ", ")
         try db.execute(
             "INSERT INTO \(name) (\(names.joined(separator: ", "))) VALUES (\(marks))",
-            [.text(mutation.key), .text(session.own.description)] + values.map { SQLValue($0.value) })
+            [.text(mutation.key), .text(scope)] + values.map { SQLValue($0.value) })
     }
 
     private func update(_ mutation: SyncMutation, _ db: any SQLConnection) throws {
@@ -72,37 +86,32 @@ struct RowWriter: Sendable {
             [.text(mutation.key)] + values.map { SQLValue($0.value) })
     }
 
-    private func requireWriting(_ scope: String, _ session: SyncSession, _ db: any SQLConnection) throws {
-        var mayWrite = false
-        let statement = "SELECT 1 FROM sync_grant WHERE scopeID = ?1 AND accountID = ?2 AND role <> 'viewer'"
-        try db.query(statement, [.text(scope), .text(session.account)]) { _ in
-            mayWrite = true
-            return false
-        }
-        guard mayWrite else { throw WireFailure(.forbidden, "This account may not write that row.") }
-    }
-
     // MARK: What is there
 
     private func scope(of key: String, _ db: any SQLConnection) throws -> String? {
-        try text("SELECT scopeID FROM \(name) WHERE id = ?1", key, db)
+        try db.firstText("SELECT scopeID FROM \(name) WHERE id = ?1", [.text(key)])
     }
 
-    private func position(of key: String, _ db: any SQLConnection) throws -> SyncPosition? {
-        try text("SELECT updateID FROM \(name) WHERE id = ?1", key, db).flatMap { SyncPosition($0) }
+    /// The position with which the row comes to the session, and the first of them where it comes in several scopes.
+    private func position(
+        of key: String, for session: SyncSession, _ db: any SQLConnection
+    ) throws -> SyncPosition? {
+        let sql = """
+            SELECT min(x.updateID) FROM (
+                SELECT t.updateID FROM \(name) t JOIN sync_grant g ON g.scopeID = t.scopeID AND g.accountID = ?2
+                WHERE t.id = ?1
+                UNION ALL
+                SELECT m.updateID FROM sync_member m JOIN sync_grant g ON g.scopeID = m.scopeID AND g.accountID = ?2
+                JOIN \(name) t ON t.id = m.key
+                WHERE m.tableName = \(TableSQL.literal(sql.table.name)) AND m.key = ?1 AND m.isDeleted = 0
+                    AND t.scopeID <> ?3) x
+            """
+        return try db.firstText(sql, [.text(key), .text(session.account), .text(session.own.description)])
+            .flatMap { SyncPosition($0) }
     }
 
     private func head(of scope: String, _ db: any SQLConnection) throws -> SyncPosition? {
-        try text("SELECT head FROM sync_scope WHERE id = ?1", scope, db).flatMap { SyncPosition($0) }
-    }
-
-    private func text(_ statement: String, _ argument: String, _ db: any SQLConnection) throws -> String? {
-        var found: String?
-        try db.query(statement, [.text(argument)]) { row in
-            found = try row.text(0)
-            return false
-        }
-        return found
+        try db.firstText("SELECT head FROM sync_scope WHERE id = ?1", [.text(scope)]).flatMap { SyncPosition($0) }
     }
 }
 

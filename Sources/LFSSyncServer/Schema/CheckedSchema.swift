@@ -14,6 +14,7 @@ struct CheckedSchema: Sendable {
 
     /// Parents before their children.
     let tables: [Table]
+    let sharing: CheckedSharing
     private let places: [String: Int]
 
     /// - Throws: ``SyncSchemaError``.
@@ -28,6 +29,7 @@ struct CheckedSchema: Sendable {
             }
         }
         (tables, self.places) = (found, places)
+        sharing = try CheckedSharing(schema)
     }
 
     /// The table of a type; nil for a type, or a version of one, that there is not.

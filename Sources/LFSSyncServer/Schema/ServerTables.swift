@@ -1,12 +1,29 @@
 /// What the server keeps beside the devices' tables.
 enum ServerTables {
+    /// Of the tables below. A server leaves alone what a newer one has made.
+    static let version: Int64 = 1
+
     /// Statements that make them where they are not there.
     static let script = """
         CREATE TABLE IF NOT EXISTS sync_state (
             id INTEGER PRIMARY KEY CHECK (id = 1),
             -- Another one after a restore: devices may know more than the server then.
             historyID TEXT NOT NULL,
-            schemaVersion INTEGER NOT NULL
+            schemaVersion INTEGER NOT NULL,
+            -- The latest of those of scopes that are gone: one that comes again begins behind it.
+            scopeClock BIGINT NOT NULL DEFAULT 0,
+            -- The schema that the tables are of, as JSON.
+            tables TEXT NOT NULL DEFAULT ''
+        );
+        -- What the server has made, so that every start sees what somebody else has changed.
+        CREATE TABLE IF NOT EXISTS sync_object (
+            kind TEXT NOT NULL,
+            name TEXT NOT NULL,
+            -- The statement that made it; empty for those of every schema.
+            source TEXT NOT NULL,
+            -- As the database's catalog has it.
+            definition TEXT NOT NULL,
+            PRIMARY KEY (kind, name)
         );
         CREATE TABLE IF NOT EXISTS sync_account (
             id TEXT PRIMARY KEY NOT NULL,
@@ -40,14 +57,32 @@ enum ServerTables {
             resetReason TEXT,
             lastBatch BIGINT NOT NULL DEFAULT 0,
             lastBatchID TEXT NOT NULL DEFAULT '',
-            lastSequence BIGINT NOT NULL DEFAULT 0
+            -- -1 takes any next one: device or server are an older copy of themselves.
+            lastSequence BIGINT NOT NULL DEFAULT 0,
+            -- With what the object keys of the device's files begin; empty until it has made one.
+            namespace TEXT NOT NULL DEFAULT '',
+            -- Milliseconds since 1970. The last is NULL for a session that ends only when it is revoked.
+            createdAt BIGINT NOT NULL DEFAULT 0,
+            seenAt BIGINT NOT NULL DEFAULT 0,
+            expiresAt BIGINT
+        );
+        CREATE INDEX IF NOT EXISTS sync_session_namespace ON sync_session(namespace);
+        CREATE TABLE IF NOT EXISTS sync_namespace (
+            namespace TEXT PRIMARY KEY NOT NULL,
+            -- Whether the account is still there or not: its objects may be.
+            accountID TEXT NOT NULL
         );
         CREATE INDEX IF NOT EXISTS sync_session_account ON sync_session(accountID);
         CREATE TABLE IF NOT EXISTS sync_checkpoint (
             sessionID TEXT NOT NULL REFERENCES sync_session(id) ON DELETE CASCADE,
             scopeID TEXT NOT NULL,
             typeName TEXT NOT NULL,
+            -- Empty when it has begun, and nothing was acknowledged.
             position TEXT NOT NULL,
+            -- The head when it began: deletions up to there are nothing to this session.
+            begunAt TEXT NOT NULL DEFAULT '',
+            -- Why the device begins it anew, until it has acknowledged something of it; NULL when it does not.
+            resetReason TEXT,
             PRIMARY KEY (sessionID, scopeID, typeName)
         );
         CREATE TABLE IF NOT EXISTS sync_tombstone (
@@ -63,6 +98,7 @@ enum ServerTables {
             scopeID TEXT NOT NULL REFERENCES sync_scope(id) ON DELETE CASCADE,
             tableName TEXT NOT NULL,
             key TEXT NOT NULL,
+            -- Empty asks for the scope's next position.
             updateID TEXT NOT NULL,
             isDeleted INTEGER NOT NULL DEFAULT 0,
             PRIMARY KEY (scopeID, tableName, key)

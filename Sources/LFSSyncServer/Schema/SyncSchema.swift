@@ -1,6 +1,10 @@
 /// What devices share through a server: tables, their columns, and how rows refer to each other.
 public struct SyncSchema: Sendable, Hashable, Codable {
     public var tables: [Table]
+    /// What accounts share with each other.
+    public var containers: [SharedContainer]
+    /// Who reads all of whose rows; nil where nobody does.
+    public var partners: Partners?
 
     /// A table of the devices, which the server has as well.
     public struct Table: Sendable, Hashable, Codable {
@@ -61,7 +65,9 @@ public struct SyncSchema: Sendable, Hashable, Codable {
     }
 
     /// - Parameter tables: besides `lfs_file`, which every schema has.
-    public init(tables: [Table] = []) { self.tables = [.files] + tables }
+    public init(tables: [Table] = [], containers: [SharedContainer] = [], partners: Partners? = nil) {
+        (self.tables, self.containers, self.partners) = ([.files] + tables, containers, partners)
+    }
 }
 
 extension SyncSchema.Table {

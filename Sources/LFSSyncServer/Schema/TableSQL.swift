@@ -33,7 +33,7 @@ struct TableSQL: Sendable {
         ] + parents + triggers
     }
 
-    private func column(_ column: SyncSchema.Column) -> String {
+    func column(_ column: SyncSchema.Column) -> String {
         let quoted = Self.quoted(column.name)
         return "\(quoted) \(Self.type(column.kind))" + Self.constraints(column)
             + " CHECK (\(quoted) IS NULL OR \(Self.check(column.kind, quoted)))"
@@ -98,15 +98,15 @@ struct TableSQL: Sendable {
             CREATE TRIGGER \(trigger("move")) AFTER UPDATE OF id, scopeID ON \(name)
             WHEN OLD.id IS NOT NEW.id OR OLD.scopeID IS NOT NEW.scopeID
             BEGIN
-                \(bury)
+                \(bury(where: "OLD.id IS NOT NEW.id"))
             END
             """,
-            // A scope that is deleted as a whole has no position any more.
+            // A scope that is deleted as a whole has no position any more, and no row for it here; the shared ones
+            // have.
             """
             CREATE TRIGGER \(trigger("delete")) AFTER DELETE ON \(name)
-            WHEN EXISTS (SELECT 1 FROM sync_scope WHERE id = OLD.scopeID)
             BEGIN
-                \(bury)
+                \(bury(where: "1 = 1"))
             END
             """,
             // `INSERT OR REPLACE` takes a row away without a word where recursive triggers are off.
@@ -141,9 +141,11 @@ struct TableSQL: Sendable {
             """
     }
 
-    /// Notes that the row is gone, in its scope and in those that contained it.
-    private var bury: String {
-        let members = "tableName = \(Self.literal(table.name)) AND key = OLD.id AND isDeleted = 0"
+    /// Notes that the row is gone from its scope, and from those that contained it.
+    ///
+    /// - Parameter hasLeftAll: a row that has only moved to another account stays in the shared ones.
+    private func bury(where hasLeftAll: String) -> String {
+        let members = "tableName = \(Self.literal(table.name)) AND key = OLD.id AND isDeleted = 0 AND \(hasLeftAll)"
         return """
             \(Self.advance("id = OLD.scopeID"))
                 DELETE FROM sync_tombstone
@@ -160,7 +162,7 @@ struct TableSQL: Sendable {
     /// Moves scopes on: a UUID version 7 (RFC 9562, section 5.7) whose first 90 bits never go back within a scope, with
     /// a counter of 42 bits below the millisecond (section 6.2, method 1). SQLite has one writer at a time, so that ids
     /// ascend in the order of the commits.
-    private static func advance(_ scopes: String) -> String {
+    static func advance(_ scopes: String) -> String {
         let now = "CAST((julianday('now') - 2440587.5) * 86400000.0 AS INTEGER)"
         return """
             UPDATE sync_scope SET

@@ -5,12 +5,15 @@ import LFSWire
 struct SyncSession: Sendable, Hashable {
     let id: String
     let account: String
-    let epoch: Int64
+    var epoch: Int64
     /// Why it has to begin anew; nil when it has not.
     let resetReason: SyncReset.Reason?
     let lastBatch: Int64
     let lastBatchID: String
+    /// -1 when any may be the next.
     let lastSequence: Int64
+    /// Milliseconds since 1970, of its last stream, to a day.
+    let seenAt: Int64
 
     /// The scope of the account's own rows.
     var own: SyncScope { .account(account) }
@@ -19,42 +22,65 @@ struct SyncSession: Sendable, Hashable {
     func has(_ batch: SyncAckBatch) -> Bool {
         batch.number == lastBatch && (batch.number == 0 || batch.id == lastBatchID)
     }
+
+    var inNextEpoch: SyncSession {
+        var session = self
+        session.epoch += 1
+        return session
+    }
 }
 
 /// `sync_session`, `sync_account`: who may ask.
 enum SessionTable {
-    /// The session of a token; nil when there is none.
+    /// The session of a token; nil when there is none, or it has expired.
     ///
-    /// - Parameter changing: whether the transaction is to change it: others who want to wait for its end.
+    /// - Parameters:
+    ///   - now: milliseconds since 1970.
+    ///   - changing: whether the transaction is to change it: others who want to wait for its end.
     static func session(
-        ofToken token: String, changing: Bool = false, _ db: any SQLConnection
+        ofToken token: String, at now: Int64, changing: Bool = false, _ db: any SQLConnection
     ) throws -> SyncSession? {
         var found: SyncSession?
         let sql = """
             SELECT s.id, s.accountID, s.epoch, s.resetReason, s.lastBatch, s.lastBatchID, s.lastSequence,
-                s.historyID <> t.historyID
+                s.historyID <> t.historyID, s.seenAt
             FROM sync_session s JOIN sync_state t ON t.id = 1 WHERE s.tokenHash = ?1
+                AND (s.expiresAt IS NULL OR s.expiresAt > ?2)
             """
-        try db.query(sql + (changing ? db.dialect.forChange : ""), [.text(hash(token))]) { row in
+        let statement = sql + (changing ? db.dialect.forChange : "")
+        try db.query(statement, [.text(hash(token)), .integer(now)]) { row in
             guard let id = try row.text(0), let account = try row.text(1), let epoch = try row.integer(2),
                 let lastBatch = try row.integer(4), let lastBatchID = try row.text(5),
-                let lastSequence = try row.integer(6), let isOfOther = try row.integer(7)
+                let lastSequence = try row.integer(6), let isOfOther = try row.integer(7),
+                let seenAt = try row.integer(8)
             else { throw SQLFailure(.unusable, "A row of sync_session lacks a value.") }
             var reason = try row.text(3).map(SyncReset.Reason.init)
             if isOfOther != 0 { reason = .history }
             found = SyncSession(
                 id: id, account: account, epoch: epoch, resetReason: reason, lastBatch: lastBatch,
-                lastBatchID: lastBatchID, lastSequence: lastSequence)
+                lastBatchID: lastBatchID, lastSequence: lastSequence, seenAt: seenAt)
             return false
         }
         return found
+    }
+
+    /// How many an account has.
+    static func count(account name: String, _ db: any SQLConnection) throws -> Int64 {
+        var count: Int64 = 0
+        let sql = "SELECT count(*) FROM sync_session s JOIN sync_account a ON a.id = s.accountID WHERE a.name = ?1"
+        try db.query(sql, [.text(name)]) { row in
+            count = try row.integer(0) ?? 0
+            return false
+        }
+        return count
     }
 
     /// Makes a session for an account, and the account where there is none of that name.
     ///
     /// - Returns: the session's id.
     static func add(
-        account name: String, tokenHash: String, device: String, _ db: any SQLConnection
+        account name: String, tokenHash: String, device: String, at now: Int64, expiresAt: Int64?,
+        _ db: any SQLConnection
     ) throws -> String {
         var id = FileID.make().text
         // Another server may add the same one at this moment, and then its account counts.
@@ -75,16 +101,54 @@ enum SessionTable {
         let session = FileID.make().text
         try db.execute(
             """
-            INSERT INTO sync_session (id, accountID, tokenHash, name, historyID)
-            SELECT ?1, ?2, ?3, ?4, historyID FROM sync_state WHERE id = 1
-            """, [.text(session), .text(id), .text(tokenHash), .text(device)])
+            INSERT INTO sync_session (id, accountID, tokenHash, name, historyID, createdAt, seenAt, expiresAt)
+            SELECT ?1, ?2, ?3, ?4, historyID, ?5, ?5, ?6 FROM sync_state WHERE id = 1
+            """,
+            [
+                .text(session), .text(id), .text(tokenHash), .text(device), .integer(now),
+                expiresAt.map(SQLValue.integer) ?? .null,
+            ])
         return session
     }
 
     /// Makes a session begin anew.
-    static func require(_ reason: SyncReset.Reason, of session: SyncSession, _ db: any SQLConnection) throws {
+    ///
+    /// - Returns: false when there is none with that id.
+    @discardableResult static func require(
+        _ reason: SyncReset.Reason, of session: String, _ db: any SQLConnection
+    ) throws -> Bool {
         try db.execute(
-            "UPDATE sync_session SET resetReason = ?2 WHERE id = ?1", [.text(session.id), .text(reason.rawValue)])
+            "UPDATE sync_session SET resetReason = ?2 WHERE id = ?1", [.text(session), .text(reason.rawValue)]) > 0
+    }
+
+    /// Notes that a device was there.
+    static func see(_ session: SyncSession, at now: Int64, _ db: any SQLConnection) throws {
+        try db.execute("UPDATE sync_session SET seenAt = ?2 WHERE id = ?1", [.text(session.id), .integer(now)])
+    }
+
+    static func list(account name: String?, _ db: any SQLConnection) throws -> [SyncSessionInfo] {
+        var found: [SyncSessionInfo] = []
+        let sql = """
+            SELECT s.id, a.name, s.name, s.createdAt, s.seenAt, s.expiresAt
+            FROM sync_session s JOIN sync_account a ON a.id = s.accountID ORDER BY a.name, s.createdAt, s.id
+            """
+        try db.query(sql, []) { row in
+            guard let id = try row.text(0), let account = try row.text(1), let device = try row.text(2),
+                let createdAt = try row.integer(3), let seenAt = try row.integer(4)
+            else { throw SQLFailure(.unusable, "A row of sync_session lacks a value.") }
+            guard name == nil || name == account else { return true }
+            found.append(
+                SyncSessionInfo(
+                    id: id, account: account, device: device, createdAt: Milliseconds.date(createdAt),
+                    seenAt: Milliseconds.date(seenAt), expiresAt: try row.integer(5).map(Milliseconds.date)))
+            return true
+        }
+        return found
+    }
+
+    /// - Returns: how many have expired.
+    static func removeExpired(at now: Int64, _ db: any SQLConnection) throws -> Int {
+        try db.execute("DELETE FROM sync_session WHERE expiresAt <= ?1", [.integer(now)])
     }
 
     /// Whether a session is there still, and has not begun anew.

@@ -15,6 +15,8 @@ struct PageReader: Sendable {
         var mayHaveMore = true
         /// Whether the account still may read the scope.
         var isGranted = true
+        /// Why the whole stream ends here; nil when it does not.
+        var failure: SyncStreamFailure?
     }
 
     let dialect: SQLDialect
@@ -22,8 +24,16 @@ struct PageReader: Sendable {
 
     func page(of leg: StreamPlan.Leg, after position: SyncPosition, _ db: any SQLConnection) throws -> Page {
         var page = Page(position: position)
-        guard try isGranted(leg.place.scope, db) else {
+        page.failure = try failure(db)
+        if page.failure != nil { return page }
+        guard let prunedThrough = try prunedThrough(leg.place.scope, db) else {
             (page.isGranted, page.mayHaveMore) = (false, false)
+            return page
+        }
+        guard max(position, leg.begunAt) >= prunedThrough else {
+            page.failure = SyncStreamFailure(
+                "out_of_step", "Deletions that this device lacks were forgotten meanwhile: stream again.",
+                isRetryable: true, retryAfter: nil)
             return page
         }
         let sql = TableSQL(table: leg.table, dialect: dialect)
@@ -54,18 +64,30 @@ struct PageReader: Sendable {
         return page
     }
 
-    /// At each page, so that a right that is withdrawn ends in the middle of a stream.
-    private func isGranted(_ scope: SyncScope, _ db: any SQLConnection) throws -> Bool {
-        var isThere = false
-        let sql = """
-            SELECT 1 FROM sync_session s JOIN sync_grant g ON g.accountID = s.accountID AND g.scopeID = ?2
-            WHERE s.id = ?1 AND s.epoch = ?3
-            """
-        try db.query(sql, [.text(session.id), .text(scope.description), .integer(session.epoch)]) { _ in
-            isThere = true
+    /// At each page, so that a session that is revoked ends in the middle of a stream.
+    private func failure(_ db: any SQLConnection) throws -> SyncStreamFailure? {
+        var epoch: Int64?
+        try db.query("SELECT epoch FROM sync_session WHERE id = ?1", [.text(session.id)]) { row in
+            epoch = try row.integer(0)
             return false
         }
-        return isThere
+        switch epoch {
+        case nil:
+            return SyncStreamFailure("unauthorized", "The session has ended.", isRetryable: false, retryAfter: nil)
+        case session.epoch: return nil
+        default:
+            return SyncStreamFailure(
+                "out_of_step", "The device has begun anew meanwhile.", isRetryable: true, retryAfter: nil)
+        }
+    }
+
+    /// Up to where deletions are forgotten; nil for a scope that the account may not read any more.
+    private func prunedThrough(_ scope: SyncScope, _ db: any SQLConnection) throws -> SyncPosition? {
+        let sql = """
+            SELECT s.prunedThrough FROM sync_scope s JOIN sync_grant g ON g.scopeID = s.id AND g.accountID = ?2
+            WHERE s.id = ?1
+            """
+        return try db.firstText(sql, [.text(scope.description), .text(session.account)]).flatMap { SyncPosition($0) }
     }
 }
 

@@ -10,6 +10,10 @@ struct StreamPlan: Sendable {
         let checkpoint: SyncPosition?
         /// The scope's head when the stream began: what commits later comes with the next.
         let end: SyncPosition
+        /// Deletions up to here are nothing to the device.
+        let begunAt: SyncPosition
+        /// Whether the session has never begun it.
+        var isFresh = false
 
         var start: SyncPosition { checkpoint ?? .start }
     }
@@ -18,15 +22,24 @@ struct StreamPlan: Sendable {
     let legs: [Leg]
     /// Scopes that the device has and may not read any more.
     let lost: [SyncScope]
-    /// Those of the legs whose deletions are forgotten, so that the device begins them anew.
-    let expired: [SyncToken.Place]
+    /// Those of the legs whose deletions are forgotten, so that the device begins them anew: it is told until it has
+    /// acknowledged something of them.
+    let expired: [(place: SyncToken.Place, reason: SyncReset.Reason)]
+    /// Those of them that were found just now.
+    let newlyExpired: [Leg]
     let scopeCount: Int
 
     private struct Scope {
         let id: SyncScope
         let head: SyncPosition
         let prunedThrough: SyncPosition
-        var checkpoints: [String: SyncPosition] = [:]
+        var checkpoints: [String: Checkpoint] = [:]
+    }
+
+    private struct Checkpoint {
+        let position: SyncPosition
+        let begunAt: SyncPosition
+        let resetReason: SyncReset.Reason?
     }
 
     /// What a stream has sent already, of which the device may have said nothing yet.
@@ -36,6 +49,8 @@ struct StreamPlan: Sendable {
         var lost: Set<SyncScope> = []
         /// Those that it was told to drop at any time: what it has said of them before counts no more.
         var dropped: Set<SyncScope> = []
+        /// What it was told to begin anew.
+        var expired: Set<SyncToken.Place> = []
 
         mutating func drop(_ scope: SyncScope) {
             lost.insert(scope)
@@ -47,42 +62,47 @@ struct StreamPlan: Sendable {
     /// Whether there is nothing to send.
     var isEmpty: Bool { legs.isEmpty && lost.isEmpty && expired.isEmpty }
 
-    /// - Returns: nil when the session has ended, or begun anew.
-    init?(
-        _ types: [(table: CheckedSchema.Table, type: SyncType)], of session: SyncSession, sent: Sent,
-        ifCurrent: Void, _ db: any SQLConnection
-    ) throws {
-        guard try SessionTable.isCurrent(session, db) else { return nil }
-        try self.init(types, of: session, sent: sent, db)
-    }
+    /// Legs of which the session has no checkpoint yet: they need one, so that the end of their scope is told.
+    var fresh: [Leg] { legs.filter(\.isFresh) }
 
     /// - Parameters:
     ///   - types: those that the device takes, parents first.
+    ///   - sharing: which tables shared scopes have rows of.
     ///   - sent: what this stream has sent already.
     init(
-        _ types: [(table: CheckedSchema.Table, type: SyncType)], of session: SyncSession, sent: Sent = Sent(),
+        _ types: [(table: CheckedSchema.Table, type: SyncType)], _ sharing: CheckedSharing, of session: SyncSession,
+        sent: Sent = Sent(),
         _ db: any SQLConnection
     ) throws {
         let (scopes, allLost) = try Self.scopes(of: session, db)
-        let granted = Set(scopes.map(\.id))
-        let unsaid = Set(sent.positions.keys.map(\.scope)).subtracting(granted).subtracting(allLost)
-        let lost = (allLost + unsaid.sorted()).filter { !sent.lost.contains($0) }
+        let lost = allLost.filter { !sent.lost.contains($0) }
         var legs: [Leg] = []
-        var expired: [SyncToken.Place] = []
+        var expired: [(place: SyncToken.Place, reason: SyncReset.Reason)] = []
+        var newlyExpired: [Leg] = []
         for (table, type) in types {
-            for scope in scopes {
+            for scope in scopes where sharing.holds(table.name, inKind: scope.id.kind) {
                 let place = SyncToken.Place(type, scope.id)
-                var checkpoint = sent.dropped.contains(scope.id) ? nil : scope.checkpoints[type.description]
-                if let already = sent.positions[place] { checkpoint = max(checkpoint ?? already, already) }
-                if let found = checkpoint, found < scope.prunedThrough {
-                    expired.append(place)
-                    checkpoint = nil
-                }
-                guard checkpoint.map({ $0 < scope.head }) ?? true else { continue }
-                legs.append(Leg(table: table, place: place, checkpoint: checkpoint, end: scope.head))
+                let found = scope.checkpoints[type.description]
+                var checkpoint = found?.position == .start ? nil : found?.position
+                if sent.dropped.contains(scope.id) { checkpoint = nil }
+                let already = sent.positions[place]
+                if let already { checkpoint = max(checkpoint ?? already, already) }
+                let known = max(checkpoint ?? .start, found?.begunAt ?? .start)
+                let isExpired = found != nil && known < scope.prunedThrough
+                if isExpired { checkpoint = nil }
+                let reason = isExpired ? .retention : found?.resetReason
+                if let reason, !sent.expired.contains(place) { expired.append((place, reason)) }
+                // A scope in which nothing has happened yet is told once.
+                guard checkpoint.map({ $0 < scope.head }) ?? (found == nil || scope.head > .start) else { continue }
+                legs.append(
+                    Leg(
+                        table: table, place: place, checkpoint: checkpoint, end: scope.head,
+                        begunAt: isExpired ? scope.head : found?.begunAt ?? scope.head, isFresh: found == nil))
+                if isExpired { newlyExpired.append(legs[legs.count - 1]) }
             }
         }
-        (self.legs, self.lost, self.expired, scopeCount) = (legs, lost, expired, scopes.count)
+        (self.legs, self.lost, scopeCount) = (legs, lost, scopes.count)
+        (self.expired, self.newlyExpired) = (expired, newlyExpired)
     }
 
     private static func scopes(
@@ -91,12 +111,12 @@ struct StreamPlan: Sendable {
         var granted: [Scope] = []
         var lost: [SyncScope] = []
         let sql = """
-            SELECT g.scopeID, s.head, s.prunedThrough, c.typeName, c.position
+            SELECT g.scopeID, s.head, s.prunedThrough, c.typeName, c.position, c.begunAt, c.resetReason
             FROM sync_grant g JOIN sync_scope s ON s.id = g.scopeID
             LEFT JOIN sync_checkpoint c ON c.sessionID = ?1 AND c.scopeID = g.scopeID
             WHERE g.accountID = ?2
             UNION ALL
-            SELECT DISTINCT c.scopeID, NULL, NULL, NULL, NULL FROM sync_checkpoint c
+            SELECT DISTINCT c.scopeID, NULL, NULL, NULL, NULL, NULL, NULL FROM sync_checkpoint c
             WHERE c.sessionID = ?1
                 AND NOT EXISTS (SELECT 1 FROM sync_grant g WHERE g.accountID = ?2 AND g.scopeID = c.scopeID)
             ORDER BY 1
@@ -112,8 +132,12 @@ struct StreamPlan: Sendable {
                 return true
             }
             if granted.last?.id != id { granted.append(Scope(id: id, head: head, prunedThrough: pruned)) }
-            if let type = try row.text(3), let position = try row.text(4).flatMap({ SyncPosition($0) }) {
-                granted[granted.count - 1].checkpoints[type] = position
+            if let type = try row.text(3), let position = try row.text(4).flatMap({ SyncPosition($0) }),
+                let begunAt = try row.text(5).flatMap({ SyncPosition($0) })
+            {
+                granted[granted.count - 1].checkpoints[type] = Checkpoint(
+                    position: position, begunAt: begunAt,
+                    resetReason: try row.text(6).map(SyncReset.Reason.init))
             }
             return true
         }

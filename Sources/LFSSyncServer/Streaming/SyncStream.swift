@@ -12,19 +12,21 @@ public struct SyncStream: AsyncSequence, Sendable {
     /// Where lines come from.
     struct Source: Sendable {
         let database: any SQLDatabase
-        let types: [(table: CheckedSchema.Table, type: SyncType)]
         let session: SyncSession
         let ticket: OpenStreams.Ticket
         let logger: Logger
         /// nil for a stream that ends with what there is.
         let live: LiveTimes?
+        /// Finds out what there is to send besides what was sent, and the session as it is then; nil when that has
+        /// ended, or begins anew.
+        let planned: @Sendable (StreamPlan.Sent) async throws -> (SyncSession, StreamPlan)?
     }
 
     public func makeAsyncIterator() -> Iterator { Iterator(self) }
 
     public struct Iterator: AsyncIteratorProtocol {
         private let source: Source
-        private let lines: ControlLines
+        private var session: SyncSession
         private var plan: StreamPlan
         /// What was sent up to where, since the device may not have said so yet.
         private var sent = StreamPlan.Sent()
@@ -38,10 +40,12 @@ public struct SyncStream: AsyncSequence, Sendable {
 
         init(_ stream: SyncStream) {
             (source, plan) = (stream.source, stream.plan)
-            lines = ControlLines(session: stream.source.session)
+            session = stream.source.session
             latest = source.live?.longest
             elapsed = (source.live?.clock ?? ContinuousClock()).stopwatch()
         }
+
+        private var lines: ControlLines { ControlLines(session: session) }
 
         /// - Throws: `CancellationError`. What fails otherwise is the stream's last line.
         public mutating func next() async throws -> [UInt8]? {
@@ -53,6 +57,8 @@ public struct SyncStream: AsyncSequence, Sendable {
                 if !isComplete { try await addPages(to: &piece) }
             } catch is CancellationError {
                 throw CancellationError()
+            } catch let early as StreamEnd {
+                end(early.failure, &piece)
             } catch {
                 source.logger.error("A stream has failed.", metadata: ["error": "\(error)"])
                 end(SyncStreamFailure(error), &piece)
@@ -73,8 +79,12 @@ public struct SyncStream: AsyncSequence, Sendable {
                     sent.drop(scope)
                     lines.scopeDeleted(scope, to: &piece)
                 }
-                for place in plan.expired { lines.reset(.retention, place, to: &piece) }
+                for (place, reason) in plan.expired {
+                    sent.expired.insert(place)
+                    lines.reset(reason, place, to: &piece)
+                }
             }
+            if let failure = ended() { return end(failure, &piece) }
             while leg < plan.legs.count, piece.count < 64 << 10 {
                 if let failure = ended() { return end(failure, &piece) }
                 try await addPage(to: &piece)
@@ -99,10 +109,11 @@ public struct SyncStream: AsyncSequence, Sendable {
             try Task.checkCancellation()
             let current = plan.legs[leg]
             let after = position ?? current.start
-            let reader = PageReader(dialect: source.database.dialect, session: source.session)
+            let reader = PageReader(dialect: source.database.dialect, session: session)
             let page = try await source.database.read { try reader.page(of: current, after: after, $0) }
             piece += page.lines
             position = page.position
+            if let failure = page.failure { throw StreamEnd(failure: failure) }
             guard !page.mayHaveMore else { return }
             if page.isGranted {
                 lines.reached(current, to: &piece)
@@ -126,17 +137,14 @@ public struct SyncStream: AsyncSequence, Sendable {
                     return lines.complete(plan.scopeCount, to: &piece)
                 }
                 let isSilent = now >= silentUntil
-                let (source, sent) = (source, sent)
-                let new = try await source.database.read { db in
-                    try StreamPlan(source.types, of: source.session, sent: sent, ifCurrent: (), db)
-                }
-                guard let new else {
+                guard let (session, new) = try await source.planned(sent) else {
                     return end(
                         SyncStreamFailure("unauthorized", "The session has ended or begins anew.", isRetryable: true),
                         &piece)
                 }
                 if !new.isEmpty {
-                    (plan, leg, position, hasBegun, isComplete) = (new, 0, nil, false, false)
+                    (self.session, plan, leg, position) = (session, new, 0, nil)
+                    (hasBegun, isComplete) = (false, false)
                     return
                 }
                 if isSilent { return lines.heartbeat(to: &piece) }
@@ -154,6 +162,11 @@ extension Clock where Duration == Swift.Duration {
         let start = now
         return { start.duration(to: self.now) }
     }
+}
+
+/// Why a stream ends before its time, though nothing has failed.
+private struct StreamEnd: Error {
+    let failure: SyncStreamFailure
 }
 
 /// Writes the lines that are about no row.
@@ -179,11 +192,15 @@ struct ControlLines: Sendable {
                 + "\"ack\":\"\(token(SyncLine.Name.scopeDeleted, scope))\"}", to: &bytes)
     }
 
-    /// - Parameter place: what the device begins anew; nil for all.
+    /// - Parameter place: what the device begins anew; nil for all. An ack of all is awaited; of one place it says
+    ///   nothing but that nothing has come yet.
     func reset(_ reason: SyncReset.Reason, _ place: SyncToken.Place?, to bytes: inout [UInt8]) {
+        let token =
+            place.map { "\(SyncToken($0, .start, epoch: session.epoch))" }
+            ?? token(SyncLine.Name.reset, session.own)
         let only = place.map { ",\"types\":[\"\($0.type)\"],\"scopes\":[\"\($0.scope)\"]" } ?? ""
         write(
-            "{\"type\":\"\(SyncLine.Name.reset)\",\"ack\":\"\(token(SyncLine.Name.reset, session.own))\","
+            "{\"type\":\"\(SyncLine.Name.reset)\",\"ack\":\"\(token)\","
                 + "\"data\":{\"reason\":\"\(reason.rawValue)\"\(only)}}", to: &bytes)
     }
 

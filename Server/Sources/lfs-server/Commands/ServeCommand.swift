@@ -57,6 +57,8 @@ struct ServeCommand: AsyncParsableCommand {
             valueName: "file"))
     var schemaFrom: String?
 
+    @OptionGroup var sharing: SharingOptions
+
     @Option(help: ArgumentHelp("The server's certificate, and what leads to its authority, as PEM.", valueName: "file"))
     var certificate: String?
 
@@ -96,8 +98,8 @@ struct ServeCommand: AsyncParsableCommand {
                     + "if it is missing.")
         }
         guard secret == nil || storage != nil else { throw ValidationError("--secret belongs to --storage.") }
-        guard schemaFrom == nil || database != nil else {
-            throw ValidationError("--schema-from belongs to --database.")
+        guard (schemaFrom == nil && sharing.container.isEmpty && sharing.partners == nil) || database != nil else {
+            throw ValidationError("--schema-from, --container and --partners belong to --database.")
         }
     }
 
@@ -117,7 +119,7 @@ struct ServeCommand: AsyncParsableCommand {
         limits.largestObject = largestObject
         limits.expiry = .seconds(expires)
         let publicURL = try publicURL(address)
-        let store = try database.map { (path: $0, schema: try SyncStoreOptions.schema(schemaFrom)) }
+        let store = try database.map { (path: $0, schema: try sharing.adding(to: SyncStoreOptions.schema(schemaFrom))) }
         let parts = try await ServedParts(
             storage: storage, tokens: tokens, secret: secret, store: store, limits: limits, publicURL: publicURL,
             logger: logger)

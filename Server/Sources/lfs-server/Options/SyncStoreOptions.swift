@@ -16,9 +16,36 @@ struct SyncStoreOptions: ParsableArguments {
             valueName: "file"))
     var schemaFrom: String?
 
+    @OptionGroup var sharing: SharingOptions
+
     func open() throws -> any SQLDatabase { try Self.open(database) }
 
-    func schema() throws -> SyncSchema { try Self.schema(schemaFrom) }
+    func schema() throws -> SyncSchema { try sharing.adding(to: try Self.schema(schemaFrom)) }
+
+    /// Opens the database for one command, as a server with sessions and rows.
+    func withService<Value: Sendable>(_ body: (SyncService) async throws -> Value) async throws -> Value {
+        let (database, schema) = (try open(), try schema())
+        return try await Self.closing(database) { try await body(try await SyncService(database, schema: schema)) }
+    }
+
+    /// Opens the database for one command, as tables.
+    func withStore<Value: Sendable>(_ body: (SyncStore) async throws -> Value) async throws -> Value {
+        let (database, schema) = (try open(), try schema())
+        return try await Self.closing(database) { try await body(try SyncStore(database, schema: schema)) }
+    }
+
+    private static func closing<Value: Sendable>(
+        _ database: any SQLDatabase, _ body: () async throws -> Value
+    ) async throws -> Value {
+        do {
+            let value = try await body()
+            await database.close()
+            return value
+        } catch {
+            await database.close()
+            throw error
+        }
+    }
 
     /// Whether it is on a server of PostgreSQL, and no file.
     static func isPostgres(_ text: String) -> Bool {

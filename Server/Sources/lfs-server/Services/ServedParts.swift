@@ -25,7 +25,9 @@ struct ServedParts: Sendable {
     ) async throws {
         database = try store.map { try SyncStoreOptions.open($0.path) }
         if let database, let store {
-            sync = try await SyncService(database, schema: store.schema, logger: logger)
+            var options = SyncServiceOptions()
+            options.requestsPerSecond = 10
+            sync = try await SyncService(database, schema: store.schema, options: options, logger: logger)
         } else {
             sync = nil
         }

@@ -1,0 +1,34 @@
+public import Foundation
+
+/// What a sync server asks its host, and how much it takes.
+public struct SyncServiceOptions: Sendable {
+    /// Whether the storage has an object, asked when a device says that it has uploaded one. nil: devices are believed.
+    ///
+    /// What it throws is told to the device as a storage that does not answer, and the device tries again.
+    public var objectExists: (@Sendable (SyncFile) async throws -> Bool)?
+
+    /// Sessions of an account.
+    public var sessionLimit = 50
+
+    /// Requests of an account, each second on average, with ten seconds' worth at once; nil leaves it to the host.
+    public var requestsPerSecond: Int?
+
+    /// What time it is, for the ages of deletions and sessions. Positions go by the database's own clock.
+    public var now: @Sendable () -> Date = { Date() }
+
+    public init() {}
+}
+
+/// Why a session could not be made.
+public struct SyncSessionError: Error, Sendable, Hashable, CustomStringConvertible {
+    public enum Code: String, Sendable {
+        /// The account has as many as it may have.
+        case tooMany
+    }
+
+    public let code: Code
+    /// What to do.
+    public let message: String
+
+    public var description: String { message }
+}

@@ -1,0 +1,152 @@
+import Foundation
+import LFSWire
+import TestSupport
+import Testing
+
+@testable import LFSSyncServer
+
+@Suite("M: sessions and accounts", .timeLimit(.minutes(1)))
+struct SessionTests {
+    private func status(_ server: TestServer, _ token: String?) async throws -> Int {
+        let request = SyncStreamRequest(types: TestServer.types.map { [$0] })
+        return await server.service.stream(try WireFormat.encode(request), token: token).status
+    }
+
+    @Test("1 no token, a wrong one, one that was revoked and one that has expired open nothing; 12 nor does an id")
+    func tokens() async throws {
+        let clock = ManualClock()
+        try await TestServer.run(options: clock.options) { server in
+            let device = try await server.device()
+            let short = try await server.service.addSession(
+                account: "ann", device: "tablet", lifetime: .seconds(86_400))
+            for token in [device.token, short] { #expect(try await status(server, token) == 200) }
+            for wrong in [nil, "", "lfss_x", String(device.token.dropLast()), device.token + "=", "' OR 1=1 --"] {
+                #expect(try await status(server, wrong) == 401)
+            }
+            let sessions = try await server.service.sessions(account: "ann")
+            #expect(sessions.map(\.device) == ["", "tablet"])
+            #expect(try await status(server, sessions[0].id) == 401)
+            clock.advance(days: 1.1)
+            #expect(try await status(server, device.token) == 200)
+            #expect(try await status(server, short) == 401)
+            #expect(try await server.service.account(ofToken: short) == nil)
+            try await server.service.prune()
+            #expect(try await server.service.sessions().map(\.id) == [sessions[0].id])
+            #expect(try await server.service.removeSession(sessions[0].id))
+            #expect(try await !server.service.removeSession(sessions[0].id))
+            #expect(try await status(server, device.token) == 401)
+        }
+    }
+
+    @Test("2 revoked in mid-stream: its end says so, and no further row comes")
+    func revoked() async throws {
+        try await TestServer.run { server in
+            let device = try await server.device()
+            let scope = try await server.scope(of: "ann")
+            try await server.execute(
+                """
+                WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)
+                INSERT INTO recipe (id, title, scopeID)
+                SELECT 'n' || i, '\(String(repeating: "x", count: 200))', '\(scope)' FROM n
+                """)
+            let request = try WireFormat.encode(SyncStreamRequest(types: TestServer.types.map { [$0] }))
+            guard case .stream(let stream) = await server.service.stream(request, token: device.token).body else {
+                return
+            }
+            var pieces = stream.makeAsyncIterator()
+            _ = try await pieces.next()
+            let id = try #require(try await server.service.sessions().first).id
+            #expect(try await server.service.removeSession(id))
+            var rest = ""
+            while let piece = try await pieces.next() { rest += String(decoding: piece, as: UTF8.self) }
+            #expect(rest.hasPrefix("{\"type\":\"SyncErrorV1\"") && rest.contains("unauthorized"))
+        }
+    }
+
+    @Test("4 the database has a token's hash and not the token")
+    func hashed() async throws {
+        try await TestServer.run { server in
+            let device = try await server.device()
+            let secret = device.token.dropFirst(5)
+            #expect(try await server.text("SELECT tokenHash FROM sync_session")?.count == 64)
+            #expect(
+                try await server.count(
+                    "sync_session", where: "instr(id || name || tokenHash || lastBatchID, '\(secret)') > 0") == 0)
+        }
+    }
+
+    @Test("a list says when a device was there last, to a day")
+    func seen() async throws {
+        let clock = ManualClock()
+        try await TestServer.run(options: clock.options) { server in
+            let device = try await server.device()
+            clock.advance(days: 0.5)
+            try await device.sync()
+            let first = try #require(try await server.service.sessions().first)
+            #expect(first.seenAt == first.createdAt)
+            clock.advance(days: 1)
+            try await device.sync()
+            let second = try #require(try await server.service.sessions().first)
+            #expect(second.seenAt.timeIntervalSince(second.createdAt) > 86_400)
+        }
+    }
+
+    @Test("D11, B11 an account that goes leaves no row, no deletion, no session, and no part in what others share")
+    func account() async throws {
+        try await SharingServer.run { server in
+            let (ann, bob, cat) = (
+                try await server.person("ann"), try await server.person("bob"), try await server.person("cat")
+            )
+            for person in [ann, bob, cat] { try await person.file(person.name) }
+            try await ann.device.put("NoteV1", "n", ["fileID": .text("ann")])
+            try await ann.album("mine")
+            try await ann.share("mine", bob)
+            try await bob.album("x")
+            try await bob.share("x", ann, "editor")
+            try await bob.share("x", cat)
+            try await ann.link("x", "ann")
+            try await ann.letRead(cat)
+            try await cat.letRead(ann)
+            for person in [ann, bob, cat] { try await person.sync() }
+            #expect(cat.has("album/x").contains("File ann"))
+            #expect(try await server.service.removeAccount(named: "ann"))
+            #expect(try await !server.service.removeAccount(named: "ann"))
+            let gone = "scopeID = 'account/\(ann.id)'"
+            for table in ["lfs_file", "album", "album_user", "note", "partner", "sync_tombstone", "sync_grant"] {
+                #expect(try await server.count(table, where: gone) == 0, "\(table)")
+            }
+            #expect(try await server.count("sync_scope", where: "id IN ('album/mine', 'account/\(ann.id)')") == 0)
+            #expect(try await server.count("sync_grant", where: "accountID = '\(ann.id)'") == 0)
+            #expect(try await status(server, ann.device.token) == 401)
+            try await cat.sync()
+            #expect(cat.has("account/\(ann.id)") == [] && cat.has() == ["File cat"])
+            #expect(cat.has("album/x") == ["Album x", "AlbumUser x-cat"])
+            #expect(try await bob.sync().contains("!album/mine"))
+            // Nobody else takes over what its keys begin with.
+            #expect(
+                try await bob.device.put(
+                    "FileV1", "f",
+                    [
+                        "byteCount": .integer(1), "sha256": .text("a"), "key": .text("ann/2"),
+                        "createdAt": .text("2026"),
+                        "status": .text("local"),
+                    ]
+                ).outcome.code == "forbidden")
+        }
+    }
+
+    @Test(
+        "10 what a stranger writes is a value and no statement",
+        arguments: ["'; DROP TABLE recipe; --", "\" OR \"\"=\"", "%00", "\\'"])
+    func injection(_ text: String) async throws {
+        try await TestServer.run { server in
+            let token = try await server.service.addSession(account: text, device: text)
+            let device = TestDevice(service: server.service, token: token)
+            #expect(try await device.put("RecipeV2", "r1", ["title": .text(text)]).outcome.isApplied)
+            #expect(try await device.delivery().rows.first?["title"] == .text(text))
+            #expect(try await server.service.sessions(account: text).first?.device == text)
+            let outcome = try await device.put("RecipeV2", "r2", ["title' = '": .text(text)]).outcome
+            #expect(outcome.code == "invalid_request")
+        }
+    }
+}

@@ -1,0 +1,174 @@
+import Foundation
+import LFSWire
+import TestSupport
+import Testing
+
+@testable import LFSSyncServer
+
+@Suite("The right rows to the right account", .timeLimit(.minutes(30)))
+struct SharingPropertyTests {
+    /// Of runs with a seed each; more by hand.
+    static let seeds = 1...(Int(ProcessInfo.processInfo.environment["LFS_SYNC_RUNS"] ?? "") ?? 4)
+
+    @Test("Whatever is shared, changed and taken back: each line is of a row that its reader sees, and he has them all")
+    func random() async throws {
+        var lines = 0
+        for seed in Self.seeds {
+            try await SharingServer.run { server in
+                var run = SharingRun(server, seed: UInt64(seed))
+                try await run.go(steps: 120)
+                lines += run.lineCount
+            }
+        }
+        print("Lines checked: \(lines) in \(Self.seeds.count) runs")
+        #expect(lines > 100)
+    }
+}
+
+/// Random people who share, with a model of what each sees.
+private struct SharingRun {
+    private let server: TestServer
+    private var random: SeededGenerator
+    private var people: [Person] = []
+    private var model = SharingModel(names: [:])
+    private(set) var lineCount = 0
+    private let seed: UInt64
+    /// What was done, for whoever has to understand a failure.
+    private var story: [String] = []
+
+    init(_ server: TestServer, seed: UInt64) {
+        (self.server, self.seed) = (server, seed)
+        random = SeededGenerator(seed: seed)
+    }
+
+    mutating func go(steps: Int) async throws {
+        for name in ["ann", "bob", "cat", "dan"] {
+            for _ in 0..<(name == "ann" ? 2 : 1) { people.append(try await server.person(name)) }
+        }
+        model = SharingModel(names: Dictionary(people.map { ($0.id, $0.name) }) { first, _ in first })
+        for step in 0..<steps {
+            try await act(step)
+            if below(3) == 0 { try await stream(people[below(people.count)]) }
+        }
+        for person in people {
+            try await stream(person, isWhole: true)
+            let last = try await person.sync()
+            #expect(last == [], "seed \(seed), \(person.name)")
+        }
+    }
+
+    // MARK: Doing
+
+    private mutating func act(_ step: Int) async throws {
+        let person = people[below(people.count)]
+        let other = people[below(people.count)]
+        let file = model.files.keys.sorted().isEmpty ? "none" : pick(model.files.keys.sorted())
+        let album = model.albums.isEmpty ? "none" : pick(model.albums.keys.sorted())
+        let link = SharingModel.Pair(album, file)
+        let member = SharingModel.Pair(album, other.id)
+        switch below(15) {
+        case 0, 1:
+            expect(true, try await person.file("f\(step)"), "\(person.name) adds f\(step)")
+            model.files["f\(step)"] = person.id
+        case 2:
+            expect(true, try await person.album("x\(step)"), "\(person.name) adds x\(step)")
+            model.albums["x\(step)"] = person.id
+        case 3, 4, 5:
+            let isEditor = below(2) == 0
+            let may = model.albums[album] == person.id
+            expect(
+                may, try await person.share(album, other, isEditor ? "editor" : "viewer"),
+                "\(person.name) shares \(album) with \(other.name) \(isEditor)")
+            if may { model.members[member] = isEditor }
+        case 6:
+            guard model.members[member] != nil else { return }
+            let may = model.albums[album] == person.id || person.id == other.id
+            let isSeen = model.sees(person.id, "AlbumUser \(album)-\(other.name)")
+            expect(
+                may || !isSeen, try await person.unshare(album, other),
+                "\(person.name) unshares \(album) from \(other.name)")
+            if may { model.members[member] = nil }
+        case 7, 8, 9:
+            guard !model.links.contains(link) else { return }
+            let may = model.edits(person.id, album) && model.sees(person.id, "File \(file)")
+            expect(may, try await person.link(album, file), "\(person.name) links \(album) \(file)")
+            if may { model.links.insert(link) }
+        case 10:
+            guard model.links.contains(link) else { return }
+            let isSeen = model.sees(person.id, "AlbumFile \(album)-\(file)")
+            let may = model.edits(person.id, album) && isSeen
+            expect(may || !isSeen, try await person.unlink(album, file), "\(person.name) unlinks \(album) \(file)")
+            if may { model.links.remove(link) }
+        case 11:
+            let pair = SharingModel.Pair(person.id, other.id)
+            let gives = below(2) == 0
+            expect(
+                true, try await gives ? person.letRead(other) : person.stopLetting(other),
+                "\(person.name) \(gives ? "lets" : "stops") \(other.name)")
+            if gives { model.partners.insert(pair) } else { model.partners.remove(pair) }
+        case 12:
+            let may = model.files[file] == person.id
+            expect(may, try await person.rename(file, "n\(step)"), "\(person.name) renames \(file)")
+        case 13:
+            try await remove(person, file, album)
+        default: try await forget()
+        }
+    }
+
+    private mutating func remove(_ person: Person, _ file: String, _ album: String) async throws {
+        if below(2) == 0 {
+            let isSeen = model.sees(person.id, "File \(file)")
+            let may = model.files[file] == person.id
+            expect(may || !isSeen, try await person.delete("FileV1", file), "\(person.name) deletes \(file)")
+            if may { model.deleteFile(file) }
+        } else {
+            let isSeen = model.sees(person.id, "Album \(album)")
+            let may = model.albums[album] == person.id
+            expect(may || !isSeen, try await person.delete("AlbumV1", album), "\(person.name) deletes \(album)")
+            if may { model.deleteAlbum(album) }
+        }
+    }
+
+    /// Deletions are forgotten, as after ninety days.
+    private mutating func forget() async throws {
+        story.append("forgets")
+        try await server.execute(
+            "UPDATE sync_scope SET prunedThrough = head WHERE head > prunedThrough",
+            "DELETE FROM sync_tombstone", "DELETE FROM sync_member WHERE isDeleted = 1")
+    }
+
+    private mutating func expect(
+        _ isRight: Bool, _ outcome: SyncMutationResult.Outcome, _ what: String
+    ) {
+        story.append(what)
+        #expect(outcome.isApplied == isRight, "seed \(seed), step \(story.count): \(what): \(outcome)")
+    }
+
+    // MARK: Seeing
+
+    private mutating func stream(_ person: Person, isWhole: Bool = false) async throws {
+        let cut = isWhole || below(2) == 0 ? nil : below(12)
+        story.append("\(person.name) streams \(cut.map(String.init) ?? "all")")
+        let visible = model.visible(to: person.id)
+        for line in try await person.sync(cutAfter: cut) {
+            if line.hasPrefix("!") || line.hasPrefix("reset") || Self.isDeletion(line) { continue }
+            lineCount += 1
+            let parts = line.split(separator: ": ").map(String.init)
+            let scope = parts.count == 2 ? parts[0] : ""
+            #expect(
+                visible[scope]?.contains(parts[parts.count - 1]) == true,
+                "seed \(seed), \(person.name) got \(line) after \(story.suffix(20))")
+        }
+        guard cut == nil else { return }
+        let has = person.rows.mapValues { Set($0.keys) }.filter { !$0.value.isEmpty }
+        #expect(has == visible, "seed \(seed), \(person.name) after \(story.suffix(40))")
+    }
+
+    private static func isDeletion(_ line: String) -> Bool {
+        line.hasPrefix("-") || line.contains(": -")
+    }
+
+    private mutating func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &random) }
+
+    private mutating func pick(_ names: [String]) -> String { names[below(names.count)] }
+}

@@ -1,0 +1,117 @@
+import Foundation
+import LFSSystem
+import LFSWire
+import TestSupport
+import Testing
+
+@testable import LFSSyncServer
+
+@Suite("F, G, M: what a device asks about itself", .timeLimit(.minutes(1)))
+struct StateTests {
+    /// A device with two recipes, which it has.
+    private func run(_ body: (TestServer, TestDevice) async throws -> Void) async throws {
+        try await TestServer.run { server in
+            let device = try await server.device()
+            for number in 1...2 { try await device.put("RecipeV2", "r\(number)", ["title": .text("Soup")]) }
+            try await device.sync()
+            try await body(server, device)
+        }
+    }
+
+    private func text(_ reply: SyncReply) async throws -> String {
+        String(decoding: try await TestDevice.bytes(reply), as: UTF8.self)
+    }
+
+    @Test("F19 checkpoints can be read, and deleted, all of them or by type")
+    func checkpoints() async throws {
+        try await run { server, device in
+            let acks = try await text(await server.service.acknowledged(token: device.token))
+            let scope = try await server.scope(of: "ann")
+            #expect(acks.hasPrefix("{\"acks\":[\"CommentV1|\(scope)|") && acks.split(separator: ",").count == 4)
+            let one = Data(#"{"types":["RecipeV2"]}"#.utf8)
+            #expect(await server.service.forget(one, token: device.token).status == 204)
+            let delivery = try await device.delivery()
+            #expect(delivery.items == ["Recipe r1", "Recipe r2"] && delivery.tokens.count == 4)
+            try await device.acknowledge(delivery.tokens)
+            #expect(await server.service.forget(Data(), token: device.token).status == 204)
+            #expect(try await text(await server.service.acknowledged(token: device.token)) == "{\"acks\":[]}\n")
+            #expect(try await device.sync().count == 2)
+            #expect(await server.service.forget(Data("{\"types\":[\"x\"]}".utf8), token: device.token).status == 400)
+        }
+    }
+
+    @Test("a digest counts and hashes the keys that the account may read, and those of no other")
+    func digest() async throws {
+        try await SharingServer.run { server in
+            let (ann, bob) = (try await server.person("ann"), try await server.person("bob"))
+            for key in ["a1", "a2"] { try await ann.file(key) }
+            try await bob.file("b1")
+            try await ann.album("x")
+            try await ann.link("x", "a1")
+            try await ann.share("x", bob, "editor")
+            try await bob.link("x", "b1")
+            let request = try WireFormat.encode(SyncStreamRequest(types: [[try #require(SyncType("FileV1"))]]))
+            let lines = try await text(await server.service.digest(request, token: bob.device.token))
+            func line(_ scope: String, _ keys: [String]) -> String {
+                let numbers = keys.map { UInt64(ContentHash.hex(ofText: $0).prefix(16), radix: 16) ?? 0 }
+                let sum = numbers.reduce(0, &+)
+                let digits = String(sum, radix: 16)
+                let hash = String(repeating: "0", count: 16 - digits.count) + digits
+                return "{\"type\":\"FileV1\"\(scope),\"count\":\(keys.count),\"hash\":\"\(hash)\"}\n"
+            }
+            #expect(lines == line("", ["b1"]) + line(",\"scope\":\"album/x\"", ["a1"]))
+        }
+    }
+
+    @Test("the schema has each version of each type with its columns")
+    func schema() async throws {
+        try await run { server, device in
+            let reply = try await text(await server.service.types(token: device.token))
+            let object = try JSONSerialization.jsonObject(with: Data(reply.utf8)) as? [String: Any]
+            let types = try #require(object?["types"] as? [[String: Any]])
+            let names = types.compactMap { $0["type"] as? String }
+            #expect(names == ["FileV1", "RecipeV1", "RecipeV2", "StepV1", "CommentV1"])
+            let columns = try #require(types[2]["columns"] as? [[String: Any]])
+            #expect(columns.count == 6 && columns[0]["required"] as? Bool == true)
+            #expect(columns[4]["parent"] as? String == "lfs_file" && columns[5]["name"] as? String == "note")
+        }
+    }
+
+    @Test("without a session none of it is answered")
+    func strangers() async throws {
+        try await run { (server, device) async throws in
+            let service = server.service
+            for token in [nil, "x"] {
+                #expect(await service.acknowledged(token: token).status == 401)
+                #expect(await service.forget(Data(), token: token).status == 401)
+                #expect(await service.digest(Data(), token: token).status == 401)
+                #expect(await service.types(token: token).status == 401)
+            }
+        }
+    }
+
+    @Test("M8 an account that asks too often is told when to come back, and no other is")
+    func rate() async throws {
+        let clock = ManualClock()
+        let start = Date()
+        var options = clock.options
+        let moved = options.now
+        // The clock stands but for what the test moves it.
+        options.now = { start.addingTimeInterval(moved().timeIntervalSinceNow.rounded()) }
+        options.requestsPerSecond = 2
+        try await TestServer.run(options: options) { server in
+            let device = try await server.device()
+            let bob = try await server.device(of: "bob")
+            func ask(_ device: TestDevice) async -> SyncReply { await server.service.acknowledged(token: device.token) }
+            for _ in 1...20 { #expect(await ask(device).status == 200) }
+            let refused = await ask(device)
+            #expect(refused.status == 429 && refused.headers["retry-after"] == "1")
+            #expect(await ask(bob).status == 200)
+            clock.advance(days: 1 / 86_400)
+            for _ in 1...2 { #expect(await ask(device).status == 200) }
+            #expect(await ask(device).status == 429)
+            clock.advance(days: -1)
+            #expect(await ask(device).status == 429)
+        }
+    }
+}
