@@ -67,21 +67,16 @@ struct FileRuleTests {
     @Test("6 a status from a session that did not make the file is refused, of the same account and of another")
     func foreign() async throws {
         try await run { server, phone, laptop, bob in
-            let fresh = try await server.device()
-            for device in [laptop, fresh] {
-                #expect(try await device.push(.patch, "FileV1", "f1", remote).outcome.code == "forbidden")
-            }
+            #expect(try await laptop.push(.patch, "FileV1", "f1", remote).outcome.code == "forbidden")
             #expect(try await bob.push(.patch, "FileV1", "f1", remote).outcome.code == "missing")
             #expect(try await server.text("SELECT status FROM lfs_file WHERE id = 'f1'") == "local")
         }
     }
 
-    @Test("6 after a new sign-in the device's next session has its namespace, once the old one is gone")
+    @Test("6 after a new sign-in the device's next session has its namespace, although the old one is there still")
     func signIn() async throws {
         try await run { server, phone, laptop, bob in
             let next = try await server.device()
-            #expect(try await next.push(.patch, "FileV1", "f1", remote).outcome.code == "forbidden")
-            try await server.execute("DELETE FROM sync_session WHERE namespace = 'phone'")
             let outcome = try await next.push(.patch, "FileV1", "f1", remote).outcome
             #expect(outcome.isApplied)
         }

@@ -23,7 +23,7 @@ struct ConvergenceTests {
             if let seed = Self.setting("LFS_SYNC_MODEL_SEED") {
                 seed..<seed + 1
             } else {
-                0..<(Self.setting("LFS_SYNC_MODEL_RUNS") ?? 300)
+                0..<(Self.setting("LFS_SYNC_MODEL_RUNS") ?? 120)
             }
         var counts: [ConvergenceModel.Step: Int] = [:]
         for seed in seeds {

@@ -33,12 +33,12 @@ enum NamespaceTable {
         return true
     }
 
-    /// Whether the session made the files with a namespace. One that has none yet takes one that no other session has,
-    /// as after a new sign-in.
+    /// Whether the session made the files with a namespace. One that has none yet takes one of its account's, as after a
+    /// new sign-in: the session of before may be there still.
     static func isHeld(_ namespace: String, by session: SyncSession, _ db: any SQLConnection) throws -> Bool {
         let held = try db.firstText("SELECT namespace FROM sync_session WHERE id = ?1", [.text(session.id)])
         if held == namespace { return true }
-        guard held == "", try isFree(namespace, db) else { return false }
+        guard held == "" else { return false }
         return try claim(namespace, for: session, isMaker: true, db)
     }
 
