@@ -66,7 +66,7 @@ struct FileRuleTests {
 
     @Test("6 a status from a session that did not make the file is refused, of the same account and of another")
     func foreign() async throws {
-        try await run { server, phone, laptop, bob in
+        try await run { (server, phone, laptop, bob) async throws in
             #expect(try await laptop.push(.patch, "FileV1", "f1", remote).outcome.code == "forbidden")
             #expect(try await bob.push(.patch, "FileV1", "f1", remote).outcome.code == "missing")
             #expect(try await server.text("SELECT status FROM lfs_file WHERE id = 'f1'") == "local")
