@@ -37,7 +37,7 @@ struct BatchApply: Sendable {
     private func run(_ lines: [SyncLine], _ db: Database, mayPark: Bool) throws -> Outcome {
         var outcome = Outcome()
         try StateTable.applying(db) {
-            var work = try Work(db, mayPark: mayPark)
+            var work = try Work(tables, db, mayPark: mayPark)
             for line in lines { try apply(line, &work, &outcome, db) }
             try work.progress.write(db)
             // A child may have come before its parent.
@@ -53,10 +53,20 @@ struct BatchApply: Sendable {
         let mayPark: Bool
         var hasParked: Bool
         var progress = Progress()
+        /// How rows are written, by the names of their tables.
+        let rows: [String: RowApply]
+        /// Whether scopes of others may give rows here.
+        var hasMembers: Bool
 
-        init(_ db: Database, mayPark: Bool) throws {
+        init(_ tables: [SyncedTable], _ db: Database, mayPark: Bool) throws {
             own = try SyncCheckpoints.ownScope(db)
             self.mayPark = mayPark
+            hasMembers = try !MemberTable.isEmpty(db)
+            // While this transaction lasts, nobody else writes.
+            let isQuiet = try Outbox.isEmpty(db)
+            rows = Dictionary(
+                tables.map { ($0.name, RowApply(table: $0, isQuiet: isQuiet)) }, uniquingKeysWith: { first, _ in first }
+            )
             hasParked = try mayPark || !ParkedTable.isEmpty(db)
         }
     }
@@ -101,11 +111,11 @@ struct BatchApply: Sendable {
         if work.mayPark {
             var changed = false
             let reason = try refusal(of: entry, db) {
-                changed = try write($0, table, in: place.scope, work.own, at: token.position, db)
+                changed = try write($0, table, in: place.scope, &work, at: token.position, db)
             }
             if let reason { try ParkedTable.park(entry, reason, db) }
             if changed, reason == nil { outcome.changed += 1 }
-        } else if try write(entry, table, in: place.scope, work.own, at: token.position, db) {
+        } else if try write(entry, table, in: place.scope, &work, at: token.position, db) {
             outcome.changed += 1
         }
         if isMarking, values != nil { try PassTable.mark(table.name, key, in: place.scope, db) }
@@ -114,17 +124,17 @@ struct BatchApply: Sendable {
 
     /// Writes or removes a row, if the scope may say so.
     private func write(
-        _ entry: ParkedTable.Entry, _ table: SyncedTable, in scope: SyncScope, _ own: SyncScope?,
+        _ entry: ParkedTable.Entry, _ table: SyncedTable, in scope: SyncScope, _ work: inout Work,
         at position: SyncPosition, _ db: Database
     ) throws -> Bool {
-        let rows = RowApply(table: table)
-        if own == nil || scope == own {
+        guard let rows = work.rows[table.name] else { return false }
+        if work.own == nil || scope == work.own {
             guard let row = entry.row else {
                 // It may have gone to an account whose scope gives it here as well.
-                if try MemberTable.contains(table.name, entry.key, db) { return false }
+                if try work.hasMembers && MemberTable.contains(table.name, entry.key, db) { return false }
                 return try rows.delete(entry.key, at: position, db)
             }
-            try MemberTable.own(table.name, entry.key, db)
+            if work.hasMembers { try MemberTable.own(table.name, entry.key, db) }
             return try rows.put(row, at: position, db)
         }
         guard let row = entry.row else {
@@ -134,6 +144,7 @@ struct BatchApply: Sendable {
         if try !MemberTable.contains(table.name, entry.key, db), try rows.isThere(entry.key, db) {
             throw RowProblem.ownRow
         }
+        work.hasMembers = true
         try MemberTable.add(table.name, entry.key, to: scope, db)
         return try rows.put(row, at: position, db)
     }
@@ -189,7 +200,7 @@ struct BatchApply: Sendable {
 
     /// Tries what is parked, parents first, until nothing more of it can be applied.
     private func tryParked(_ db: Database) throws -> Int {
-        let own = try SyncCheckpoints.ownScope(db)
+        var work = try Work(tables, db, mayPark: true)
         var changed = 0
         var before = 0
         repeat {
@@ -202,7 +213,7 @@ struct BatchApply: Sendable {
                         last = rowID
                         guard let scope = SyncScope(entry.scope) else { continue }
                         let reason = try refusal(of: entry, db) { entry in
-                            _ = try write(entry, table, in: scope, own, at: .start, db)
+                            _ = try write(entry, table, in: scope, &work, at: .start, db)
                             try ParkedTable.remove(entry.table, entry.scope, entry.key, db)
                         }
                         if reason == nil { changed += 1 }

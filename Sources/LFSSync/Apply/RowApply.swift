@@ -4,35 +4,52 @@ import LFSWire
 /// Writes one received row into its table, or removes one.
 struct RowApply {
     let table: SyncedTable
+    /// Whether no change of this device waits, so that none has to be looked for.
+    private let isQuiet: Bool
+    private let name: String
+    /// The statement of a row with all of its columns, which nearly all have.
+    private let whole: String
 
-    private var name: String { table.name.quotedDatabaseIdentifier }
+    init(table: SyncedTable, isQuiet: Bool = false) {
+        (self.table, self.isQuiet) = (table, isQuiet)
+        name = table.name.quotedDatabaseIdentifier
+        whole = Self.insert(into: name, table.columns)
+    }
 
     /// Whether something has changed. Columns that the device itself has changed, and that the server does not have
     /// yet, stay.
     func put(_ row: SyncRow, at position: SyncPosition, _ db: Database) throws -> Bool {
         guard let key = row.text(SyncedTable.keyColumn) else { throw RowProblem.noKey }
-        guard let spared = try Outbox.spared(table, key, at: position, db) else { return false }
+        guard let spared = try isQuiet ? [] : Outbox.spared(table, key, at: position, db) else { return false }
         let columns = table.columns.filter { row[$0] != nil && !spared.contains($0) }
-        let quoted = columns.map(\.quotedDatabaseIdentifier)
-        let names = ([SyncedTable.keyColumn] + columns).map(\.quotedDatabaseIdentifier).joined(separator: ", ")
-        let marks = databaseQuestionMarks(count: columns.count + 1)
-        let changes = quoted.map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
-        let differs = quoted.map { "\(name).\($0) IS NOT excluded.\($0)" }.joined(separator: " OR ")
-        let end = columns.isEmpty ? "DO NOTHING" : "DO UPDATE SET \(changes) WHERE \(differs)"
-        // With a part of the columns only, a row that is gone here cannot be made.
-        let statement =
-            spared.isEmpty
-            ? "INSERT INTO \(name) (\(names)) VALUES (\(marks)) ON CONFLICT (id) \(end)"
-            : "UPDATE \(name) SET \(quoted.map { "\($0) = ?" }.joined(separator: ", ")) WHERE id = ?"
-        let values = columns.map { row[$0]?.databaseValue ?? .null }
-        if !spared.isEmpty, columns.isEmpty { return false }
-        let arguments = spared.isEmpty ? [key.databaseValue] + values : values + [key.databaseValue]
-        try db.cachedStatement(sql: statement).execute(arguments: StatementArguments(arguments))
+        var values = columns.map { row[$0]?.databaseValue ?? .null }
+        let sql: String
+        if spared.isEmpty {
+            sql = columns.count == table.columns.count ? whole : Self.insert(into: name, columns)
+            values.insert(key.databaseValue, at: 0)
+        } else {
+            // With a part of the columns only, a row that is gone here cannot be made.
+            if columns.isEmpty { return false }
+            let changes = columns.map { "\($0.quotedDatabaseIdentifier) = ?" }.joined(separator: ", ")
+            sql = "UPDATE \(name) SET \(changes) WHERE id = ?"
+            values.append(key.databaseValue)
+        }
+        try db.cachedStatement(sql: sql).execute(arguments: StatementArguments(values))
         return db.changesCount > 0
     }
 
+    private static func insert(into name: String, _ columns: [String]) -> String {
+        let quoted = columns.map(\.quotedDatabaseIdentifier)
+        let names = ([SyncedTable.keyColumn.quotedDatabaseIdentifier] + quoted).joined(separator: ", ")
+        let changes = quoted.map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
+        let differs = quoted.map { "\(name).\($0) IS NOT excluded.\($0)" }.joined(separator: " OR ")
+        let end = columns.isEmpty ? "DO NOTHING" : "DO UPDATE SET \(changes) WHERE \(differs)"
+        return "INSERT INTO \(name) (\(names)) VALUES (\(databaseQuestionMarks(count: columns.count + 1)))"
+            + " ON CONFLICT (id) \(end)"
+    }
+
     func delete(_ key: String, at position: SyncPosition, _ db: Database) throws -> Bool {
-        _ = try Outbox.spared(table, key, at: position, db)
+        if !isQuiet { _ = try Outbox.spared(table, key, at: position, db) }
         try db.cachedStatement(sql: "DELETE FROM \(name) WHERE id = ?").execute(arguments: [key])
         return db.changesCount > 0
     }

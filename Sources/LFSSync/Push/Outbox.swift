@@ -25,7 +25,6 @@ enum Outbox {
     /// What has to be sent next: changes that nobody has answered, and then new ones. Those of parents come before
     /// those of their children, and deletions after all others, the other way round.
     static func freeze(limit: Int, byteLimit: Int, _ tables: [SyncedTable], _ db: Database) throws -> [Frozen] {
-        try requireTables(tables, db)
         var frozen: [Frozen] = []
         let sent = try Row.fetchAll(
             db,
@@ -35,6 +34,7 @@ enum Outbox {
                 """, arguments: [limit])
         for row in sent { frozen.append(Frozen(sequence: row["sequence"], line: row["mutation"])) }
         var byteCount = frozen.reduce(0) { $0 + $1.line.utf8.count }
+        var next = 1 + (try Int64.fetchOne(db, sql: "SELECT sequence FROM lfs_sync_state") ?? 0)
         let groups = tables.map { ($0, false) } + tables.reversed().map { ($0, true) }
         for (table, isDeleted) in groups {
             while frozen.count < limit, byteCount < byteLimit {
@@ -46,12 +46,16 @@ enum Outbox {
                         """, arguments: [table.name, isDeleted])
                 if rows.isEmpty { break }
                 for row in rows where frozen.count < limit && byteCount < byteLimit {
-                    guard let entry = try freeze(row, table, db) else { continue }
+                    guard let entry = try freeze(row, table, as: next, db) else { continue }
+                    next += 1
                     byteCount += entry.line.utf8.count
                     frozen.append(entry)
                 }
             }
         }
+        try db.execute(sql: "UPDATE lfs_sync_state SET sequence = ?", arguments: [next - 1])
+        // What is left is of none of the tables.
+        if frozen.isEmpty { try requireNone(db) }
         return bounded(frozen, byteLimit)
     }
 
@@ -65,19 +69,17 @@ enum Outbox {
         return Array(frozen.prefix(max(count, 1)))
     }
 
-    private static func requireTables(_ tables: [SyncedTable], _ db: Database) throws {
-        let names = tables.map(\.name)
-        let sql = """
-            SELECT tableName FROM lfs_sync_outbox WHERE sequence IS NULL
-                AND tableName NOT IN (\(databaseQuestionMarks(count: names.count))) LIMIT 1
-            """
-        if let name = try String.fetchOne(db, sql: sql, arguments: StatementArguments(names)) {
+    private static func requireNone(_ db: Database) throws {
+        let sql = "SELECT tableName FROM lfs_sync_outbox WHERE sequence IS NULL LIMIT 1"
+        if let name = try String.fetchOne(db, sql: sql) {
             throw SyncError(.missingTable, "The table '\(name)' was shared and is not any more: install it again.")
         }
     }
 
     /// - Returns: nil for a change that is none any more, or one that no server takes.
-    private static func freeze(_ row: Row, _ table: SyncedTable, _ db: Database) throws -> Frozen? {
+    private static func freeze(
+        _ row: Row, _ table: SyncedTable, as next: Int64, _ db: Database
+    ) throws -> Frozen? {
         let (id, key): (Int64, String) = (row["id"], row["key"])
         guard let operation = SyncMutation.Operation(rawValue: row["operation"]),
             let values = try values(of: key, table, operation, row["columns"], db)
@@ -86,7 +88,6 @@ enum Outbox {
             try remove(id, db)
             return nil
         }
-        let next = 1 + (try Int64.fetchOne(db, sql: "SELECT sequence FROM lfs_sync_state") ?? 0)
         let mutation = SyncMutation(
             id: MutationID.make(), sequence: next, type: table.type, operation: operation, key: key,
             row: SyncRow(values))
@@ -99,9 +100,8 @@ enum Outbox {
                 "The row has \(line.utf8.count) bytes, and \(SyncMutation.byteLimit) is what fits: make it a file.", db)
             return nil
         }
-        try db.execute(sql: "UPDATE lfs_sync_state SET sequence = ?", arguments: [next])
-        try db.execute(
-            sql: "UPDATE lfs_sync_outbox SET sequence = ?, mutation = ? WHERE id = ?", arguments: [next, line, id])
+        try db.cachedStatement(sql: "UPDATE lfs_sync_outbox SET sequence = ?, mutation = ? WHERE id = ?").execute(
+            arguments: [next, line, id])
         return Frozen(sequence: next, line: line)
     }
 
@@ -111,15 +111,21 @@ enum Outbox {
     ) throws -> [String: SyncValue]? {
         guard operation != .delete else { return [:] }
         let sql = "SELECT * FROM \(table.name.quotedDatabaseIdentifier) WHERE id = ?"
-        guard let row = try Row.fetchOne(db, sql: sql, arguments: [key]) else { return nil }
-        let names = try names(in: changed, db)
-        let columns = operation == .put ? table.columns : table.columns.filter(names.contains)
+        guard let row = try Row.fetchOne(db.cachedStatement(sql: sql), arguments: [key]) else { return nil }
+        let columns: [String]
+        if operation == .put {
+            columns = table.columns
+        } else {
+            let names = try names(in: changed, db)
+            columns = table.columns.filter(names.contains)
+        }
         return Dictionary(
             columns.map { ($0, SyncValue(row[$0] as DatabaseValue)) }, uniquingKeysWith: { first, _ in first })
     }
 
     private static func names(in columns: String, _ db: Database) throws -> Set<String> {
-        Set(try String.fetchAll(db, sql: "SELECT key FROM json_each(?)", arguments: [columns]))
+        let sql = "SELECT key FROM json_each(?)"
+        return Set(try String.fetchAll(db.cachedStatement(sql: sql), arguments: [columns]))
     }
 
     /// Begins all numbers anew: what was frozen is open again, and one entry with what has changed since.
@@ -153,10 +159,13 @@ enum Outbox {
 
     // MARK: After the answer
 
+    /// In the words of the index that finds it.
+    private static let unanswered = "sequence = ? AND appliedAt IS NULL"
+
     /// What was sent under a number; nil when it was answered before.
     static func sent(_ sequence: Int64, _ db: Database) throws -> Sent? {
-        let sql = "SELECT tableName, key, operation FROM lfs_sync_outbox WHERE sequence = ? AND appliedAt IS NULL"
-        return try Row.fetchOne(db, sql: sql, arguments: [sequence]).map { row in
+        let sql = "SELECT tableName, key, operation FROM lfs_sync_outbox WHERE \(unanswered)"
+        return try Row.fetchOne(db.cachedStatement(sql: sql), arguments: [sequence]).map { row in
             Sent(table: row[0], key: row[1], operation: SyncMutation.Operation(rawValue: row[2]))
         }
     }
@@ -164,17 +173,17 @@ enum Outbox {
     /// - Parameter position: where the server has put it; nil when nothing had to change there.
     static func applied(_ sequence: Int64, at position: SyncPosition?, _ db: Database) throws {
         if let position {
-            try db.cachedStatement(sql: "UPDATE lfs_sync_outbox SET appliedAt = ? WHERE sequence = ?").execute(
+            try db.cachedStatement(sql: "UPDATE lfs_sync_outbox SET appliedAt = ? WHERE \(unanswered)").execute(
                 arguments: [position.text, sequence])
         } else {
-            try db.cachedStatement(sql: "DELETE FROM lfs_sync_outbox WHERE sequence = ?").execute(
+            try db.cachedStatement(sql: "DELETE FROM lfs_sync_outbox WHERE \(unanswered)").execute(
                 arguments: [sequence])
         }
     }
 
     /// Keeps what the server has refused, and what it said.
     static func rejected(_ sequence: Int64, _ failure: WireFailure, _ db: Database) throws {
-        let sql = "SELECT id FROM lfs_sync_outbox WHERE sequence = ?"
+        let sql = "SELECT id FROM lfs_sync_outbox WHERE \(unanswered)"
         guard let id = try Int64.fetchOne(db, sql: sql, arguments: [sequence]) else { return }
         try refuse(id, failure.code.rawValue, failure.message, db)
     }
@@ -235,6 +244,10 @@ enum Outbox {
     /// The last change that nobody has sent; nil when there is none.
     static func newest(_ db: Database) throws -> Int64? {
         try Int64.fetchOne(db, sql: "SELECT max(id) FROM lfs_sync_outbox WHERE sequence IS NULL")
+    }
+
+    static func isEmpty(_ db: Database) throws -> Bool {
+        try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM lfs_sync_outbox)") == false
     }
 
     static func rejectionCount(_ db: Database) throws -> Int {

@@ -3,6 +3,10 @@ import LFSWire
 
 /// `lfs_sync_member`: which scopes of others give a row. A row that is in none is the account's own.
 enum MemberTable {
+    static func isEmpty(_ db: Database) throws -> Bool {
+        try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM lfs_sync_member)") == false
+    }
+
     static func contains(_ table: String, _ key: String, _ db: Database) throws -> Bool {
         let sql = "SELECT EXISTS (SELECT 1 FROM lfs_sync_member WHERE tableName = ? AND key = ?)"
         return try Bool.fetchOne(db.cachedStatement(sql: sql), arguments: [table, key]) == true

@@ -33,8 +33,8 @@ enum NamespaceTable {
         return true
     }
 
-    /// Whether the session made the files with a namespace. One that has none yet takes one of its account's, as after a
-    /// new sign-in: the session of before may be there still.
+    /// Whether the session made the files with a namespace. One that has none yet takes one of its account's, as after
+    /// a new sign-in: the session of before may be there still.
     static func isHeld(_ namespace: String, by session: SyncSession, _ db: any SQLConnection) throws -> Bool {
         let held = try db.firstText("SELECT namespace FROM sync_session WHERE id = ?1", [.text(session.id)])
         if held == namespace { return true }

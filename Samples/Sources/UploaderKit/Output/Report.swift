@@ -309,7 +309,8 @@ final class Report: Sendable {
         let interval = options.redraws ? Duration.milliseconds(200) : .seconds(options.interval)
         while true {
             do { try await Task.sleep(for: interval) } catch { return }
-            showProgressNow()
+            // While only rows are on their way there are no files to tell of.
+            if tally.totalFiles > 0 || tally.isWalking { showProgressNow() }
         }
     }
 
