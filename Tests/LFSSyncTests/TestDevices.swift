@@ -45,6 +45,9 @@ struct TestSync: Sendable {
         }
     }
 
+    /// Writes on the server as somebody else would.
+    func execute(_ sql: String) async throws { try await serverDatabase.write { try $0.run(script: sql) } }
+
     func device(_ name: String, account: String = "ann", isQuick: Bool = false) async throws -> Device {
         let token = try await service.addSession(account: account, device: name)
         let database: any DatabaseWriter =
