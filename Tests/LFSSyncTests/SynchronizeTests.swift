@@ -80,9 +80,7 @@ struct SynchronizeTests {
                 #expect("\(100 - report.received)" == before.first, "\(cut)")
                 #expect(try await two.rows("SELECT count(*), max(title) FROM recipe") == ["100|Soup 99"], "\(cut)")
                 // An account has no more than fifty sessions.
-                try await sync.serverDatabase.write {
-                    try $0.execute("DELETE FROM sync_session WHERE name <> 'one'", [])
-                }
+                try await sync.execute("DELETE FROM sync_session WHERE name <> 'one'")
             }
         }
     }
