@@ -6,8 +6,10 @@ import Testing
 
 @testable import LFSSync
 
-@Suite("Devices of one account", .timeLimit(.minutes(1)))
+@Suite("Devices of one account", .timeLimit(.minutes(SynchronizeTests.cuts == nil ? 1 : 60)))
 struct SynchronizeTests {
+    /// `LFS_SYNC_CUTS=1` cuts at each byte.
+    fileprivate static let cuts = ProcessInfo.processInfo.environment["LFS_SYNC_CUTS"].flatMap { Int($0) }
     private static let recipes = "SELECT id, title, servings FROM recipe ORDER BY id"
 
     @Test("have the same rows: what one makes, changes and deletes, the other has")
@@ -59,10 +61,9 @@ struct SynchronizeTests {
         }
     }
 
-    /// `LFS_SYNC_CUTS=1` cuts at each byte.
     @Test("go on where a stream was cut, at any byte of it, and take nothing twice")
     func cuts() async throws {
-        let step = ProcessInfo.processInfo.environment["LFS_SYNC_CUTS"].flatMap { Int($0) } ?? 397
+        let step = Self.cuts ?? 397
         try await TestSync.run(isQuick: true) { sync in
             let one = try await sync.device("one", isQuick: true)
             for number in 0..<120 {
