@@ -6,10 +6,11 @@ import Testing
 
 @testable import LFSSync
 
-@Suite("Devices of one account", .timeLimit(.minutes(SynchronizeTests.cuts == nil ? 1 : 60)))
+/// Between two cuts: `LFS_SYNC_CUTS=1` cuts at each byte.
+private let bytesBetweenCuts = ProcessInfo.processInfo.environment["LFS_SYNC_CUTS"].flatMap { Int($0) }
+
+@Suite("Devices of one account", .timeLimit(.minutes(bytesBetweenCuts == nil ? 1 : 60)))
 struct SynchronizeTests {
-    /// `LFS_SYNC_CUTS=1` cuts at each byte.
-    fileprivate static let cuts = ProcessInfo.processInfo.environment["LFS_SYNC_CUTS"].flatMap { Int($0) }
     private static let recipes = "SELECT id, title, servings FROM recipe ORDER BY id"
 
     @Test("have the same rows: what one makes, changes and deletes, the other has")
@@ -63,7 +64,7 @@ struct SynchronizeTests {
 
     @Test("go on where a stream was cut, at any byte of it, and take nothing twice")
     func cuts() async throws {
-        let step = Self.cuts ?? 397
+        let step = bytesBetweenCuts ?? 397
         try await TestSync.run(isQuick: true) { sync in
             let one = try await sync.device("one", isQuick: true)
             for number in 0..<120 {
