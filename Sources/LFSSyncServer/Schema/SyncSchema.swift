@@ -64,7 +64,10 @@ public struct SyncSchema: Sendable, Hashable, Codable {
         }
     }
 
-    /// - Parameter tables: besides `lfs_file`, which every schema has.
+    /// - Parameters:
+    ///   - tables: besides `lfs_file`, which every schema has.
+    ///   - containers: what accounts share part of.
+    ///   - partners: which accounts read all of another's rows; nil for none.
     public init(tables: [Table] = [], containers: [SharedContainer] = [], partners: Partners? = nil) {
         (self.tables, self.containers, self.partners) = ([.files] + tables, containers, partners)
     }
