@@ -99,7 +99,10 @@ public final class SyncClient: Sendable {
                 let report = try await synchronize()
                 await onStatus(report)
                 delay = .seconds(1)
+                let start = ContinuousClock.now
                 try await follow(onStatus)
+                // A server that does not keep streams open is asked again and again, but not at once.
+                if ContinuousClock.now - start < .seconds(10) { try await clock.sleep(for: .seconds(10)) }
             } catch let error as SyncError where error.isRetryable {
                 let wanted = error.retryAfter.map { Duration.seconds($0) } ?? delay
                 try await clock.sleep(for: min(max(wanted, delay), .seconds(600)))

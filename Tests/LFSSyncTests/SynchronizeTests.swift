@@ -141,4 +141,29 @@ struct SynchronizeTests {
             #expect(try await ann.rows(Self.recipes) == ["r1|Soup|NULL"])
         }
     }
+
+    @Test("send parents first, whatever was installed, written or changed first")
+    func order() async throws {
+        try await TestSync.run { sync in
+            let (one, two) = (try await sync.device("one"), try await sync.device("two"))
+            try await one.execute("UPDATE lfs_sync_table SET rowid = -rowid")
+            let client = try await TestSync.client(one.database, one.transport, one.token)
+            try await one.execute(
+                """
+                INSERT INTO recipe (id, title) VALUES ('r1', 'Soup');
+                INSERT INTO step (id, recipeID) VALUES ('s1', 'r1')
+                """)
+            #expect(try await client.synchronize().rejected == 0)
+            // A child that was known before moves to a new parent, and the old one goes.
+            try await one.execute(
+                """
+                UPDATE step SET text = 'x'; INSERT INTO recipe (id, title) VALUES ('r2', 'Stew');
+                UPDATE step SET recipeID = 'r2'; DELETE FROM recipe WHERE id = 'r1'
+                """)
+            #expect(try await client.synchronize().rejected == 0)
+            try await two.sync()
+            #expect(try await two.rows("SELECT id, recipeID, text FROM step") == ["s1|r2|x"])
+            #expect(try await two.rows(Self.recipes) == ["r2|Stew|NULL"])
+        }
+    }
 }

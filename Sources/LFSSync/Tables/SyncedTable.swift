@@ -11,10 +11,19 @@ public struct SyncedTable: Sendable, Hashable {
 
     static let keyColumn = "id"
 
-    /// Those that were installed, parents before their children.
+    /// Those that were installed, parents before their children. Of a circle of references none comes first.
     static func all(_ db: Database) throws -> [SyncedTable] {
-        let names = try String.fetchAll(db, sql: "SELECT name FROM lfs_sync_table ORDER BY rowid")
-        return try names.map { try SyncedTable($0, in: db) }
+        var left = try String.fetchAll(db, sql: "SELECT name FROM lfs_sync_table ORDER BY rowid")
+        var sorted: [SyncedTable] = []
+        while !left.isEmpty {
+            let next = try left.firstIndex { name in
+                guard try db.tableExists(name) else { return true }
+                let parents = try db.foreignKeys(on: name).map(\.destinationTable)
+                return !parents.contains { parent in parent != name && left.contains(parent) }
+            }
+            sorted.append(try SyncedTable(left.remove(at: next ?? 0), in: db))
+        }
+        return sorted
     }
 
     /// - Throws: ``SyncError/Code/unsuitableTable``.

@@ -12,7 +12,8 @@ struct StreamTurn: Sendable {
     /// - Throws: ``SyncError``; what has come before stays.
     func run(resets: Bool = false) async throws -> Int {
         var (received, resets) = (0, resets)
-        while true {
+        // A reset, and one more that comes meanwhile; a server that goes on with them will not end.
+        for _ in 0..<4 {
             let outcome = try await stream(try await request(resets: resets))
             received += outcome.changed
             try await acknowledge()
@@ -25,6 +26,7 @@ struct StreamTurn: Sendable {
             }
             resets = false
         }
+        throw SyncError(.unexpectedReply, "The server makes this device begin anew again and again: its log says why.")
     }
 
     /// Takes a stream that stays open until the server ends it.
