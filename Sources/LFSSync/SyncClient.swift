@@ -114,13 +114,10 @@ public final class SyncClient: Sendable {
     private func push() async throws -> Int { try await pushTurn.withPermit { try await pushing.run() } }
 
     private func completed(_ report: SyncReport) async throws -> SyncReport {
-        try await runner.read { db in
-            var report = report
-            report.pending = try Outbox.count(db)
-            report.parked = try ParkedTable.count(db)
-            report.rejected = try Outbox.rejectionCount(db)
-            return report
-        }
+        var report = report
+        let standing = try await runner.read { try SyncReport.standing(in: $0) }
+        (report.pending, report.parked, report.rejected) = (standing.pending, standing.parked, standing.rejected)
+        return report
     }
 
     /// Until the server ends the stream.
@@ -147,22 +144,6 @@ public final class SyncClient: Sendable {
             group.cancelAll()
         }
     }
-}
-
-/// What has come of one synchronization.
-public struct SyncReport: Sendable, Hashable {
-    /// Local changes that the server has answered.
-    public var sent = 0
-    /// Rows that others have changed.
-    public var received = 0
-    /// Local changes that wait still.
-    public var pending = 0
-    /// Rows that have come and cannot be applied yet.
-    public var parked = 0
-    /// Local changes that the server has refused, of all times.
-    public var rejected = 0
-
-    public init() {}
 }
 
 extension Result where Failure == any Error {

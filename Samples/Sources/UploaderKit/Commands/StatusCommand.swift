@@ -3,6 +3,7 @@ import Foundation
 import GRDB
 import LFS
 import LFSStorage
+import LFSSync
 
 struct StatusCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -23,6 +24,20 @@ struct StatusCommand: ParsableCommand {
         /// Where the files are; nil as long as none is anywhere.
         var storage: String?
         var outage: Outage?
+        /// nil where no other device shares the files.
+        var sync: Sync?
+
+        /// Changes that wait for the server, rows of other devices that wait for what they need, and changes that the
+        /// server has refused.
+        struct Sync: Encodable {
+            var pending: Int
+            var parked: Int
+            var rejected: Int
+
+            init(_ report: SyncReport) {
+                (pending, parked, rejected) = (report.pending, report.parked, report.rejected)
+            }
+        }
 
         /// Why all uploads wait, and since when (ISO 8601).
         struct Outage: Encodable {
@@ -39,17 +54,19 @@ struct StatusCommand: ParsableCommand {
 
     func run() throws {
         try reportingErrors {
-            let (status, storage, failures) = try DocumentDatabase.openForReading(database.database).database.read {
+            let (status, storage, failures, sync) = try DocumentDatabase.openForReading(database.database).database.read
+            {
                 db in
                 (
                     try LFSStatus(db), try StorageMemory.bindingLocation(db),
-                    try Upload.all().failed().order(Upload.Columns.fileID).fetchAll(db)
+                    try Upload.all().failed().order(Upload.Columns.fileID).fetchAll(db), try SyncReport.fetch(db)
                 )
             }
             if json {
                 let figures = Figures(
                     files: status.files, local: status.local, remote: status.remote, failed: status.failed,
-                    pendingBytes: status.pendingBytes, storage: storage, outage: status.outage.map(Figures.Outage.init))
+                    pendingBytes: status.pendingBytes, storage: storage, outage: status.outage.map(Figures.Outage.init),
+                    sync: sync.map(Figures.Sync.init))
                 return Console.result(try figures.jsonLine())
             }
             Console.result(
@@ -60,6 +77,11 @@ struct StatusCommand: ParsableCommand {
             if let outage = status.outage {
                 let seconds = max(0, Date().timeIntervalSince(outage.since))
                 Console.result("the storage is away or refuses, for \(Format.time(seconds)): \(outage.reason)")
+            }
+            if let sync {
+                let (pending, parked) = (Format.count(sync.pending, "change"), Format.count(sync.parked, "row"))
+                Console.result(
+                    "shared: \(pending) to send, \(parked) of others waiting, \(Format.count(sync.rejected)) refused")
             }
             for failure in failures {
                 Console.result("failed \(failure.fileID): \(failure.reason ?? "for an unknown reason")")
