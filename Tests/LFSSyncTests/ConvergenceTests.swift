@@ -9,22 +9,19 @@ import Testing
 @testable import LFSSync
 @testable import LFSSyncServer
 
-/// Devices that write what comes to their minds, over a network that cuts, with resets and older copies of databases.
-/// `LFS_SYNC_MODEL_RUNS` asks for more runs than the usual ones, `LFS_SYNC_MODEL_SEED` for one of an earlier time.
-@Suite("Devices and a server, by chance", .serialized, .timeLimit(.minutes(10)))
-struct ConvergenceTests {
-    private static func setting(_ name: String) -> Int? {
-        ProcessInfo.processInfo.environment[name].flatMap { Int($0) }
-    }
+private func setting(_ name: String) -> Int? { ProcessInfo.processInfo.environment[name].flatMap { Int($0) } }
 
+/// `LFS_SYNC_MODEL_RUNS` asks for more runs than the usual ones, and `LFS_SYNC_MODEL_SEED` says with which they begin:
+/// by itself for one run of an earlier time.
+private let runs = setting("LFS_SYNC_MODEL_RUNS")
+private let seed = setting("LFS_SYNC_MODEL_SEED")
+
+/// Devices that write what comes to their minds, over a network that cuts, with resets and older copies of databases.
+@Suite("Devices and a server, by chance", .serialized, .timeLimit(.minutes(runs == nil ? 5 : 600)))
+struct ConvergenceTests {
     @Test("come to the same rows, and nobody's write is lost")
     func model() async throws {
-        let seeds: Range<Int> =
-            if let seed = Self.setting("LFS_SYNC_MODEL_SEED") {
-                seed..<seed + 1
-            } else {
-                0..<(Self.setting("LFS_SYNC_MODEL_RUNS") ?? 120)
-            }
+        let seeds = (seed ?? 0)..<(seed ?? 0) + (runs ?? (seed == nil ? 120 : 1))
         var counts: [ConvergenceModel.Step: Int] = [:]
         for seed in seeds {
             try await TestSync.run(isQuick: true) { sync in
