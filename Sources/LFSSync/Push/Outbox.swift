@@ -78,7 +78,13 @@ enum Outbox {
 
     /// - Returns: nil for a change that is none any more, or one that no server takes.
     private static func freeze(_ row: Row, _ table: SyncedTable, _ db: Database) throws -> Frozen? {
-        let (id, key): (Int64, String) = (row["id"], row["key"])
+        let id: Int64 = row["id"]
+        guard let key = String.fromDatabaseValue(row["key"]), SyncScope.isID(key) else {
+            try refuse(
+                id, "invalidKey",
+                "An id that is shared has 1 to 128 visible ASCII characters without | / \" \\, as a UUID has.", db)
+            return nil
+        }
         guard let operation = SyncMutation.Operation(rawValue: row["operation"]),
             let values = try values(of: key, table, operation, row["columns"], db)
         else {
@@ -86,10 +92,16 @@ enum Outbox {
             try remove(id, db)
             return nil
         }
+        if let column = values.first(where: { $0.value == nil })?.key {
+            try refuse(
+                id, "invalidText", "The text of '\(column)' has a NUL, or is not UTF-8: make it a BLOB, or mend it.", db
+            )
+            return nil
+        }
         let next = 1 + (try Int64.fetchOne(db, sql: "SELECT sequence FROM lfs_sync_state") ?? 0)
         let mutation = SyncMutation(
             id: MutationID.make(), sequence: next, type: table.type, operation: operation, key: key,
-            row: SyncRow(values))
+            row: SyncRow(values.compactMapValues(\.self)))
         var bytes: [UInt8] = []
         mutation.write(to: &bytes)
         let line = String(decoding: bytes.dropLast(), as: UTF8.self)
@@ -105,17 +117,20 @@ enum Outbox {
         return Frozen(sequence: next, line: line)
     }
 
-    /// What is sent of the row as it is now; nil when it is not there.
+    /// What is sent of the row as it is now; nil when it is not there, or nothing of it has changed. A text that no
+    /// other device would get as it is has no value.
     private static func values(
         of key: String, _ table: SyncedTable, _ operation: SyncMutation.Operation, _ changed: String, _ db: Database
-    ) throws -> [String: SyncValue]? {
+    ) throws -> [String: SyncValue?]? {
         guard operation != .delete else { return [:] }
         let sql = "SELECT * FROM \(table.name.quotedDatabaseIdentifier) WHERE id = ?"
-        guard let row = try Row.fetchOne(db, sql: sql, arguments: [key]) else { return nil }
         let names = try names(in: changed, db)
         let columns = operation == .put ? table.columns : table.columns.filter(names.contains)
+        guard operation == .put || !columns.isEmpty,
+            let row = try Row.fetchCursor(db, sql: sql, arguments: [key]).next()
+        else { return nil }
         return Dictionary(
-            columns.map { ($0, SyncValue(row[$0] as DatabaseValue)) }, uniquingKeysWith: { first, _ in first })
+            try columns.map { ($0, try SyncValue(row, $0)) }, uniquingKeysWith: { first, _ in first })
     }
 
     private static func names(in columns: String, _ db: Database) throws -> Set<String> {
