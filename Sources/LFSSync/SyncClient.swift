@@ -75,10 +75,14 @@ public final class SyncClient: Sendable {
         var report = SyncReport()
         // A reset that this device has begun and the server has not heard of comes before all else.
         try await streamTurn.withPermit { try await streaming.acknowledge() }
+        if try await runner.read({ try SyncCheckpoints.ownScope($0) }) == nil {
+            // Nothing is sent before it is known whose rows these are: the next session may be another account's.
+            report.received = try await streamTurn.withPermit { try await streaming.run() }
+        }
         let sent = await Result { try await push() }
         if case .failure(let error as SyncError) = sent, error.code == .forked {
             // One of the two is an older copy of itself: both begin anew.
-            report.received = try await streamTurn.withPermit { try await streaming.run(resets: true) }
+            report.received += try await streamTurn.withPermit { try await streaming.run(resets: true) }
             report.sent = try await push()
         }
         report.received += try await streamTurn.withPermit { try await streaming.run() }

@@ -49,7 +49,7 @@ public struct SyncReply: Sendable {
         switch code {
         case .invalidRequest: 400
         case .unauthorized: 401
-        case .forbidden: 403
+        case .forbidden, .otherAccount: 403
         case .outOfStep: 409
         case .tooLarge: 413
         case .unknownType: 422

@@ -112,6 +112,7 @@ public final class SyncService: Sendable {
     public func stream(_ body: Data, token: String?) async -> SyncReply {
         await answering(token) { [self] session in
             let request = try WireFormat.decode(SyncStreamRequest.self, from: body, .sync)
+            try session.requireOwner(request.account)
             let types = try types(of: request)
             var session = session
             let now = Milliseconds.of(options.now())
@@ -133,6 +134,7 @@ public final class SyncService: Sendable {
     public func acknowledge(_ body: Data, token: String?) async -> SyncReply {
         await answering(token) { [self] session in
             let batch = try WireFormat.decode(SyncAckBatch.self, from: body, .sync)
+            try session.requireOwner(batch.account)
             _ = try await acknowledge(batch, session, token)
             return .done
         }
@@ -141,7 +143,7 @@ public final class SyncService: Sendable {
     /// Answers `POST …/v1/sync/push`.
     public func push(_ body: Data, token: String?) async -> SyncReply {
         await answering(token) { [self] session in
-            let mutations = try Self.mutations(body)
+            let mutations = try Self.mutations(body, of: session)
             var pushing = MutationApply(schema: schema, dialect: database.dialect)
             if let exists = options.objectExists {
                 pushing.withoutObject = try await FileObjects(exists: exists).missing(
@@ -236,14 +238,19 @@ public final class SyncService: Sendable {
         return schema.tables.compactMap { table in found[table.typeName].map { (table, $0) } }
     }
 
-    private static func mutations(_ body: Data) throws -> [SyncMutation] {
+    private static func mutations(_ body: Data, of session: SyncSession) throws -> [SyncMutation] {
         guard body.count <= SyncMutation.byteLimit else {
             throw WireFailure(.tooLarge, "A request has at most \(SyncMutation.byteLimit) bytes of mutations.")
         }
         var splitter = LineSplitter()
         var mutations: [SyncMutation] = []
         body.withUnsafeBytes { splitter.append($0) }
-        while try splitter.next({ mutations.append(try SyncMutation($0)) }) {
+        var isFirst = true
+        while try splitter.next({ line in
+            let owner = isFirst ? try SyncOwner.read(line) : nil
+            isFirst = false
+            if let owner { try session.requireOwner(owner) } else { mutations.append(try SyncMutation(line)) }
+        }) {
             guard mutations.count <= SyncMutation.limit else {
                 throw WireFailure(.tooLarge, "A request has at most \(SyncMutation.limit) mutations.")
             }

@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import LFSSyncServer
@@ -206,7 +207,7 @@ struct OwnRowsTests {
     func large() async throws {
         try await TestServer.run { server in
             let (one, two) = (try await server.device(), try await server.device())
-            let text = String(repeating: "x", count: SyncMutation.byteLimit - 200)
+            let text = String(repeating: "x", count: SyncMutation.byteLimit - 2_000)
             #expect(try await one.put("RecipeV2", "r1", ["title": .text(text)]).outcome.isApplied)
             #expect(try await two.delivery().rows.first?["title"] == .text(text))
             var line: [UInt8] = []
@@ -215,6 +216,49 @@ struct OwnRowsTests {
                 row: SyncRow(["title": .text(text + text)])
             ).write(to: &line)
             #expect(await one.service.push(.init(line), token: one.token).status == 413)
+            // What a request takes, and no line of a stream has room for.
+            let longer = String(repeating: "x", count: SyncMutation.byteLimit - 200)
+            #expect(try await one.put("RecipeV2", "r3", ["title": .text(longer)]).outcome.code == "too_large")
+        }
+    }
+}
+
+extension OwnRowsTests {
+    @Test("24 small changes that would make a row longer than a line are refused")
+    func largeByParts() async throws {
+        try await TestServer.run { server in
+            let (one, two) = (try await server.device(), try await server.device())
+            let half = String(repeating: "\u{1}", count: 90_000)
+            #expect(try await one.put("RecipeV2", "r1", ["title": .text(half)]).outcome.isApplied)
+            let second = try await one.push(.patch, "RecipeV2", "r1", ["note": .text(half)]).outcome
+            #expect(second.code == "too_large")
+            #expect(try await two.lines().allSatisfy { $0.utf8.count <= LineSplitter.limit })
+            #expect(try await two.delivery().rows.first?["title"] == .text(half))
+        }
+    }
+
+    @Test("answers of many refusals, each with a large row, come in several replies")
+    func largeAnswers() async throws {
+        try await TestServer.run { server in
+            let one = try await server.device()
+            try await one.put("RecipeV2", "r1", ["title": .text(String(repeating: "x", count: 400_000))])
+            let mutations = try (2...20).map { (number: Int64) in
+                SyncMutation(
+                    id: "m\(number)", sequence: number, type: try #require(SyncType("RecipeV2")), operation: .patch,
+                    key: "r1", row: SyncRow(["unknown": .null]))
+            }
+            var bytes: [UInt8] = []
+            for mutation in mutations { mutation.write(to: &bytes) }
+            let reply = await one.service.push(Data(bytes), token: one.token)
+            #expect(try await TestDevice.bytes(reply).count < 2 << 20)
+            var results: [SyncMutationResult] = []
+            while results.count < mutations.count {
+                let new = try await one.send(Array(mutations.dropFirst(results.count)))
+                guard !new.isEmpty else { break }
+                results += new
+            }
+            #expect(results.map(\.sequence) == mutations.map(\.sequence))
+            #expect(results.allSatisfy { $0.outcome.code == "invalid_request" })
         }
     }
 }

@@ -33,7 +33,9 @@ struct TestSync: Sendable {
     ])
 
     /// - Parameter isQuick: whether nothing has to reach a disk.
-    static func run(isQuick: Bool = false, _ body: (TestSync) async throws -> Void) async throws {
+    static func run(
+        isQuick: Bool = false, schema: SyncSchema = Self.schema, _ body: (TestSync) async throws -> Void
+    ) async throws {
         let memory = URL(fileURLWithPath: "/dev/shm", isDirectory: true)
         let isThere = FileManager.default.isWritableFile(atPath: memory.path)
         let parent = isQuick && isThere ? memory : FileManager.default.temporaryDirectory
@@ -48,28 +50,34 @@ struct TestSync: Sendable {
     /// Writes on the server as somebody else would.
     func execute(_ sql: String) async throws { try await serverDatabase.write { try $0.run(script: sql) } }
 
-    func device(_ name: String, account: String = "ann", isQuick: Bool = false) async throws -> Device {
+    @Sendable static func recipes(_ db: Database) throws {
+        try db.create(table: "recipe") { table in
+            table.primaryKey("id", .text)
+            table.column("title", .text).notNull()
+            table.column("servings", .integer).check { $0 == nil || $0 < 1_000 }
+            table.column("photoID", .text).references("lfs_file", onDelete: .setNull)
+        }
+        try db.create(table: "step") { table in
+            table.primaryKey("id", .text)
+            table.column("recipeID", .text).notNull().references("recipe", onDelete: .cascade)
+            table.column("text", .text)
+        }
+        try SyncedTable.install("recipe", in: db)
+        try SyncedTable.install("step", in: db)
+    }
+
+    /// - Parameter tables: makes the tables of the host, and shares them.
+    func device(
+        _ name: String, account: String = "ann", isQuick: Bool = false,
+        tables: @escaping @Sendable (Database) throws -> Void = TestSync.recipes
+    ) async throws -> Device {
         let token = try await service.addSession(account: account, device: name)
         let database: any DatabaseWriter =
             isQuick ? try DatabaseQueue() : try DatabasePool(path: folder.appending(path: "\(name).sqlite").path)
         var migrator = DatabaseMigrator()
         migrator.registerLFSMigrations()
         migrator.registerLFSSyncMigrations()
-        migrator.registerMigration("recipes") { db in
-            try db.create(table: "recipe") { table in
-                table.primaryKey("id", .text)
-                table.column("title", .text).notNull()
-                table.column("servings", .integer).check { $0 == nil || $0 < 1_000 }
-                table.column("photoID", .text).references("lfs_file", onDelete: .setNull)
-            }
-            try db.create(table: "step") { table in
-                table.primaryKey("id", .text)
-                table.column("recipeID", .text).notNull().references("recipe", onDelete: .cascade)
-                table.column("text", .text)
-            }
-            try SyncedTable.install("recipe", in: db)
-            try SyncedTable.install("step", in: db)
-        }
+        migrator.registerMigration("recipes", migrate: tables)
         try migrator.migrate(database)
         let transport = ServiceTransport(service)
         return Device(

@@ -7,11 +7,11 @@ import LFSWire
 struct BatchApply: Sendable {
     /// Parents first.
     let tables: [SyncedTable]
-    private let byType: [String: SyncedTable]
+    private let byType: [SyncType: SyncedTable]
 
     init(_ tables: [SyncedTable]) {
         self.tables = tables
-        byType = Dictionary(tables.map { ($0.type.name, $0) }, uniquingKeysWith: { first, _ in first })
+        byType = Dictionary(tables.map { ($0.type, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
     /// What a batch has come to.
@@ -77,7 +77,7 @@ struct BatchApply: Sendable {
             try apply(values.text(SyncedTable.keyColumn) ?? "", values, token, &work, &outcome, db)
         case .deletion(let key, let token): try apply(key, nil, token, &work, &outcome, db)
         case .reached(let token, _):
-            guard let table = byType[token.place.type.name] else { return }
+            guard let table = byType[token.place.type] else { return }
             _ = try work.progress.isMarking(token.place, table, db)
             work.progress.note(token)
             try PassTable.end(token.place, db)
@@ -102,7 +102,7 @@ struct BatchApply: Sendable {
         _ db: Database
     ) throws {
         let place = token.place
-        guard let table = byType[place.type.name] else {
+        guard let table = byType[place.type] else {
             throw SyncError(.unexpectedReply, "The server sent '\(place.type)', which nobody has asked for.")
         }
         let isMarking = try work.progress.isMarking(place, table, db)
@@ -128,7 +128,7 @@ struct BatchApply: Sendable {
         at position: SyncPosition, _ db: Database
     ) throws -> Bool {
         guard let rows = work.rows[table.name] else { return false }
-        if work.own == nil || scope == work.own {
+        if scope == work.own {
             guard let row = entry.row else {
                 // It may have gone to an account whose scope gives it here as well.
                 if try work.hasMembers && MemberTable.contains(table.name, entry.key, db) { return false }

@@ -38,6 +38,8 @@ struct Sweep: Sendable {
         try StateTable.applying(db) {
             for key in keys where try !PassTable.isMarked(table.name, key, in: cursor.scope, db) {
                 if isOwn {
+                    // What no server can have never came from one.
+                    guard SyncScope.isID(key) else { continue }
                     guard try !MemberTable.contains(table.name, key, db), try !Outbox.knows(table.name, key, db) else {
                         continue
                     }
@@ -75,7 +77,8 @@ struct Sweep: Sendable {
 
     private func ownKeys(of table: SyncedTable, after key: String, _ db: Database) throws -> [String] {
         let sql = """
-            SELECT id FROM \(table.name.quotedDatabaseIdentifier) WHERE id > ? ORDER BY id LIMIT \(Self.pageSize)
+            SELECT id FROM \(table.name.quotedDatabaseIdentifier) WHERE id > ? AND typeof(id) = 'text'
+            ORDER BY id LIMIT \(Self.pageSize)
             """
         return try String.fetchAll(db, sql: sql, arguments: [key])
     }

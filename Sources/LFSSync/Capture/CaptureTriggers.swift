@@ -8,9 +8,9 @@ struct CaptureTriggers {
 
     init(_ table: SyncedTable) { self.table = table }
 
-    var names: [String] { ["insert", "update", "delete"].map { "lfs_sync_\(table.name)_\($0)" } }
+    var names: [String] { ["insert", "update", "delete", "rekey", "replace"].map { "lfs_sync_\(table.name)_\($0)" } }
 
-    var all: [String] { [insert, update, delete] }
+    var all: [String] { [insert, update, delete, rekey, replace] }
 
     /// Queues the rows that are there already.
     var backfill: String {
@@ -33,9 +33,42 @@ struct CaptureTriggers {
         CREATE TRIGGER \(names[0].quotedDatabaseIdentifier) AFTER INSERT ON \(table.name.quotedDatabaseIdentifier)
         WHEN \(Self.isLocal)
         BEGIN
-            UPDATE lfs_sync_outbox SET operation = 'put', columns = '{}' WHERE \(open("NEW"));
-            INSERT INTO lfs_sync_outbox (tableName, key, operation) SELECT \(literal), NEW.id, 'put'
+            \(noteNew)
+        END
+        """
+    }
+
+    /// Notes that a row is there as it is.
+    private var noteNew: String {
+        """
+        UPDATE lfs_sync_outbox SET operation = 'put', columns = '{}' WHERE \(open("NEW"));
+        INSERT INTO lfs_sync_outbox (tableName, key, operation) SELECT \(literal), NEW.id, 'put'
+        WHERE NOT EXISTS (SELECT 1 FROM lfs_sync_outbox WHERE \(open("NEW")));
+        """
+    }
+
+    /// What another row takes the place of goes without a trigger, and the server may know it: a deletion has to be
+    /// sent later on. Until the row is there, it is a change of nothing.
+    private var replace: String {
+        """
+        CREATE TRIGGER \(names[4].quotedDatabaseIdentifier) BEFORE INSERT ON \(table.name.quotedDatabaseIdentifier)
+        WHEN \(Self.isLocal) AND EXISTS (SELECT 1 FROM \(table.name.quotedDatabaseIdentifier) WHERE id = NEW.id)
+        BEGIN
+            INSERT INTO lfs_sync_outbox (tableName, key, operation, isKnown) SELECT \(literal), NEW.id, 'patch', 1
             WHERE NOT EXISTS (SELECT 1 FROM lfs_sync_outbox WHERE \(open("NEW")));
+        END
+        """
+    }
+
+    /// A row with another key is another row.
+    private var rekey: String {
+        """
+        CREATE TRIGGER \(names[3].quotedDatabaseIdentifier) AFTER UPDATE OF id
+        ON \(table.name.quotedDatabaseIdentifier)
+        WHEN \(Self.isLocal) AND OLD.id IS NOT NEW.id
+        BEGIN
+            \(noteGone)
+            \(noteNew)
         END
         """
     }
@@ -68,12 +101,18 @@ struct CaptureTriggers {
         CREATE TRIGGER \(names[2].quotedDatabaseIdentifier) AFTER DELETE ON \(table.name.quotedDatabaseIdentifier)
         WHEN \(Self.isLocal)
         BEGIN
-            INSERT INTO lfs_sync_outbox (tableName, key, operation, isKnown) SELECT \(literal), OLD.id, 'delete', 1
-            WHERE NOT EXISTS (SELECT 1 FROM lfs_sync_outbox WHERE \(open("OLD")));
-            -- The server has never heard of it.
-            DELETE FROM lfs_sync_outbox WHERE \(open("OLD")) AND operation = 'put' AND isKnown = 0;
-            UPDATE lfs_sync_outbox SET operation = 'delete', columns = '{}', isKnown = 1 WHERE \(open("OLD"));
+            \(noteGone)
         END
+        """
+    }
+
+    private var noteGone: String {
+        """
+        INSERT INTO lfs_sync_outbox (tableName, key, operation, isKnown) SELECT \(literal), OLD.id, 'delete', 1
+        WHERE NOT EXISTS (SELECT 1 FROM lfs_sync_outbox WHERE \(open("OLD")));
+        -- The server has never heard of it.
+        DELETE FROM lfs_sync_outbox WHERE \(open("OLD")) AND operation = 'put' AND isKnown = 0;
+        UPDATE lfs_sync_outbox SET operation = 'delete', columns = '{}', isKnown = 1 WHERE \(open("OLD"));
         """
     }
 }

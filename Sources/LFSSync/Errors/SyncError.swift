@@ -38,6 +38,13 @@ public struct SyncError: Error, Sendable, CustomStringConvertible {
         (self.code, self.message, self.retryAfter, self.cause) = (code, message, retryAfter, cause)
     }
 
+    static let ofOtherAccount = SyncError(
+        .otherAccount,
+        """
+        This session is another account's than the rows of this database: sign in with the account that they belong \
+        to, or begin with another database.
+        """)
+
     public var description: String { message }
 
     /// Whether trying again later may help.

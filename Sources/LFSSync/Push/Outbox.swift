@@ -80,7 +80,13 @@ enum Outbox {
     private static func freeze(
         _ row: Row, _ table: SyncedTable, as next: Int64, _ db: Database
     ) throws -> Frozen? {
-        let (id, key): (Int64, String) = (row["id"], row["key"])
+        let id: Int64 = row["id"]
+        guard let key = String.fromDatabaseValue(row["key"]), SyncScope.isID(key) else {
+            try refuse(
+                id, "invalidKey",
+                "An id that is shared has 1 to 128 visible ASCII characters without | / \" \\, as a UUID has.", db)
+            return nil
+        }
         guard let operation = SyncMutation.Operation(rawValue: row["operation"]),
             let values = try values(of: key, table, operation, row["columns"], db)
         else {
@@ -88,9 +94,15 @@ enum Outbox {
             try remove(id, db)
             return nil
         }
+        if let column = values.first(where: { $0.value == nil })?.key {
+            try refuse(
+                id, "invalidText", "The text of '\(column)' has a NUL, or is not UTF-8: make it a BLOB, or mend it.", db
+            )
+            return nil
+        }
         let mutation = SyncMutation(
             id: MutationID.make(), sequence: next, type: table.type, operation: operation, key: key,
-            row: SyncRow(values))
+            row: SyncRow(values.compactMapValues(\.self)))
         var bytes: [UInt8] = []
         mutation.write(to: &bytes)
         let line = String(decoding: bytes.dropLast(), as: UTF8.self)
@@ -105,13 +117,13 @@ enum Outbox {
         return Frozen(sequence: next, line: line)
     }
 
-    /// What is sent of the row as it is now; nil when it is not there.
+    /// What is sent of the row as it is now; nil when it is not there, or nothing of it has changed. A text that no
+    /// other device would get as it is has no value.
     private static func values(
         of key: String, _ table: SyncedTable, _ operation: SyncMutation.Operation, _ changed: String, _ db: Database
-    ) throws -> [String: SyncValue]? {
+    ) throws -> [String: SyncValue?]? {
         guard operation != .delete else { return [:] }
         let sql = "SELECT * FROM \(table.name.quotedDatabaseIdentifier) WHERE id = ?"
-        guard let row = try Row.fetchOne(db.cachedStatement(sql: sql), arguments: [key]) else { return nil }
         let columns: [String]
         if operation == .put {
             columns = table.columns
@@ -119,8 +131,14 @@ enum Outbox {
             let names = try names(in: changed, db)
             columns = table.columns.filter(names.contains)
         }
-        return Dictionary(
-            columns.map { ($0, SyncValue(row[$0] as DatabaseValue)) }, uniquingKeysWith: { first, _ in first })
+        guard operation == .put || !columns.isEmpty else { return nil }
+        // The row is read where its statement stands.
+        let cursor = try Row.fetchCursor(db.cachedStatement(sql: sql), arguments: [key])
+        return try withExtendedLifetime(cursor) {
+            guard let row = try cursor.next() else { return nil }
+            return Dictionary(
+                try columns.map { ($0, try SyncValue(row, $0)) }, uniquingKeysWith: { first, _ in first })
+        }
     }
 
     private static func names(in columns: String, _ db: Database) throws -> Set<String> {

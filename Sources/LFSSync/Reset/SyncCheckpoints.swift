@@ -78,13 +78,14 @@ enum SyncCheckpoints {
 
     /// The batch that has to be sent: the one on its way, or else what is not acknowledged yet.
     static func batch(_ db: Database) throws -> SyncAckBatch? {
-        let state = try Row.fetchOne(db, sql: "SELECT batch, ackBatch FROM lfs_sync_state")
+        let state = try Row.fetchOne(db, sql: "SELECT batch, ackBatch, account FROM lfs_sync_state")
         guard let state else { return nil }
+        let own = (state["account"] as String?).flatMap { SyncScope($0) }
         let number: Int64 = state["batch"]
         if let kept: String = state["ackBatch"] {
             let lines = kept.split(separator: "\n").map(String.init)
-            return SyncAckBatch(
-                number: number, id: lines.first ?? "", tokens: lines.dropFirst().compactMap { SyncToken($0) })
+            let tokens = lines.dropFirst().compactMap { SyncToken($0) }
+            return SyncAckBatch(number: number, id: lines.first ?? "", tokens: tokens, account: own)
         }
         let texts = try String.fetchAll(
             db, sql: "SELECT token FROM lfs_sync_checkpoint WHERE isAcknowledged = 0 LIMIT \(SyncAckBatch.limit)")
@@ -93,7 +94,8 @@ enum SyncCheckpoints {
         try db.execute(
             sql: "UPDATE lfs_sync_state SET batch = batch + 1, ackBatch = ?",
             arguments: [([id] + texts).joined(separator: "\n")])
-        return SyncAckBatch(number: number + 1, id: id, tokens: texts.compactMap { SyncToken($0) })
+        return SyncAckBatch(
+            number: number + 1, id: id, tokens: texts.compactMap { SyncToken($0) }, account: own)
     }
 
     /// The last batch that the server has, which goes with each stream: an older copy of either database shows by it.

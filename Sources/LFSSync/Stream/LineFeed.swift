@@ -19,6 +19,7 @@ final class LineFeed: @unchecked Sendable {
     private struct State {
         var isEnded = false
         var own: SyncScope?
+        var failure: SyncError?
     }
 
     private let state: Mutex<State>
@@ -35,31 +36,47 @@ final class LineFeed: @unchecked Sendable {
 
     /// Takes the next bytes. Blocks while a batch waits.
     ///
-    /// - Throws: `WireFailure` for a line that is none, `CancellationError` when nobody takes batches any more.
+    /// - Throws: ``SyncError`` for a line that is none, or of another account; `CancellationError` when nobody takes
+    ///   batches any more.
     func take(_ bytes: UnsafeRawBufferPointer) throws {
         splitter.append(bytes)
-        while try splitter.next({ line in
-            lines.append(try read(line))
-            byteCount += line.count
-        }) {
-            let isEnd = lines.last?.isEnd == true
-            if isEnd || lines.count >= Self.lineLimit || byteCount >= Self.byteLimit { try hand() }
+        do {
+            while try splitter.next({ line in
+                lines.append(try read(line))
+                byteCount += line.count
+            }) {
+                let isEnd = lines.last?.isEnd == true
+                if isEnd || lines.count >= Self.lineLimit || byteCount >= Self.byteLimit { try hand() }
+            }
+        } catch let error as WireFailure {
+            throw fail(
+                SyncError(.unexpectedReply, "The sync server sent what is no line: \(error.message)", cause: error))
+        } catch let error as SyncError {
+            throw fail(error)
         }
     }
 
+    /// The scope of the account's own rows; nil before a line has told it.
+    var own: SyncScope? { state.withLock { $0.own } }
+
+    /// Why the bytes were not taken; nil while nothing is wrong with them.
+    var failure: SyncError? { state.withLock { $0.failure } }
+
+    private func fail(_ error: SyncError) -> SyncError {
+        state.withLock { $0.failure = error }
+        return error
+    }
+
     private func read(_ line: UnsafeRawBufferPointer) throws -> SyncLine {
-        let read = try SyncLine(line, own: state.withLock { $0.own })
-        guard let scope = read.ownScope else { return read }
+        let known = state.withLock { $0.own }
+        var own = known
+        let read = try SyncLine.read(line, own: &own)
+        guard own != known else { return read }
         try state.withLock { state in
-            guard state.own == nil || state.own == scope else {
-                throw SyncError(
-                    .otherAccount,
-                    """
-                    This session is another account's than the rows of this database: sign in with the account that \
-                    they belong to, or begin with another database.
-                    """)
+            guard state.own == nil else {
+                throw SyncError.ofOtherAccount
             }
-            state.own = scope
+            state.own = own
         }
         return read
     }

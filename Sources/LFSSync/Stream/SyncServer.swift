@@ -13,7 +13,13 @@ struct SyncServer: Sendable {
     /// Streams into a feed; returns when the reply has come in whole.
     func stream(_ request: SyncStreamRequest, into feed: LineFeed) async throws {
         let reply = ResponseBody.sink({ try feed.take($0) }, accept: { $0.status == 200 })
-        let response = try await send("/v1/sync/stream", try WireFormat.encode(request), reply, "application/json")
+        let response: HTTPResponse
+        do {
+            response = try await send("/v1/sync/stream", try WireFormat.encode(request), reply, "application/json")
+        } catch {
+            // What was wrong with a line, in whatever words the transport has put it.
+            throw feed.failure ?? error
+        }
         try Self.require(response, 200)
         try feed.finish()
     }
@@ -25,7 +31,10 @@ struct SyncServer: Sendable {
     }
 
     /// The result of each mutation.
-    func push(_ lines: [String]) async throws -> [SyncMutationResult] {
+    ///
+    /// - Parameter own: whose rows the changes are of; nil before this device knows.
+    func push(_ lines: [String], of own: SyncScope?) async throws -> [SyncMutationResult] {
+        let lines = (own.map { [SyncOwner.line($0)] } ?? []) + lines
         let body = Data((lines.joined(separator: "\n") + "\n").utf8)
         let response = try await send(
             "/v1/sync/push", body, .bytes(limit: 8 << 20), "application/jsonlines+json")
@@ -62,6 +71,7 @@ struct SyncServer: Sendable {
         let failure = try? WireFormat.decode(Refusal.self, from: Data(response.body), .reply).error
         let words = failure.map { ServerText.excerpt($0.message) } ?? "It answered with the status \(response.status)."
         switch response.status {
+        case 403 where failure?.code == .otherAccount: throw SyncError.ofOtherAccount
         case 401:
             throw SyncError(.unauthorized, "The sync server does not know this session: sign in again. \(words)")
         case 409: throw SyncError(.forked, "The server and this device do not agree on what has come before. \(words)")

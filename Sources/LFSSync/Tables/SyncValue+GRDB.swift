@@ -13,6 +13,19 @@ extension SyncValue {
         }
     }
 
+    /// - Parameter row: where its statement stands: a text is looked at as it lies there.
+    /// - Returns: nil for a text that is cut off or mended on its way through a String.
+    init?(_ row: Row, _ column: String) throws {
+        let value: DatabaseValue = row[column]
+        if case .string(let text) = value.storage {
+            let isWhole = try row.withUnsafeData(named: column) { data in
+                data.map { $0.elementsEqual(text.utf8) } ?? text.isEmpty
+            }
+            guard isWhole else { return nil }
+        }
+        self.init(value)
+    }
+
     var databaseValue: DatabaseValue {
         switch self {
         case .null: .null

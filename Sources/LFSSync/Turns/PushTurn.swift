@@ -19,8 +19,12 @@ struct PushTurn: Sendable {
                 try Outbox.freeze(limit: SyncMutation.limit, byteLimit: SyncMutation.byteLimit, tables, db)
             }
             guard !frozen.isEmpty else { return count }
-            let results = try await server.push(frozen.map(\.line))
-            guard results.map(\.sequence) == frozen.map(\.sequence) else {
+            let own = try await runner.read { try SyncCheckpoints.ownScope($0) }
+            let results = try await server.push(frozen.map(\.line), of: own)
+            // One whose answers are long answers to the first of them.
+            guard !results.isEmpty, results.count <= frozen.count,
+                zip(results, frozen).allSatisfy({ $0.sequence == $1.sequence })
+            else {
                 throw SyncError(.unexpectedReply, "The server answered to other changes than those that were sent.")
             }
             try await runner.write { try answers.apply(results, $0) }

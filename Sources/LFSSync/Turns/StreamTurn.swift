@@ -54,8 +54,12 @@ struct StreamTurn: Sendable {
     }
 
     private func request(resets: Bool = false, isLive: Bool = false) async throws -> SyncStreamRequest {
-        let last = try await runner.read { try SyncCheckpoints.last($0) }
-        return SyncStreamRequest(types: tables.map { [$0.type] }, acks: last, resets: resets, isLive: isLive)
+        let (last, own) = try await runner.read { db in
+            (try SyncCheckpoints.last(db), try SyncCheckpoints.ownScope(db))
+        }
+        var request = SyncStreamRequest(types: tables.map { [$0.type] }, acks: last, resets: resets, isLive: isLive)
+        request.account = own
+        return request
     }
 
     private func stream(
@@ -70,7 +74,7 @@ struct StreamTurn: Sendable {
             defer { feed.end() }
             var total = BatchApply.Outcome()
             for await batch in feed.batches {
-                let outcome = try await apply(batch)
+                let outcome = try await apply(batch, of: feed.own)
                 feed.taken()
                 total.changed += outcome.changed
                 total.isComplete = total.isComplete || outcome.isComplete
@@ -87,9 +91,9 @@ struct StreamTurn: Sendable {
         }
     }
 
-    private func apply(_ batch: [SyncLine]) async throws -> BatchApply.Outcome {
+    /// - Parameter own: the scope of the account's own rows; nil before a line has told it.
+    private func apply(_ batch: [SyncLine], of own: SyncScope?) async throws -> BatchApply.Outcome {
         let apply = BatchApply(tables)
-        let own = batch.lazy.compactMap(\.ownScope).first
         do {
             return try await runner.writeAlone { db in
                 try SyncCheckpoints.note(own, db)

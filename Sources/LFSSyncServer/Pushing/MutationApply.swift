@@ -16,9 +16,12 @@ struct MutationApply: Sendable {
         try PostgresOrder.hold(session.own.description, db)
         var results: [SyncMutationResult] = []
         var last = session.lastSequence
-        for mutation in mutations {
+        var byteCount = 0
+        // Refusals come with rows, which may be much longer than what was refused. The device sends the rest again.
+        for mutation in mutations where byteCount < SyncMutation.byteLimit {
             if mutation.sequence <= last {
                 results.append(try MutationTable.result(of: mutation, session, db))
+                byteCount += results[results.count - 1].byteCount
                 continue
             }
             guard last < 0 || mutation.sequence == last + 1 else {
@@ -29,6 +32,7 @@ struct MutationApply: Sendable {
                 id: mutation.id, sequence: mutation.sequence, try outcome(of: mutation, session, db))
             try MutationTable.add(result, session, db)
             results.append(result)
+            byteCount += result.byteCount
             last = mutation.sequence
         }
         try db.execute(
@@ -91,5 +95,18 @@ enum MutationTable {
                 .outOfStep, "Another device uses this session: mutation \(mutation.sequence) was another one.")
         }
         return found
+    }
+}
+
+extension SyncMutationResult {
+    /// As a line.
+    fileprivate var byteCount: Int {
+        switch outcome {
+        case .conflict(.some), .rejected(_, .some):
+            var bytes: [UInt8] = []
+            write(to: &bytes)
+            return bytes.count
+        default: return 200
+        }
     }
 }

@@ -48,6 +48,7 @@ struct RowWriter: Sendable {
             try db.execute("DELETE FROM \(name) WHERE id = ?1", [.text(mutation.key)])
             return .applied(visible == session.own.description ? try head(of: visible, db) : nil)
         }
+        try requireRoom(mutation.key, db)
         return .applied(try position(of: mutation.key, for: session, db))
     }
 
@@ -67,6 +68,24 @@ struct RowWriter: Sendable {
         }
         return found
     }
+
+    /// What one change leaves room for, several may fill: no device takes a longer line.
+    private func requireRoom(_ key: String, _ db: any SQLConnection) throws {
+        var count = 0
+        for version in 1...sql.table.versions.count {
+            try db.query("SELECT \(sql.json(version: version, of: "t")) FROM \(name) t WHERE t.id = ?1", [.text(key)]) {
+                count = max(count, try $0.withBytes(0) { $0.count } ?? 0)
+                return false
+            }
+        }
+        guard count <= Self.lineLimit else {
+            throw WireFailure(
+                .tooLarge, "The row would have \(count) bytes, and \(Self.lineLimit) is what fits: make it a file.")
+        }
+    }
+
+    /// Of a line without what stands around its row.
+    private static let lineLimit = LineSplitter.limit - 1_024
 
     private func insert(_ mutation: SyncMutation, in scope: String, _ db: any SQLConnection) throws {
         let values = mutation.row.values.sorted { $0.key < $1.key }

@@ -23,6 +23,12 @@ struct SyncSession: Sendable, Hashable {
         batch.number == lastBatch && (batch.number == 0 || batch.id == lastBatchID)
     }
 
+    /// - Throws: ``WireFailure/Code/otherAccount`` for a device with the rows of another account.
+    func requireOwner(_ scope: SyncScope?) throws(WireFailure) {
+        guard let scope, scope != own else { return }
+        throw WireFailure(.otherAccount, "The session is another account's than the rows of this device.")
+    }
+
     var inNextEpoch: SyncSession {
         var session = self
         session.epoch += 1

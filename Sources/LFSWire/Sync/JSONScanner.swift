@@ -81,7 +81,7 @@ package struct JSONScanner {
 
     /// A whole number that every language's JSON keeps exactly.
     package mutating func wholeNumber() throws(WireFailure) -> Int64 {
-        guard case .integer(let number) = try value(), abs(number) <= WireFormat.largestNumber else {
+        guard case .integer(let number) = try value(), number.magnitude <= UInt64(WireFormat.largestNumber) else {
             throw WireFailure(.invalidRequest, "A whole number has to stand where something else does.")
         }
         return number

@@ -82,10 +82,11 @@ extension SyncLine {
         var data: UnsafeRawBufferPointer?
     }
 
-    /// The scope of the account's own rows, where the line tells it.
+    /// The scope of the account's own rows, where the line is about all that the account has.
     package var ownScope: SyncScope? {
         switch self {
-        case .complete(let token), .reset(_, let token): token.place.scope
+        case .complete(let token): token.place.scope
+        case .reset(let reset, let token) where reset.types == nil && reset.scopes == nil: token.place.scope
         default: nil
         }
     }
@@ -93,7 +94,27 @@ extension SyncLine {
     /// - Parameter own: the scope of lines that name none; nil when nobody knows it yet.
     /// - Throws: ``WireFailure/Code/invalidRequest``.
     package init(_ bytes: UnsafeRawBufferPointer, own: SyncScope?) throws {
-        let members = try Self.members(bytes)
+        try self.init(try Self.members(bytes), own)
+    }
+
+    /// Reads a line and notes whose rows they are, as soon as one tells it: one that is about all, or one that names
+    /// no scope.
+    package static func read(_ bytes: UnsafeRawBufferPointer, own: inout SyncScope?) throws -> SyncLine {
+        let members = try members(bytes)
+        let line = try SyncLine(members, nil)
+        own = line.ownScope ?? (members.scope == nil ? line.rowScope : nil) ?? own
+        return line
+    }
+
+    /// Of a row, a deletion, or the end of a type.
+    private var rowScope: SyncScope? {
+        switch self {
+        case .row(_, let token), .deletion(_, let token), .reached(let token, _): token.place.scope
+        default: nil
+        }
+    }
+
+    private init(_ members: Members, _ own: SyncScope?) throws {
         guard let type = members.type else { throw WireFailure(.invalidRequest, "A line has no 'type'.") }
         switch type {
         case Name.heartbeat: self = .heartbeat

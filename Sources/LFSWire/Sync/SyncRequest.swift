@@ -14,12 +14,14 @@ package struct SyncStreamRequest: Hashable, Sendable, Codable {
     package var resets: Bool
     /// Whether the stream stays open, and what commits follows.
     package var isLive: Bool
+    /// Whose rows the device has; nil before it knows. A session of another account is refused.
+    package var account: SyncScope?
 
     package init(types: [[SyncType]], acks: SyncAckBatch? = nil, resets: Bool = false, isLive: Bool = false) {
         (self.types, self.acks, self.resets, self.isLive) = (types, acks, resets, isLive)
     }
 
-    private enum Keys: String, CodingKey { case version = "protocol", types, acks, reset, live }
+    private enum Keys: String, CodingKey { case version = "protocol", types, acks, reset, live, account }
 
     package init(from decoder: any Decoder) throws {
         let fields = try CheckedFields(decoder, Keys.self)
@@ -38,6 +40,7 @@ package struct SyncStreamRequest: Hashable, Sendable, Codable {
         acks = try fields.optional(.acks, "a batch of acks")
         resets = try fields.optional(.reset, "true or false") ?? false
         isLive = try fields.optional(.live, "true or false") ?? false
+        account = try SyncScope.account(in: try fields.optional(.account, SyncScope.expected))
     }
 
     package func encode(to encoder: any Encoder) throws {
@@ -47,6 +50,7 @@ package struct SyncStreamRequest: Hashable, Sendable, Codable {
         try container.encodeIfPresent(acks, forKey: .acks)
         if resets { try container.encode(true, forKey: .reset) }
         if isLive { try container.encode(true, forKey: .live) }
+        try container.encodeIfPresent(account?.description, forKey: .account)
     }
 }
 
@@ -59,12 +63,14 @@ package struct SyncAckBatch: Hashable, Sendable, Codable {
     /// Chosen by the device: the same batch may come again.
     package var id: String
     package var tokens: [SyncToken]
+    /// Whose rows the device has; nil before it knows. A session of another account is refused.
+    package var account: SyncScope?
 
-    package init(number: Int64, id: String, tokens: [SyncToken]) {
-        (self.number, self.id, self.tokens) = (number, id, tokens)
+    package init(number: Int64, id: String, tokens: [SyncToken], account: SyncScope? = nil) {
+        (self.number, self.id, self.tokens, self.account) = (number, id, tokens, account)
     }
 
-    private enum Keys: String, CodingKey { case batch, id, acks }
+    private enum Keys: String, CodingKey { case batch, id, acks, account }
 
     package init(from decoder: any Decoder) throws {
         let fields = try CheckedFields(decoder, Keys.self)
@@ -84,6 +90,7 @@ package struct SyncAckBatch: Hashable, Sendable, Codable {
             }
             return token
         }
+        account = try SyncScope.account(in: try fields.optional(.account, SyncScope.expected))
     }
 
     package func encode(to encoder: any Encoder) throws {
@@ -91,5 +98,6 @@ package struct SyncAckBatch: Hashable, Sendable, Codable {
         try container.encode(number, forKey: .batch)
         try container.encode(id, forKey: .id)
         try container.encode(tokens.map(\.description), forKey: .acks)
+        try container.encodeIfPresent(account?.description, forKey: .account)
     }
 }

@@ -1,0 +1,52 @@
+import GRDB
+import LFSWire
+import Synchronization
+import Testing
+
+@testable import LFSSync
+@testable import LFSSyncServer
+
+@Suite("A session of another account on the database of one", .timeLimit(.minutes(1)))
+struct AccountTests {
+    @Test("is refused: nothing of the one comes to the other, either way", arguments: [true, false])
+    func refused(hasSent: Bool) async throws {
+        try await TestSync.run { sync in
+            let (ann, bob) = (try await sync.device("ann"), try await sync.device("bob", account: "bob"))
+            if hasSent { try await ann.execute("INSERT INTO recipe (id, title) VALUES ('r1', 'Ours')") }
+            try await ann.sync()
+            try await bob.execute("INSERT INTO recipe (id, title) VALUES ('b1', 'His')")
+            try await bob.sync()
+            try await ann.execute("INSERT INTO recipe (id, title) VALUES ('r2', 'Secret')")
+            let token = try await sync.service.addSession(account: "bob")
+            let switched = try await TestSync.client(ann.database, ann.transport, token)
+            for _ in 0..<2 {
+                let error = await #expect(throws: SyncError.self) { try await switched.synchronize() }
+                #expect(error?.code == .otherAccount)
+            }
+            try await bob.sync()
+            #expect(try await bob.rows("SELECT id FROM recipe") == ["b1"])
+            #expect(try await ann.rows("SELECT count(*) FROM recipe WHERE id = 'b1'") == ["0"])
+            // Back at home, everything is as it was.
+            #expect(try await ann.sync().sent == 1)
+            let two = try await sync.device("two")
+            try await two.sync()
+            #expect(try await two.rows("SELECT id FROM recipe ORDER BY id") == (hasSent ? ["r1", "r2"] : ["r2"]))
+        }
+    }
+
+    @Test("is refused also when the first one never heard an answer to what it had sent")
+    func unheard() async throws {
+        try await TestSync.run { sync in
+            let ann = try await sync.device("ann")
+            try await ann.execute("INSERT INTO recipe (id, title) VALUES ('r1', 'Ours')")
+            ann.transport.faults.withLock { $0.losesReplyOf = "/v1/sync/push" }
+            await #expect(throws: SyncError.self) { try await ann.sync() }
+            let token = try await sync.service.addSession(account: "bob")
+            let switched = try await TestSync.client(ann.database, ann.transport, token)
+            await #expect(throws: SyncError.self) { try await switched.synchronize() }
+            let bob = try await sync.device("bob", account: "bob")
+            try await bob.sync()
+            #expect(try await bob.rows("SELECT id FROM recipe") == [])
+        }
+    }
+}
