@@ -126,11 +126,13 @@ enum Outbox {
         let sql = "SELECT * FROM \(table.name.quotedDatabaseIdentifier) WHERE id = ?"
         let names = try names(in: changed, db)
         let columns = operation == .put ? table.columns : table.columns.filter(names.contains)
-        guard operation == .put || !columns.isEmpty,
-            let row = try Row.fetchCursor(db, sql: sql, arguments: [key]).next()
-        else { return nil }
-        return Dictionary(
-            try columns.map { ($0, try SyncValue(row, $0)) }, uniquingKeysWith: { first, _ in first })
+        // The row counts while its statement stands where it is.
+        let rows = try Row.fetchCursor(db, sql: sql, arguments: [key])
+        return try withExtendedLifetime(rows) {
+            guard operation == .put || !columns.isEmpty, let row = try rows.next() else { return nil }
+            return Dictionary(
+                try columns.map { ($0, try SyncValue(row, $0)) }, uniquingKeysWith: { first, _ in first })
+        }
     }
 
     private static func names(in columns: String, _ db: Database) throws -> Set<String> {
