@@ -133,6 +133,7 @@ struct SharedScopeTests {
             for table in ["album", "album_user", "album_file", "lfs_sync_parked"] {
                 #expect(try await b.device.rows("SELECT count(*) FROM \(table)") == ["0"], "\(table)")
             }
+            try await c.device.sync()
             for person in [a, b, c] { #expect(try await person.device.sync() == SyncReport()) }
         }
     }
@@ -152,7 +153,6 @@ struct SharedScopeTests {
                 late.device.transport.faults.withLock { $0.cutsStreamAfter = cut }
                 await #expect(throws: SyncError.self) { try await late.device.sync() }
                 late.device.transport.faults.withLock { $0.cutsStreamAfter = nil }
-                #expect(try await late.has().isEmpty == false)
                 let before = try await late.has()
                 #expect(before.count < 10)
                 try await late.device.sync()

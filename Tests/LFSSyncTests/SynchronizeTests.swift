@@ -92,7 +92,7 @@ struct SynchronizeTests {
         try await TestSync.run { sync in
             let (one, two) = (try await sync.device("one"), try await sync.device("two"))
             try await one.execute("INSERT INTO recipe (id, title, servings) VALUES ('r1', 'Soup', 1)")
-            one.transport.faults.withLock { $0.losesReply = true }
+            one.transport.faults.withLock { $0.losesReplyOf = "/v1/sync/push" }
             await #expect(throws: SyncError.self) { try await one.sync() }
             try await two.sync()
             try await two.execute("UPDATE recipe SET servings = 2")

@@ -49,7 +49,8 @@ struct RowApply {
     }
 
     func delete(_ key: String, at position: SyncPosition, _ db: Database) throws -> Bool {
-        if !isQuiet { _ = try Outbox.spared(table, key, at: position, db) }
+        // A row that the server has still to get was not deleted there.
+        guard try isQuiet || Outbox.spared(table, key, at: position, db) != nil else { return false }
         try db.cachedStatement(sql: "DELETE FROM \(name) WHERE id = ?").execute(arguments: [key])
         return db.changesCount > 0
     }

@@ -41,7 +41,9 @@ enum Outbox {
                 let rows = try Row.fetchAll(
                     db,
                     sql: """
-                        SELECT id, key, operation, columns FROM lfs_sync_outbox
+                        SELECT id, key, operation, columns,
+                            typeof(key) = 'text' AS isText, length(CAST(key AS BLOB)) AS keyLength
+                        FROM lfs_sync_outbox
                         WHERE sequence IS NULL AND tableName = ? AND (operation = 'delete') = ? ORDER BY id LIMIT 50
                         """, arguments: [table.name, isDeleted])
                 if rows.isEmpty { break }
@@ -81,7 +83,8 @@ enum Outbox {
         _ row: Row, _ table: SyncedTable, as next: Int64, _ db: Database
     ) throws -> Frozen? {
         let id: Int64 = row["id"]
-        guard let key = String.fromDatabaseValue(row["key"]), SyncScope.isID(key) else {
+        let isWhole = { (key: String) in row["isText"] == true && row["keyLength"] == key.utf8.count }
+        guard let key = String.fromDatabaseValue(row["key"]), isWhole(key), SyncScope.isID(key) else {
             try refuse(
                 id, "invalidKey",
                 "An id that is shared has 1 to 128 visible ASCII characters without | / \" \\, as a UUID has.", db)
