@@ -1,9 +1,8 @@
 import Foundation
-import LFSWire
-import TestSupport
 import Testing
 
 @testable import LFSSyncServer
+@testable import LFSWire
 
 @Suite("E: shared albums, what comes", .timeLimit(.minutes(1)))
 struct AlbumTests {

@@ -1,9 +1,8 @@
 import Foundation
-import LFSWire
-import TestSupport
 import Testing
 
 @testable import LFSSyncServer
+@testable import LFSWire
 
 @Suite("K: files, what the server takes", .timeLimit(.minutes(1)))
 struct FileRuleTests {

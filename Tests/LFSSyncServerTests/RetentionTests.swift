@@ -1,10 +1,9 @@
 import Foundation
-import LFSWire
 import Synchronization
-import TestSupport
 import Testing
 
 @testable import LFSSyncServer
+@testable import LFSWire
 
 /// A clock that a test moves on.
 final class ManualClock: Sendable {

@@ -227,7 +227,7 @@ struct DatabaseTests {
         ])
     func failures(_ sql: String, _ code: SQLFailure.Code) async throws {
         var options = PostgresOptions()
-        options.statementTimeout = .milliseconds(200)
+        options.statementTimeout = .seconds(2)
         try await run(options) { database, _ in
             let failure = await #expect(throws: SQLFailure.self) {
                 try await database.write { try $0.run(script: sql) }

@@ -45,4 +45,22 @@ enum TestStore {
         await owner.close()
         try result.get()
     }
+
+    /// Not yet: a store on PostgreSQL refuses shared containers, and their cases do nothing here.
+    static let canShare = false
+
+    /// Numbers that follow from their seed.
+    static func random(_ seed: UInt64) -> any RandomNumberGenerator { SplitMix64(state: seed) }
+}
+
+private struct SplitMix64: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var word = state
+        word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
+        return word ^ (word >> 31)
+    }
 }

@@ -12,4 +12,10 @@ enum TestStore {
             await database.close()
         }
     }
+
+    /// Whether there are shared containers.
+    static let canShare = true
+
+    /// Numbers that follow from their seed.
+    static func random(_ seed: UInt64) -> any RandomNumberGenerator { SeededGenerator(seed: seed) }
 }
