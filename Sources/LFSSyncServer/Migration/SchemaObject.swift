@@ -29,9 +29,9 @@ struct SchemaObject: Sendable, Hashable {
         let tables = schema.tables.flatMap { TableSQL(table: $0, dialect: dialect).creation }
         let sharing =
             ScopeSQL(dialect: dialect).triggers
-            + schema.sharing.containers.flatMap { ContainerSQL(container: $0).triggers }
-            + (schema.sharing.partners.map { PartnerSQL(partners: $0).triggers } ?? [])
-        return (tables + sharing.map(\.sql)).map { SchemaObject($0) }
+            + schema.sharing.containers.flatMap { ContainerSQL(container: $0, dialect: dialect).triggers }
+            + (schema.sharing.partners.map { PartnerSQL(partners: $0, dialect: dialect).triggers } ?? [])
+        return (tables + sharing).map { SchemaObject($0) }
     }
 }
 

@@ -22,6 +22,14 @@ enum PostgresOrder {
         try db.query("SELECT 1 FROM sync_scope WHERE id = ?1 FOR NO KEY UPDATE", [.text(scope)]) { _ in true }
     }
 
+    /// Gives scopes that were just made their first position, in a trigger.
+    static func begin(_ scopes: String) -> String {
+        """
+        UPDATE sync_scope SET clock = greatest(clock, sync_now()) WHERE \(scopes);
+            UPDATE sync_scope SET head = sync_id(clock, nextval('sync_counter')) WHERE \(scopes);
+        """
+    }
+
     /// The triggers of a synced table. Those before the row come last by their name: what the host's own have changed
     /// is seen.
     static func triggers(ofTable name: String) -> [String] {
