@@ -36,7 +36,6 @@ struct TestServer: Sendable {
         schema: SyncSchema = Self.schema, options: SyncServiceOptions = SyncServiceOptions(),
         _ body: (TestServer) async throws -> Void
     ) async throws {
-        guard TestStore.canShare || schema.containers.isEmpty else { return }
         try await TestStore.run { database in
             let service = try await SyncService(database, schema: schema, options: options)
             try await body(TestServer(database: database, service: service))

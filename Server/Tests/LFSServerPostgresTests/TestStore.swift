@@ -46,9 +46,6 @@ enum TestStore {
         try result.get()
     }
 
-    /// Not yet: a store on PostgreSQL refuses shared containers, and their cases do nothing here.
-    static let canShare = false
-
     /// Numbers that follow from their seed.
     static func random(_ seed: UInt64) -> any RandomNumberGenerator { SplitMix64(state: seed) }
 }

@@ -19,11 +19,18 @@ enum PostgresTrigger {
                 RETURN NULL;
             END $$
             """,
-            """
-            CREATE TRIGGER "\(name)" \(event) ON "\(table)" FOR EACH ROW EXECUTE FUNCTION "\(name)"();
-            ALTER TABLE "\(table)" ENABLE ALWAYS TRIGGER "\(name)"
-            """,
+            make(name, on: table, event, "FOR EACH ROW", "\"\(name)\""),
         ]
+    }
+
+    /// Makes a trigger that fires also where a replica or a restore has switched others off.
+    static func make(
+        _ name: String, on table: String, _ event: String, _ rows: String, _ function: String
+    ) -> String {
+        """
+        CREATE TRIGGER "\(name)" \(event) ON "\(table)" \(rows) EXECUTE FUNCTION \(function)();
+        ALTER TABLE "\(table)" ENABLE ALWAYS TRIGGER "\(name)"
+        """
     }
 
     /// Locks scopes until the end of the transaction, all of them in one order, since two transactions may want the

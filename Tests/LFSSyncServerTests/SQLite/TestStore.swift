@@ -13,9 +13,6 @@ enum TestStore {
         }
     }
 
-    /// Whether there are shared containers.
-    static let canShare = true
-
     /// Numbers that follow from their seed.
     static func random(_ seed: UInt64) -> any RandomNumberGenerator { SeededGenerator(seed: seed) }
 }
