@@ -1,11 +1,10 @@
 import Foundation
-import LFSWire
-import TestSupport
 import Testing
 
 @testable import LFSSyncServer
+@testable import LFSWire
 
-@Suite("K: files, what the server takes", .timeLimit(.minutes(1)))
+@Suite("K: files, what the server takes", .timeLimit(.minutes(5)))
 struct FileRuleTests {
     /// Ann's phone with the file f1, her laptop with l1, and Bob's phone with b1.
     private func run(

@@ -1,11 +1,10 @@
 import Foundation
-import LFSWire
-import TestSupport
 import Testing
 
 @testable import LFSSyncServer
+@testable import LFSWire
 
-@Suite("D: partners", .timeLimit(.minutes(1)))
+@Suite("D: partners", .timeLimit(.minutes(5)))
 struct PartnerTests {
     /// Ann with two files, and Bob and Cat with one each. Ann lets Bob read, and Bob has what he may see.
     private func run(_ body: (TestServer, Person, Person, Person) async throws -> Void) async throws {
@@ -88,7 +87,7 @@ struct PartnerTests {
             // Nor by a row that stands in their own account.
             try await server.execute(
                 """
-                INSERT INTO partner (id, sharedByID, sharedWithID, scopeID)
+                INSERT INTO partner (id, "sharedByID", "sharedWithID", scopeID)
                 VALUES ('p', '\(ann.id)', '\(cat.id)', 'account/\(cat.id)')
                 """)
             #expect(try await Set(cat.sync()) == ["File c1", "Partner p"])
@@ -200,7 +199,7 @@ struct PartnerTests {
                 .patch, "PartnerV1", "ann-bob", ["sharedWithID": .text(cat.id)]
             ).outcome
             #expect(outcome.code == "forbidden")
-            try await server.execute("UPDATE partner SET sharedWithID = '\(cat.id)'")
+            try await server.execute("UPDATE partner SET \"sharedWithID\" = '\(cat.id)'")
             #expect(try await bob.sync() == ["!account/\(ann.id)"])
             try await cat.sync()
             #expect(cat.has("account/\(ann.id)").count == 3)

@@ -1,10 +1,9 @@
 import Foundation
-import LFSWire
 import Synchronization
-import TestSupport
 import Testing
 
 @testable import LFSSyncServer
+@testable import LFSWire
 
 /// A clock that a test moves on.
 final class ManualClock: Sendable {
@@ -19,7 +18,7 @@ final class ManualClock: Sendable {
     }
 }
 
-@Suite("H: resets and retention", .timeLimit(.minutes(1)))
+@Suite("H: resets and retention", .timeLimit(.minutes(5)))
 struct RetentionTests {
     /// A device that has three recipes, with a step of the first.
     private func run(_ body: (TestServer, TestDevice, ManualClock) async throws -> Void) async throws {

@@ -1,9 +1,8 @@
 import Foundation
-import LFSWire
-import TestSupport
 import Testing
 
 @testable import LFSSyncServer
+@testable import LFSWire
 
 @Suite("The right rows to the right account", .timeLimit(.minutes(30)))
 struct SharingPropertyTests {
@@ -28,7 +27,7 @@ struct SharingPropertyTests {
 /// Random people who share, with a model of what each sees.
 private struct SharingRun {
     private let server: TestServer
-    private var random: SeededGenerator
+    private var random: any RandomNumberGenerator
     private var people: [Person] = []
     private var model = SharingModel(names: [:])
     private(set) var lineCount = 0
@@ -38,7 +37,7 @@ private struct SharingRun {
 
     init(_ server: TestServer, seed: UInt64) {
         (self.server, self.seed) = (server, seed)
-        random = SeededGenerator(seed: seed)
+        random = TestStore.random(seed)
     }
 
     mutating func go(steps: Int) async throws {
@@ -168,7 +167,7 @@ private struct SharingRun {
         line.hasPrefix("-") || line.contains(": -")
     }
 
-    private mutating func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &random) }
+    private mutating func below(_ bound: Int) -> Int { Int(random.next() % UInt64(bound)) }
 
     private mutating func pick(_ names: [String]) -> String { names[below(names.count)] }
 }

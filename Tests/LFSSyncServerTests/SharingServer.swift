@@ -1,8 +1,8 @@
 import Foundation
-import LFSWire
 import Testing
 
 @testable import LFSSyncServer
+@testable import LFSWire
 
 /// Accounts with albums and partners.
 enum SharingServer {

@@ -34,7 +34,7 @@ launch_server() {
         --auth scram-sha-256 --encoding UTF8 --locale C.UTF-8 --no-sync) >"$folder/initdb.log" 2>&1 || return
     # shellcheck disable=SC2086
     launch postgres $as "$programs/postgres" -D "$data/rows" -p "$sql" -c listen_addresses=127.0.0.1 \
-        -c unix_socket_directories= -c fsync=off -c max_connections=400 -c max_prepared_transactions=8 \
+        -c unix_socket_directories= -c fsync=off -c max_connections=1000 -c max_prepared_transactions=8 \
         -c deadlock_timeout=100ms -c log_min_messages=fatal -c log_min_error_statement=panic
     data=""
 }

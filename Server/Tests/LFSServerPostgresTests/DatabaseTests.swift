@@ -4,7 +4,7 @@ import Testing
 
 @testable import LFSSyncServer
 
-@Suite("PostgreSQL as a database of shared rows", .timeLimit(.minutes(1)))
+@Suite("PostgreSQL as a database of shared rows", .timeLimit(.minutes(5)))
 struct DatabaseTests {
     private func run(
         _ options: PostgresOptions = PostgresOptions(),
@@ -227,7 +227,7 @@ struct DatabaseTests {
         ])
     func failures(_ sql: String, _ code: SQLFailure.Code) async throws {
         var options = PostgresOptions()
-        options.statementTimeout = .milliseconds(200)
+        options.statementTimeout = .seconds(2)
         try await run(options) { database, _ in
             let failure = await #expect(throws: SQLFailure.self) {
                 try await database.write { try $0.run(script: sql) }

@@ -5,7 +5,7 @@ import Testing
 @testable import LFSSyncServer
 @testable import LFSWire
 
-@Suite("C: order", .timeLimit(.minutes(2)))
+@Suite("C: order", .timeLimit(.minutes(5)))
 struct OrderTests {
     @Test("1, 2 a writer that stamps first and commits last loses nothing to a reader that acknowledges in between")
     func first() async throws {
@@ -26,7 +26,9 @@ struct OrderTests {
     /// and the device acknowledges.
     private func items(_ mutant: String) async throws -> [String] {
         var items: [String] = []
-        try await PostgresCase.run { run in
+        var options = PostgresOptions()
+        options.lockTimeout = .seconds(60)
+        try await PostgresCase.run(options) { run in
             let device = try await run.server.device()
             let scope = try await run.server.scope(of: "ann")
             try await run.server.execute(
@@ -148,7 +150,7 @@ struct OrderTests {
     @Test("6 writers of two accounts do not wait for each other; 7 a long transaction stalls its account alone")
     func accounts() async throws {
         var options = PostgresOptions()
-        options.lockTimeout = .milliseconds(50)
+        options.lockTimeout = .milliseconds(500)
         try await PostgresCase.run(options) { run in
             let (ann, bob) = (try await run.server.device(), try await run.server.device(of: "bob"))
             let scope = try await run.server.scope(of: "ann")
@@ -169,7 +171,7 @@ struct OrderTests {
     @Test("8 a prepared transaction holds its account until it ends, and then its row comes")
     func prepared() async throws {
         var options = PostgresOptions()
-        options.lockTimeout = .milliseconds(50)
+        options.lockTimeout = .milliseconds(500)
         try await PostgresCase.run(options) { run in
             let device = try await run.server.device()
             let scope = try await run.server.scope(of: "ann")

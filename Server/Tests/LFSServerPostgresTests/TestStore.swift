@@ -17,7 +17,10 @@ enum TestStore {
 
     static func run(_ body: (any SQLDatabase) async throws -> Void) async throws {
         try await run { url, _ in
-            let database = try PostgresDatabase(url: url)
+            // Many cases run beside each other.
+            var options = PostgresOptions()
+            options.connectionLimit = 3
+            let database = try PostgresDatabase(url: url, options: options)
             try await body(database)
             await database.close()
         }
@@ -30,6 +33,23 @@ enum TestStore {
             Issue.record("There is no PostgreSQL. Run: Tests/Servers/with postgres -- swift test --package-path Server")
             return
         }
+        await turns.take()
+        let result: Result<Void, any Error>
+        do {
+            result = .success(try await run(on: endpoint, body))
+        } catch {
+            result = .failure(error)
+        }
+        await turns.give()
+        try result.get()
+    }
+
+    /// Where all run at once, what waits for a lock or a connection for too long fails.
+    private static let turns = Turns(count: 8)
+
+    private static func run(
+        on endpoint: String, _ body: (_ url: String, _ schema: String) async throws -> Void
+    ) async throws {
         let schema = "t" + UUID().uuidString.replacing("-", with: "").lowercased()
         let owner = try PostgresDatabase(url: endpoint)
         try await owner.write { try $0.run(script: "CREATE SCHEMA \(schema)") }
@@ -44,5 +64,40 @@ enum TestStore {
         try await owner.write { try $0.run(script: "DROP SCHEMA \(schema) CASCADE") }
         await owner.close()
         try result.get()
+    }
+
+    /// Numbers that follow from their seed.
+    static func random(_ seed: UInt64) -> any RandomNumberGenerator { SplitMix64(state: seed) }
+}
+
+/// How many run at once. The others wait, the first that came first.
+private actor Turns {
+    private var freeCount: Int
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+
+    init(count: Int) { freeCount = count }
+
+    func take() async {
+        guard freeCount == 0 else {
+            freeCount -= 1
+            return
+        }
+        await withCheckedContinuation { waiting.append($0) }
+    }
+
+    func give() {
+        if waiting.isEmpty { freeCount += 1 } else { waiting.removeFirst().resume() }
+    }
+}
+
+private struct SplitMix64: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var word = state
+        word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
+        return word ^ (word >> 31)
     }
 }

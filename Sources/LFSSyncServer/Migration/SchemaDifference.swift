@@ -27,12 +27,13 @@ struct SchemaDifference: Sendable {
         }
         guard refusals.isEmpty else { return }
         let wanted = SchemaObject.all(of: checked, dialect)
-        // Indexes and triggers hold nothing: they are made anew where their statement is another.
-        let names = Set(wanted.map(\.name))
-        for (name, object) in made.sorted(by: { $0.key < $1.key }) where !object.source.isEmpty && name.kind != "table"
+        // Indexes, triggers and functions hold nothing: they are made anew where their statement is another. A function
+        // is replaced, since triggers that stay may call it, and goes after them.
+        let sources = Dictionary(wanted.map { ($0.name, $0.source) }) { first, _ in first }
+        for (name, object) in made.sorted(by: { $0.key > $1.key }) where !object.source.isEmpty && name.kind != "table"
         {
-            let isSame = wanted.contains { $0.name == name && $0.source == object.source }
-            if !isSame || !names.contains(name) { statements.append("DROP \(name.kind.uppercased()) \"\(name.name)\"") }
+            let isReplaced = name.kind == "function" && sources[name] != nil
+            if sources[name] != object.source, !isReplaced { statements.append(name.removal) }
         }
         for object in wanted {
             switch made[object.name] {

@@ -1,11 +1,23 @@
 import LFSWire
 
-/// A table, index or trigger, as a statement makes it.
+/// A table, index, trigger or function, as a statement makes it.
 struct SchemaObject: Sendable, Hashable {
     struct Name: Sendable, Hashable, Comparable, CustomStringConvertible {
-        /// `table`, `index`, `trigger`.
+        /// `table`, `index`, `trigger`, `function`, `sequence`.
         let kind: String
+        /// On PostgreSQL triggers are named within their table: `recipe.sync_insert`; functions have their arguments.
         let name: String
+
+        /// The statement that takes it away.
+        var removal: String {
+            let parts = name.split(separator: kind == "function" ? "(" : ".").map(String.init)
+            let (first, last) = (parts.first ?? "", parts.last ?? "")
+            return switch (kind, parts.count) {
+            case ("function", _): "DROP FUNCTION \"\(first)\"()"
+            case ("trigger", 2): "DROP TRIGGER \"\(last)\" ON \"\(first)\""
+            default: "DROP \(kind.uppercased()) \"\(name)\""
+            }
+        }
 
         var description: String { "\(kind) '\(name)'" }
 
@@ -16,12 +28,30 @@ struct SchemaObject: Sendable, Hashable {
     /// The statement.
     let source: String
 
-    /// - Parameter source: `CREATE kind "name" …`.
-    private init(_ source: String) {
+    /// - Parameter source: `CREATE kind "name" …`, of a trigger `… ON "table"`.
+    private init(_ source: String, _ dialect: SQLDialect) {
         let parts = source.split(separator: "\"", maxSplits: 2)
         let kind = parts[0].split(separator: " ").last.map { $0.lowercased() } ?? ""
-        name = Name(kind: kind, name: parts.count > 1 ? String(parts[1]) : "")
+        let name = parts.count > 1 ? String(parts[1]) : ""
+        let table = source.firstRange(of: " ON \"").map { source[$0.upperBound...].prefix { $0 != "\"" } } ?? ""
+        self.name =
+            switch (dialect, kind) {
+            case (.postgres, "trigger"): Name(kind: kind, name: "\(table).\(name)")
+            case (.postgres, "function"): Name(kind: kind, name: name + "()")
+            default: Name(kind: kind, name: name)
+            }
         self.source = source
+    }
+
+    /// - Throws: ``SyncSchemaError`` for a schema whose names PostgreSQL would cut off, so that two may be one.
+    static func requireNames(of schema: CheckedSchema, _ dialect: SQLDialect) throws(SyncSchemaError) {
+        guard dialect == .postgres else { return }
+        for object in all(of: schema, dialect) {
+            for part in object.name.name.split(whereSeparator: { ".()".contains($0) }) where part.utf8.count > 63 {
+                throw SyncSchemaError(
+                    "", "'\(part)' has more than 63 bytes, and PostgreSQL takes no longer names: shorten the table's.")
+            }
+        }
     }
 
     /// What a schema needs besides the tables that every one has, in the order in which it is made.
@@ -29,9 +59,9 @@ struct SchemaObject: Sendable, Hashable {
         let tables = schema.tables.flatMap { TableSQL(table: $0, dialect: dialect).creation }
         let sharing =
             ScopeSQL(dialect: dialect).triggers
-            + schema.sharing.containers.flatMap { ContainerSQL(container: $0).triggers }
-            + (schema.sharing.partners.map { PartnerSQL(partners: $0).triggers } ?? [])
-        return (tables + sharing.map(\.sql)).map { SchemaObject($0) }
+            + schema.sharing.containers.flatMap { ContainerSQL(container: $0, dialect: dialect).triggers }
+            + (schema.sharing.partners.map { PartnerSQL(partners: $0, dialect: dialect).triggers } ?? [])
+        return (tables + sharing).map { SchemaObject($0, dialect) }
     }
 }
 
@@ -39,12 +69,16 @@ struct SchemaObject: Sendable, Hashable {
 enum SchemaCatalog {
     /// - Throws: ``SQLFailure``.
     static func objects(_ db: any SQLConnection) throws -> [SchemaObject.Name: String] {
-        guard db.dialect == .sqlite else {
-            throw SQLFailure(.unusable, "The catalog of this database cannot be compared yet.")
-        }
         var objects: [SchemaObject.Name: String] = [:]
         let sql =
-            "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL AND type IN ('table', 'index', 'trigger')"
+            switch db.dialect {
+            case .sqlite:
+                """
+                SELECT type, name, sql FROM sqlite_master
+                WHERE sql IS NOT NULL AND type IN ('table', 'index', 'trigger')
+                """
+            case .postgres: PostgresCatalog.objects
+            }
         try db.query(sql, []) { row in
             if let kind = try row.text(0), let name = try row.text(1), let definition = try row.text(2) {
                 objects[.init(kind: kind, name: name)] = definition

@@ -63,11 +63,16 @@ enum SchemaTable {
             INSERT INTO sync_state (id, historyID, schemaVersion) VALUES (1, ?1, ?2) ON CONFLICT (id) DO NOTHING
             """, [.text(FileID.make().text), .integer(ServerTables.version)])
         var objects: [SchemaObject.Name: Object] = [:]
-        for (name, definition) in try SchemaCatalog.objects(db) where name.name.hasPrefix("sync_") {
+        for (name, definition) in try SchemaCatalog.objects(db) where isServers(name) {
             objects[name] = Object(source: "", definition: definition)
             try insert(name, "", definition, db)
         }
         return State(version: ServerTables.version, schema: nil, objects: objects)
+    }
+
+    /// Of what is there before the devices' tables are.
+    private static func isServers(_ name: SchemaObject.Name) -> Bool {
+        name.name.hasPrefix("sync_") || (name.kind == "function" && name.name.hasPrefix("lfs_real("))
     }
 
     /// Says that the store is another one from now on: what devices know of it may be more than it has.

@@ -19,13 +19,14 @@ public struct SyncStore: Sendable {
     public init(_ database: any SQLDatabase, schema: SyncSchema) throws {
         (self.database, self.schema) = (database, schema)
         checked = try CheckedSchema(schema)
+        try SchemaObject.requireNames(of: checked, database.dialect)
     }
 
     /// What makes an empty store, statement by statement.
     ///
     /// - Throws: ``SyncSchemaError``.
     public static func statements(for schema: SyncSchema, dialect: SQLDialect) throws -> [String] {
-        [ServerTables.script] + SchemaObject.all(of: try CheckedSchema(schema), dialect).map(\.source)
+        ServerTables.scripts(dialect) + SchemaObject.all(of: try CheckedSchema(schema), dialect).map(\.source)
     }
 
     /// What ``migrate()`` would run. Nothing is changed.
@@ -54,15 +55,12 @@ public struct SyncStore: Sendable {
     /// - Throws: ``SyncStoreError`` when something was changed by hand, or had to be taken away; ``SQLFailure``.
     @discardableResult public func migrate() async throws -> [String] {
         try await database.write { db in
-            if db.dialect == .postgres {
-                try PostgresStore(schema: checked).prepare(db)
-                return []
-            }
+            try PostgresOrder.takeTurn(db)
             let state: SchemaTable.State
             if let found = try SchemaTable.state(db) {
                 state = found
             } else {
-                try db.run(script: ServerTables.script)
+                for script in ServerTables.scripts(db.dialect) { try db.run(script: script) }
                 state = try SchemaTable.begin(db)
             }
             let difference = try difference(from: state, db)

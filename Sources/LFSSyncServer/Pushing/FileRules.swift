@@ -107,7 +107,7 @@ struct FileObjects: Sendable {
             return SyncFile(key: key, byteCount: count, sha256: sha256, url: url)
         }
         var found: SyncFile?
-        let sql = "SELECT key, byteCount, sha256 FROM \(Self.table) WHERE id = ?1 AND status <> 'remote'"
+        let sql = "SELECT key, \"byteCount\", sha256 FROM \(Self.table) WHERE id = ?1 AND status <> 'remote'"
         try db.query(sql, [.text(mutation.key)]) { row in
             if let key = try row.text(0), let count = try row.integer(1), let sha256 = try row.text(2) {
                 found = SyncFile(key: key, byteCount: count, sha256: sha256, url: url)

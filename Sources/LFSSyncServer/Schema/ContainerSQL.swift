@@ -4,6 +4,7 @@
 /// runs first, nor on how often.
 struct ContainerSQL: Sendable {
     let container: CheckedSharing.Container
+    let dialect: SQLDialect
 
     private var table: String { TableSQL.quoted(container.table) }
     private var members: String { TableSQL.quoted(container.members) }
@@ -17,37 +18,32 @@ struct ContainerSQL: Sendable {
     /// The scope of a container's id.
     private func scope(_ id: String) -> String { "'\(container.table)/' || \(id)" }
 
-    /// All of them, for the statement that makes each.
-    var triggers: [ScopeSQL.Trigger] {
+    /// Statements that make them.
+    var triggers: [String] {
         let role = TableSQL.quoted(container.role)
-        let movesLink =
-            "OLD.\(linkContainer) IS NOT NEW.\(linkContainer) OR OLD.\(linkContent) IS NOT NEW.\(linkContent)"
+        let differs = dialect.differs
+        let movesLink = """
+            OLD.\(linkContainer) \(differs) NEW.\(linkContainer) OR OLD.\(linkContent) \(differs) NEW.\(linkContent)
+            """
         return [
-            make(container.members, "joined", "AFTER INSERT", settled("NEW.\(memberContainer)")),
-            make(container.members, "left", "AFTER DELETE", settled("OLD.\(memberContainer)")),
-            make(
-                container.members, "changed", "AFTER UPDATE OF id, \(memberContainer), \(account), \(role)",
-                settled("NEW.\(memberContainer)")),
-            make(
-                container.members, "departed", "AFTER UPDATE OF \(memberContainer)",
-                when: "OLD.\(memberContainer) IS NOT NEW.\(memberContainer)", settled("OLD.\(memberContainer)")),
+            settling("joined", "AFTER INSERT", "NEW"), settling("left", "AFTER DELETE", "OLD"),
+            settling("changed", "AFTER UPDATE OF id, \(memberContainer), \(account), \(role)", "NEW"),
+            settling(
+                "departed", "AFTER UPDATE OF \(memberContainer)",
+                when: "OLD.\(memberContainer) \(differs) NEW.\(memberContainer)", "OLD"),
             // Those that go along with their container are in its account already.
+            settling(
+                "strayed", "AFTER UPDATE OF scopeID",
+                when: "NEW.scopeID \(differs) (SELECT scopeID FROM \(table) WHERE id = NEW.\(memberContainer))", "NEW"),
+            linking("linked", "AFTER INSERT", "NEW"), linking("unlinked", "AFTER DELETE", "OLD"),
+            linking("relinked", "AFTER UPDATE OF id, \(linkContainer), \(linkContent), scopeID", "NEW"),
+            linking("moved", "AFTER UPDATE OF \(linkContainer), \(linkContent)", when: movesLink, "OLD"),
             make(
-                container.members, "strayed", "AFTER UPDATE OF scopeID",
-                when: "NEW.scopeID IS NOT (SELECT scopeID FROM \(table) WHERE id = NEW.\(memberContainer))",
-                settled("NEW.\(memberContainer)")),
-            make(container.links, "linked", "AFTER INSERT", linked("NEW")),
-            make(container.links, "unlinked", "AFTER DELETE", linked("OLD")),
+                container.table, "unshared", "AFTER DELETE", holding: "SELECT \(scope("OLD.id"))",
+                "DELETE FROM sync_scope WHERE id = \(scope("OLD.id"));"),
             make(
-                container.links, "relinked", "AFTER UPDATE OF id, \(linkContainer), \(linkContent), scopeID",
-                linked("NEW")),
-            make(
-                container.links, "moved", "AFTER UPDATE OF \(linkContainer), \(linkContent)", when: movesLink,
-                linked("OLD")),
-            make(
-                container.table, "unshared", "AFTER DELETE", "DELETE FROM sync_scope WHERE id = \(scope("OLD.id"));"),
-            make(
-                container.table, "given", "AFTER UPDATE OF scopeID", when: "OLD.scopeID IS NOT NEW.scopeID",
+                container.table, "given", "AFTER UPDATE OF scopeID", when: "OLD.scopeID \(differs) NEW.scopeID",
+                holding: "\(readers("NEW.id")) UNION SELECT OLD.scopeID",
                 """
                 UPDATE \(members) SET scopeID = NEW.scopeID WHERE \(memberContainer) = NEW.id AND scopeID = OLD.scopeID;
                 UPDATE \(links) SET scopeID = NEW.scopeID WHERE \(linkContainer) = NEW.id AND scopeID = OLD.scopeID;
@@ -56,19 +52,49 @@ struct ContainerSQL: Sendable {
                 """),
             make(
                 container.content, "\(container.table)_given", "AFTER UPDATE OF scopeID",
-                when: "OLD.scopeID IS NOT NEW.scopeID",
+                when: "OLD.scopeID \(differs) NEW.scopeID",
+                holding: """
+                    SELECT c.scopeID FROM \(links) l JOIN \(table) c ON c.id = l.\(linkContainer)
+                    WHERE l.\(linkContent) = NEW.id
+                    UNION SELECT \(scope("l." + linkContainer)) FROM \(links) l WHERE l.\(linkContent) = NEW.id
+                    UNION SELECT OLD.scopeID UNION SELECT NEW.scopeID
+                    """,
                 entries(
                     ofLinks: "key IN (SELECT id FROM \(links) WHERE \(linkContent) = NEW.id)",
                     "l.\(linkContent) = NEW.id")
                     + "\n    " + entries(ofContent: "key = NEW.id", "l.\(linkContent) = NEW.id") + "\n    "
                     + begunAnew("id IN (SELECT \(scope(linkContainer)) FROM \(links) WHERE \(linkContent) = NEW.id)")),
-        ]
+        ].flatMap(\.self)
+    }
+
+    private func settling(_ role: String, _ event: String, when: String? = nil, _ row: String) -> [String] {
+        let id = "\(row).\(memberContainer)"
+        return make(container.members, role, event, when: when, holding: readers(id), settled(id))
+    }
+
+    private func linking(_ role: String, _ event: String, when: String? = nil, _ row: String) -> [String] {
+        let scopes = """
+            SELECT c.scopeID FROM \(table) c WHERE c.id = \(row).\(linkContainer)
+            UNION SELECT f.scopeID FROM \(content) f WHERE f.id = \(row).\(linkContent)
+            UNION SELECT \(scope("\(row).\(linkContainer)"))
+            """
+        return make(container.links, role, event, when: when, holding: scopes, linked(row))
     }
 
     private func make(
-        _ table: String, _ role: String, _ event: String, when: String? = nil, _ body: String
-    ) -> ScopeSQL.Trigger {
-        ScopeSQL.make("sync_\(table)_\(role)", table, event, when: when, body)
+        _ table: String, _ role: String, _ event: String, when: String? = nil, holding scopes: String, _ body: String
+    ) -> [String] {
+        ScopeSQL(dialect: dialect).make(
+            "sync_\(table)_\(role)", table, event, when: when, holding: scopes, body)
+    }
+
+    /// The scopes of a container: its own, and those in which lies what it may contain.
+    private func readers(_ id: String) -> String {
+        """
+        SELECT c.scopeID FROM \(table) c WHERE c.id = \(id)
+        UNION SELECT 'account/' || m.\(account) FROM \(members) m WHERE m.\(memberContainer) = \(id)
+        UNION SELECT \(scope(id))
+        """
     }
 
     /// What somebody reads as his own he does not have by the scope any more: readers begin it anew, and find out.
@@ -116,7 +142,7 @@ struct ContainerSQL: Sendable {
             DELETE FROM sync_scope WHERE id = \(scope) AND NOT \(isShared);
                 INSERT INTO sync_scope (id, clock) SELECT \(scope), scopeClock FROM sync_state
                 WHERE \(isShared) AND NOT EXISTS (SELECT 1 FROM sync_scope WHERE id = \(scope));
-                \(TableSQL.advance(isNew))
+                \(dialect == .sqlite ? TableSQL.advance(isNew) : PostgresOrder.begin(isNew))
                 UPDATE sync_scope SET prunedThrough = head WHERE \(isNew);
             """
     }

@@ -1,18 +1,22 @@
 /// The triggers that let an account read what a partner has.
 struct PartnerSQL: Sendable {
     let partners: SyncSchema.Partners
+    let dialect: SQLDialect
 
-    var triggers: [ScopeSQL.Trigger] {
+    /// Statements that make them.
+    var triggers: [String] {
         let columns = "\(TableSQL.quoted(partners.from)), \(TableSQL.quoted(partners.to)), scopeID"
         return [
-            make("given", "AFTER INSERT", settled("NEW")),
-            make("taken", "AFTER DELETE", settled("OLD")),
-            make("changed", "AFTER UPDATE OF \(columns)", settled("OLD") + "\n    " + settled("NEW")),
-        ]
+            make("given", "AFTER INSERT", of: ["NEW"]), make("taken", "AFTER DELETE", of: ["OLD"]),
+            make("changed", "AFTER UPDATE OF \(columns)", of: ["OLD", "NEW"]),
+        ].flatMap(\.self)
     }
 
-    private func make(_ role: String, _ event: String, _ body: String) -> ScopeSQL.Trigger {
-        ScopeSQL.make("sync_\(partners.table)_\(role)", partners.table, event, when: nil, body)
+    private func make(_ role: String, _ event: String, of rows: [String]) -> [String] {
+        let scopes = rows.map { "SELECT 'account/' || \($0).\(TableSQL.quoted(partners.from))" }
+        return ScopeSQL(dialect: dialect).make(
+            "sync_\(partners.table)_\(role)", partners.table, event, holding: scopes.joined(separator: " UNION "),
+            rows.map(settled).joined(separator: "\n    "))
     }
 
     /// A row counts in the account that it lets read: nobody makes himself a partner.

@@ -6,15 +6,18 @@
 enum PostgresOrder {
     /// Statements that make the functions and the triggers of the server's own tables, once.
     static var script: String {
-        let tombstones = triggers(
-            "sync_tombstone", stamp: "INSERT", "sync_stamp", after: [("INSERT", false), ("UPDATE", false)])
-        let members = triggers(
-            "sync_member", stamp: "INSERT OR UPDATE", "sync_stamp", after: [("INSERT", false), ("UPDATE", false)])
-        return ([functions, PostgresReal.function, triggerFunctions] + tombstones + members).joined(separator: "\n")
+        let triggers =
+            triggers(ofServer: "sync_tombstone", stamping: "INSERT")
+            + triggers(ofServer: "sync_member", stamping: "INSERT OR UPDATE")
+        return [functions, PostgresReal.function, triggerFunctions].joined(separator: "\n")
+            + triggers.joined(separator: ";\n")
     }
 
     /// Makes two servers that start at once do so one after the other, until the end of the transaction.
-    static let turn = "SELECT pg_advisory_xact_lock(hashtext('lfs sync ' || current_schema()))"
+    static func takeTurn(_ db: any SQLConnection) throws {
+        guard db.dialect == .postgres else { return }
+        try db.query("SELECT pg_advisory_xact_lock(hashtext('lfs sync ' || current_schema()))", []) { _ in true }
+    }
 
     /// Locks a scope, so that what is found out about its rows stays true until the end of the transaction.
     static func hold(_ scope: String, _ db: any SQLConnection) throws {
@@ -22,54 +25,42 @@ enum PostgresOrder {
         try db.query("SELECT 1 FROM sync_scope WHERE id = ?1 FOR NO KEY UPDATE", [.text(scope)]) { _ in true }
     }
 
-    /// The triggers of a synced table. Those before the row come last by their name: what the host's own have changed
-    /// is seen.
-    static func triggers(ofTable name: String) -> [String] {
-        let table = TableSQL.quoted(name)
-        return triggers(table, stamp: "INSERT", "sync_stamp", after: [("INSERT", false), ("UPDATE", true)])
-            + [
-                """
-                CREATE TRIGGER zz_sync_restamp BEFORE UPDATE ON \(table)
-                FOR EACH ROW EXECUTE FUNCTION sync_restamp();
-                """,
-                """
-                CREATE TRIGGER sync_delete AFTER DELETE ON \(table) REFERENCING OLD TABLE AS old_rows
-                FOR EACH STATEMENT EXECUTE FUNCTION sync_deleted();
-                """,
-                """
-                CREATE TRIGGER sync_truncate BEFORE TRUNCATE ON \(table)
-                FOR EACH STATEMENT EXECUTE FUNCTION sync_truncated();
-                """,
-            ] + ["zz_sync_restamp", "sync_delete", "sync_truncate"].map { always(table, $0) }
+    /// Gives scopes that were just made their first position, in a trigger.
+    static func begin(_ scopes: String) -> String {
+        """
+        UPDATE sync_scope SET clock = greatest(clock, sync_now()) WHERE \(scopes);
+            UPDATE sync_scope SET head = sync_id(clock, nextval('sync_counter')) WHERE \(scopes);
+        """
     }
 
-    private static func triggers(
-        _ table: String, stamp event: String, _ function: String, after: [(event: String, isSynced: Bool)]
-    ) -> [String] {
-        let isSynced = after.contains { $0.isSynced }
+    /// Statements that make the triggers of a synced table. Those before the row come last by their name: what the
+    /// host's own have changed is seen.
+    static func triggers(ofTable table: String) -> [String] {
+        let (row, statement) = ("FOR EACH ROW", "FOR EACH STATEMENT")
         return [
-            """
-            CREATE TRIGGER zz_sync_stamp BEFORE \(event) ON \(table) FOR EACH ROW EXECUTE FUNCTION \(function)();
-            """,
-            always(table, "zz_sync_stamp"),
+            PostgresTrigger.make("zz_sync_stamp", on: table, "BEFORE INSERT", row, "sync_stamp"),
+            PostgresTrigger.make("zz_sync_restamp", on: table, "BEFORE UPDATE", row, "sync_restamp"),
+            PostgresTrigger.make(
+                "sync_insert", on: table, "AFTER INSERT", "REFERENCING NEW TABLE AS new_rows \(statement)",
+                "sync_inserted"),
+            PostgresTrigger.make(
+                "sync_update", on: table, "AFTER UPDATE",
+                "REFERENCING NEW TABLE AS new_rows OLD TABLE AS old_rows \(statement)", "sync_updated"),
+            PostgresTrigger.make(
+                "sync_delete", on: table, "AFTER DELETE", "REFERENCING OLD TABLE AS old_rows \(statement)",
+                "sync_deleted"),
+            PostgresTrigger.make("sync_truncate", on: table, "BEFORE TRUNCATE", statement, "sync_truncated"),
         ]
-            + after.flatMap { event, hasOld in
-                let name = "sync_\(event.lowercased())"
-                let action = isSynced ? (event == "INSERT" ? "sync_inserted" : "sync_updated") : "sync_advanced"
-                return [
-                    """
-                    CREATE TRIGGER \(name) AFTER \(event) ON \(table)
-                    REFERENCING NEW TABLE AS new_rows\(hasOld ? " OLD TABLE AS old_rows" : "")
-                    FOR EACH STATEMENT EXECUTE FUNCTION \(action)();
-                    """,
-                    always(table, name),
-                ]
-            }
     }
 
-    /// Also where a replica or a restore has switched triggers off.
-    private static func always(_ table: String, _ trigger: String) -> String {
-        "ALTER TABLE \(table) ENABLE ALWAYS TRIGGER \(trigger);"
+    /// Those of a table that has rows of several scopes besides.
+    private static func triggers(ofServer table: String, stamping event: String) -> [String] {
+        [PostgresTrigger.make("zz_sync_stamp", on: table, "BEFORE \(event)", "FOR EACH ROW", "sync_stamp")]
+            + ["INSERT", "UPDATE"].map { event in
+                PostgresTrigger.make(
+                    "sync_\(event.lowercased())", on: table, "AFTER \(event)",
+                    "REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT", "sync_advanced")
+            }
     }
 
     /// The counter has 42 bits below the millisecond (RFC 9562, section 6.2, method 1). It never begins anew.

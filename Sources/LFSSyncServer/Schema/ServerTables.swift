@@ -3,8 +3,13 @@ enum ServerTables {
     /// Of the tables below. A server leaves alone what a newer one has made.
     static let version: Int64 = 1
 
+    /// Statements that make them, and what they need besides.
+    static func scripts(_ dialect: SQLDialect) -> [String] {
+        [dialect.tables(script)] + (dialect == .postgres ? [PostgresOrder.script] : [])
+    }
+
     /// Statements that make them where they are not there.
-    static let script = """
+    private static let script = """
         CREATE TABLE IF NOT EXISTS sync_state (
             id INTEGER PRIMARY KEY CHECK (id = 1),
             -- Another one after a restore: devices may know more than the server then.

@@ -20,7 +20,7 @@ extension TableSQL {
 
     private static let text = "TEXT COLLATE \"C\""
 
-    private static func postgresColumn(_ column: SyncSchema.Column) -> String {
+    static func postgresColumn(_ column: SyncSchema.Column) -> String {
         let type =
             switch column.kind {
             case .integer: "BIGINT"
@@ -70,14 +70,6 @@ extension SQLDialect {
         switch self {
         case .sqlite: "IS NOT"
         case .postgres: "IS DISTINCT FROM"
-        }
-    }
-
-    /// Whether a table of the name `?1` is where new ones are made.
-    var findsTable: String {
-        switch self {
-        case .sqlite: "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?1"
-        case .postgres: "SELECT 1 FROM pg_tables WHERE schemaname = current_schema() AND tablename = ?1"
         }
     }
 

@@ -34,6 +34,7 @@ struct TableSQL: Sendable {
     }
 
     func column(_ column: SyncSchema.Column) -> String {
+        if dialect == .postgres { return Self.postgresColumn(column) }
         let quoted = Self.quoted(column.name)
         return "\(quoted) \(Self.type(column.kind))" + Self.constraints(column)
             + " CHECK (\(quoted) IS NULL OR \(Self.check(column.kind, quoted)))"

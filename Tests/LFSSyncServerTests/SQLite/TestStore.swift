@@ -12,4 +12,7 @@ enum TestStore {
             await database.close()
         }
     }
+
+    /// Numbers that follow from their seed.
+    static func random(_ seed: UInt64) -> any RandomNumberGenerator { SeededGenerator(seed: seed) }
 }

@@ -14,11 +14,12 @@ struct SchemaCommand: AsyncParsableCommand {
 
         @Option(help: ArgumentHelp("A database of the app. The uploader's by default.", valueName: "file"))
         var schemaFrom: String?
+        @Flag(help: "In the words of PostgreSQL. SQLite's by default.") var postgres = false
         @OptionGroup var sharing: SharingOptions
 
         func run() async throws {
             let schema = try sharing.adding(to: try SyncStoreOptions.schema(schemaFrom))
-            for statement in try SyncStore.statements(for: schema, dialect: .sqlite) {
+            for statement in try SyncStore.statements(for: schema, dialect: postgres ? .postgres : .sqlite) {
                 Console.print(statement + ";\n")
             }
         }
