@@ -1,8 +1,8 @@
 import Foundation
-import LFSWire
 import Testing
 
 @testable import LFSSyncServer
+@testable import LFSWire
 
 @Suite("A body that a stranger has made", .timeLimit(.minutes(1)))
 struct HostileBodyTests {

@@ -142,7 +142,8 @@ struct BatchApply: Sendable {
             return try rows.delete(entry.key, at: position, db)
         }
         if try !MemberTable.contains(table.name, entry.key, db), try rows.isThere(entry.key, db) {
-            throw RowProblem.ownRow
+            // What this device has put into a container of somebody else belongs to that one, as the server has it.
+            guard try Outbox.forgetApplied(table.name, entry.key, db) else { throw RowProblem.ownRow }
         }
         work.hasMembers = true
         try MemberTable.add(table.name, entry.key, to: scope, db)

@@ -251,6 +251,18 @@ enum Outbox {
         return try Bool.fetchOne(db.cachedStatement(sql: sql), arguments: [table, key]) == true
     }
 
+    /// Forgets that a row was made here and that the server has it, since it has come from there.
+    ///
+    /// - Returns: false when there was nothing of that kind to forget.
+    static func forgetApplied(_ table: String, _ key: String, _ db: Database) throws -> Bool {
+        let sql = """
+            DELETE FROM lfs_sync_outbox
+            WHERE tableName = ? AND key = ? AND appliedAt IS NOT NULL AND operation = 'put'
+            """
+        try db.cachedStatement(sql: sql).execute(arguments: [table, key])
+        return db.changesCount > 0
+    }
+
     /// Queues a row that the server does not have.
     static func addMissing(_ table: String, _ key: String, _ db: Database) throws {
         try db.execute(
