@@ -79,15 +79,18 @@ public final class SyncClient: Sendable {
             // Nothing is sent before it is known whose rows these are: the next session may be another account's.
             report.received = try await streamTurn.withPermit { try await streaming.run() }
         }
-        let sent = await Result { try await push() }
-        if case .failure(let error as SyncError) = sent, error.code == .forked {
+        var failure: (any Error)?
+        do {
+            report.sent = try await push()
+        } catch let error as SyncError where error.code == .forked {
             // One of the two is an older copy of itself: both begin anew.
             report.received += try await streamTurn.withPermit { try await streaming.run(resets: true) }
             report.sent = try await push()
+        } catch {
+            failure = error
         }
         report.received += try await streamTurn.withPermit { try await streaming.run() }
-        if case .failure(let error) = sent, (error as? SyncError)?.code != .forked { throw error }
-        if case .success(let count) = sent { report.sent = count }
+        if let failure { throw failure }
         return try await completed(report)
     }
 
@@ -147,11 +150,5 @@ public final class SyncClient: Sendable {
             try await group.next()
             group.cancelAll()
         }
-    }
-}
-
-extension Result where Failure == any Error {
-    fileprivate init(_ body: () async throws -> Success) async {
-        do { self = .success(try await body()) } catch { self = .failure(error) }
     }
 }

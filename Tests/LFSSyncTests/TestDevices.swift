@@ -129,6 +129,8 @@ final class ServiceTransport: HTTPTransport {
         var refusesPushes = false
         /// How many bytes come at once.
         var pieceSize = 1 << 16
+        /// Before the first byte of a stream: the stream is there, and may come.
+        var holdsStream: (isThere: Latch, goOn: Latch)?
     }
 
     let faults = Mutex(Faults())
@@ -169,7 +171,14 @@ final class ServiceTransport: HTTPTransport {
             guard case .sink(let sink, _, let accept) = request.reply, accept(head) else {
                 throw HTTPError(.invalidReply, "Nobody takes the stream.")
             }
-            for try await piece in stream { try await deliver(piece, sink) }
+            // As from a network: it comes whatever has become of the task that asked.
+            try await Task {
+                if let hold = self.faults.withLock({ $0.holdsStream }) {
+                    hold.isThere.open()
+                    await hold.goOn.wait()
+                }
+                for try await piece in stream { try await self.deliver(piece, sink) }
+            }.value
         }
         return HTTPResponse(head: head, body: [], bytesSent: Int64(body.count))
     }

@@ -44,15 +44,11 @@ struct AnswerApply: Sendable {
         try Outbox.rejected(sequence, failure, db)
         if let id = deletedFile(sent) { try TombstoneTable.reject(id, db) }
         guard let row, let table = tables.first(where: { $0.name == sent.table }) else { return }
-        do {
-            try db.inSavepoint {
-                try StateTable.applying(db) { _ = try RowApply(table: table).put(row, at: .start, db) }
-                return .commit
-            }
-        } catch let error as DatabaseError where error.isOfRow {
-            guard let own = try SyncCheckpoints.ownScope(db) else { return }
-            try ParkedTable.park(.init(table: table.name, scope: own.description, key: sent.key, row: row), error, db)
+        let reason = try ParkedTable.refusal(db) {
+            try StateTable.applying(db) { _ = try RowApply(table: table).put(row, at: .start, db) }
         }
+        guard let reason, let own = try SyncCheckpoints.ownScope(db) else { return }
+        try ParkedTable.park(.init(table: table.name, scope: own.description, key: sent.key, row: row), reason, db)
     }
 
     private func deletedFile(_ sent: Outbox.Sent) -> FileID? {

@@ -110,16 +110,26 @@ struct BatchApply: Sendable {
         let entry = ParkedTable.Entry(table: table.name, scope: place.scope.description, key: key, row: values)
         if work.mayPark {
             var changed = false
-            let reason = try refusal(of: entry, db) {
-                changed = try write($0, table, in: place.scope, &work, at: token.position, db)
+            let isDone = try ParkedTable.orPark(entry, db) {
+                changed = try writeAlone(entry, table, in: place.scope, &work, at: token.position, db)
             }
-            if let reason { try ParkedTable.park(entry, reason, db) }
-            if changed, reason == nil { outcome.changed += 1 }
+            if isDone, changed { outcome.changed += 1 }
         } else if try write(entry, table, in: place.scope, &work, at: token.position, db) {
             outcome.changed += 1
         }
         if isMarking, values != nil { try PassTable.mark(table.name, key, in: place.scope, db) }
         work.progress.note(token)
+    }
+
+    /// As `write`, for a row whose parents have to be here.
+    private func writeAlone(
+        _ entry: ParkedTable.Entry, _ table: SyncedTable, in scope: SyncScope, _ work: inout Work,
+        at position: SyncPosition, _ db: Database
+    ) throws -> Bool {
+        if let row = entry.row, let column = try work.rows[table.name]?.missingParent(of: row, db) {
+            throw RowProblem.missingParent(column)
+        }
+        return try write(entry, table, in: scope, &work, at: position, db)
     }
 
     /// Writes or removes a row, if the scope may say so.
@@ -158,6 +168,7 @@ struct BatchApply: Sendable {
         work.progress = Progress()
         try ParkedTable.removeAll(of: scope, db)
         for table in tables.reversed() {
+            guard let rows = work.rows[table.name] else { continue }
             var last = ""
             while true {
                 let keys = try MemberTable.keys(of: table.name, in: scope, after: last, limit: 500, db)
@@ -165,7 +176,7 @@ struct BatchApply: Sendable {
                     let entry = ParkedTable.Entry(table: table.name, scope: scope.description, key: key, row: nil)
                     let isDone = try ParkedTable.orPark(entry, db) {
                         guard try MemberTable.remove(table.name, key, from: scope, db) else { return }
-                        _ = try RowApply(table: table).delete(key, at: .start, db)
+                        _ = try rows.delete(key, at: .start, db)
                     }
                     if isDone { outcome.changed += 1 }
                 }
@@ -175,28 +186,6 @@ struct BatchApply: Sendable {
         }
         try PassTable.removeAll(of: scope, db)
         try SyncCheckpoints.leave(token, db)
-    }
-
-    /// Why a row cannot be applied, undone then; nil when it is.
-    private func refusal(
-        of entry: ParkedTable.Entry, _ db: Database, _ apply: (ParkedTable.Entry) throws -> Void
-    ) throws -> (any Error)? {
-        do {
-            try db.inSavepoint {
-                if let row = entry.row, let table = tables.first(where: { $0.name == entry.table }),
-                    let column = try RowApply(table: table).missingParent(of: row, db)
-                {
-                    throw RowProblem.missingParent(column)
-                }
-                try apply(entry)
-                return .commit
-            }
-            return nil
-        } catch let problem as RowProblem {
-            return problem
-        } catch let error as DatabaseError where error.isOfRow {
-            return error
-        }
     }
 
     /// Tries what is parked, parents first, until nothing more of it can be applied.
@@ -213,8 +202,8 @@ struct BatchApply: Sendable {
                     for (rowID, entry) in page {
                         last = rowID
                         guard let scope = SyncScope(entry.scope) else { continue }
-                        let reason = try refusal(of: entry, db) { entry in
-                            _ = try write(entry, table, in: scope, &work, at: .start, db)
+                        let reason = try ParkedTable.refusal(db) {
+                            _ = try writeAlone(entry, table, in: scope, &work, at: .start, db)
                             try ParkedTable.remove(entry.table, entry.scope, entry.key, db)
                         }
                         if reason == nil { changed += 1 }

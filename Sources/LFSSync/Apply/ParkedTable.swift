@@ -24,20 +24,28 @@ enum ParkedTable {
             arguments: [entry.table, entry.scope, entry.key, String(decoding: bytes, as: UTF8.self), "\(reason)"])
     }
 
-    /// Does something about a row, all or nothing, and parks the row when it is to blame for an error.
+    /// Does something about a row, all or nothing.
     ///
-    /// - Returns: whether it was done.
-    static func orPark(_ entry: Entry, _ db: Database, _ body: () throws -> Void) throws -> Bool {
+    /// - Returns: why it cannot be done, when the row is to blame; nil when it is done.
+    static func refusal(_ db: Database, _ body: () throws -> Void) throws -> (any Error)? {
         do {
             try db.inSavepoint {
                 try body()
                 return .commit
             }
-            return true
+            return nil
         } catch let error where error.isOfRow {
-            try park(entry, error, db)
-            return false
+            return error
         }
+    }
+
+    /// As ``refusal(_:_:)``, and parks the row.
+    ///
+    /// - Returns: whether it was done.
+    static func orPark(_ entry: Entry, _ db: Database, _ body: () throws -> Void) throws -> Bool {
+        guard let reason = try refusal(db, body) else { return true }
+        try park(entry, reason, db)
+        return false
     }
 
     static func remove(_ table: String, _ scope: String, _ key: String, _ db: Database) throws {

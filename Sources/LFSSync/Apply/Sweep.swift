@@ -35,6 +35,7 @@ struct Sweep: Sendable {
             ? ownKeys(of: table, after: cursor.after, db)
             : MemberTable.keys(
                 of: table.name, in: cursor.scope, after: cursor.after, limit: Self.pageSize, db)
+        let rows = RowApply(table: table)
         try StateTable.applying(db) {
             for key in keys where try !PassTable.isMarked(table.name, key, in: cursor.scope, db) {
                 if isOwn {
@@ -51,7 +52,7 @@ struct Sweep: Sendable {
                 let entry = ParkedTable.Entry(table: table.name, scope: cursor.scope.description, key: key, row: nil)
                 _ = try ParkedTable.orPark(entry, db) {
                     guard try isOwn || MemberTable.remove(table.name, key, from: cursor.scope, db) else { return }
-                    _ = try RowApply(table: table).delete(key, at: .start, db)
+                    _ = try rows.delete(key, at: .start, db)
                 }
             }
         }

@@ -81,9 +81,10 @@ final class LineFeed: @unchecked Sendable {
         return read
     }
 
-    /// The reply is over. A last line without its end is dropped.
-    func finish() throws {
-        if !lines.isEmpty { try hand() }
+    /// The reply is over. A last line without its end is dropped. Never blocks: what is left is a batch beside one that
+    /// may be waiting yet.
+    func finish() {
+        if !lines.isEmpty { source.yield(lines) }
         source.finish()
     }
 

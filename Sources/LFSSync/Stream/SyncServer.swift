@@ -21,7 +21,7 @@ struct SyncServer: Sendable {
             throw feed.failure ?? error
         }
         try Self.require(response, 200)
-        try feed.finish()
+        feed.finish()
     }
 
     func acknowledge(_ batch: SyncAckBatch) async throws {

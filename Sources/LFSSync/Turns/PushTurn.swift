@@ -15,11 +15,13 @@ struct PushTurn: Sendable {
         var count = 0
         while true {
             try Task.checkCancellation()
-            let frozen = try await runner.write { [tables] db in
-                try Outbox.freeze(limit: SyncMutation.limit, byteLimit: SyncMutation.byteLimit, tables, db)
+            let (frozen, own) = try await runner.write { [tables] db in
+                (
+                    try Outbox.freeze(limit: SyncMutation.limit, byteLimit: SyncMutation.byteLimit, tables, db),
+                    try SyncCheckpoints.ownScope(db)
+                )
             }
             guard !frozen.isEmpty else { return count }
-            let own = try await runner.read { try SyncCheckpoints.ownScope($0) }
             let results = try await server.push(frozen.map(\.line), of: own)
             // One whose answers are long answers to the first of them.
             guard !results.isEmpty, results.count <= frozen.count,

@@ -65,8 +65,20 @@ struct StreamTurn: Sendable {
     private func stream(
         _ request: SyncStreamRequest, _ onBatch: (BatchApply.Outcome) async throws -> Void = { _ in }
     ) async throws -> BatchApply.Outcome {
-        let feed = LineFeed(own: try await runner.read { try SyncCheckpoints.ownScope($0) })
-        return try await withThrowingTaskGroup(of: Void.self) { group in
+        let feed = LineFeed(own: request.account)
+        return try await withTaskCancellationHandler {
+            try await stream(request, through: feed, onBatch)
+        } onCancel: {
+            // Whoever brings bytes may be waiting for room.
+            feed.end()
+        }
+    }
+
+    private func stream(
+        _ request: SyncStreamRequest, through feed: LineFeed,
+        _ onBatch: (BatchApply.Outcome) async throws -> Void
+    ) async throws -> BatchApply.Outcome {
+        try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { [server] in
                 defer { feed.end() }
                 try await server.stream(request, into: feed)
@@ -86,6 +98,8 @@ struct StreamTurn: Sendable {
                 }
                 try await onBatch(outcome)
             }
+            // A stream of batches ends with its task, whatever is still to come.
+            try Task.checkCancellation()
             try await group.waitForAll()
             return total
         }

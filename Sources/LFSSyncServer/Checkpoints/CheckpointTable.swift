@@ -75,34 +75,20 @@ enum CheckpointTable {
 
     private static func advance(_ token: SyncToken, of session: SyncSession, _ db: any SQLConnection) throws {
         let scope = SQLValue.text(token.place.scope.description)
-        var head: String?
         let granted = """
             SELECT s.head FROM sync_scope s JOIN sync_grant g ON g.scopeID = s.id WHERE s.id = ?1 AND g.accountID = ?2
             """
-        try db.query(granted, [scope, .text(session.account)]) { row in
-            head = try row.text(0)
-            return false
-        }
-        guard let head else {
-            // A right that was withdrawn meanwhile. The device has rows of the scope, so it has to hear of its end.
-            try note(scope, token.place.type, .start, session, db)
-            return
-        }
+        // A right that was withdrawn meanwhile: what was begun with it says that the scope's end is still to come.
+        guard let head = try db.firstText(granted, [scope, .text(session.account)]) else { return }
         // It comes from a time that this database has not seen.
         guard token.position.text <= head else { throw AckFailure.newerDevice }
-        try note(scope, token.place.type, token.position, session, db)
-    }
-
-    private static func note(
-        _ scope: SQLValue, _ type: SyncType, _ position: SyncPosition, _ session: SyncSession, _ db: any SQLConnection
-    ) throws {
         try db.execute(
             """
             INSERT INTO sync_checkpoint (sessionID, scopeID, typeName, position) VALUES (?1, ?2, ?3, ?4)
             ON CONFLICT (sessionID, scopeID, typeName) DO UPDATE SET position = excluded.position, resetReason = NULL
             WHERE sync_checkpoint.position < excluded.position
             """,
-            [.text(session.id), scope, .text(type.description), .text(position.text)])
+            [.text(session.id), scope, .text(token.place.type.description), .text(token.position.text)])
     }
 
     /// The device has begun anew, with its positions and with the numbers of its mutations: any may be the next.
