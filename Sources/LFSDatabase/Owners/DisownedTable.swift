@@ -53,6 +53,15 @@ package enum DisownedTable {
         }
     }
 
+    /// Forgets the notes of files that a row of this owner refers to.
+    static func forget(heldBy owner: FileOwner, _ db: Database) throws {
+        try db.execute(
+            sql: """
+                DELETE FROM main.lfs_disowned
+                WHERE EXISTS (SELECT 1 FROM main.\(owner.quotedTable) WHERE \(owner.quotedColumn) = fileID)
+                """)
+    }
+
     package static func putOff(_ note: Note, until notBefore: Int64, _ reason: String?, _ db: Database) throws {
         try db.execute(
             sql: """

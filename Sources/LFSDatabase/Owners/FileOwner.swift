@@ -53,7 +53,12 @@ package struct FileOwner: Sendable {
         guard !owners.isEmpty else {
             throw TableError(.unsuitableOwner, "The column '\(column)' of the table '\(table)' owns no files.")
         }
-        for owner in owners { try owner.remove(db) }
+        for owner in owners {
+            // From here on these rows let go of nothing. What the triggers noted and the rows still refer to was never
+            // let go of.
+            if owner.isComplete { try DisownedTable.forget(heldBy: owner, db) }
+            try owner.remove(db)
+        }
     }
 
     private func remove(_ db: Database) throws {
