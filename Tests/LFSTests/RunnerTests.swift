@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import LFSDatabase
+import LFSSystem
 import LFSTransfer
 import Synchronization
 import TestSupport
@@ -71,6 +72,35 @@ struct RunnerTests {
         }
     }
 
+    @Test("A read gives its connection back while all of Swift's threads wait for one")
+    func readers() async throws {
+        try await withTemporaryFolder { folder in
+            var configuration = Configuration()
+            configuration.maximumReaderCount = 1
+            let path = folder.appendingPathComponent("recipes.sqlite").path
+            let database = try DatabasePool(path: path, configuration: configuration)
+            let runner = BackgroundRunner(database)
+            let (isReading, goOn) = (Latch(), DispatchSemaphore(value: 0))
+            let processors = ProcessInfo.processInfo.activeProcessorCount
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    try await runner.read { _ in
+                        isReading.open()
+                        for _ in 0..<processors { goOn.wait() }
+                    }
+                }
+                await isReading.wait()
+                for number in 0..<4 * processors {
+                    group.addTask {
+                        if number < processors { goOn.signal() }
+                        try block(database)
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+    }
+
     @Test("A durable write runs with full sync and leaves the host's setting as it was")
     func durable() async throws {
         try await withHost { host in
@@ -86,6 +116,9 @@ struct RunnerTests {
         }
     }
 }
+
+/// Reads as a host does that does not mind to block.
+private func block(_ database: DatabasePool) throws { try database.read { try $0.execute(sql: "SELECT 1") } }
 
 /// Counts commits. Owner: the mutex.
 private final class CommitCounter: TransactionObserver, Sendable {

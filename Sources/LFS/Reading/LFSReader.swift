@@ -29,7 +29,7 @@ public struct LFSReader: Sendable {
     public init(_ database: any DatabaseReader, localStore: URL? = nil) async throws {
         self.database = database
         (databaseID, self.localStore) = try await LFSError.catching {
-            let identity = try await database.read { db in try DatabaseIdentity(db) }
+            let identity = try await database.readOnQueue { db in try DatabaseIdentity(db) }
             return (identity.databaseID.text, try identity.storePath(localStore))
         }
     }
@@ -71,7 +71,7 @@ public struct LFSReader: Sendable {
     }
 
     private func open(_ id: FileID) async throws -> (copy: OpenCopy?, byteCount: Int64) {
-        let (file, locations) = try await database.read { db in
+        let (file, locations) = try await database.readOnQueue { db in
             (try FileTable.fetch(id, db), try LocationTable.paths(db))
         }
         guard let file else { throw LFSError.unknown(id) }

@@ -35,18 +35,15 @@ package final class BackgroundRunner: Sendable {
     package var pendingCount: Int { state.withLock { $0.pending.count } }
 
     package func read<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
-        do { return try await writer.read(body) } catch { throw Self.wording(error) }
+        try Task.checkCancellation()
+        return try await readThroughCancellation(body)
     }
 
     /// As ``read(_:)``, for work that has to be done in a cancelled task too.
     package func readThroughCancellation<Value: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws -> Value {
-        try await withCheckedThrowingContinuation { continuation in
-            writer.asyncRead { db in
-                continuation.resume(with: Result { try body(try db.get()) }.mapError(Self.wording))
-            }
-        }
+        do { return try await writer.readOnQueue(body) } catch { throw Self.wording(error) }
     }
 
     /// Runs the body in a transaction that others may share. It may run twice, so it does nothing but read and write

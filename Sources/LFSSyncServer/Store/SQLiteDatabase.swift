@@ -1,9 +1,11 @@
 public import Foundation
 import GRDB
+import LFSSystem
 
 /// A file of SQLite behind a sync server, in WAL mode. Whatever it has confirmed survives a power cut.
 public final class SQLiteDatabase: SQLDatabase {
     private let pool: DatabasePool
+    private static let closing = BlockingPool(width: 4)
 
     public var dialect: SQLDialect { .sqlite }
 
@@ -34,10 +36,14 @@ public final class SQLiteDatabase: SQLDatabase {
     public func read<Value: Sendable>(
         _ body: @escaping @Sendable (any SQLConnection) throws -> Value
     ) async throws -> Value {
-        do {
-            return try await pool.read { db in try body(SQLiteConnection(db)) }
-        } catch {
-            throw SQLFailure.converted(error)
+        try Task.checkCancellation()
+        // Not the pool's own `read`: that gives its connection back on one of Swift's threads, so that it is never
+        // given back when all of them wait for one.
+        return try await withCheckedThrowingContinuation { continuation in
+            pool.asyncRead { db in
+                continuation.resume(
+                    with: Result { try body(SQLiteConnection(try db.get())) }.mapError(SQLFailure.converted))
+            }
         }
     }
 
@@ -52,8 +58,14 @@ public final class SQLiteDatabase: SQLDatabase {
     }
 
     public func close() async {
-        // What it throws says that somebody still reads, and then SQLite closes the connection at their end.
-        try? pool.close()
+        // What it throws says that somebody still reads, and then SQLite closes the connection at their end. It waits
+        // for reads, which is nothing for Swift's threads.
+        await withCheckedContinuation { continuation in
+            Self.closing.start { [pool] in
+                try? pool.close()
+                continuation.resume()
+            }
+        }
     }
 }
 
