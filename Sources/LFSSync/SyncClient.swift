@@ -21,6 +21,7 @@ public final class SyncClient: Sendable {
     private let transport: any HTTPTransport
     private let pushing: PushTurn
     private let streaming: StreamTurn
+    private let verifying: VerifyTurn
     private let clock: any Clock<Duration>
     /// One of each at a time: the numbers of changes and of acks have no gap.
     private let pushTurn = Permits(1)
@@ -61,6 +62,7 @@ public final class SyncClient: Sendable {
         (self.runner, self.database) = (runner, database)
         pushing = PushTurn(runner: runner, server: server, tables: tables)
         streaming = StreamTurn(runner: runner, server: server, tables: tables)
+        verifying = VerifyTurn(runner: runner, server: server, tables: tables)
     }
 
     /// Ends what is under way, and closes the connections.
@@ -92,6 +94,36 @@ public final class SyncClient: Sendable {
         report.received += try await streamTurn.withPermit { try await streaming.run() }
         if let failure { throw failure }
         return try await completed(report)
+    }
+
+    /// Synchronizes, and then compares which rows are here with which are on the server. Where they differ, as after a
+    /// database was mended by hand, everything comes anew.
+    ///
+    /// It compares ids, not what the rows have; tables with changes that the server has not taken yet are left out.
+    /// - Throws: As ``synchronize()``.
+    public func verify() async throws -> SyncVerification {
+        let first = try await compare()
+        var differing = first.filter(\.value.differs)
+        // What others write meanwhile looks like a difference, once.
+        if !differing.isEmpty {
+            differing = try await compare().filter { differing[$0.key] != nil && $0.value.differs }
+        }
+        guard !differing.isEmpty else { return SyncVerification(compared: first.count, differences: []) }
+        _ = try await streamTurn.withPermit { try await streaming.run(resets: true) }
+        let left = try await compare().filter(\.value.differs)
+        let differences = differing.map { place, pair in
+            SyncVerification.Difference(
+                type: place.type.description, scope: place.scope?.description, here: pair.here.digest.count,
+                there: pair.there.count, isMended: left[place] == nil)
+        }
+        return SyncVerification(
+            compared: first.count,
+            differences: differences.sorted { ($0.type, $0.scope ?? "") < ($1.type, $1.scope ?? "") })
+    }
+
+    private func compare() async throws -> [VerifyTurn.Place: VerifyTurn.Pair] {
+        try await synchronize()
+        return try await verifying.compare()
     }
 
     /// Synchronizes, and goes on: what is written here is sent at once, and what others write comes within a second.

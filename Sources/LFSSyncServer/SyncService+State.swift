@@ -27,7 +27,9 @@ extension SyncService {
     /// scope, and a hash of their keys, so that a device finds what it lacks.
     public func digest(_ body: Data, token: String?) async -> SyncReply {
         await answering(token) { [self] session in
-            let types = try types(of: try WireFormat.decode(SyncStreamRequest.self, from: body, .sync))
+            let request = try WireFormat.decode(SyncStreamRequest.self, from: body, .sync)
+            try session.requireOwner(request.account)
+            let types = try types(of: request)
             let sharing = schema.sharing
             return .lines(try await database.read { try ScopeDigest.lines(types, sharing, of: session, $0) })
         }

@@ -32,6 +32,14 @@ package struct ContentHash {
     /// The lowercase hex digit of a number below 16.
     static func digit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x57 + value }
 
+    /// The first eight bytes of the digest of a text's UTF-8 as a number, the most significant first.
+    package static func number(ofText text: String) -> UInt64 {
+        var function = SHA256()
+        var text = text
+        text.withUTF8 { function.update(bufferPointer: UnsafeRawBufferPointer($0)) }
+        return function.finalize().withUnsafeBytes { UInt64(bigEndian: $0.loadUnaligned(as: UInt64.self)) }
+    }
+
     /// The digest of a text's UTF-8.
     package static func hex(ofText text: String) -> String {
         var hash = ContentHash()

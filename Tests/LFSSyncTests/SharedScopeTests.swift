@@ -126,6 +126,13 @@ struct SharedScopeTests {
                 #expect(try await person.device.sync().received == 1)
                 #expect(try await person.names().contains("renamed"))
             }
+            // Five tables of one's own, and those that an album has.
+            for person in [a, b, c] { #expect(try await person.device.client.verify().differences == []) }
+            try await b.device.execute("DELETE FROM lfs_sync_member WHERE key = '\(a1)'")
+            let lost = try await b.device.client.verify().differences
+            #expect(
+                lost.map { "\($0.type) \($0.scope ?? "own") \($0.here) \($0.there) \($0.isMended)" }
+                    == ["FileV1 own 2 1 true", "FileV1 album/x 2 3 true"])
             try await a.device.execute("DELETE FROM album_user WHERE accountID = '\(b.id)'")
             try await a.device.sync()
             try await b.device.sync()

@@ -148,6 +148,7 @@ final class ServiceTransport: HTTPTransport {
         switch request.target {
         case "/v1/sync/stream": reply = await service.stream(body, token: token)
         case "/v1/sync/ack": reply = await service.acknowledge(body, token: token)
+        case "/v1/sync/digest": reply = await service.digest(body, token: token)
         case "/v1/sync/push" where faults.withLock(\.refusesPushes):
             reply = SyncReply(WireFailure(.unavailable, "Later."))
         case "/v1/sync/push": reply = await service.push(body, token: token)

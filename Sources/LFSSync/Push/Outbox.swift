@@ -224,6 +224,19 @@ enum Outbox {
 
     // MARK: What others ask
 
+    /// The keys of the rows of which the server has refused a change.
+    static func refused(_ table: String, _ db: Database) throws -> Set<String> {
+        try String.fetchSet(
+            db, sql: "SELECT key FROM lfs_sync_rejection WHERE tableName = ? AND typeof(key) = 'text'",
+            arguments: [table])
+    }
+
+    /// Whether a change of one of its rows waits, or waits for its row to come back.
+    static func isWaiting(_ table: String, _ db: Database) throws -> Bool {
+        let sql = "SELECT EXISTS (SELECT 1 FROM lfs_sync_outbox WHERE tableName = ?)"
+        return try Bool.fetchOne(db, sql: sql, arguments: [table]) == true
+    }
+
     /// What of a row an incoming line must not change: nil for all of it.
     ///
     /// - Parameter position: the line's. What the server has applied up to there is in it.

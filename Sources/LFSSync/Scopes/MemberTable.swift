@@ -7,6 +7,13 @@ enum MemberTable {
         try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM lfs_sync_member)") == false
     }
 
+    /// Those that give rows, in their order.
+    static func scopes(_ db: Database) throws -> [SyncScope] {
+        try String.fetchAll(db, sql: "SELECT DISTINCT scope FROM lfs_sync_member ORDER BY scope").compactMap {
+            SyncScope($0)
+        }
+    }
+
     static func contains(_ table: String, _ key: String, _ db: Database) throws -> Bool {
         let sql = "SELECT EXISTS (SELECT 1 FROM lfs_sync_member WHERE tableName = ? AND key = ?)"
         return try Bool.fetchOne(db.cachedStatement(sql: sql), arguments: [table, key]) == true

@@ -39,15 +39,31 @@ struct SyncServer: Sendable {
         let response = try await send(
             "/v1/sync/push", body, .bytes(limit: 8 << 20), "application/jsonlines+json")
         try Self.require(response, 200)
+        return try Self.lines(of: response, "result") { try SyncMutationResult($0) }
+    }
+
+    /// Which rows the account may read.
+    func digests(_ types: [SyncType], of own: SyncScope?) async throws -> [SyncDigest] {
+        var request = SyncStreamRequest(types: types.map { [$0] })
+        request.account = own
+        let response = try await send(
+            "/v1/sync/digest", try WireFormat.encode(request), .bytes(limit: 8 << 20), "application/json")
+        try Self.require(response, 200)
+        return try Self.lines(of: response, "digest") { try WireFormat.decode(SyncDigest.self, from: Data($0), .reply) }
+    }
+
+    private static func lines<Line>(
+        of response: HTTPResponse, _ name: String, _ read: (UnsafeRawBufferPointer) throws -> Line
+    ) throws -> [Line] {
         var splitter = LineSplitter()
-        var results: [SyncMutationResult] = []
+        var lines: [Line] = []
         do {
             response.body.withUnsafeBytes { splitter.append($0) }
-            while try splitter.next({ results.append(try SyncMutationResult($0)) }) {}
+            while try splitter.next({ lines.append(try read($0)) }) {}
         } catch {
-            throw SyncError(.unexpectedReply, "The server answered with something that is no result.", cause: error)
+            throw SyncError(.unexpectedReply, "The server answered with something that is no \(name).", cause: error)
         }
-        return results
+        return lines
     }
 
     private func send(

@@ -1,19 +1,9 @@
 import LFSSystem
 import LFSWire
 
-/// What an account may read of one type in one scope, in short, so that a device finds out whether it has the same
-/// rows: how many there are, and the sum modulo 2^64 of the first eight bytes, as a number, of each key's SHA-256.
-struct ScopeDigest: Sendable {
-    let count: Int
-    private let sum: UInt64
-
-    /// Sixteen hexadecimal digits.
-    var hash: String {
-        let digits = String(sum, radix: 16)
-        return String(repeating: "0", count: 16 - digits.count) + digits
-    }
-
-    /// A line for each type and scope that the session may read: `{"type":…,"scope":…,"count":…,"hash":…}`.
+/// What an account may read, in short, so that a device finds out whether it has the same rows.
+enum ScopeDigest {
+    /// A line for each type and scope that the session may read.
     static func lines(
         _ types: [(table: CheckedSchema.Table, type: SyncType)], _ sharing: CheckedSharing, of session: SyncSession,
         _ db: any SQLConnection
@@ -27,16 +17,17 @@ struct ScopeDigest: Sendable {
         var lines: [UInt8] = []
         for (table, type) in types {
             for scope in scopes where sharing.holds(table.name, inKind: scope.kind) {
-                let digest = try ScopeDigest(table, scope, session, db)
-                let name = scope == session.own ? "" : ",\"scope\":\"\(scope)\""
-                lines += "{\"type\":\"\(type)\"\(name),\"count\":\(digest.count),\"hash\":\"\(digest.hash)\"}\n".utf8
+                var digest = SyncDigest(type: type, scope: scope == session.own ? nil : scope)
+                try add(table, in: scope, to: &digest, session, db)
+                lines += digest.line.utf8
             }
         }
         return lines
     }
 
-    private init(
-        _ table: CheckedSchema.Table, _ scope: SyncScope, _ session: SyncSession, _ db: any SQLConnection
+    private static func add(
+        _ table: CheckedSchema.Table, in scope: SyncScope, to digest: inout SyncDigest, _ session: SyncSession,
+        _ db: any SQLConnection
     ) throws {
         let name = TableSQL.quoted(table.name)
         let isOfAccount = scope.kind == SyncScope.accountKind
@@ -50,18 +41,9 @@ struct ScopeDigest: Sendable {
             """
         var arguments: [SQLValue] = [.text(scope.description)]
         if !isOfAccount { arguments.append(.text(session.own.description)) }
-        var digest = (count: 0, sum: UInt64(0))
         try db.query(sql, arguments) { row in
-            if let key = try row.text(0) {
-                digest.count += 1
-                digest.sum &+= Self.number(key)
-            }
+            if let key = try row.text(0) { digest.add(ContentHash.number(ofText: key)) }
             return true
         }
-        (count, sum) = digest
-    }
-
-    private static func number(_ key: String) -> UInt64 {
-        UInt64(ContentHash.hex(ofText: key).prefix(16), radix: 16) ?? 0
     }
 }

@@ -13,7 +13,8 @@ struct SyncCommand: AsyncParsableCommand {
 
             --sync names the server, and LFS_SYNC_TOKEN holds the token of this device,
             which 'lfs-server session add' prints. With --live it goes on until it is
-            interrupted: changes go out and come within a second.
+            interrupted: changes go out and come within a second. With --verify the rows here
+            are compared with those on the server, and all come anew where they differ.
             """)
 
     @OptionGroup var database: DatabaseOptions
@@ -24,6 +25,9 @@ struct SyncCommand: AsyncParsableCommand {
     @Flag(name: .long, help: "Go on until interrupted.")
     var live = false
 
+    @Flag(name: .long, help: "Compare what is here with what the server has.")
+    var verify = false
+
     func validate() throws {
         guard server.sync != nil else {
             throw ValidationError("Give the server with --sync, such as --sync https://host.")
@@ -31,11 +35,13 @@ struct SyncCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let isLive = live
+        let (isLive, verifies) = (live, verify)
         try await UploadRun.run(
             database, transfer, output, .joining, sync: server.sync, endless: isLive
         ) { run in
-            guard isLive, let sync = run.sync else { return }
+            guard let sync = run.sync else { return }
+            if verifies { run.report.compared(try await sync.verify()) }
+            guard isLive else { return }
             try await sync.run { run.report.synced($0) }
         }
     }

@@ -10,8 +10,39 @@ private struct SyncEvent: Encodable {
     var rejected: Int
 }
 
+/// What a comparison with the server has come to, as a line of `--json`.
+private struct VerificationEvent: Encodable {
+    struct Difference: Encodable {
+        var type: String
+        var scope: String?
+        var here: Int
+        var there: Int
+        var isMended: Bool
+    }
+
+    var event = "compared"
+    var compared: Int
+    var differences: [Difference]
+}
+
 extension Report {
-    /// - Parameter isLast: whether nothing more is tried in this run.
+    func compared(_ found: SyncVerification) {
+        advance.note()
+        let event = VerificationEvent(
+            compared: found.compared,
+            differences: found.differences.map {
+                .init(type: $0.type, scope: $0.scope, here: $0.here, there: $0.there, isMended: $0.isMended)
+            })
+        let kinds = Format.count(found.compared, "kind") + " of rows"
+        tell(event, "compared \(kinds) with the server: \(found.differences.isEmpty ? "the same" : "different")")
+        for difference in found.differences {
+            let shared = difference.scope.map { " of \($0)" } ?? ""
+            let end = difference.isMended ? "now they are the same." : "they are not the same yet: sync again."
+            message("\(difference.type)\(shared): \(difference.here) here, \(difference.there) on the server; \(end)")
+            if !difference.isMended { refused(1) }
+        }
+    }
+
     func synced(_ report: SyncReport) {
         advance.note()
         let event = SyncEvent(
