@@ -83,6 +83,26 @@ struct SyncTests {
         }
     }
 
+    @Test("a comparison with the server brings back what is lost here")
+    func comparison() throws {
+        try run { folder, _, one, two in
+            for name in ["a", "b"] { try write(name, Data(name.utf8), folder) }
+            try one.run("push", "files")
+            #expect(try two.run("sync", "--verify").output.contains("2 kinds of rows with the server: the same\n"))
+            try TestDatabase.execute(
+                """
+                UPDATE lfs_state SET isApplying = 1; DELETE FROM uploader_document WHERE path LIKE '%/a';
+                UPDATE lfs_state SET isApplying = 0
+                """, in: folder.appendingPathComponent("two.sqlite"))
+            try two.run("sync")
+            #expect(try two.names() == ["b remote"])
+            let compared = try two.run("sync", "--verify")
+            #expect(compared.output.contains("with the server: different\n"), "\(compared.output)")
+            #expect(compared.messages.contains("1 here, 2 on the server; now they are the same."))
+            #expect(try two.names() == ["a remote", "b remote"])
+        }
+    }
+
     @Test("a file without a document here is listed and pulled as well")
     func withoutDocument() throws {
         try run { folder, _, one, two in
