@@ -1,4 +1,6 @@
 import GRDB
+import LFSSystem
+import Synchronization
 import Testing
 
 @testable import LFSSync
@@ -124,6 +126,36 @@ struct CaptureTests {
             for device in [two, one] { try await device.sync() }
             #expect(try await one.rows("SELECT title FROM recipe WHERE id = 'r3'") == ["Pie"])
             #expect(try await two.rows("SELECT length(text) FROM step") == ["900000"])
+        }
+    }
+
+    @Test("a change whose row is deleted elsewhere before it was sent is kept as a refused one, also of a child")
+    func lost() async throws {
+        try await run { _, one, two in
+            try await one.execute("DELETE FROM recipe WHERE id = 'r1'")
+            try await one.sync()
+            let (isThere, goOn) = (Latch(), Latch())
+            two.transport.faults.withLock { $0.holdsStream = (isThere, goOn) }
+            let taking = Task { try await two.sync() }
+            await isThere.wait()
+            try await two.execute(
+                """
+                INSERT INTO step (id, recipeID, text) VALUES ('s1', 'r1', 'Say "Hi"');
+                UPDATE recipe SET title = 'Mine' WHERE id = 'r1';
+                UPDATE recipe SET servings = 9 WHERE id = 'r2'; UPDATE recipe SET servings = 2 WHERE id = 'r2'
+                """)
+            goOn.open()
+            try await taking.value
+            #expect(try await two.rows(Self.recipes) == ["r2|Stew|2"])
+            let refused = "SELECT tableName, key, code, mutation FROM lfs_sync_rejection ORDER BY tableName"
+            let title =
+                #"{"type":"RecipeV1","op":"patch","key":"r1","data":{"title":"Mine","servings":4,"photoID":null}}"#
+            let step = #"{"type":"StepV1","op":"put","key":"s1","data":{"recipeID":"r1","text":"Say \"Hi\""}}"#
+            #expect(try await two.rows(refused) == ["recipe|r1|missing|\(title)", "step|s1|missing|\(step)"])
+            let report = try await two.sync()
+            #expect((report.sent, report.pending, report.rejected) == (1, 0, 2))
+            for device in [one, two] { try await device.sync() }
+            #expect(try await one.rows(Self.recipes) == ["r2|Stew|2"])
         }
     }
 }

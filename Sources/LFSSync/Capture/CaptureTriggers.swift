@@ -2,15 +2,17 @@ import GRDB
 import LFSDatabase
 
 /// The triggers that note local changes of a synced table in the outbox, whatever makes them. While received rows are
-/// applied they note nothing.
+/// applied they note nothing, but for changes that are lost with their row.
 struct CaptureTriggers {
     private let table: SyncedTable
 
     init(_ table: SyncedTable) { self.table = table }
 
-    var names: [String] { ["insert", "update", "delete", "rekey", "replace"].map { "lfs_sync_\(table.name)_\($0)" } }
+    var names: [String] {
+        ["insert", "update", "delete", "rekey", "replace", "lose"].map { "lfs_sync_\(table.name)_\($0)" }
+    }
 
-    var all: [String] { [insert, update, delete, rekey, replace] }
+    var all: [String] { [insert, update, delete, rekey, replace, lose] }
 
     /// Queues the rows that are there already.
     var backfill: String {
@@ -104,6 +106,31 @@ struct CaptureTriggers {
             \(noteGone)
         END
         """
+    }
+
+    /// A row goes as another device wants it, itself or with what it belongs to, and nobody has heard yet what was
+    /// changed here. That is kept as a change that was refused.
+    private var lose: String {
+        let values = table.columns.map { column in
+            let value = "OLD.\(column.quotedDatabaseIdentifier)"
+            let shown = "CASE typeof(\(value)) WHEN 'blob' THEN hex(\(value)) ELSE \(value) END"
+            return "'\"\(column)\":' || json_quote(\(shown))"
+        }
+        let data = values.isEmpty ? "''" : values.joined(separator: " || ',' || ")
+        return """
+            CREATE TRIGGER \(names[5].quotedDatabaseIdentifier) AFTER DELETE ON \(table.name.quotedDatabaseIdentifier)
+            WHEN \(StateTable.isApplying()) AND EXISTS (SELECT 1 FROM lfs_sync_outbox WHERE \(open("OLD")))
+            BEGIN
+                INSERT INTO lfs_sync_rejection (tableName, key, mutation, code, message)
+                SELECT tableName, key,
+                    '{"type":"\(table.type)","op":"' || operation || '","key":' || json_quote(OLD.id)
+                        || ',"data":{' || \(data) || '}}',
+                    'missing',
+                    'Another device has deleted the row, or what it belongs to, before this change was sent.'
+                FROM lfs_sync_outbox WHERE \(open("OLD")) AND (operation = 'put' OR columns <> '{}');
+                DELETE FROM lfs_sync_outbox WHERE \(open("OLD"));
+            END
+            """
     }
 
     private var noteGone: String {
