@@ -1,4 +1,5 @@
 import Foundation
+import LFSSystem
 import LFSWire
 import Synchronization
 import TestSupport
@@ -164,6 +165,32 @@ struct SynchronizeTests {
             try await two.sync()
             #expect(try await two.rows("SELECT id, recipeID, text FROM step") == ["s1|r2|x"])
             #expect(try await two.rows(Self.recipes) == ["r2|Stew|NULL"])
+        }
+    }
+
+    @Test("take nothing from a stream that a later one of the same database has overtaken")
+    func overtaken() async throws {
+        try await TestSync.run { sync in
+            let (one, two) = (try await sync.device("one"), try await sync.device("two"))
+            try await one.execute("INSERT INTO recipe (id, title) VALUES ('r1', 'Soup'), ('r2', 'Stew')")
+            for device in [one, two] { try await device.sync() }
+            try await one.execute("UPDATE recipe SET title = 'Broth' WHERE id = 'r1'")
+            try await one.sync()
+            let (isThere, goOn) = (Latch(), Latch())
+            two.transport.faults.withLock { $0.holdsStream = (isThere, goOn) }
+            let late = Task { try await two.sync() }
+            await isThere.wait()
+            // Another process of the same device.
+            let other = try await TestSync.client(two.database, ServiceTransport(sync.service), two.token)
+            try await one.execute("DELETE FROM recipe WHERE id = 'r1'")
+            try await one.sync()
+            #expect(try await other.synchronize().received == 1)
+            goOn.open()
+            let error = await #expect(throws: SyncError.self) { try await late.value }
+            #expect(error?.code == .cut)
+            #expect(try await two.rows(Self.recipes) == ["r2|Stew|NULL"])
+            two.transport.faults.withLock { $0 = .init() }
+            for device in [two, one] { #expect(try await device.sync() == SyncReport()) }
         }
     }
 }

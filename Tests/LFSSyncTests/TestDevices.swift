@@ -129,7 +129,7 @@ final class ServiceTransport: HTTPTransport {
         var refusesPushes = false
         /// How many bytes come at once.
         var pieceSize = 1 << 16
-        /// Before the first byte of a stream: the stream is there, and may come.
+        /// Before a stream's bytes come: the first are on their way, and may come.
         var holdsStream: (isThere: Latch, goOn: Latch)?
     }
 
@@ -174,11 +174,13 @@ final class ServiceTransport: HTTPTransport {
             }
             // As from a network: it comes whatever has become of the task that asked.
             try await Task {
-                if let hold = self.faults.withLock({ $0.holdsStream }) {
-                    hold.isThere.open()
-                    await hold.goOn.wait()
+                for try await piece in stream {
+                    if let hold = self.faults.withLock({ $0.holdsStream }) {
+                        hold.isThere.open()
+                        await hold.goOn.wait()
+                    }
+                    try await self.deliver(piece, sink)
                 }
-                for try await piece in stream { try await self.deliver(piece, sink) }
             }.value
         }
         return HTTPResponse(head: head, body: [], bytesSent: Int64(body.count))

@@ -21,6 +21,30 @@ enum SyncCheckpoints {
         try db.execute(sql: "UPDATE lfs_sync_state SET account = ? WHERE account IS NULL", arguments: [own.description])
     }
 
+    /// What a stream knows of the others on this database, in this process or another one.
+    struct Turn: Sendable {
+        fileprivate var count: Int64
+        fileprivate var isTaken = false
+    }
+
+    /// A stream that begins now.
+    static func turn(_ db: Database) throws -> Turn {
+        Turn(count: try Int64.fetchOne(db, sql: "SELECT stream FROM lfs_sync_state") ?? 0)
+    }
+
+    /// The stream brings something. What another one has brought since it began may be newer.
+    ///
+    /// - Throws: ``SyncError/Code/cut`` when there is another one.
+    static func take(_ turn: inout Turn, _ db: Database) throws {
+        guard try Self.turn(db).count == turn.count else {
+            throw SyncError(
+                .cut, "Another sync of this database has begun meanwhile. What had come is kept; try again.")
+        }
+        guard !turn.isTaken else { return }
+        try db.execute(sql: "UPDATE lfs_sync_state SET stream = stream + 1")
+        turn = Turn(count: turn.count + 1, isTaken: true)
+    }
+
     static func contains(_ place: SyncToken.Place, _ db: Database) throws -> Bool {
         let sql = "SELECT EXISTS (SELECT 1 FROM lfs_sync_checkpoint WHERE type = ? AND scope = ?)"
         return try Bool.fetchOne(

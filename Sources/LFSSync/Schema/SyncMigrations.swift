@@ -24,6 +24,8 @@ enum SyncTables {
             ackBatch TEXT CHECK (ackBatch IS NULL OR typeof(ackBatch) = 'text'),
             -- The id of the last one that the server has.
             lastAckBatch TEXT CHECK (lastAckBatch IS NULL OR typeof(lastAckBatch) = 'text'),
+            -- How many streams have brought something, so that one that another has overtaken ends.
+            stream INTEGER NOT NULL DEFAULT 0 CHECK (typeof(stream) = 'integer'),
             -- Of the last mutation that was frozen.
             sequence INTEGER NOT NULL DEFAULT 0 CHECK (typeof(sequence) = 'integer' AND sequence >= 0),
             -- Whether the passes under way remove nothing: the server is older than this device.

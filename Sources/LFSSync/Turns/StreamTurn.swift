@@ -1,3 +1,4 @@
+import GRDB
 import LFSDatabase
 import LFSWire
 
@@ -14,7 +15,7 @@ struct StreamTurn: Sendable {
         var (received, resets) = (0, resets)
         // A reset, and one more that comes meanwhile; a server that goes on with them will not end.
         for _ in 0..<4 {
-            let outcome = try await stream(try await request(resets: resets))
+            let outcome = try await stream(try await question(resets: resets))
             received += outcome.changed
             try await acknowledge()
             if outcome.isComplete {
@@ -34,7 +35,7 @@ struct StreamTurn: Sendable {
     /// - Parameter onComplete: runs whenever all there is has come, with how many rows have changed something since.
     func follow(_ onComplete: @escaping @Sendable (Int) async throws -> Void) async throws {
         var changed = 0
-        _ = try await stream(try await request(isLive: true)) { outcome in
+        _ = try await stream(try await question(isLive: true)) { outcome in
             changed += outcome.changed
             guard outcome.isComplete || outcome.hasReset else { return }
             try await acknowledge()
@@ -53,21 +54,27 @@ struct StreamTurn: Sendable {
         }
     }
 
-    private func request(resets: Bool = false, isLive: Bool = false) async throws -> SyncStreamRequest {
-        let (last, own) = try await runner.read { db in
-            (try SyncCheckpoints.last(db), try SyncCheckpoints.ownScope(db))
+    /// What to ask for.
+    private struct Question {
+        var request: SyncStreamRequest
+        var turn: SyncCheckpoints.Turn
+    }
+
+    private func question(resets: Bool = false, isLive: Bool = false) async throws -> Question {
+        let (last, own, turn) = try await runner.read { db in
+            (try SyncCheckpoints.last(db), try SyncCheckpoints.ownScope(db), try SyncCheckpoints.turn(db))
         }
         var request = SyncStreamRequest(types: tables.map { [$0.type] }, acks: last, resets: resets, isLive: isLive)
         request.account = own
-        return request
+        return Question(request: request, turn: turn)
     }
 
     private func stream(
-        _ request: SyncStreamRequest, _ onBatch: (BatchApply.Outcome) async throws -> Void = { _ in }
+        _ question: Question, _ onBatch: (BatchApply.Outcome) async throws -> Void = { _ in }
     ) async throws -> BatchApply.Outcome {
-        let feed = LineFeed(own: request.account)
+        let feed = LineFeed(own: question.request.account)
         return try await withTaskCancellationHandler {
-            try await stream(request, through: feed, onBatch)
+            try await stream(question, through: feed, onBatch)
         } onCancel: {
             // Whoever brings bytes may be waiting for room.
             feed.end()
@@ -75,18 +82,18 @@ struct StreamTurn: Sendable {
     }
 
     private func stream(
-        _ request: SyncStreamRequest, through feed: LineFeed,
-        _ onBatch: (BatchApply.Outcome) async throws -> Void
+        _ question: Question, through feed: LineFeed, _ onBatch: (BatchApply.Outcome) async throws -> Void
     ) async throws -> BatchApply.Outcome {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { [server] in
                 defer { feed.end() }
-                try await server.stream(request, into: feed)
+                try await server.stream(question.request, into: feed)
             }
             defer { feed.end() }
             var total = BatchApply.Outcome()
+            var turn = question.turn
             for await batch in feed.batches {
-                let outcome = try await apply(batch, of: feed.own)
+                let outcome = try await apply(batch, of: feed.own, &turn)
                 feed.taken()
                 total.changed += outcome.changed
                 total.isComplete = total.isComplete || outcome.isComplete
@@ -106,18 +113,27 @@ struct StreamTurn: Sendable {
     }
 
     /// - Parameter own: the scope of the account's own rows; nil before a line has told it.
-    private func apply(_ batch: [SyncLine], of own: SyncScope?) async throws -> BatchApply.Outcome {
-        let apply = BatchApply(tables)
+    private func apply(
+        _ batch: [SyncLine], of own: SyncScope?, _ turn: inout SyncCheckpoints.Turn
+    ) async throws -> BatchApply.Outcome {
+        let (apply, seen) = (BatchApply(tables), turn)
+        let brings = batch.contains(where: \.bringsSomething)
+        func run(
+            _ body: @escaping @Sendable ([SyncLine], Database) throws -> BatchApply.Outcome
+        ) async throws -> BatchApply.Outcome {
+            let (outcome, taken) = try await runner.writeAlone { db in
+                var turn = seen
+                if brings { try SyncCheckpoints.take(&turn, db) }
+                try SyncCheckpoints.note(own, db)
+                return (try body(batch, db), turn)
+            }
+            turn = taken
+            return outcome
+        }
         do {
-            return try await runner.writeAlone { db in
-                try SyncCheckpoints.note(own, db)
-                return try apply.together(batch, db)
-            }
+            return try await run { try apply.together($0, $1) }
         } catch let error where error.isOfRow {
-            return try await runner.writeAlone { db in
-                try SyncCheckpoints.note(own, db)
-                return try apply.oneByOne(batch, db)
-            }
+            return try await run { try apply.oneByOne($0, $1) }
         }
     }
 
@@ -131,6 +147,14 @@ struct StreamTurn: Sendable {
 }
 
 extension SyncLine {
+    /// Whether something here changes with it.
+    fileprivate var bringsSomething: Bool {
+        switch self {
+        case .row, .deletion, .reached, .scopeDeleted, .reset: true
+        case .complete, .failure, .heartbeat, .unknown: false
+        }
+    }
+
     fileprivate var failure: SyncStreamFailure? {
         if case .failure(let failure) = self { return failure }
         return nil
