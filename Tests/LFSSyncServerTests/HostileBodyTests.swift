@@ -40,7 +40,7 @@ struct HostileBodyTests {
     func fuzz() async throws {
         let environment = ProcessInfo.processInfo.environment
         let rounds = environment["LFS_SYNC_FUZZ"].flatMap { Int($0) } ?? 400
-        var random = Xorshift(seed: environment["LFS_SYNC_FUZZ_SEED"].flatMap { UInt64($0) } ?? 7)
+        var random = TestStore.random(environment["LFS_SYNC_FUZZ_SEED"].flatMap { UInt64($0) } ?? 7)
         try await TestServer.run(options: SyncServiceOptions.unlimited) { server in
             let device = try await server.device()
             let seeds = [
@@ -72,28 +72,17 @@ extension SyncServiceOptions {
     }
 }
 
-/// The same numbers for the same seed.
-struct Xorshift: RandomNumberGenerator {
-    private var state: UInt64
+/// What tears a message apart, or goes where it should not.
+private let pieces = [
+    "-9223372036854775808", "9223372036854775808", "1e999", "NaN", "null", "{}", "[]", "\"\"", "\u{0}", "\\u0000",
+    "\\ud800", "\"\\", "{\"hex\":\"0\"}", "{\"real\":\"Infinity\"}", "' OR 1=1 --", "account/x", "../..", "|||",
+    "\n",
+    "\r\n", ",", ":", "\"id\":\"m1\",", String(repeating: "[", count: 100), String(repeating: "{\"a\":", count: 50),
+].map { Array($0.utf8) }
 
-    init(seed: UInt64) { state = seed == 0 ? 1 : seed }
-
-    mutating func next() -> UInt64 {
-        state ^= state << 13
-        state ^= state >> 7
-        state ^= state << 17
-        return state
-    }
-
-    private static let pieces = [
-        "-9223372036854775808", "9223372036854775808", "1e999", "NaN", "null", "{}", "[]", "\"\"", "\u{0}", "\\u0000",
-        "\\ud800", "\"\\", "{\"hex\":\"0\"}", "{\"real\":\"Infinity\"}", "' OR 1=1 --", "account/x", "../..", "|||",
-        "\n",
-        "\r\n", ",", ":", "\"id\":\"m1\",", String(repeating: "[", count: 100), String(repeating: "{\"a\":", count: 50),
-    ].map { Array($0.utf8) }
-
+extension RandomNumberGenerator {
     /// Bytes with some of them changed, taken out, doubled, or others put between.
-    mutating func mutated(_ bytes: [UInt8]) -> [UInt8] {
+    fileprivate mutating func mutated(_ bytes: [UInt8]) -> [UInt8] {
         var bytes = bytes
         for _ in 0..<Int.random(in: 1...4, using: &self) {
             guard !bytes.isEmpty else { return bytes }
@@ -103,8 +92,8 @@ struct Xorshift: RandomNumberGenerator {
             case 0: bytes[index] = UInt8.random(in: .min ... .max, using: &self)
             case 1: bytes.removeSubrange(index..<end)
             case 2: bytes.insert(contentsOf: bytes[index..<end], at: index)
-            case 3: bytes.replaceSubrange(index..<end, with: Self.pieces.randomElement(using: &self) ?? [])
-            case 4: bytes.insert(contentsOf: Self.pieces.randomElement(using: &self) ?? [], at: index)
+            case 3: bytes.replaceSubrange(index..<end, with: pieces.randomElement(using: &self) ?? [])
+            case 4: bytes.insert(contentsOf: pieces.randomElement(using: &self) ?? [], at: index)
             default: bytes.removeSubrange(index...)
             }
         }

@@ -84,9 +84,7 @@ struct CaptureTests {
             #expect(try await two.rows("SELECT id FROM recipe ORDER BY id") == ["r1", "r2", "r3"])
             // Nor is it swept, whatever became of the note.
             try await one.execute("DELETE FROM lfs_sync_rejection")
-            try await sync.serverDatabase.write { db in
-                try db.execute("UPDATE sync_session SET resetReason = 'operator'", [])
-            }
+            try await sync.execute("UPDATE sync_session SET resetReason = 'operator'")
             try await one.sync()
             #expect(try await one.rows("SELECT count(*) FROM recipe") == ["4"])
         }
@@ -145,7 +143,7 @@ struct CaptureTests {
                 UPDATE recipe SET servings = 9 WHERE id = 'r2'; UPDATE recipe SET servings = 2 WHERE id = 'r2'
                 """)
             goOn.open()
-            try await taking.value
+            #expect(try await taking.value.received == 1)
             #expect(try await two.rows(Self.recipes) == ["r2|Stew|2"])
             let refused = "SELECT tableName, key, code, mutation FROM lfs_sync_rejection ORDER BY tableName"
             let title =

@@ -3,6 +3,7 @@ import GRDB
 import LFSHTTP
 import LFSSystem
 import LFSWire
+import TestSupport
 import Testing
 
 @testable import LFSSync
@@ -70,7 +71,7 @@ struct HostileLineTests {
     func fuzz() async throws {
         let environment = ProcessInfo.processInfo.environment
         let rounds = environment["LFS_SYNC_FUZZ"].flatMap { Int($0) } ?? 150
-        var random = Shaken(seed: environment["LFS_SYNC_FUZZ_SEED"].flatMap { UInt64($0) } ?? 11)
+        var random = SeededGenerator(seed: environment["LFS_SYNC_FUZZ_SEED"].flatMap { UInt64($0) } ?? 11)
         let lines = [
             #"{"type":"RecipeV1","ack":"RecipeV1|\#(Self.at)","data":{"id":"x","title":"y","servings":3}}"#,
             #"{"type":"StepV1","scope":"album/a","ack":"StepV1|album/a|0197b214-ba2c-7c71-89d1-4bbb56a51d06|0","#
@@ -102,25 +103,15 @@ struct HostileLineTests {
     }
 }
 
-/// Bytes changed at random, the same for the same seed.
-private struct Shaken: RandomNumberGenerator {
-    private var state: UInt64
+/// What tears a line apart, or goes where it should not.
+private let pieces = [
+    "-9223372036854775808", "1e999", "null", "{}", "[]", "\"\"", "\u{0}", "\\u0000", "\\ud800", "{\"hex\":\"0\"}",
+    "{\"real\":\"Infinity\"}", "'; DROP TABLE recipe", "account/you", "|", ",", ":", "mine",
+].map { Array($0.utf8) }
 
-    init(seed: UInt64) { state = seed == 0 ? 1 : seed }
-
-    mutating func next() -> UInt64 {
-        state ^= state << 13
-        state ^= state >> 7
-        state ^= state << 17
-        return state
-    }
-
-    private static let pieces = [
-        "-9223372036854775808", "1e999", "null", "{}", "[]", "\"\"", "\u{0}", "\\u0000", "\\ud800", "{\"hex\":\"0\"}",
-        "{\"real\":\"Infinity\"}", "'; DROP TABLE recipe", "account/you", "|", ",", ":", "mine",
-    ].map { Array($0.utf8) }
-
-    mutating func mutated(_ bytes: [UInt8]) -> [UInt8] {
+extension SeededGenerator {
+    /// Bytes with up to two places changed.
+    fileprivate mutating func mutated(_ bytes: [UInt8]) -> [UInt8] {
         var bytes = bytes
         for _ in 0..<Int.random(in: 0...2, using: &self) {
             let index = Int.random(in: 0..<bytes.count, using: &self)
@@ -128,7 +119,7 @@ private struct Shaken: RandomNumberGenerator {
             switch Int.random(in: 0..<3, using: &self) {
             case 0: bytes[index] = UInt8.random(in: .min ... .max, using: &self)
             case 1: bytes.insert(contentsOf: bytes[index..<end], at: index)
-            default: bytes.replaceSubrange(index..<end, with: Self.pieces.randomElement(using: &self) ?? [])
+            default: bytes.replaceSubrange(index..<end, with: pieces.randomElement(using: &self) ?? [])
             }
             if bytes.isEmpty { return bytes }
         }

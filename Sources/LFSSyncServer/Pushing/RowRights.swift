@@ -219,15 +219,3 @@ extension WireFailure.Code {
     /// More of something than there may be.
     static let tooMany = WireFailure.Code(rawValue: "too_many")
 }
-
-extension SQLConnection {
-    /// The first text of a query's first row; nil for none, or NULL.
-    func firstText(_ sql: String, _ arguments: [SQLValue]) throws -> String? {
-        var found: String?
-        try query(sql, arguments) { row in
-            found = try row.text(0)
-            return false
-        }
-        return found
-    }
-}

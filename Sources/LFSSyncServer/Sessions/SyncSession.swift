@@ -159,13 +159,8 @@ enum SessionTable {
 
     /// Whether a session is there still, and has not begun anew.
     static func isCurrent(_ session: SyncSession, _ db: any SQLConnection) throws -> Bool {
-        var isThere = false
-        let sql = "SELECT 1 FROM sync_session WHERE id = ?1 AND epoch = ?2 AND resetReason IS NULL"
-        try db.query(sql, [.text(session.id), .integer(session.epoch)]) { _ in
-            isThere = true
-            return false
-        }
-        return isThere
+        let sql = "SELECT id FROM sync_session WHERE id = ?1 AND epoch = ?2 AND resetReason IS NULL"
+        return try db.firstText(sql, [.text(session.id), .integer(session.epoch)]) != nil
     }
 
     static func remove(_ id: String, _ db: any SQLConnection) throws -> Bool {

@@ -60,6 +60,18 @@ public protocol SQLConnection {
     func savepoint<Value>(_ body: () throws -> Value) throws -> Value
 }
 
+extension SQLConnection {
+    /// The first text of a query's first row; nil for none, or NULL.
+    func firstText(_ sql: String, _ arguments: [SQLValue]) throws -> String? {
+        var found: String?
+        try query(sql, arguments) { row in
+            found = try row.text(0)
+            return false
+        }
+        return found
+    }
+}
+
 /// A row of a result, within a call.
 public protocol SQLRow {
     /// - Throws: ``SQLFailure`` when the value is no integer.
