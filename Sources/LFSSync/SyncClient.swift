@@ -71,36 +71,39 @@ public final class SyncClient: Sendable {
     /// Sends what has changed here, and takes what has changed elsewhere, once. What cannot be sent does not keep the
     /// rest from coming.
     ///
+    /// - Parameter onProgress: runs whenever some rows have gone or come, with how many so far.
     /// - Returns: what has come of it.
     /// - Throws: ``SyncError``, `CancellationError`, `DatabaseError`. What was applied before stays.
-    @discardableResult public func synchronize() async throws -> SyncReport {
-        var report = SyncReport()
+    @discardableResult public func synchronize(
+        onProgress: @escaping @Sendable (SyncReport) -> Void = { _ in }
+    ) async throws -> SyncReport {
+        let progress = SyncProgress(onProgress)
         // A reset that this device has begun and the server has not heard of comes before all else.
         try await streamTurn.withPermit { try await streaming.acknowledge() }
         if try await runner.read({ try SyncCheckpoints.ownScope($0) }) == nil {
             // Nothing is sent before it is known whose rows these are: the next session may be another account's.
-            report.received = try await streamTurn.withPermit { try await streaming.run() }
+            try await receive(progress)
         }
         var failure: (any Error)?
         do {
-            report.sent = try await push()
+            try await send(progress)
         } catch let error as SyncError where error.code == .forked {
             // One of the two is an older copy of itself: both begin anew.
-            report.received += try await streamTurn.withPermit { try await streaming.run(resets: true) }
-            report.sent = try await push()
+            try await receive(progress, resets: true)
+            try await send(progress)
         } catch {
             failure = error
         }
-        report.received += try await streamTurn.withPermit { try await streaming.run() }
+        try await receive(progress)
         if let failure { throw failure }
-        return try await completed(report)
+        return try await completed(progress.report)
     }
 
     /// Synchronizes, and then compares which rows are here with which are on the server. Where they differ, as after a
     /// database was mended by hand, everything comes anew.
     ///
     /// It compares ids, not what the rows have; tables with changes that the server has not taken yet are left out.
-    /// - Throws: As ``synchronize()``.
+    /// - Throws: As ``synchronize(onProgress:)``.
     public func verify() async throws -> SyncVerification {
         let first = try await compare()
         var differing = first.filter(\.value.differs)
@@ -150,7 +153,13 @@ public final class SyncClient: Sendable {
         }
     }
 
-    private func push() async throws -> Int { try await pushTurn.withPermit { try await pushing.run() } }
+    private func send(_ progress: SyncProgress) async throws {
+        _ = try await pushTurn.withPermit { try await pushing.run { progress.sent($0) } }
+    }
+
+    private func receive(_ progress: SyncProgress, resets: Bool = false) async throws {
+        _ = try await streamTurn.withPermit { try await streaming.run(resets: resets) { progress.received($0) } }
+    }
 
     private func completed(_ report: SyncReport) async throws -> SyncReport {
         var report = report
@@ -175,7 +184,7 @@ public final class SyncClient: Sendable {
             group.addTask { [self] in
                 for try await newest in changes where newest != nil {
                     var report = SyncReport()
-                    report.sent = try await push()
+                    report.sent = try await pushTurn.withPermit { try await pushing.run() }
                     if report.sent > 0 { await onStatus(try await completed(report)) }
                 }
             }

@@ -84,9 +84,7 @@ struct ConvergenceModel {
             device.transport.faults.withLock { $0.refusesPushes = true }
             try await synchronize(device)
         case .reset:
-            try await sync.serverDatabase.write { db in
-                try db.execute("UPDATE sync_session SET resetReason = 'operator' WHERE resetReason IS NULL", [])
-            }
+            try await sync.execute("UPDATE sync_session SET resetReason = 'operator' WHERE resetReason IS NULL")
         case .keep:
             let copy = try DatabaseQueue()
             try device.database.backup(to: copy)

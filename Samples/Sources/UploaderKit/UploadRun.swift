@@ -173,7 +173,10 @@ extension UploadRun {
     /// Sends rows and takes those of other devices, where a sync server was given.
     func synchronize(isAgain: Bool = false) async throws {
         guard let sync else { return }
-        let result = try await sync.synchronize()
+        defer { report.syncing(nil) }
+        let result = try await sync.synchronize { [report] in
+            report.syncing(.init(sent: $0.sent, received: $0.received))
+        }
         // A second look that finds nothing is no news.
         if !isAgain || result.sent + result.received > 0 { report.synced(result) }
     }

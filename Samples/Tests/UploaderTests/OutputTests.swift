@@ -36,6 +36,13 @@ struct OutputTests {
         #expect(line == "312/2,028 files  1.2/8.4 GiB  14 %  88.0 MiB/s  ETA 1m24s  2 retrying  1 failed")
     }
 
+    @Test("Rows that are on their way have a line of their own")
+    func rows() {
+        let rows = Tally.Rows(sent: 20_000, received: 1)
+        #expect(ProgressLine.syncing(rows) == "syncing  20,000 sent  1 received")
+        #expect(ProgressLine.syncing(rows, columns: 20).count == 19)
+    }
+
     @Test("100 % is shown only when every upload is proven")
     func neverTooEarly() throws {
         var tally = Tally()

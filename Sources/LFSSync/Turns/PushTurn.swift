@@ -7,9 +7,10 @@ struct PushTurn: Sendable {
     let server: SyncServer
     let tables: [SyncedTable]
 
+    /// - Parameter onSent: runs after each request, with how many changes it has brought up.
     /// - Returns: how many changes the server has answered.
     /// - Throws: ``SyncError``; what was answered before is taken in.
-    func run() async throws -> Int {
+    func run(_ onSent: (Int) -> Void = { _ in }) async throws -> Int {
         let answers = AnswerApply(tables: tables)
         try await runner.write { try answers.acceptUnheard($0) }
         var count = 0
@@ -31,6 +32,7 @@ struct PushTurn: Sendable {
             }
             try await runner.write { try answers.apply(results, $0) }
             count += results.count
+            onSent(results.count)
         }
     }
 }

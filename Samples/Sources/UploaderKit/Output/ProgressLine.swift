@@ -13,6 +13,12 @@ package enum ProgressLine {
         return String(parts.joined(separator: "  ").prefix(max(columns - 1, 1)))
     }
 
+    /// While rows are on their way.
+    package static func syncing(_ rows: Tally.Rows, columns: Int = 80) -> String {
+        let text = "syncing  \(Format.count(rows.sent)) sent  \(Format.count(rows.received)) received"
+        return String(text.prefix(max(columns - 1, 1)))
+    }
+
     private static func troubles(_ tally: Tally) -> [String] {
         let failed = tally.failed + tally.unreadable
         return (tally.retrying.isEmpty ? [] : ["\(Format.count(tally.retrying.count)) retrying"])

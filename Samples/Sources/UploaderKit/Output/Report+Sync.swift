@@ -26,6 +26,12 @@ private struct VerificationEvent: Encodable {
 }
 
 extension Report {
+    /// Rows are on their way; nil when they are there.
+    func syncing(_ rows: Tally.Rows?) {
+        worked()
+        changeTally { $0.rows = rows }
+    }
+
     func compared(_ found: SyncVerification) {
         advance.note()
         let event = VerificationEvent(
@@ -44,7 +50,6 @@ extension Report {
     }
 
     func synced(_ report: SyncReport) {
-        advance.note()
         let event = SyncEvent(
             sent: report.sent, received: report.received, pending: report.pending, parked: report.parked,
             rejected: report.rejected)

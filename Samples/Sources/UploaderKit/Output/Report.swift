@@ -29,10 +29,11 @@ final class Report: Sendable {
     }
 
     var tally: Tally { state.withLock { $0.tally } }
+    func changeTally(_ body: (inout Tally) -> Void) { state.withLock { body(&$0.tally) } }
 
     // MARK: Attaching
 
-    func walkBegins() { state.withLock { $0.tally.isWalking = true } }
+    func walkBegins() { changeTally { $0.isWalking = true } }
 
     func walkEnded() {
         let time = (ContinuousClock.now - start) / .seconds(1)
@@ -46,19 +47,19 @@ final class Report: Sendable {
     }
 
     /// A file that is new or has changed was found, and will be read.
-    func found(_ bytes: Int64) { state.withLock { $0.tally.foundBytes = $0.tally.foundBytes.addingSaturated(bytes) } }
+    func found(_ bytes: Int64) { changeTally { $0.foundBytes = $0.foundBytes.addingSaturated(bytes) } }
     /// Work on this device, such as the reading of a large file, goes on.
     func worked() { advance.note() }
     func read(_ bytes: Int64) {
         if bytes > 0 { worked() }
-        state.withLock { $0.tally.readBytes = $0.tally.readBytes.addingSaturated(bytes) }
+        changeTally { $0.readBytes = $0.readBytes.addingSaturated(bytes) }
     }
 
     /// What waited before this run.
     func pending(files: Int, bytes: Int64) {
-        state.withLock { state in
-            state.tally.totalFiles += files
-            state.tally.totalBytes = state.tally.totalBytes.addingSaturated(bytes)
+        changeTally { tally in
+            tally.totalFiles += files
+            tally.totalBytes = tally.totalBytes.addingSaturated(bytes)
         }
     }
 
@@ -66,7 +67,7 @@ final class Report: Sendable {
 
     func unchanged(_ path: FilePath) {
         worked()
-        state.withLock { $0.tally.skipped += 1 }
+        changeTally { $0.skipped += 1 }
         skipped(path, "unchanged", isProblem: false)
     }
 
@@ -87,14 +88,14 @@ final class Report: Sendable {
     }
 
     func passedOver(_ path: FilePath, _ reason: String) {
-        state.withLock { $0.tally.skipped += 1 }
+        changeTally { $0.skipped += 1 }
         skipped(path, reason, isProblem: false)
     }
 
     func unreadable(_ path: FilePath, _ reason: String) {
-        state.withLock { state in
-            state.tally.skipped += 1
-            state.tally.unreadable += 1
+        changeTally { tally in
+            tally.skipped += 1
+            tally.unreadable += 1
         }
         skipped(path, reason, isProblem: true)
     }
@@ -107,7 +108,7 @@ final class Report: Sendable {
     }
 
     func failed(_ path: FilePath, _ reason: String) {
-        state.withLock { $0.tally.refused += 1 }
+        changeTally { $0.refused += 1 }
         var event = JSONEvent("failed")
         (event.path, event.reason) = (path.description, reason)
         tell(event, verbose: nil)
@@ -201,7 +202,7 @@ final class Report: Sendable {
             tell(event, verbose: nil)
             message("failed \(id): \(failure.reason)")
         }
-        state.withLock { $0.tally.refused += max(waiting, 1) }
+        changeTally { $0.refused += max(waiting, 1) }
         // Most are sentences with a full stop; one follows anyway.
         let words = error.words + (outage.map { ". \($0.hasSuffix(".") ? String($0.dropLast()) : $0)" } ?? "")
         message("\(words). \(Format.count(waiting, "file")) not uploaded; 'resume' goes on with what is left.")
@@ -210,45 +211,15 @@ final class Report: Sendable {
         tell(event, verbose: nil)
     }
 
-    // MARK: Reading and removing
-
-    func pulled(_ file: FileData, _ path: FilePath) {
-        var event = JSONEvent("pulled")
-        worked()
-        (event.id, event.path, event.bytes) = (file.id, path.description, file.byteCount)
-        tell(event, verbose: "pulled \(file.id) \(path)")
-        state.withLock { state in
-            state.tally.pulled += 1
-            state.tally.bytes = state.tally.bytes.addingSaturated(file.byteCount)
-        }
-    }
-
-    func removed(_ id: String) {
-        var event = JSONEvent("removed")
-        event.id = FileID(id)
-        tell(event, verbose: "removed \(id)")
-        state.withLock { $0.tally.removed += 1 }
-    }
-
-    func failedDeletions(_ count: Int) {
-        refused(count)
-        message(
-            """
-            \(Format.count(count, "removed file")) still has bytes on the storage, which did not delete them. Run \
-            'resume' to try again.
-            """
-        )
-    }
-
     // MARK: Results
 
     /// What was left undone besides files that failed.
-    func refused(_ count: Int) { state.withLock { $0.tally.refused += count } }
+    func refused(_ count: Int) { changeTally { $0.refused += count } }
 
     /// One event on the standard output: as JSON, or as a line unless less is wanted.
     func tell(_ event: some Encodable, _ words: String) {
         if options.isJSON {
-            do { Console.result(try event.jsonLine()) } catch { message(Words.of(error)) }
+            printJSON(event)
         } else if !options.isQuiet {
             line { Console.result(words) }
         }
@@ -257,10 +228,14 @@ final class Report: Sendable {
     /// One event on the standard output: as JSON, or as a line when more is wanted.
     func tell(_ event: JSONEvent, verbose: String?) {
         if options.isJSON {
-            do { Console.result(try event.jsonLine()) } catch { message(Words.of(error)) }
+            printJSON(event)
         } else if options.isVerbose, let verbose {
             line { Console.result(verbose) }
         }
+    }
+
+    private func printJSON(_ event: some Encodable) {
+        do { Console.result(try event.jsonLine()) } catch { message(Words.of(error)) }
     }
 
     /// Why the command cannot do its job.
@@ -288,7 +263,7 @@ final class Report: Sendable {
                 attached: tally.attached, restored: tally.restored, uploaded: tally.uploaded, failed: tally.failed,
                 skipped: tally.skipped,
                 bytes: tally.bytes, seconds: (seconds * 1_000).rounded() / 1_000)
-            do { Console.result(try summary.jsonLine()) } catch { message(Words.of(error)) }
+            printJSON(summary)
         } else if !options.isQuiet, tellsNothing || tally != Tally() {
             Console.result(
                 tally.words(about: purpose).joined(separator: ", ")
@@ -309,8 +284,8 @@ final class Report: Sendable {
         let interval = options.redraws ? Duration.milliseconds(200) : .seconds(options.interval)
         while true {
             do { try await Task.sleep(for: interval) } catch { return }
-            // While only rows are on their way there are no files to tell of.
-            if tally.totalFiles > 0 || tally.isWalking { showProgressNow() }
+            let tally = tally
+            if tally.totalFiles > 0 || tally.isWalking || tally.rows != nil { showProgressNow() }
         }
     }
 
@@ -323,6 +298,9 @@ final class Report: Sendable {
             state.meter.add(tally.doneBytes, at: time)
             state.readMeter.add(tally.readBytes, at: time)
             state.hasLine = options.redraws
+            if let rows = tally.rows, tally.doneFiles == tally.totalFiles {
+                return ProgressLine.syncing(rows, columns: columns)
+            }
             if tally.isWalking { return ProgressLine.reading(tally, rate: state.readMeter.rate, columns: columns) }
             let timeLeft = state.meter.timeLeft(tally.doneBytes, of: tally.totalBytes, at: time)
             return ProgressLine.text(tally, rate: state.meter.rate, timeLeft: timeLeft, columns: columns)

@@ -35,6 +35,15 @@ package struct Tally: Equatable {
     /// The bytes of files that are under way, by their id.
     package var partial: [FileID: Int64] = [:]
     package var retrying: Set<FileID> = []
+    /// The rows that have gone to the sync server and come from it; nil while none are on their way.
+    package var rows: Rows?
+
+    package struct Rows: Equatable {
+        package var sent: Int
+        package var received: Int
+
+        package init(sent: Int, received: Int) { (self.sent, self.received) = (sent, received) }
+    }
 
     package var doneBytes: Int64 { partial.values.reduce(bytes) { $0.addingSaturated($1) } }
     package var failed: Int { refused + givenUp.count }
