@@ -171,20 +171,19 @@ struct UploadRun: Sendable {
 
 extension UploadRun {
     /// Sends rows and takes those of other devices, where a sync server was given.
-    func synchronize(isAgain: Bool = false) async throws {
+    func synchronize() async throws {
         guard let sync else { return }
         defer { report.syncing(nil) }
         let result = try await sync.synchronize { [report] in
             report.syncing(.init(sent: $0.sent, received: $0.received))
         }
-        // A second look that finds nothing is no news.
-        if !isAgain || result.sent + result.received > 0 { report.synced(result) }
+        report.synced(result)
     }
 
     /// As ``synchronize()``, for a run whose own work goes on without.
     private func shareRows(isLast: Bool) async {
         do {
-            try await synchronize(isAgain: isLast)
+            try await synchronize()
         } catch is CancellationError {
             // The run ends, and says so.
         } catch {

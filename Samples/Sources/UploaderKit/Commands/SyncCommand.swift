@@ -13,8 +13,8 @@ struct SyncCommand: AsyncParsableCommand {
 
             --sync names the server, and LFS_SYNC_TOKEN holds the token of this device,
             which 'lfs-server session add' prints. With --live it goes on until it is
-            interrupted: changes go out and come within a second. With --verify the rows here
-            are compared with those on the server, and all come anew where they differ.
+            interrupted: changes go out and come within a second. With --verify the rows
+            here are compared with those on the server, and all come anew where they differ.
             """)
 
     @OptionGroup var database: DatabaseOptions
@@ -40,7 +40,10 @@ struct SyncCommand: AsyncParsableCommand {
             database, transfer, output, .joining, sync: server.sync, endless: isLive
         ) { run in
             guard let sync = run.sync else { return }
-            if verifies { run.report.compared(try await sync.verify()) }
+            if verifies {
+                try await run.synchronize()
+                run.report.compared(try await sync.verify())
+            }
             guard isLive else { return }
             try await sync.run { run.report.synced($0) }
         }

@@ -50,10 +50,12 @@ extension Report {
     }
 
     func synced(_ report: SyncReport) {
+        // A second look that finds nothing is no news.
+        guard !noteSynced() || report.sent + report.received > 0 else { return }
         let event = SyncEvent(
             sent: report.sent, received: report.received, pending: report.pending, parked: report.parked,
             rejected: report.rejected)
-        tell(event, "synced: \(report.sent) sent, \(report.received) received")
+        tell(event, "synced: \(Format.count(report.sent)) sent, \(Format.count(report.received)) received")
         if report.parked > 0 {
             let rows = Format.count(report.parked, "row")
             message("\(rows) of other devices cannot be applied here yet. The next sync tries again.")

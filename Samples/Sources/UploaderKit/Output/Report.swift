@@ -10,6 +10,7 @@ final class Report: Sendable {
         var meter = RateMeter()
         var readMeter = RateMeter()
         var hasLine = false
+        var hasSynced = false
         /// Why files wait that were tried, and why the storage as a whole cannot be used.
         var reasons: [FileData.ID: UploadFailure] = [:]
         var outage: String?
@@ -29,6 +30,14 @@ final class Report: Sendable {
     }
 
     var tally: Tally { state.withLock { $0.tally } }
+    /// - Returns: whether it was said before.
+    func noteSynced() -> Bool {
+        state.withLock { state in
+            defer { state.hasSynced = true }
+            return state.hasSynced
+        }
+    }
+
     func changeTally(_ body: (inout Tally) -> Void) { state.withLock { body(&$0.tally) } }
 
     // MARK: Attaching
