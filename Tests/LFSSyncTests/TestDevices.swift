@@ -131,6 +131,10 @@ final class ServiceTransport: HTTPTransport {
         var pieceSize = 1 << 16
         /// Before the first byte of a stream: the stream is there, and may come.
         var holdsStream: (isThere: Latch, goOn: Latch)?
+        /// Before the first bytes that the server has read for a stream are delivered: they are read, and may come.
+        var holdsPage: (isThere: Latch, goOn: Latch)?
+        /// Whether a stream that is cut ends as one that is whole.
+        var cutsCleanly = false
     }
 
     let faults = Mutex(Faults())
@@ -149,7 +153,7 @@ final class ServiceTransport: HTTPTransport {
         case "/v1/sync/stream": reply = await service.stream(body, token: token)
         case "/v1/sync/ack": reply = await service.acknowledge(body, token: token)
         case "/v1/sync/push" where faults.withLock(\.refusesPushes):
-            reply = SyncReply(WireFailure(.unavailable, "Later."))
+            reply = SyncReply(WireFailure(.unavailable, "Later.", retryAfter: 7))
         case "/v1/sync/push": reply = await service.push(body, token: token)
         default: throw HTTPError(.invalidRequest, "There is no \(request.target).")
         }
@@ -159,7 +163,9 @@ final class ServiceTransport: HTTPTransport {
             return faults.losesReply.exchange(false) || isThis
         }
         if isLost { throw HTTPError(.connectionLost, "Gone.") }
-        let head = HTTPResponseHead(status: reply.status, headers: [:])
+        var headers = HTTPHeaders()
+        for (name, value) in reply.headers { try headers.set(name, value) }
+        let head = HTTPResponseHead(status: reply.status, headers: headers)
         switch reply.body {
         case .none: return HTTPResponse(head: head, body: [], bytesSent: Int64(body.count))
         case .whole(let data):
@@ -177,7 +183,13 @@ final class ServiceTransport: HTTPTransport {
                     hold.isThere.open()
                     await hold.goOn.wait()
                 }
-                for try await piece in stream { try await self.deliver(piece, sink) }
+                for try await piece in stream {
+                    if let hold = self.faults.withLock({ $0.holdsPage.take() }) {
+                        hold.isThere.open()
+                        await hold.goOn.wait()
+                    }
+                    try await self.deliver(piece, sink)
+                }
             }.value
         }
         return HTTPResponse(head: head, body: [], bytesSent: Int64(body.count))
@@ -193,7 +205,9 @@ final class ServiceTransport: HTTPTransport {
             try await BlockingPool.sinks.run { _ in try piece.withUnsafeBytes { try sink($0) } }
             streamed.withLock { $0 += piece.count }
             start += piece.count
-            if let cut, streamed.withLock({ $0 }) >= cut { throw HTTPError(.connectionLost, "Cut.") }
+            guard let cut, streamed.withLock({ $0 }) >= cut else { continue }
+            if faults.withLock(\.cutsCleanly) { return }
+            throw HTTPError(.connectionLost, "Cut.")
         }
     }
 
