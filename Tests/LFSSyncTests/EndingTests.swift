@@ -65,4 +65,33 @@ struct EndingTests {
             #expect(try await two.sync() == SyncReport())
         }
     }
+
+    @Test("C 17 a child whose parent has moved beyond the end of the stream waits for it, and is applied with it")
+    func movedParent() async throws {
+        try await TestSync.run { sync in
+            let (one, two) = (try await sync.device("one"), try await sync.device("two"))
+            // A first sync takes two streams.
+            try await two.sync()
+            try await one.execute(
+                """
+                INSERT INTO recipe (id, title) VALUES ('r1', 'Soup');
+                INSERT INTO step (id, recipeID) VALUES ('s1', 'r1')
+                """)
+            try await one.sync()
+            let (isThere, goOn) = (Latch(), Latch())
+            two.transport.faults.withLock { $0.holdsStream = (isThere, goOn) }
+            async let first = two.sync()
+            // Its end is fixed, and no page is read.
+            await isThere.wait()
+            try await one.execute("UPDATE recipe SET title = 'Broth'")
+            try await one.sync()
+            goOn.open()
+            #expect(try await first.parked == 1)
+            #expect(try await two.rows("SELECT id FROM step UNION SELECT id FROM recipe") == [])
+            two.transport.faults.withLock { $0 = .init() }
+            #expect(try await two.sync().parked == 0)
+            #expect(try await two.rows("SELECT title, step.id FROM recipe JOIN step") == ["Broth|s1"])
+            #expect(try await two.sync() == SyncReport())
+        }
+    }
 }
