@@ -175,8 +175,8 @@ let package = Package(
         .testTarget(
             name: "LFSSyncTests",
             dependencies: [
-                "LFSSync", "LFSSyncServer", "LFS", "LFSDatabase", "LFSWire", "LFSHTTP", "LFSSystem", "TestSupport",
-                grdb,
+                "LFSSync", "LFSSyncServer", "LFS", "LFSDatabase", "LFSStorage", "LFSTesting", "LFSWire", "LFSHTTP",
+                "LFSSystem", "TestSupport", grdb,
             ]),
         .testTarget(
             name: "DocumentationTests",

@@ -104,6 +104,17 @@ struct SynchronizeTests {
         }
     }
 
+    @Test("are told when to come back by a server that is busy")
+    func busy() async throws {
+        try await TestSync.run { sync in
+            let one = try await sync.device("one")
+            try await one.execute("INSERT INTO recipe (id, title) VALUES ('r1', 'Soup')")
+            one.transport.faults.withLock { $0.refusesPushes = true }
+            let error = await #expect(throws: SyncError.self) { try await one.sync() }
+            #expect(error?.code == .unavailable && error?.retryAfter == 7)
+        }
+    }
+
     @Test("park a row that cannot be applied here, and go on with the others")
     func parked() async throws {
         try await TestSync.run { sync in

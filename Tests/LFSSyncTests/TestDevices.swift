@@ -129,8 +129,10 @@ final class ServiceTransport: HTTPTransport {
         var refusesPushes = false
         /// How many bytes come at once.
         var pieceSize = 1 << 16
-        /// Before a stream's bytes come: the first are on their way, and may come.
+        /// Before the next stream's bytes come: the server has read the first, and they may come.
         var holdsStream: (isThere: Latch, goOn: Latch)?
+        /// Whether a stream that is cut ends as one that is whole.
+        var cutsCleanly = false
     }
 
     let faults = Mutex(Faults())
@@ -150,7 +152,7 @@ final class ServiceTransport: HTTPTransport {
         case "/v1/sync/ack": reply = await service.acknowledge(body, token: token)
         case "/v1/sync/digest": reply = await service.digest(body, token: token)
         case "/v1/sync/push" where faults.withLock(\.refusesPushes):
-            reply = SyncReply(WireFailure(.unavailable, "Later."))
+            reply = SyncReply(WireFailure(.unavailable, "Later.", retryAfter: 7))
         case "/v1/sync/push": reply = await service.push(body, token: token)
         default: throw HTTPError(.invalidRequest, "There is no \(request.target).")
         }
@@ -160,7 +162,9 @@ final class ServiceTransport: HTTPTransport {
             return faults.losesReply.exchange(false) || isThis
         }
         if isLost { throw HTTPError(.connectionLost, "Gone.") }
-        let head = HTTPResponseHead(status: reply.status, headers: [:])
+        var headers = HTTPHeaders()
+        for (name, value) in reply.headers { try headers.set(name, value) }
+        let head = HTTPResponseHead(status: reply.status, headers: headers)
         switch reply.body {
         case .none: return HTTPResponse(head: head, body: [], bytesSent: Int64(body.count))
         case .whole(let data):
@@ -175,7 +179,7 @@ final class ServiceTransport: HTTPTransport {
             // As from a network: it comes whatever has become of the task that asked.
             try await Task {
                 for try await piece in stream {
-                    if let hold = self.faults.withLock({ $0.holdsStream }) {
+                    if let hold = self.faults.withLock({ $0.holdsStream.take() }) {
                         hold.isThere.open()
                         await hold.goOn.wait()
                     }
@@ -196,7 +200,9 @@ final class ServiceTransport: HTTPTransport {
             try await BlockingPool.sinks.run { _ in try piece.withUnsafeBytes { try sink($0) } }
             streamed.withLock { $0 += piece.count }
             start += piece.count
-            if let cut, streamed.withLock({ $0 }) >= cut { throw HTTPError(.connectionLost, "Cut.") }
+            guard let cut, streamed.withLock({ $0 }) >= cut else { continue }
+            if faults.withLock(\.cutsCleanly) { return }
+            throw HTTPError(.connectionLost, "Cut.")
         }
     }
 

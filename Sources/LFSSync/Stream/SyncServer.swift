@@ -94,7 +94,8 @@ struct SyncServer: Sendable {
         case 422: throw SyncError(.unknownType, "The server does not share what this app wants. \(words)")
         case 429, 500...599:
             throw SyncError(
-                .unavailable, "The sync server asks for patience. \(words)", retryAfter: failure?.retryAfter)
+                .unavailable, "The sync server asks for patience. \(words)",
+                retryAfter: RetryAfter.parse(response.headers, now: Date())?.components.seconds)
         default: throw SyncError(.unexpectedReply, "The sync server refuses the request. \(words)")
         }
     }
