@@ -30,10 +30,10 @@ struct SyncTests {
             report.description == """
                 First sync of a device, 3 rounds
 
-                                             seconds  rows/s  CPU s  server CPU s  extra MiB  server extra MiB  sync/this
-                1,000 rows, sync               0.200   5,000  0.100         0.100        3.0               1.0          –
-                1,000 rows, scan and insert    0.100  10,000  0.050             –        3.0                 –       0.50
-                10,000 rows, sync              2.000   5,000  1.000         1.000        3.0               1.0          –
+                                             seconds  rows/s  CPU s  server CPU s  MiB  server MiB  sync/this
+                1,000 rows, sync               0.200   5,000  0.100         0.100  3.0         1.0          –
+                1,000 rows, scan and insert    0.100  10,000  0.050             –  3.0           –       0.50
+                10,000 rows, sync              2.000   5,000  1.000         1.000  3.0         1.0          –
 
                 Medians of the rounds; of the memory the largest, above what the process had before.
                 sync/this is the median of each round's ratio of rows a second.

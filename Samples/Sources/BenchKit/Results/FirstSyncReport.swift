@@ -63,9 +63,7 @@ package struct FirstSyncReport: Codable, Equatable, Sendable {
 extension FirstSyncReport: CustomStringConvertible {
     /// As people read it.
     package var description: String {
-        let heads = [
-            "", "seconds", "rows/s", "CPU s", "server CPU s", "extra MiB", "server extra MiB", "sync/this",
-        ]
+        let heads = ["", "seconds", "rows/s", "CPU s", "server CPU s", "MiB", "server MiB", "sync/this"]
         let lines = sizes.flatMap { size in
             [("sync", size.syncs), ("scan and insert", size.scans), ("insert select", size.selects)]
                 .filter { !$0.1.isEmpty }.map { cells(size, $0.0, $0.1) }
