@@ -96,6 +96,8 @@ let package = Package(
                 .product(name: "LFS", package: "LFS"),
                 .product(name: "LFSStorage", package: "LFS"),
                 .product(name: "LFSS3", package: "LFS"),
+                .product(name: "LFSSync", package: "LFS"),
+                .product(name: "LFSSyncServer", package: "LFS"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),

@@ -21,11 +21,15 @@ struct RowApply {
     func put(_ row: SyncRow, at position: SyncPosition, _ db: Database) throws -> Bool {
         guard let key = row.text(SyncedTable.keyColumn) else { throw RowProblem.noKey }
         guard let spared = try isQuiet ? [] : Outbox.spared(table, key, at: position, db) else { return false }
+        if spared.isEmpty, let values = Self.values(key, row, table.columns) {
+            try db.cachedStatement(sql: whole).execute(arguments: values)
+            return db.changesCount > 0
+        }
         let columns = table.columns.filter { row[$0] != nil && !spared.contains($0) }
         var values = columns.map { row[$0]?.databaseValue ?? .null }
         let sql: String
         if spared.isEmpty {
-            sql = columns.count == table.columns.count ? whole : Self.insert(into: name, columns)
+            sql = Self.insert(into: name, columns)
             values.insert(key.databaseValue, at: 0)
         } else {
             // With a part of the columns only, a row that is gone here cannot be made.
@@ -36,6 +40,18 @@ struct RowApply {
         }
         try db.cachedStatement(sql: sql).execute(arguments: StatementArguments(values))
         return db.changesCount > 0
+    }
+
+    /// Those of a row with all of its columns; nil for any other.
+    private static func values(_ key: String, _ row: SyncRow, _ columns: [String]) -> StatementArguments? {
+        var values: [DatabaseValue] = []
+        values.reserveCapacity(columns.count + 1)
+        values.append(key.databaseValue)
+        for column in columns {
+            guard let value = row[column] else { return nil }
+            values.append(value.databaseValue)
+        }
+        return StatementArguments(values)
     }
 
     private static func insert(into name: String, _ columns: [String]) -> String {

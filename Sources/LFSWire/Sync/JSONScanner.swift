@@ -260,7 +260,11 @@ package struct JSONScanner {
     }
 
     package mutating func skipBlanks() {
-        while let byte = peek, " \t\r\n".utf8.contains(byte) { index += 1 }
+        // Nearly always there is none.
+        while let byte = peek, byte <= 0x20 {
+            guard byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 else { return }
+            index += 1
+        }
     }
 
     private static func notJSON(_ reason: String) -> WireFailure {

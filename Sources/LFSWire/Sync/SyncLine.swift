@@ -72,6 +72,8 @@ extension SyncLine {
         package static let reached = "SyncAckV1"
         package static let failure = "SyncErrorV1"
         package static let heartbeat = "SyncHeartbeatV1"
+
+        fileprivate static let control = [scopeDeleted, complete, reset, reached, failure, heartbeat]
     }
 
     /// The members of a line, before anybody has looked at what they mean.
@@ -80,6 +82,14 @@ extension SyncLine {
         var scope: SyncScope?
         var token: SyncToken?
         var data: UnsafeRawBufferPointer?
+        /// `data`, where type and token came before it and say that it is a row's.
+        var row: SyncRow?
+
+        /// Whether the line is a row or a deletion of what its token names.
+        var isOfRow: Bool {
+            guard let type, let known = token?.place.type, !Name.control.contains(type) else { return false }
+            return type == known.description || type == known.deletion
+        }
     }
 
     /// The scope of the account's own rows, where the line is about all that the account has.
@@ -145,12 +155,16 @@ extension SyncLine {
         let isDeletion = type == token.place.type.deletion
         // Neither a row nor a deletion of what its token names: a newer server's.
         guard isDeletion || type == token.place.type.description else { return .unknown }
-        guard let data = members.data else { throw WireFailure(.invalidRequest, "A line has no 'data'.") }
-        var scanner = JSONScanner(data)
-        let row = try SyncRow(&scanner)
+        let row = try members.row ?? Self.row(members.data)
         guard isDeletion else { return .row(row, token) }
         guard let key = row.text("id") else { throw WireFailure(.invalidRequest, "A deletion has no 'id'.") }
         return .deletion(key: key, token)
+    }
+
+    private static func row(_ data: UnsafeRawBufferPointer?) throws -> SyncRow {
+        guard let data else { throw WireFailure(.invalidRequest, "A line has no 'data'.") }
+        var scanner = JSONScanner(data)
+        return try SyncRow(&scanner)
     }
 
     private static func members(_ bytes: UnsafeRawBufferPointer) throws -> Members {
@@ -167,6 +181,7 @@ extension SyncLine {
             case "ack":
                 members.token = SyncToken(try scanner.text())
                 if members.token == nil { throw WireFailure(.invalidRequest, "A line has an 'ack' that is none.") }
+            case "data" where members.isOfRow: members.row = try SyncRow(&scanner)
             case "data": members.data = try scanner.skip()
             default: try scanner.skip()
             }

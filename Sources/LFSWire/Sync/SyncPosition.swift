@@ -14,14 +14,24 @@ package struct SyncPosition: Hashable, Sendable, Comparable, CustomStringConvert
             self = .start
             return
         }
-        guard text.utf8.count == 36 else { return nil }
-        for (index, byte) in text.utf8.enumerated() {
-            let isRight =
-                [8, 13, 18, 23].contains(index)
-                ? byte == UInt8(ascii: "-") : byte.isBetween("0", "9") || byte.isBetween("a", "f")
-            guard isRight else { return nil }
+        let text = String(text)
+        guard Self.isUUID(text) else { return nil }
+        self.text = text
+    }
+
+    /// One for each row on both sides, so it is no generic code.
+    private static func isUUID(_ text: String) -> Bool {
+        var text = text
+        return text.withUTF8 { bytes in
+            guard bytes.count == 36 else { return false }
+            for (index, byte) in bytes.enumerated() {
+                switch index {
+                case 8, 13, 18, 23: guard byte == UInt8(ascii: "-") else { return false }
+                default: guard byte.isBetween("0", "9") || byte.isBetween("a", "f") else { return false }
+                }
+            }
+            return true
         }
-        self.text = String(text)
     }
 
     package var description: String { text }

@@ -27,5 +27,11 @@ package struct TemporaryFolder: Sendable {
         return "\(path)/\(name)"
     }
 
+    /// Takes what is in one of its folders away, so that large databases do not pile up.
+    func empty(_ folder: String) throws {
+        try FileManager.default.removeItem(atPath: folder)
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    }
+
     package func remove() throws { try FileManager.default.removeItem(atPath: path) }
 }

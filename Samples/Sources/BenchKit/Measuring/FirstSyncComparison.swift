@@ -1,0 +1,56 @@
+/// Brings the same rows into empty databases by sync and by SQLite alone, in turn.
+struct FirstSyncComparison {
+    var server: String
+    var rounds: Int
+    var hasRivals: Bool
+    var temporary: TemporaryFolder
+    var probes: ProbeRunner
+
+    private enum Part: CaseIterable {
+        case sync, scan, select
+    }
+
+    /// - Throws: `BenchError` when a run fails, `Interrupted`.
+    func run(_ rows: [Int]) throws -> [FirstSyncReport.Size] {
+        var sizes = rows.map { FirstSyncReport.Size(rows: $0) }
+        for index in sizes.indices {
+            Console.message("making \(Format.count(rows[index], "row"))")
+            let source = try temporary.makeFolder("\(rows[index])")
+            try probes.run([
+                "sync-maker", "--rows", "\(rows[index])", "--sessions", "\(rounds)", "--folder", source,
+            ])
+            for round in 0..<rounds {
+                for part in Schedule.order(of: hasRivals ? Part.allCases : [.sync], round: round) {
+                    let sample = try run(part, round, source)
+                    switch part {
+                    case .sync: sizes[index].syncs.append(sample)
+                    case .scan: sizes[index].scans.append(sample)
+                    case .select: sizes[index].selects.append(sample)
+                    }
+                    guard sample.rows == rows[index] else {
+                        throw BenchError("\(sample.rows) of \(rows[index]) rows have come.")
+                    }
+                    Console.message(
+                        "\(Format.count(rows[index], "row")), \(part), round \(round + 1) of \(rounds): "
+                            + "\(Format.decimal(sample.seconds, 3)) s")
+                }
+            }
+        }
+        return sizes
+    }
+
+    private func run(_ part: Part, _ round: Int, _ source: String) throws -> FirstSyncSample {
+        let scratch = try temporary.makeFolder("scratch")
+        try temporary.empty(scratch)
+        // What the run before left in the caches is not to be written during this one.
+        Disk.settle()
+        let places = ["--source", source, "--folder", scratch]
+        let arguments =
+            switch part {
+            case .sync: ["sync-first", "--server", server, "--session", "\(round)"] + places
+            case .scan: ["row-copy", "--scan"] + places
+            case .select: ["row-copy", "--select"] + places
+            }
+        return try probes.run(arguments, as: FirstSyncSample.self).value
+    }
+}

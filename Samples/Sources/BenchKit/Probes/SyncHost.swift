@@ -1,0 +1,41 @@
+import GRDB
+import LFS
+import LFSSync
+
+/// The database of an app whose notes are shared between devices.
+enum SyncHost {
+    /// What a row has, and its index: the same in the database that the rival fills.
+    static let creation = """
+        CREATE TABLE note (
+            id TEXT PRIMARY KEY NOT NULL, title TEXT NOT NULL, body TEXT NOT NULL, createdAt TEXT NOT NULL,
+            rating INTEGER NOT NULL
+        );
+        CREATE INDEX note_createdAt ON note(createdAt);
+        """
+    static let columns = "id, title, body, createdAt, rating"
+
+    /// Opens a device's database in a folder, or makes it.
+    static func open(in folder: String, name: String = "device.sqlite") throws -> DatabasePool {
+        let pool = try DatabasePool(path: "\(folder)/\(name)")
+        var migrator = DatabaseMigrator()
+        migrator.registerLFSMigrations()
+        migrator.registerLFSSyncMigrations()
+        migrator.registerMigration("notes") { db in
+            try db.execute(sql: creation)
+            try SyncedTable.install("note", in: db)
+        }
+        try migrator.migrate(pool)
+        return pool
+    }
+
+    /// Opens a database with the same table that nobody shares.
+    static func openPlain(in folder: String) throws -> DatabasePool {
+        let pool = try DatabasePool(path: "\(folder)/plain.sqlite")
+        try pool.write { try $0.execute(sql: creation) }
+        return pool
+    }
+
+    static func count(_ pool: DatabasePool) throws -> Int {
+        try pool.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM note") ?? 0 }
+    }
+}

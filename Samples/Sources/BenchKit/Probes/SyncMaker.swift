@@ -1,0 +1,104 @@
+import Foundation
+import GRDB
+import LFSSyncServer
+
+/// Makes the database of a sync server in this process: an account with rows, and sessions for the devices to come.
+package struct SyncMaker: Sendable {
+    package var rows: Int
+    /// How many sessions of the account, besides the one that brings the rows.
+    package var sessions: Int
+    /// Where the databases are made.
+    package var folder: String
+
+    package init(rows: Int, sessions: Int, folder: String) {
+        self.rows = rows
+        self.sessions = sessions
+        self.folder = folder
+    }
+
+    static let database = "sync.sqlite"
+    /// An app's database without rows, for `--schema-from`.
+    static let schema = "schema.sqlite"
+    /// A token a line: of the session that has brought the rows, of one of an account without rows, and of the others.
+    static let tokens = "tokens"
+
+    package func run() async throws {
+        try SyncHost.open(in: folder, name: Self.schema).close()
+        try await Self.withService(in: folder, sessionLimit: sessions + 1) { service in
+            let writer = try await service.addSession(account: "ann")
+            try await Self.push(rows, from: 0, through: service, token: writer)
+            var tokens = [writer, try await service.addSession(account: "bob")]
+            for _ in 0..<sessions { tokens.append(try await service.addSession(account: "ann")) }
+            try Data(tokens.joined(separator: "\n").utf8).write(to: URL(fileURLWithPath: "\(folder)/\(Self.tokens)"))
+        }
+    }
+
+    static func tokens(in folder: String) throws -> [String] {
+        try String(contentsOfFile: "\(folder)/\(tokens)", encoding: .utf8).split(separator: "\n").map(String.init)
+    }
+
+    /// Opens the server's database in this process.
+    static func withService<Value>(
+        in folder: String, sessionLimit: Int = 50, _ body: (SyncService) async throws -> Value
+    ) async throws -> Value {
+        let database = try SQLiteDatabase(path: "\(folder)/\(Self.database)")
+        var options = SyncServiceOptions()
+        options.sessionLimit = sessionLimit
+        let schema = try SyncSchema(databaseAt: "\(folder)/\(Self.schema)")
+        let service = try await SyncService(database, schema: schema, options: options)
+        do {
+            let value = try await body(service)
+            await database.close()
+            return value
+        } catch {
+            await database.close()
+            throw error
+        }
+    }
+
+    /// Writes notes as a device does, whose next change has the number `sequence + 1`.
+    ///
+    /// - Parameters:
+    ///   - first: the number of the first note.
+    ///   - sequence: how many changes the session has sent before.
+    ///   - title: what the notes are called.
+    static func push(
+        _ count: Int, from first: Int, through service: SyncService, token: String, after sequence: Int? = nil,
+        title: String = "Note"
+    ) async throws {
+        for start in stride(from: 0, to: count, by: batch) {
+            let lines = (start..<min(start + batch, count)).map { offset in
+                line(first + offset, sequence: (sequence ?? first) + offset + 1, title: title)
+            }
+            let reply = await service.push(Data(lines.joined().utf8), token: token)
+            guard reply.status == 200, case .whole(let results) = reply.body,
+                String(decoding: results, as: UTF8.self).components(separatedBy: "\"result\":\"applied\"").count
+                    == lines.count + 1
+            else { throw BenchError("The server's store has not taken the rows: status \(reply.status).") }
+        }
+    }
+
+    private static let batch = 500
+
+    /// About 300 bytes as a line of a stream. Ids ascend, as those of version 7 do.
+    private static func line(_ number: Int, sequence: Int, title: String) -> String {
+        let random = (UInt64(number) &+ 1) &* 0x9E37_79B9_7F4A_7C15
+        let id = "\(hex(UInt64(number), 8))-\(hex(random >> 48, 4))-7000-8000-\(hex(random & 0xFFFF_FFFF_FFFF, 12))"
+        let (minute, second) = (number / 60 % 60, number % 60)
+        let createdAt =
+            "2026-01-\(two(1 + number / 86_400 % 28)) \(two(number / 3_600 % 24)):\(two(minute)):\(two(second))"
+        return """
+            {"id":"\(sequence)","seq":\(sequence),"type":"NoteV1","op":"put","key":"\(id)","data":{\
+            "title":"\(title) \(number)","body":"Buy bread, butter and a toaster, and bring them home before \
+            the guests of tonight arrive.","createdAt":"\(createdAt)","rating":\(number % 6)}}
+
+            """
+    }
+
+    private static func hex(_ value: UInt64, _ digits: Int) -> String {
+        let text = String(value, radix: 16)
+        return String(repeating: "0", count: max(0, digits - text.count)) + text
+    }
+
+    private static func two(_ value: Int) -> String { value < 10 ? "0\(value)" : "\(value)" }
+}

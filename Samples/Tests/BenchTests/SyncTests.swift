@@ -1,0 +1,65 @@
+import BenchKit
+import Foundation
+import Testing
+
+/// The built `lfs-server`, which `LFS_SERVER` names.
+private let server = ProcessInfo.processInfo.environment["LFS_SERVER"]
+
+@Suite("Sync of devices", .timeLimit(.minutes(2)))
+struct SyncTests {
+    private func sample(_ rows: Int, _ seconds: Double) -> FirstSyncSample {
+        FirstSyncSample(
+            rows: rows, seconds: seconds, cpuSeconds: seconds / 2, serverCPUSeconds: seconds / 2,
+            extraBytes: 3 << 20, serverExtraBytes: 1 << 20)
+    }
+
+    @Test("A rival that takes half of the time makes a ratio of a half, and time in proportion an exponent of 1")
+    func report() throws {
+        var sizes: [FirstSyncReport.Size] = []
+        for rows in [1_000, 10_000] {
+            var size = FirstSyncReport.Size(rows: rows)
+            size.syncs = [1, 3, 2].map { sample(rows, Double(rows * $0) / 10_000) }
+            if rows == 1_000 { size.scans = [1, 3, 2].map { sample(rows, Double(rows * $0) / 20_000) } }
+            sizes.append(size)
+        }
+        let report = FirstSyncReport(sizes: sizes)
+        #expect(abs(try #require(report.wallExponent) - 1) < 1e-9)
+        #expect(sizes[0].ratio(to: sizes[0].scans) == 0.5)
+        #expect(sizes[1].ratio(to: sizes[1].scans) == nil)
+        #expect(
+            report.description == """
+                First sync of a device, 3 rounds
+
+                                             seconds  rows/s  CPU s  server CPU s  MiB  server MiB  sync/this
+                1,000 rows, sync               0.200   5,000  0.100         0.100  3.0         1.0          –
+                1,000 rows, scan and insert    0.100  10,000  0.050             –  3.0           –       0.50
+                10,000 rows, sync              2.000   5,000  1.000         1.000  3.0         1.0          –
+
+                Medians of the rounds; of the memory the largest, above what the process had before.
+                sync/this is the median of each round's ratio of rows a second.
+                The cost of a first sync grows with the rows to the power of 1.000 in wall time, 1.000 in CPU time.
+                """)
+    }
+
+    @Test("The command brings all rows to each device, and copies as many", .enabled(if: server != nil))
+    func first() throws {
+        let report = try BenchProcess.report(
+            FirstSyncReport.self, "sync", "first", "--rows", "1200,300", "--rounds", "2")
+        #expect(report.sizes.map(\.rows) == [1_200, 300])
+        for size in report.sizes {
+            for samples in [size.syncs, size.scans, size.selects] {
+                #expect(samples.map(\.rows) == [size.rows, size.rows])
+                #expect(samples.allSatisfy { $0.seconds > 0 && $0.cpuSeconds > 0 })
+            }
+        }
+        #expect(report.wallExponent != nil)
+    }
+
+    @Test("Growth is measured without rivals", .enabled(if: server != nil))
+    func growth() throws {
+        let report = try BenchProcess.report(
+            FirstSyncReport.self, "sync", "growth", "--rows", "10,100", "--rounds", "1")
+        #expect(report.sizes.allSatisfy { $0.syncs.count == 1 && $0.scans.isEmpty && $0.selects.isEmpty })
+        #expect(report.cpuExponent != nil)
+    }
+}
