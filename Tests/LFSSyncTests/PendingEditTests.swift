@@ -50,7 +50,7 @@ struct PendingEditTests {
             try await two.execute("UPDATE recipe SET title = 'Theirs', servings = 9")
             try await two.sync()
             let (isThere, goOn) = (Latch(), Latch())
-            one.transport.faults.withLock { $0.holdsStream = (isThere, goOn) }
+            one.transport.faults.withLock { $0.holdsPage = (isThere, goOn) }
             async let report = one.sync()
             await isThere.wait()
             // The server has read its page.

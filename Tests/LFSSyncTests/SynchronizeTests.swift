@@ -188,7 +188,7 @@ struct SynchronizeTests {
             try await one.execute("UPDATE recipe SET title = 'Broth' WHERE id = 'r1'")
             try await one.sync()
             let (isThere, goOn) = (Latch(), Latch())
-            two.transport.faults.withLock { $0.holdsStream = (isThere, goOn) }
+            two.transport.faults.withLock { $0.holdsPage = (isThere, goOn) }
             let late = Task { try await two.sync() }
             await isThere.wait()
             // Another process of the same device.

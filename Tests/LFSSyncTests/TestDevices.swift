@@ -129,8 +129,10 @@ final class ServiceTransport: HTTPTransport {
         var refusesPushes = false
         /// How many bytes come at once.
         var pieceSize = 1 << 16
-        /// Before the next stream's bytes come: the server has read the first, and they may come.
+        /// Before the server reads anything for a stream: it is there, and may come.
         var holdsStream: (isThere: Latch, goOn: Latch)?
+        /// Before the bytes come that the server has read first for the next stream.
+        var holdsPage: (isThere: Latch, goOn: Latch)?
         /// Whether a stream that is cut ends as one that is whole.
         var cutsCleanly = false
     }
@@ -178,8 +180,12 @@ final class ServiceTransport: HTTPTransport {
             }
             // As from a network: it comes whatever has become of the task that asked.
             try await Task {
+                if let hold = self.faults.withLock({ $0.holdsStream }) {
+                    hold.isThere.open()
+                    await hold.goOn.wait()
+                }
                 for try await piece in stream {
-                    if let hold = self.faults.withLock({ $0.holdsStream.take() }) {
+                    if let hold = self.faults.withLock({ $0.holdsPage.take() }) {
                         hold.isThere.open()
                         await hold.goOn.wait()
                     }

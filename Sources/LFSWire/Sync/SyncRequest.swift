@@ -1,4 +1,4 @@
-package import Foundation
+import Foundation
 
 /// Asks for a stream: the body of `POST …/v1/sync/stream`.
 package struct SyncStreamRequest: Hashable, Sendable, Codable {
