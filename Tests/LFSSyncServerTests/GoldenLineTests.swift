@@ -92,7 +92,7 @@ struct GoldenLineTests {
                     #"{"type":"SyncCompleteV1","ack":"SyncCompleteV1|account/#||1","data":{"scopes":2}}"#,
                 ])
             try await bob.sync()
-            try await server.execute("UPDATE sync_scope SET \"prunedThrough\" = 'ffffffff-ffff-7fff-bfff-ffffffffffff'")
+            try await server.execute("UPDATE sync_scope SET prunedThrough = 'ffffffff-ffff-7fff-bfff-ffffffffffff'")
             let reset =
                 #"{"type":"SyncResetV1","ack":"AlbumV1|album/x||2","data":{"reason":"retention","#
                 + #""types":["AlbumV1"],"scopes":["album/x"]}}"#

@@ -15,7 +15,7 @@ struct MovingRowTests {
             try await server.database.write { db in
                 for number in 1_000..<4_000 {
                     try db.execute(
-                        "INSERT INTO recipe (id, title, \"scopeID\") VALUES (?1, 'old', ?2)",
+                        "INSERT INTO recipe (id, title, scopeID) VALUES (?1, 'old', ?2)",
                         [.text("r\(number)"), .text(scope)])
                 }
             }
