@@ -112,7 +112,7 @@ public final class SyncClient: Sendable {
             differing = try await compare().filter { differing[$0.key] != nil && $0.value.differs }
         }
         guard !differing.isEmpty else { return SyncVerification(compared: first.count, differences: []) }
-        _ = try await streamTurn.withPermit { try await streaming.run(resets: true) }
+        try await receive(SyncProgress(), resets: true)
         let left = try await compare().filter(\.value.differs)
         let differences = differing.map { place, pair in
             SyncVerification.Difference(
@@ -154,11 +154,11 @@ public final class SyncClient: Sendable {
     }
 
     private func send(_ progress: SyncProgress) async throws {
-        _ = try await pushTurn.withPermit { try await pushing.run { progress.sent($0) } }
+        try await pushTurn.withPermit { try await pushing.run { progress.sent($0) } }
     }
 
     private func receive(_ progress: SyncProgress, resets: Bool = false) async throws {
-        _ = try await streamTurn.withPermit { try await streaming.run(resets: resets) { progress.received($0) } }
+        try await streamTurn.withPermit { try await streaming.run(resets: resets) { progress.received($0) } }
     }
 
     private func completed(_ report: SyncReport) async throws -> SyncReport {
@@ -183,9 +183,9 @@ public final class SyncClient: Sendable {
             }
             group.addTask { [self] in
                 for try await newest in changes where newest != nil {
-                    var report = SyncReport()
-                    report.sent = try await pushTurn.withPermit { try await pushing.run() }
-                    if report.sent > 0 { await onStatus(try await completed(report)) }
+                    let progress = SyncProgress()
+                    try await send(progress)
+                    if progress.report.sent > 0 { await onStatus(try await completed(progress.report)) }
                 }
             }
             try await group.next()

@@ -5,7 +5,7 @@ final class SyncProgress: Sendable {
     private let counts = Mutex(SyncReport())
     private let onProgress: @Sendable (SyncReport) -> Void
 
-    init(_ onProgress: @escaping @Sendable (SyncReport) -> Void) { self.onProgress = onProgress }
+    init(_ onProgress: @escaping @Sendable (SyncReport) -> Void = { _ in }) { self.onProgress = onProgress }
 
     /// What has gone and come so far; the other counts are zero.
     var report: SyncReport { counts.withLock { $0 } }

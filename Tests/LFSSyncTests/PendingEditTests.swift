@@ -39,7 +39,11 @@ struct PendingEditTests {
         let url = try #require(URL(string: "https://sync.example"))
         let server = SyncServer(base: try Endpoint(url), transport: device.transport, token: { device.token })
         let tables = try await device.database.read { try SyncedTable.all($0) }
-        return try await PushTurn(runner: BackgroundRunner(device.database), server: server, tables: tables).run()
+        let progress = SyncProgress()
+        try await PushTurn(runner: BackgroundRunner(device.database), server: server, tables: tables).run {
+            progress.sent($0)
+        }
+        return progress.report.sent
     }
 
     @Test(

@@ -8,12 +8,10 @@ struct PushTurn: Sendable {
     let tables: [SyncedTable]
 
     /// - Parameter onSent: runs after each request, with how many changes it has brought up.
-    /// - Returns: how many changes the server has answered.
     /// - Throws: ``SyncError``; what was answered before is taken in.
-    func run(_ onSent: (Int) -> Void = { _ in }) async throws -> Int {
+    func run(_ onSent: (Int) -> Void) async throws {
         let answers = AnswerApply(tables: tables)
         try await runner.write { try answers.acceptUnheard($0) }
-        var count = 0
         while true {
             try Task.checkCancellation()
             let (frozen, own) = try await runner.write { [tables] db in
@@ -22,7 +20,7 @@ struct PushTurn: Sendable {
                     try SyncCheckpoints.ownScope(db)
                 )
             }
-            guard !frozen.isEmpty else { return count }
+            guard !frozen.isEmpty else { return }
             let results = try await server.push(frozen.map(\.line), of: own)
             // One whose answers are long answers to the first of them.
             guard !results.isEmpty, results.count <= frozen.count,
@@ -31,7 +29,6 @@ struct PushTurn: Sendable {
                 throw SyncError(.unexpectedReply, "The server answered to other changes than those that were sent.")
             }
             try await runner.write { try answers.apply(results, $0) }
-            count += results.count
             onSent(results.count)
         }
     }

@@ -11,18 +11,15 @@ struct StreamTurn: Sendable {
     /// - Parameters:
     ///   - resets: whether everything has to come anew.
     ///   - onReceived: runs after each batch, with how many of its rows have changed something here.
-    /// - Returns: how many rows have changed something here.
     /// - Throws: ``SyncError``; what has come before stays.
-    func run(resets: Bool = false, _ onReceived: (Int) -> Void = { _ in }) async throws -> Int {
-        var (received, resets) = (0, resets)
+    func run(resets: Bool, _ onReceived: (Int) -> Void) async throws {
+        var resets = resets
         // A reset, and one more that comes meanwhile; a server that goes on with them will not end.
         for _ in 0..<4 {
             let outcome = try await stream(try await question(resets: resets)) { onReceived($0.changed) }
-            received += outcome.changed
             try await acknowledge()
             if outcome.isComplete {
-                try await sweep()
-                return received
+                return try await sweep()
             }
             guard outcome.hasReset else {
                 throw SyncError(.cut, "The stream ended in its middle. What had come is kept; try again.")

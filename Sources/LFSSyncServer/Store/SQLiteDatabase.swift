@@ -60,12 +60,7 @@ public final class SQLiteDatabase: SQLDatabase {
     public func close() async {
         // What it throws says that somebody still reads, and then SQLite closes the connection at their end. It waits
         // for reads, which is nothing for Swift's threads.
-        await withCheckedContinuation { continuation in
-            Self.closing.start { [pool] in
-                try? pool.close()
-                continuation.resume()
-            }
-        }
+        try? await Self.closing.run { [pool] _ in try pool.close() }
     }
 }
 

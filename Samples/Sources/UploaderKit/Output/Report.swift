@@ -30,15 +30,17 @@ final class Report: Sendable {
     }
 
     var tally: Tally { state.withLock { $0.tally } }
-    /// - Returns: whether it was said before.
+    func changeTally(_ body: (inout Tally) -> Void) { state.withLock { body(&$0.tally) } }
+
+    /// What sync has brought is told.
+    ///
+    /// - Returns: whether something of it was told before.
     func noteSynced() -> Bool {
         state.withLock { state in
             defer { state.hasSynced = true }
             return state.hasSynced
         }
     }
-
-    func changeTally(_ body: (inout Tally) -> Void) { state.withLock { body(&$0.tally) } }
 
     // MARK: Attaching
 
