@@ -125,12 +125,20 @@ package enum StateTable {
     ///
     /// It is a savepoint: when the body throws, nothing of it stays. Within another one it runs the body and nothing
     /// else.
-    package static func applying(_ db: Database, _ body: () throws -> Void) throws {
+    ///
+    /// - Parameter isWhole: for a transaction that is given up when the body throws, and so needs no savepoint. Within
+    ///   one SQLite keeps what each page was that a statement with triggers changes, until the savepoint ends, and from
+    ///   64 KiB on in a file (tempfiles.html, "Statement Journal Files"): for many rows that takes as long as the rest.
+    package static func applying(_ db: Database, isWhole: Bool = false, _ body: () throws -> Void) throws {
         if try Bool.fetchOne(db, sql: "SELECT \(isApplying())") == true { return try body() }
-        try db.inSavepoint {
+        func run() throws {
             try db.execute(sql: "UPDATE lfs_state SET isApplying = 1")
             try body()
             try db.execute(sql: "UPDATE lfs_state SET isApplying = 0")
+        }
+        if isWhole { return try run() }
+        try db.inSavepoint {
+            try run()
             return .commit
         }
     }

@@ -23,7 +23,8 @@ struct BatchApply: Sendable {
         var hasReset = false
     }
 
-    /// All lines together, with references looked at when all of them are there.
+    /// All lines together, with references looked at when all of them are there. As ``oneByOne(_:_:)`` it is a whole
+    /// transaction, of which nothing stays when it throws.
     ///
     /// - Throws: `DatabaseError` about one of the rows: ``oneByOne(_:_:)`` is the way then.
     func together(_ lines: [SyncLine], _ db: Database) throws -> Outcome {
@@ -36,7 +37,7 @@ struct BatchApply: Sendable {
 
     private func run(_ lines: [SyncLine], _ db: Database, mayPark: Bool) throws -> Outcome {
         var outcome = Outcome()
-        try StateTable.applying(db) {
+        try StateTable.applying(db, isWhole: true) {
             var work = try Work(tables, db, mayPark: mayPark)
             for line in lines { try apply(line, &work, &outcome, db) }
             try work.progress.write(db)
@@ -57,6 +58,7 @@ struct BatchApply: Sendable {
         let rows: [String: RowApply]
         /// Whether scopes of others may give rows here.
         var hasMembers: Bool
+        private var last: Spot?
 
         init(_ tables: [SyncedTable], _ db: Database, mayPark: Bool) throws {
             own = try SyncCheckpoints.ownScope(db)
@@ -68,6 +70,31 @@ struct BatchApply: Sendable {
                 tables.map { ($0.name, RowApply(table: $0, isQuiet: isQuiet)) }, uniquingKeysWith: { first, _ in first }
             )
             hasParked = try mayPark || !ParkedTable.isEmpty(db)
+        }
+
+        /// - Throws: ``SyncError`` for a type that nobody has asked for.
+        mutating func spot(_ place: SyncToken.Place, _ byType: [SyncType: SyncedTable]) throws -> Spot {
+            if let last, last.place == place { return last }
+            guard let table = byType[place.type], let rows = rows[table.name] else {
+                throw SyncError(.unexpectedReply, "The server sent '\(place.type)', which nobody has asked for.")
+            }
+            let spot = Spot(place, rows, isOwn: place.scope == own)
+            last = spot
+            return spot
+        }
+    }
+
+    /// Where a line belongs, which is where the next one does mostly.
+    private final class Spot {
+        let place: SyncToken.Place
+        let rows: RowApply
+        /// As text.
+        let scope: String
+        let isOwn: Bool
+
+        init(_ place: SyncToken.Place, _ rows: RowApply, isOwn: Bool) {
+            (self.place, self.rows, self.isOwn) = (place, rows, isOwn)
+            scope = place.scope.description
         }
     }
 
@@ -101,44 +128,40 @@ struct BatchApply: Sendable {
         _ key: String, _ values: SyncRow?, _ token: SyncToken, _ work: inout Work, _ outcome: inout Outcome,
         _ db: Database
     ) throws {
-        let place = token.place
-        guard let table = byType[place.type] else {
-            throw SyncError(.unexpectedReply, "The server sent '\(place.type)', which nobody has asked for.")
-        }
-        let isMarking = try work.progress.isMarking(place, table, db)
-        if work.hasParked { try ParkedTable.remove(table.name, place.scope.description, key, db) }
-        let entry = ParkedTable.Entry(table: table.name, scope: place.scope.description, key: key, row: values)
+        let spot = try work.spot(token.place, byType)
+        let table = spot.rows.table
+        let isMarking = try work.progress.isMarking(token.place, table, db)
+        let entry = ParkedTable.Entry(table: table.name, scope: spot.scope, key: key, row: values)
+        if work.hasParked { try ParkedTable.remove(table.name, spot.scope, key, db) }
         if work.mayPark {
             var changed = false
             let isDone = try ParkedTable.orPark(entry, db) {
-                changed = try writeAlone(entry, table, in: place.scope, &work, at: token.position, db)
+                changed = try writeAlone(entry, spot, &work, at: token.position, db)
             }
             if isDone, changed { outcome.changed += 1 }
-        } else if try write(entry, table, in: place.scope, &work, at: token.position, db) {
+        } else if try write(entry, spot, &work, at: token.position, db) {
             outcome.changed += 1
         }
-        if isMarking, values != nil { try PassTable.mark(table.name, key, in: place.scope, db) }
+        if isMarking, values != nil { try PassTable.mark(table.name, key, in: token.place.scope, db) }
         work.progress.note(token)
     }
 
     /// As `write`, for a row whose parents have to be here.
     private func writeAlone(
-        _ entry: ParkedTable.Entry, _ table: SyncedTable, in scope: SyncScope, _ work: inout Work,
-        at position: SyncPosition, _ db: Database
+        _ entry: ParkedTable.Entry, _ spot: Spot, _ work: inout Work, at position: SyncPosition, _ db: Database
     ) throws -> Bool {
-        if let row = entry.row, let column = try work.rows[table.name]?.missingParent(of: row, db) {
+        if let row = entry.row, let column = try spot.rows.missingParent(of: row, db) {
             throw RowProblem.missingParent(column)
         }
-        return try write(entry, table, in: scope, &work, at: position, db)
+        return try write(entry, spot, &work, at: position, db)
     }
 
     /// Writes or removes a row, if the scope may say so.
     private func write(
-        _ entry: ParkedTable.Entry, _ table: SyncedTable, in scope: SyncScope, _ work: inout Work,
-        at position: SyncPosition, _ db: Database
+        _ entry: ParkedTable.Entry, _ spot: Spot, _ work: inout Work, at position: SyncPosition, _ db: Database
     ) throws -> Bool {
-        guard let rows = work.rows[table.name] else { return false }
-        if scope == work.own {
+        let (rows, table, scope) = (spot.rows, spot.rows.table, spot.place.scope)
+        if spot.isOwn {
             guard let row = entry.row else {
                 // It may have gone to an account whose scope gives it here as well.
                 if try work.hasMembers && MemberTable.contains(table.name, entry.key, db) { return false }
@@ -202,8 +225,9 @@ struct BatchApply: Sendable {
                     for (rowID, entry) in page {
                         last = rowID
                         guard let scope = SyncScope(entry.scope) else { continue }
+                        let spot = try work.spot(SyncToken.Place(table.type, scope), byType)
                         let reason = try ParkedTable.refusal(db) {
-                            _ = try writeAlone(entry, table, in: scope, &work, at: .start, db)
+                            _ = try writeAlone(entry, spot, &work, at: .start, db)
                             try ParkedTable.remove(entry.table, entry.scope, entry.key, db)
                         }
                         if reason == nil { changed += 1 }

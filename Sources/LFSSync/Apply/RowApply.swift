@@ -1,19 +1,19 @@
 import GRDB
 import LFSWire
 
-/// Writes one received row into its table, or removes one.
+/// Writes received rows into their table, or removes them: within one transaction.
 struct RowApply {
     let table: SyncedTable
     /// Whether no change of this device waits, so that none has to be looked for.
     private let isQuiet: Bool
     private let name: String
-    /// The statement of a row with all of its columns, which nearly all have.
-    private let whole: String
+    /// Of a row with all of its columns, which nearly all have.
+    private let whole: KeptStatement
 
     init(table: SyncedTable, isQuiet: Bool = false) {
         (self.table, self.isQuiet) = (table, isQuiet)
         name = table.name.quotedDatabaseIdentifier
-        whole = Self.insert(into: name, table.columns)
+        whole = KeptStatement(sql: Self.insert(into: name, table.columns))
     }
 
     /// Whether something has changed. Columns that the device itself has changed, and that the server does not have
@@ -22,7 +22,7 @@ struct RowApply {
         guard let key = row.text(SyncedTable.keyColumn) else { throw RowProblem.noKey }
         guard let spared = try isQuiet ? [] : Outbox.spared(table, key, at: position, db) else { return false }
         if spared.isEmpty, let values = Self.values(key, row, table.columns) {
-            try db.cachedStatement(sql: whole).execute(arguments: values)
+            try whole.execute(values, db)
             return db.changesCount > 0
         }
         let columns = table.columns.filter { row[$0] != nil && !spared.contains($0) }
@@ -44,11 +44,12 @@ struct RowApply {
 
     /// Those of a row with all of its columns; nil for any other.
     private static func values(_ key: String, _ row: SyncRow, _ columns: [String]) -> StatementArguments? {
-        var values: [DatabaseValue] = []
+        var values: [(any DatabaseValueConvertible)?] = []
         values.reserveCapacity(columns.count + 1)
-        values.append(key.databaseValue)
-        for column in columns {
-            guard let value = row[column] else { return nil }
+        values.append(key)
+        for (index, column) in columns.enumerated() {
+            // The key comes first, and the others mostly in the order of the table.
+            guard let value = row.value(of: column, at: index + 1) else { return nil }
             values.append(value.databaseValue)
         }
         return StatementArguments(values)
@@ -90,6 +91,21 @@ struct RowApply {
             if !isThere { return origin }
         }
         return nil
+    }
+}
+
+/// A statement that is looked for once, and once more after it has failed: such a one cannot be run again.
+private final class KeptStatement {
+    private let sql: String
+    private var statement: Statement?
+
+    init(sql: String) { self.sql = sql }
+
+    func execute(_ arguments: StatementArguments, _ db: Database) throws {
+        let prepared = try statement ?? db.cachedStatement(sql: sql)
+        statement = nil
+        try prepared.execute(arguments: arguments)
+        statement = prepared
     }
 }
 

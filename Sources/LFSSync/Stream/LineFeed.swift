@@ -5,10 +5,11 @@ import Synchronization
 /// Makes batches of lines out of a reply as it comes in, and has one of them waiting at the most: whoever brings the
 /// bytes waits until the batch before was taken.
 ///
-/// Owner of the splitter and of the batch under way: the thread that brings the bytes. Owner of the rest: the mutex.
+/// Owner of splitter, reader and the batch under way: the thread that brings the bytes. Owner of the rest: the mutex.
 final class LineFeed: @unchecked Sendable {
-    // Unchecked for the first three: one thread at a time brings bytes, as `ResponseBody.Sink` says.
+    // Unchecked for the first four: one thread at a time brings bytes, as `ResponseBody.Sink` says.
     private var splitter = LineSplitter()
+    private var reader: SyncLineReader
     private var lines: [SyncLine] = []
     private var byteCount = 0
 
@@ -30,6 +31,7 @@ final class LineFeed: @unchecked Sendable {
 
     /// - Parameter own: the scope of the account's own rows; nil before a first line has named it.
     init(own: SyncScope?) {
+        reader = SyncLineReader(own: own)
         state = Mutex(State(own: own))
         (batches, source) = AsyncStream.makeStream()
     }
@@ -68,16 +70,11 @@ final class LineFeed: @unchecked Sendable {
     }
 
     private func read(_ line: UnsafeRawBufferPointer) throws -> SyncLine {
-        let known = state.withLock { $0.own }
-        var own = known
-        let read = try SyncLine.read(line, own: &own)
-        guard own != known else { return read }
-        try state.withLock { state in
-            guard state.own == nil else {
-                throw SyncError.ofOtherAccount
-            }
-            state.own = own
-        }
+        let known = reader.own
+        let read = try reader.read(line)
+        guard reader.own != known else { return read }
+        guard known == nil else { throw SyncError.ofOtherAccount }
+        state.withLock { $0.own = reader.own }
         return read
     }
 

@@ -4,7 +4,7 @@ import LFSWire
 /// end.
 struct PageReader: Sendable {
     static let rowLimit = 1_000
-    static let byteLimit = 256 << 10
+    static let byteLimit = 64 << 10
 
     struct Page: Sendable {
         var lines: [UInt8] = []
@@ -24,6 +24,8 @@ struct PageReader: Sendable {
 
     func page(of leg: StreamPlan.Leg, after position: SyncPosition, _ db: any SQLConnection) throws -> Page {
         var page = Page(position: position)
+        // One piece of memory, instead of ever larger ones.
+        page.lines.reserveCapacity(Self.byteLimit + 4_096)
         page.failure = try failure(db)
         if page.failure != nil { return page }
         guard let prunedThrough = try prunedThrough(leg.place.scope, db) else {
@@ -48,11 +50,17 @@ struct PageReader: Sendable {
         let gone = LineStart(of: leg.place, type: leg.place.type.deletion, own: session.own)
         let end = Array("|\(session.epoch)\",\"data\":".utf8)
         try db.query(isShared ? sql.sharedPage(version: version) : sql.ownPage(version: version), arguments) { line in
-            guard let at = try line.text(0).flatMap({ SyncPosition($0) }), let isGone = try line.integer(1) else {
-                throw SQLFailure(.unusable, "A row of '\(leg.table.name)' has no position.")
+            guard let isGone = try line.integer(1) else {
+                throw SQLFailure(.unusable, "A row of '\(leg.table.name)' does not say whether it is there.")
             }
             page.lines += isGone == 0 ? row.bytes : gone.bytes
-            page.lines += at.text.utf8
+            let at = try line.withBytes(0) { text in
+                page.lines += text
+                return SyncPosition(text)
+            }
+            guard let at = at ?? nil, at != .start else {
+                throw SQLFailure(.unusable, "A row of '\(leg.table.name)' has no position.")
+            }
             page.lines += end
             let isThere: Void? = try line.withBytes(2) { page.lines += $0 }
             guard isThere != nil else { throw SQLFailure(.unusable, "A row of '\(leg.table.name)' cannot be told.") }

@@ -111,7 +111,7 @@ public struct SyncStream: AsyncSequence, Sendable {
             let after = position ?? current.start
             let reader = PageReader(dialect: source.database.dialect, session: session)
             let page = try await source.database.read { try reader.page(of: current, after: after, $0) }
-            piece += page.lines
+            if piece.isEmpty { piece = page.lines } else { piece += page.lines }
             position = page.position
             if let failure = page.failure { throw StreamEnd(failure: failure) }
             guard !page.mayHaveMore else { return }

@@ -13,12 +13,38 @@ package struct JSONScanner {
     /// - Parameter member: has to read the member's value. Names with escapes are refused: two of them could be one.
     /// - Throws: ``WireFailure/Code/invalidRequest``, and what the closure throws.
     package mutating func object(_ member: (inout JSONScanner, _ name: String) throws -> Void) throws {
+        try object({ try $0.name() }, member)
+    }
+
+    /// Reads an object whose members are most likely known: as ``object(_:)``, but no name is made of one that stands
+    /// where it is expected.
+    ///
+    /// - Parameter member: has to read the member's value. From the first name on that is another than expected, or
+    ///   comes after the last of these, it gets the names.
+    package mutating func object(
+        expecting names: [String], _ member: (inout JSONScanner, _ other: String?) throws -> Void
+    ) throws {
+        var next = names.startIndex
+        try object(
+            { scanner in
+                guard next < names.endIndex, scanner.take(name: names[next]) else {
+                    next = names.endIndex
+                    return try scanner.name()
+                }
+                next += 1
+                return nil
+            }, member)
+    }
+
+    private mutating func object<Name>(
+        _ name: (inout JSONScanner) throws -> Name, _ member: (inout JSONScanner, Name) throws -> Void
+    ) throws {
         try expect("{")
         skipBlanks()
         if take("}") { return }
         repeat {
             skipBlanks()
-            let name = try name()
+            let name = try name(&self)
             skipBlanks()
             try expect(":")
             try member(&self, name)
@@ -39,10 +65,21 @@ package struct JSONScanner {
         try expect("]")
     }
 
+    /// How many bytes have been read.
+    package var offset: Int { index }
+
     /// - Throws: when something but blanks follows.
     package mutating func end() throws(WireFailure) {
         skipBlanks()
         guard index == bytes.count else { throw Self.notJSON("something follows its end") }
+    }
+
+    /// Whether nothing but this and blanks follow.
+    package mutating func isAtEnd(after character: Unicode.Scalar) -> Bool {
+        skipBlanks()
+        guard take(character) else { return false }
+        skipBlanks()
+        return index == bytes.count
     }
 
     // MARK: Values
@@ -64,10 +101,10 @@ package struct JSONScanner {
         skipBlanks()
         try expect("\"")
         let start = index
-        while let byte = peek, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\"), byte >= 0x20 { index += 1 }
+        let plain = plainText
         if peek == UInt8(ascii: "\"") {
-            defer { index += 1 }
-            return try Self.string(bytes[start..<index])
+            index += 1
+            return try Self.string(plain)
         }
         var unescaped = Array(bytes[start..<index])
         while let byte = peek, byte != UInt8(ascii: "\"") {
@@ -77,6 +114,17 @@ package struct JSONScanner {
         }
         try expect("\"")
         return try Self.string(unescaped)
+    }
+
+    /// The bytes from here to the next that is not one of a text as it stands there.
+    private var plainText: UnsafeRawBufferPointer {
+        mutating get {
+            let rest = bytes[index...]
+            let length = rest.firstIndex { $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\") || $0 < 0x20 }
+            let text = rest[..<(length ?? rest.endIndex)]
+            index = text.endIndex
+            return UnsafeRawBufferPointer(rebasing: text)
+        }
     }
 
     /// A whole number that every language's JSON keeps exactly.
@@ -168,7 +216,19 @@ package struct JSONScanner {
             index += 1
         }
         try expect("\"")
-        return try Self.string(bytes[start..<index - 1])
+        return try Self.string(UnsafeRawBufferPointer(rebasing: bytes[start..<index - 1]))
+    }
+
+    /// Passes over a name if it is this one.
+    private mutating func take(name expected: String) -> Bool {
+        var expected = expected
+        let isNext = expected.withUTF8 { name in
+            let end = index + 1 + name.count
+            return end < bytes.count && bytes[index] == UInt8(ascii: "\"") && bytes[end] == UInt8(ascii: "\"")
+                && bytes[index + 1..<end].elementsEqual(name)
+        }
+        if isNext { index += expected.utf8.count + 2 }
+        return isNext
     }
 
     private mutating func unescape(to text: inout [UInt8]) throws(WireFailure) {
@@ -236,8 +296,12 @@ package struct JSONScanner {
         return value
     }
 
-    private static func string(_ bytes: some Sequence<UInt8>) throws(WireFailure) -> String {
-        guard let text = String(validating: bytes, as: UTF8.self) else { throw notJSON("it is not UTF-8") }
+    /// Bytes that are no UTF-8 become others on their way through a String.
+    @inline(__always)
+    private static func string(_ bytes: some Collection<UInt8>) throws(WireFailure) -> String {
+        var text = String(decoding: bytes, as: UTF8.self)
+        let isSame = text.withUTF8 { $0.elementsEqual(bytes) }
+        guard isSame else { throw notJSON("it is not UTF-8") }
         return text
     }
 

@@ -77,13 +77,17 @@ extension SyncLine {
     }
 
     /// The members of a line, before anybody has looked at what they mean.
-    private struct Members {
+    struct Members {
         var type: String?
         var scope: SyncScope?
         var token: SyncToken?
         var data: UnsafeRawBufferPointer?
         /// `data`, where type and token came before it and say that it is a row's.
         var row: SyncRow?
+        /// Where the token stands, without its quotes.
+        var tokenPlace = 0..<0
+        /// Where `data` begins; nil unless it is the last member.
+        var dataStart: Int?
 
         /// Whether the line is a row or a deletion of what its token names.
         var isOfRow: Bool {
@@ -104,27 +108,18 @@ extension SyncLine {
     /// - Parameter own: the scope of lines that name none; nil when nobody knows it yet.
     /// - Throws: ``WireFailure/Code/invalidRequest``.
     package init(_ bytes: UnsafeRawBufferPointer, own: SyncScope?) throws {
-        try self.init(try Self.members(bytes), own)
-    }
-
-    /// Reads a line and notes whose rows they are, as soon as one tells it: one that is about all, or one that names
-    /// no scope.
-    package static func read(_ bytes: UnsafeRawBufferPointer, own: inout SyncScope?) throws -> SyncLine {
-        let members = try members(bytes)
-        let line = try SyncLine(members, nil)
-        own = line.ownScope ?? (members.scope == nil ? line.rowScope : nil) ?? own
-        return line
+        try self.init(try Members(bytes), own)
     }
 
     /// Of a row, a deletion, or the end of a type.
-    private var rowScope: SyncScope? {
+    var rowScope: SyncScope? {
         switch self {
         case .row(_, let token), .deletion(_, let token), .reached(let token, _): token.place.scope
         default: nil
         }
     }
 
-    private init(_ members: Members, _ own: SyncScope?) throws {
+    init(_ members: Members, _ own: SyncScope?) throws {
         guard let type = members.type else { throw WireFailure(.invalidRequest, "A line has no 'type'.") }
         switch type {
         case Name.heartbeat: self = .heartbeat
@@ -167,32 +162,47 @@ extension SyncLine {
         return try SyncRow(&scanner)
     }
 
-    private static func members(_ bytes: UnsafeRawBufferPointer) throws -> Members {
-        var members = Members()
+    private static func token(_ members: Members) throws(WireFailure) -> SyncToken {
+        guard let token = members.token else { throw WireFailure(.invalidRequest, "A line has no 'ack'.") }
+        return token
+    }
+}
+
+extension SyncLine.Members {
+    /// - Parameter columns: those that the row has most likely.
+    init(_ bytes: UnsafeRawBufferPointer, like columns: [String] = []) throws {
         var scanner = JSONScanner(bytes)
-        var names: Set<String> = []
+        // Of the members that mean nothing here.
+        var others: Set<String> = []
         try scanner.object { scanner, name in
-            guard names.insert(name).inserted else { throw WireFailure(.invalidRequest, "A line has a member twice.") }
+            let isNew =
+                switch name {
+                case "type": type == nil
+                case "scope": scope == nil
+                case "ack": token == nil
+                case "data": data == nil && row == nil
+                default: others.insert(name).inserted
+                }
+            guard isNew else { throw WireFailure(.invalidRequest, "A line has a member twice.") }
+            dataStart = nil
             switch name {
-            case "type": members.type = try scanner.text()
+            case "type": type = try scanner.text()
             case "scope":
-                members.scope = SyncScope(try scanner.text())
-                if members.scope == nil { throw WireFailure(.invalidRequest, "A line has a 'scope' that is none.") }
+                scope = SyncScope(try scanner.text())
+                if scope == nil { throw WireFailure(.invalidRequest, "A line has a 'scope' that is none.") }
             case "ack":
-                members.token = SyncToken(try scanner.text())
-                if members.token == nil { throw WireFailure(.invalidRequest, "A line has an 'ack' that is none.") }
-            case "data" where members.isOfRow: members.row = try SyncRow(&scanner)
-            case "data": members.data = try scanner.skip()
+                scanner.skipBlanks()
+                let start = scanner.offset + 1
+                token = SyncToken(try scanner.text())
+                tokenPlace = start..<scanner.offset - 1
+                if token == nil { throw WireFailure(.invalidRequest, "A line has an 'ack' that is none.") }
+            case "data":
+                dataStart = scanner.offset
+                if isOfRow { row = try SyncRow(&scanner, like: columns) } else { data = try scanner.skip() }
             default: try scanner.skip()
             }
         }
         try scanner.end()
-        return members
-    }
-
-    private static func token(_ members: Members) throws(WireFailure) -> SyncToken {
-        guard let token = members.token else { throw WireFailure(.invalidRequest, "A line has no 'ack'.") }
-        return token
     }
 }
 

@@ -1,40 +1,89 @@
 /// How far something has come in a scope: an `updateID` of the server, which is a UUID version 7 in lowercase. Those of
 /// one scope ascend as texts do.
-package struct SyncPosition: Hashable, Sendable, Comparable, CustomStringConvertible {
-    package let text: String
+package struct SyncPosition: Hashable, Sendable {
+    /// The UUID's bytes; nil before the first.
+    private let bytes: Bytes?
+
+    /// Two numbers and no text: each row has one, on both sides.
+    private struct Bytes: Hashable {
+        var high: UInt64 = 0
+        var low: UInt64 = 0
+    }
 
     /// Before the first.
-    package static let start = SyncPosition(unchecked: "")
+    package static let start = SyncPosition(bytes: nil)
 
-    private init(unchecked text: String) { self.text = text }
+    /// Characters of a position that is not ``start``.
+    package static let length = 36
+
+    private init(bytes: Bytes?) { self.bytes = bytes }
 
     /// - Parameter text: of a UUID, or empty for ``start``; nil for anything else.
     package init?(_ text: some StringProtocol) {
-        guard !text.isEmpty else {
+        var text = String(text)
+        guard let position = text.withUTF8({ SyncPosition(UnsafeRawBufferPointer($0)) }) else { return nil }
+        self = position
+    }
+
+    /// - Parameter text: as for ``init(_:)-(StringProtocol)``.
+    package init?(_ text: UnsafeRawBufferPointer) {
+        if text.isEmpty {
             self = .start
             return
         }
-        let text = String(text)
-        guard Self.isUUID(text) else { return nil }
-        self.text = text
-    }
-
-    /// One for each row on both sides, so it is no generic code.
-    private static func isUUID(_ text: String) -> Bool {
-        var text = text
-        return text.withUTF8 { bytes in
-            guard bytes.count == 36 else { return false }
-            for (index, byte) in bytes.enumerated() {
-                switch index {
-                case 8, 13, 18, 23: guard byte == UInt8(ascii: "-") else { return false }
-                default: guard byte.isBetween("0", "9") || byte.isBetween("a", "f") else { return false }
+        guard text.count == Self.length else { return nil }
+        var bytes = Bytes()
+        for (index, byte) in text.enumerated() {
+            switch index {
+            case 8, 13, 18, 23: guard byte == UInt8(ascii: "-") else { return nil }
+            default:
+                let digit: UInt8
+                if byte.isBetween("0", "9") {
+                    digit = byte - UInt8(ascii: "0")
+                } else if byte.isBetween("a", "f") {
+                    digit = byte - UInt8(ascii: "a") + 10
+                } else {
+                    return nil
+                }
+                if index < 18 {
+                    bytes.high = bytes.high << 4 | UInt64(digit)
+                } else {
+                    bytes.low = bytes.low << 4 | UInt64(digit)
                 }
             }
-            return true
         }
+        self.bytes = bytes
     }
 
-    package var description: String { text }
+    /// As it stands in lines and in databases.
+    package var text: String {
+        guard let bytes else { return "" }
+        return String(unsafeUninitializedCapacity: Self.length) { text in
+            let digits = StaticString("0123456789abcdef").utf8Start
+            var shift = 64
+            for index in 0..<Self.length {
+                switch index {
+                case 8, 13, 18, 23: text[index] = UInt8(ascii: "-")
+                default:
+                    shift = shift == 0 ? 60 : shift - 4
+                    text[index] = digits[Int((index < 18 ? bytes.high : bytes.low) >> shift & 15)]
+                }
+            }
+            return Self.length
+        }
+    }
+}
 
-    package static func < (left: SyncPosition, right: SyncPosition) -> Bool { left.text < right.text }
+extension SyncPosition: CustomStringConvertible {
+    package var description: String { text }
+}
+
+extension SyncPosition: Comparable {
+    package static func < (left: SyncPosition, right: SyncPosition) -> Bool {
+        switch (left.bytes, right.bytes) {
+        case (_, nil): false
+        case (nil, _): true
+        case (let left?, let right?): (left.high, left.low) < (right.high, right.low)
+        }
+    }
 }
