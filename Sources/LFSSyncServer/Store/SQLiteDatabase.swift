@@ -24,6 +24,8 @@ public final class SQLiteDatabase: SQLDatabase {
                     PRAGMA recursive_triggers = ON;
                     PRAGMA journal_size_limit = 67108864;
                     """)
+            // Streams read a page once, and the system has it; kibibytes, for each connection.
+            if db.configuration.readonly { try db.execute(sql: "PRAGMA cache_size = -512") }
             db.add(function: SQLiteReal.function)
         }
         do {
