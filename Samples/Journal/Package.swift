@@ -87,7 +87,9 @@ let package = Package(
         .testTarget(
             name: "JournalWebTests",
             dependencies: [
-                "JournalStorage", "JournalWeb", metricsText, "journal", lfs, lfsStorage,
+                "JournalStorage", "JournalWeb", metricsText, "journal", lfs, lfsStorage, lfsSync,
+                .product(name: "LFSSyncServer", package: "LFS"), .product(name: "LFSServer", package: "Server"),
+                .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "LFSTesting", package: "LFS"), grdb,
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),

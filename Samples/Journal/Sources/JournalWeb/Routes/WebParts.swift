@@ -13,6 +13,8 @@ struct WebParts: Sendable {
     let password: Password?
     let feed: LiveFeed
     let activity: UploadActivity
+    /// nil where the journal is on this device alone.
+    let sync: DeviceSync?
     /// Pictures that are taken in at once: pages are not to wait for a hundred that were dropped together.
     let turns = Turns(4)
     /// nil where there is no tool or no folder for them: pictures are then shown as they are.
@@ -33,7 +35,8 @@ struct WebParts: Sendable {
         let page = Page(
             template: template, title: title, token: seal.token(of: context.session),
             links: Page.all.map { Page.Link(path: $0.path, name: $0.name, isCurrent: $0.path == path) },
-            outage: outage ?? "", isLive: isLive, isIn: isIn, hasPassword: password != nil && isIn, content: content)
+            outage: outage ?? "", sync: isIn ? sync.map { SyncView.trouble($0.state) } ?? "" : "", isLive: isLive,
+            isIn: isIn, hasPassword: password != nil && isIn, content: content)
         return templates.render(page, status: status)
     }
 
@@ -65,7 +68,7 @@ struct WebParts: Sendable {
 
     /// The ids of the tags that a form has chosen, with the new one that it names.
     func chosenTags(_ form: Form, of record: TimeRecord? = nil) async throws -> [UUID] {
-        var tags = try await journal.loadTags()
+        let tags = try await journal.loadTags()
         let listed = Set(tags.map(\.id))
         // Those that are no longer listed have no box, and stay.
         var chosen = record?.tags.filter { !listed.contains($0) } ?? []
@@ -78,8 +81,7 @@ struct WebParts: Sendable {
             return chosen.contains(known.id) ? chosen : chosen + [known.id]
         }
         let tag = Tag(name: name)
-        tags.append(tag)
-        try await journal.saveTags(tags)
+        try await journal.addTag(tag)
         return chosen + [tag.id]
     }
 }
