@@ -60,8 +60,10 @@ struct ServeCommand: AsyncParsableCommand {
     @OptionGroup var sharing: SharingOptions
 
     @Flag(
-        help: "Tell devices which account has a name, so that they share something with it. Each of them can find out "
-            + "then which names there are.")
+        help: """
+            Tell devices which account has a name, so that they share something with it. Each of them can find out then \
+            which names there are.
+            """)
     var nameAccounts = false
 
     @Option(help: ArgumentHelp("The server's certificate, and what leads to its authority, as PEM.", valueName: "file"))
