@@ -61,8 +61,8 @@ struct ServeCommand: AsyncParsableCommand {
 
     @Flag(
         help: """
-            Tell devices which account has a name, so that they share something with it. Each of them can find out then \
-            which names there are.
+            Tell devices which account has a name, so that they share something with it. Each of them can find out \
+            then which names there are.
             """)
     var nameAccounts = false
 
