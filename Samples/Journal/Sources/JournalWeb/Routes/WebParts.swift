@@ -71,9 +71,13 @@ struct WebParts: Sendable {
         let tags = try await journal.loadTags()
         let listed = Set(tags.map(\.id))
         // Those that are no longer listed have no box, and stay.
-        var chosen = record?.tags.filter { !listed.contains($0) } ?? []
         let ids = form.all("tag").compactMap(UUID.init(uuidString:)).filter(listed.contains)
-        for id in ids where !chosen.contains(id) { chosen.append(id) }
+        // Nor does a box take away what another window or device has added since the page was made.
+        let were = form.has("was-start") ? FormBase(form).ids("tag") : listed
+        var chosen = record?.tags.filter { !were.contains($0) || ids.contains($0) } ?? []
+        for id in ids where !chosen.contains(id) && (record == nil || !form.has("was-start") || !were.contains(id)) {
+            chosen.append(id)
+        }
         let name = form["newTag"].trimmingCharacters(in: .whitespacesAndNewlines)
         guard !name.isEmpty else { return chosen }
         guard name.count <= 100 else { throw WebError(.badRequest, "A tag has at most 100 characters.") }

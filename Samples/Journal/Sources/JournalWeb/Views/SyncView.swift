@@ -14,8 +14,8 @@ struct SyncView: Sendable {
     let refused: Int
     let parked: Int
     let lines: [Line]
-    /// Why nothing goes or comes now, and what to do; empty when all is well.
-    let trouble: String
+    /// Why nothing goes or comes now, and what to do; nil when all is well.
+    let trouble: String?
 
     init(_ sync: DeviceSync, _ report: SyncReport, _ problems: [SyncProblem], _ times: LocalTime) {
         let state = sync.state
@@ -30,7 +30,8 @@ struct SyncView: Sendable {
                 what: problem.kind == .refused ? "\(name), refused" : "\(name), waiting to be shown",
                 reason: problem.reason)
         }
-        trouble = Self.trouble(state)
+        let trouble = Self.trouble(state)
+        self.trouble = trouble.isEmpty ? nil : trouble
     }
 
     /// What every page says of it; empty when all is well.

@@ -112,6 +112,43 @@ struct DeviceTests {
         }
     }
 
+    @Test("A form that is older than another device's edit changes only what was changed in it")
+    func olderForm() async throws {
+        try await withTwoDevices { _, one, two in
+            let tags = [Tag(name: "Kept"), Tag(name: "Gone"), Tag(name: "Theirs"), Tag(name: "Ours")]
+            try await one.journal.saveTags(tags)
+            var record = try await one.record("A walk\nby the river")
+            let id = record.id
+            record.tags = [tags[0].id, tags[1].id]
+            try await one.journal.updateRecord(record)
+            try await two.shows("/timeline", "Kept")
+            let page = try await two.get(two.path(record)).text
+            var fields = page.matches(of: /name="(was-[a-z]+)" value="([^"]*)"/).map { (String($0.1), String($0.2)) }
+            #expect(fields.count == 5)
+
+            // The other device changes the comment, and adds a tag.
+            record.comment = "A long walk"
+            record.tags.append(tags[2].id)
+            try await one.journal.updateRecord(record)
+            try await two.until { web in
+                let found = try await web.journal.loadRecord(id)
+                return found.comment == "A long walk" && found.tags.count == 3
+            }
+            // Here somebody takes a tag away, adds one, and changes the end.
+            fields += [
+                ("comment", "A walk\r\nby the river"), ("start", "2026-02-02T02:40:00"),
+                ("end", "2026-02-02T03:41:00"), ("tag", tags[0].id.uuidString), ("tag", tags[3].id.uuidString),
+            ]
+            #expect(try await two.post(two.path(record), fields).status == 303)
+            let tagged = Set([tags[0].id, tags[2].id, tags[3].id])
+            for web in [one, two] {
+                try await web.until { web in try await Set(web.journal.loadRecord(id).tags) == tagged }
+                let found = try await web.journal.loadRecord(id)
+                #expect(found.comment == "A long walk" && found.end == record.end?.addingTimeInterval(60))
+            }
+        }
+    }
+
     @Test("A record that is deleted on one device goes on the other, with its pictures and their objects")
     func deleted() async throws {
         try await withTwoDevices { stand, one, two in
