@@ -11,6 +11,7 @@ let settings: [SwiftSetting] = [
 
 let lfs: Target.Dependency = .product(name: "LFS", package: "LFS")
 let lfsStorage: Target.Dependency = .product(name: "LFSStorage", package: "LFS")
+let lfsSync: Target.Dependency = .product(name: "LFSSync", package: "LFS")
 let metricsText: Target.Dependency = .product(name: "MetricsText", package: "Server")
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
 
@@ -40,11 +41,13 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
     ],
     targets: [
-        .target(name: "JournalStorage", dependencies: [lfs, lfsStorage, grdb]),
+        .target(
+            name: "JournalStorage",
+            dependencies: [lfs, lfsStorage, lfsSync, grdb, .product(name: "Crypto", package: "swift-crypto")]),
         .target(
             name: "JournalWeb",
             dependencies: [
-                "JournalStorage", lfs, lfsStorage, grdb,
+                "JournalStorage", lfs, lfsStorage, lfsSync, grdb,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -63,7 +66,7 @@ let package = Package(
             name: "journal",
             dependencies: [
                 "JournalStorage", "JournalWeb", metricsText, .product(name: "CoreMetrics", package: "swift-metrics"),
-                lfs, lfsStorage, .product(name: "LFSS3", package: "LFS"),
+                lfs, lfsStorage, lfsSync, .product(name: "LFSS3", package: "LFS"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -78,13 +81,15 @@ let package = Package(
         .testTarget(
             name: "JournalTests",
             dependencies: [
-                "JournalStorage", "WriterScript", "journal", "journal-writer", lfs, lfsStorage,
+                "JournalStorage", "WriterScript", "journal", "journal-writer", lfs, lfsStorage, lfsSync,
                 .product(name: "LFSTesting", package: "LFS"), grdb,
             ]),
         .testTarget(
             name: "JournalWebTests",
             dependencies: [
-                "JournalStorage", "JournalWeb", metricsText, "journal", lfs, lfsStorage,
+                "JournalStorage", "JournalWeb", metricsText, "journal", lfs, lfsStorage, lfsSync,
+                .product(name: "LFSSyncServer", package: "LFS"), .product(name: "LFSServer", package: "Server"),
+                .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "LFSTesting", package: "LFS"), grdb,
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),

@@ -19,6 +19,7 @@ public final class SyncClient: Sendable {
     private let runner: BackgroundRunner
     private let database: any DatabaseReader
     private let transport: any HTTPTransport
+    private let server: SyncServer
     private let pushing: PushTurn
     private let streaming: StreamTurn
     private let verifying: VerifyTurn
@@ -58,7 +59,7 @@ public final class SyncClient: Sendable {
         connection.allowsPlainHTTP = options.allowsPlainHTTP
         transport = options.transport ?? DefaultTransport.make(HTTPOptions(connection))
         clock = options.clock
-        let server = SyncServer(base: base, transport: transport, token: options.token)
+        server = SyncServer(base: base, transport: transport, token: options.token)
         (self.runner, self.database) = (runner, database)
         pushing = PushTurn(runner: runner, server: server, tables: tables)
         streaming = StreamTurn(runner: runner, server: server, tables: tables)
@@ -124,6 +125,19 @@ public final class SyncClient: Sendable {
             differences: differences.sorted { ($0.type, $0.scope ?? "") < ($1.type, $1.scope ?? "") })
     }
 
+    /// The id of the account with a name, by which rows that share something name it; nil when there is none.
+    ///
+    /// The server answers it only where it was told to: `lfs-server serve --name-accounts`.
+    /// - Throws: ``SyncError``, `CancellationError`.
+    public func account(named name: String) async throws -> String? { try await server.account(named: name) }
+
+    /// The id of the account whose rows these are; nil before a first synchronization.
+    ///
+    /// - Throws: `DatabaseError`, `CancellationError`.
+    public func ownAccount() async throws -> String? {
+        try await runner.read { try SyncCheckpoints.ownScope($0) }?.id
+    }
+
     private func compare() async throws -> [VerifyTurn.Place: VerifyTurn.Pair] {
         try await synchronize()
         return try await verifying.compare()
@@ -132,9 +146,15 @@ public final class SyncClient: Sendable {
     /// Synchronizes, and goes on: what is written here is sent at once, and what others write comes within a second.
     /// When the server is away it is asked again, with growing delays up to a minute.
     ///
-    /// - Parameter onStatus: runs whenever all there is has come.
+    /// - Parameters:
+    ///   - onStatus: runs whenever all there is has come.
+    ///   - onOutage: runs whenever the server is away or asks for patience, before it is asked again. Until the next
+    ///     `onStatus`, nothing comes or goes.
     /// - Throws: ``SyncError`` that waiting does not mend, `DatabaseError`, `CancellationError`.
-    public func run(onStatus: @escaping @Sendable (SyncReport) async -> Void = { _ in }) async throws {
+    public func run(
+        onStatus: @escaping @Sendable (SyncReport) async -> Void = { _ in },
+        onOutage: @escaping @Sendable (SyncError) async -> Void = { _ in }
+    ) async throws {
         var delay = Duration.seconds(1)
         while true {
             do {
@@ -146,6 +166,7 @@ public final class SyncClient: Sendable {
                 // A server that does not keep streams open is asked again and again, but not at once.
                 if ContinuousClock.now - start < .seconds(10) { try await clock.sleep(for: .seconds(10)) }
             } catch let error as SyncError where error.isRetryable {
+                await onOutage(error)
                 let wanted = error.retryAfter.map { Duration.seconds($0) } ?? delay
                 try await clock.sleep(for: min(max(wanted, delay), .seconds(600)))
                 delay = min(delay * 2, .seconds(60))

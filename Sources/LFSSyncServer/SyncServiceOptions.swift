@@ -13,6 +13,10 @@ public struct SyncServiceOptions: Sendable {
     /// Requests of an account, each second on average, with ten seconds' worth at once; nil leaves it to the host.
     public var requestsPerSecond: Int?
 
+    /// Whether a device may ask for the id of an account by its name, to share something with it. Whoever has a session
+    /// finds out in this way which names there are.
+    public var namesAccounts = false
+
     /// What time it is, for the ages of deletions and sessions. Positions go by the database's own clock.
     public var now: @Sendable () -> Date = { Date() }
 

@@ -17,6 +17,7 @@ struct SnippetTests {
         return ["README.md", "CONTRIBUTING.md"]
             + names.filter { $0.hasSuffix(".md") }.sorted().map { "\(catalog)/\($0)" }
             + ["LFSS3", "LFSSigning", "LFSSync", "LFSSyncServer"].map { "Sources/\($0)/\($0).docc/\($0).md" }
+            + ["Sources/LFSSync/LFSSync.docc/SyncYourOwnTables.md"]
     }()
 
     @Test("Every Swift example is code that this target compiles", arguments: pages)

@@ -34,6 +34,9 @@ public struct SyncRoutes<Context: RequestContext>: Sendable {
         group.post("digest") { request, _ in
             try await Self.answer(request) { await service.digest($0, token: $1) }
         }
+        group.post("account") { request, _ in
+            try await Self.answer(request) { await service.account($0, token: $1) }
+        }
         group.get("schema") { request, _ in
             Response(await service.types(token: BearerToken.text(of: request)))
         }

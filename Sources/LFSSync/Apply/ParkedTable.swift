@@ -65,6 +65,13 @@ enum ParkedTable {
         try Int.fetchOne(db, sql: "SELECT count(*) FROM lfs_sync_parked") ?? 0
     }
 
+    static func newest(_ limit: Int, _ db: Database) throws -> [SyncProblem] {
+        let sql = "SELECT tableName, key, reason FROM lfs_sync_parked ORDER BY rowid DESC LIMIT ?"
+        return try Row.fetchAll(db, sql: sql, arguments: [limit]).map {
+            SyncProblem(kind: .parked, table: $0[0], id: $0[1], reason: $0[2])
+        }
+    }
+
     /// Those of a table, in pages.
     static func page(_ table: String, after rowID: Int64, _ db: Database) throws -> [(rowID: Int64, entry: Entry)] {
         let sql = "SELECT rowid, * FROM lfs_sync_parked WHERE tableName = ? AND rowid > ? ORDER BY rowid LIMIT 500"

@@ -296,6 +296,13 @@ enum Outbox {
         try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM lfs_sync_outbox)") == false
     }
 
+    static func rejections(_ limit: Int, _ db: Database) throws -> [SyncProblem] {
+        let sql = "SELECT tableName, key, message FROM lfs_sync_rejection ORDER BY id DESC LIMIT ?"
+        return try Row.fetchAll(db, sql: sql, arguments: [limit]).map {
+            SyncProblem(kind: .refused, table: $0[0], id: $0[1], reason: $0[2])
+        }
+    }
+
     static func rejectionCount(_ db: Database) throws -> Int {
         try Int.fetchOne(db, sql: "SELECT count(*) FROM lfs_sync_rejection") ?? 0
     }

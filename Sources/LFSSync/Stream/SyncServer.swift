@@ -52,6 +52,19 @@ struct SyncServer: Sendable {
         return try Self.lines(of: response, "digest") { try WireFormat.decode(SyncDigest.self, from: Data($0), .reply) }
     }
 
+    /// The id of the account with a name; nil when there is none.
+    func account(named name: String) async throws -> String? {
+        let response = try await send(
+            "/v1/sync/account", try WireFormat.encode(SyncAccountRequest(name: name)), .bytes(limit: 1 << 16),
+            "application/json")
+        try Self.require(response, 200)
+        do {
+            return try WireFormat.decode(SyncAccountReply.self, from: Data(response.body), .reply).id
+        } catch {
+            throw SyncError(.unexpectedReply, "The server answered with something that is no account.", cause: error)
+        }
+    }
+
     private static func lines<Line>(
         of response: HTTPResponse, _ name: String, _ read: (UnsafeRawBufferPointer) throws -> Line
     ) throws -> [Line] {

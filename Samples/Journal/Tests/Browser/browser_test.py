@@ -4,7 +4,7 @@
   browser_test.py JOURNAL --axe FILE [--only SCENARIO]... [--keep FOLDER]
   browser_test.py JOURNAL --axe FILE --screens FOLDER
 
-JOURNAL is the built executable, FILE axe-core's axe.min.js. Everything is made in temporary folders; servers listen on
+JOURNAL is the built executable, FILE axe-core's axe.min.js; LFS_SERVER names the built sync server. Everything is made in temporary folders; servers listen on
 free ports of 127.0.0.1. Each check tells what it saw. Of one that fails, pictures of the windows are kept in FOLDER,
 and the status is 1. With --screens, nothing is checked, but pictures of all pages are put into FOLDER.
 """
@@ -16,7 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from scenarios import access, accessibility, bucket, outages, records, screens, space
+from scenarios import access, accessibility, bucket, devices, outages, records, screens, space
 from support.bucket import Bucket
 from support.report import Report
 from support.server import Server
@@ -26,7 +26,7 @@ from support.window import Window
 SCENARIOS = [records.three_pictures, records.two_windows, records.change_while_loading, outages.storage_away,
              outages.killed_in_an_upload, space.freed_and_deleted, space.deleted_elsewhere, access.keyboard_only,
              access.every_control, access.narrow_windows, access.without_scripts, accessibility.each_page,
-             accessibility.the_way_in, bucket.on_a_bucket]
+             accessibility.the_way_in, devices.two_devices, devices.two_accounts, bucket.on_a_bucket]
 
 
 def main():

@@ -59,6 +59,13 @@ struct ServeCommand: AsyncParsableCommand {
 
     @OptionGroup var sharing: SharingOptions
 
+    @Flag(
+        help: """
+            Tell devices which account has a name, so that they share something with it. Each of them can find out \
+            then which names there are.
+            """)
+    var nameAccounts = false
+
     @Option(help: ArgumentHelp("The server's certificate, and what leads to its authority, as PEM.", valueName: "file"))
     var certificate: String?
 
@@ -98,8 +105,9 @@ struct ServeCommand: AsyncParsableCommand {
                     + "if it is missing.")
         }
         guard secret == nil || storage != nil else { throw ValidationError("--secret belongs to --storage.") }
-        guard (schemaFrom == nil && sharing.container.isEmpty && sharing.partners == nil) || database != nil else {
-            throw ValidationError("--schema-from, --container and --partners belong to --database.")
+        let isPlain = schemaFrom == nil && sharing.container.isEmpty && sharing.partners == nil && !nameAccounts
+        guard isPlain || database != nil else {
+            throw ValidationError("--schema-from, --container, --partners and --name-accounts belong to --database.")
         }
     }
 
@@ -121,7 +129,8 @@ struct ServeCommand: AsyncParsableCommand {
         let publicURL = try publicURL(address)
         let store = try database.map { (path: $0, schema: try sharing.adding(to: SyncStoreOptions.schema(schemaFrom))) }
         let parts = try await ServedParts(
-            storage: storage, tokens: tokens, secret: secret, store: store, limits: limits, publicURL: publicURL,
+            storage: storage, tokens: tokens, secret: secret, store: store, namesAccounts: nameAccounts, limits: limits,
+            publicURL: publicURL,
             logger: logger)
         var services: [any Service] = [try application(parts, address, publicURL, logger)]
         if let signing = parts.signing { services.insert(Sweep(service: signing, logger: logger), at: 0) }

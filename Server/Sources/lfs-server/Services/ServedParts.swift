@@ -18,8 +18,10 @@ struct ServedParts: Sendable {
     ///   - tokens: the file of tokens; nil where sessions open all.
     ///   - secret: the file of what the server signs with; nil for the one beside those of tokens or of rows.
     ///   - store: where the rows are, and what they are; nil without shared rows.
+    ///   - namesAccounts: whether devices may ask for accounts by name.
     init(
         storage: String?, tokens: String?, secret: String?, store: (path: String, schema: SyncSchema)?,
+        namesAccounts: Bool = false,
         limits: SigningLimits,
         publicURL: URL, logger: Logger
     ) async throws {
@@ -27,6 +29,7 @@ struct ServedParts: Sendable {
         if let database, let store {
             var options = SyncServiceOptions()
             options.requestsPerSecond = 10
+            options.namesAccounts = namesAccounts
             sync = try await SyncService(database, schema: store.schema, options: options, logger: logger)
         } else {
             sync = nil

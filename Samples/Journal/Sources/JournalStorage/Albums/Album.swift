@@ -2,7 +2,7 @@ public import Foundation
 
 /// A list of pictures that somebody has put together.
 public struct Album: Hashable, Sendable, Identifiable {
-    /// What it is stored under on this device and in this database.
+    /// What it is stored under, on all devices.
     public var id: UUID
     /// What a server calls it; no two albums have the same. Nil until one does.
     public var remoteID: String?

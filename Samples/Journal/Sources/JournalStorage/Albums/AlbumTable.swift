@@ -1,27 +1,47 @@
 import Foundation
 import GRDB
 
-/// The albums, and which assets they show in which order.
+/// The albums, and what the photo library of this device calls them.
 enum AlbumTable {
+    /// - Throws: ``FileStorageError/fileWriteFailed(name:reason:)`` when another album has one of its ids.
     static func put(_ album: Album, _ db: Database) throws {
+        try Taken.refuse(
+            "SELECT 1 FROM album WHERE remoteId = ? AND id <> ?", [album.remoteID, album.id.text],
+            "album \(album.id.text)", "another album has its remote id", db)
+        try Taken.refuse(
+            """
+            SELECT 1 FROM album_local JOIN album ON album.id = albumId
+            WHERE localId = ? AND ownerId = ? AND albumId <> ?
+            """, [album.localID, album.ownerID, album.id.text], "album \(album.id.text)",
+            "another album of its owner has its local id", db)
         let sql = """
-            INSERT INTO album (id, remoteId, localId, ownerId, name, createdAt) VALUES (?, ?, ?, ?, ?, ?)
-            ON CONFLICT (id) DO UPDATE SET remoteId = excluded.remoteId, localId = excluded.localId,
-                ownerId = excluded.ownerId, name = excluded.name, createdAt = excluded.createdAt
+            INSERT INTO album (id, remoteId, ownerId, name, createdAt) VALUES (?, ?, ?, ?, ?)
+            ON CONFLICT (id) DO UPDATE SET remoteId = excluded.remoteId, ownerId = excluded.ownerId,
+                name = excluded.name, createdAt = excluded.createdAt
             """
         try db.execute(
             sql: sql,
             arguments: [
-                album.id.text, album.remoteID, album.localID, album.ownerID, album.name,
-                album.createdAt.millisecondsSince1970,
+                album.id.text, album.remoteID, album.ownerID, album.name, album.createdAt.millisecondsSince1970,
             ])
+        try db.execute(sql: "DELETE FROM album_local WHERE albumId = ?", arguments: [album.id.text])
+        guard let local = album.localID else { return }
+        try db.execute(
+            sql: "INSERT INTO album_local (albumId, localId) VALUES (?, ?)", arguments: [album.id.text, local])
     }
 
     static func all(of owner: String, _ db: Database) throws -> [Album] {
+        try fetch("WHERE ownerId = ? ORDER BY createdAt, id", [owner], db)
+    }
+
+    static func one(_ id: UUID, _ db: Database) throws -> Album? { try fetch("WHERE id = ?", [id.text], db).first }
+
+    private static func fetch(_ condition: String, _ arguments: StatementArguments, _ db: Database) throws -> [Album] {
         let sql = """
-            SELECT id, remoteId, localId, ownerId, name, createdAt FROM album WHERE ownerId = ? ORDER BY createdAt, id
+            SELECT id, remoteId, localId, ownerId, name, createdAt
+            FROM album LEFT JOIN album_local ON albumId = id \(condition)
             """
-        let rows = try Row.fetchCursor(db, sql: sql, arguments: [owner])
+        let rows = try Row.fetchCursor(db, sql: sql, arguments: arguments)
         var albums: [Album] = []
         while let row = try rows.next() {
             let checked = CheckedRow(row, of: "album")
@@ -39,20 +59,15 @@ enum AlbumTable {
         try db.execute(sql: "DELETE FROM album WHERE id = ?", arguments: [id.text])
         return db.changesCount > 0
     }
+}
 
-    /// Shows exactly these assets.
-    static func arrange(_ assets: [UUID], in album: UUID, _ db: Database) throws {
-        try db.execute(sql: "DELETE FROM album_asset WHERE albumId = ?", arguments: [album.text])
-        let insert = try db.cachedStatement(
-            sql: "INSERT INTO album_asset (albumId, position, assetId) VALUES (?, ?, ?)")
-        for (position, asset) in assets.enumerated() {
-            try insert.execute(arguments: [album.text, position, asset.text])
+/// What unique indexes would refuse, were two devices never to write without knowing of each other.
+enum Taken {
+    static func refuse(
+        _ sql: String, _ arguments: StatementArguments, _ name: String, _ reason: String, _ db: Database
+    ) throws {
+        guard try Row.fetchOne(db, sql: sql, arguments: arguments) == nil else {
+            throw FileStorageError.fileWriteFailed(name: name, reason: reason)
         }
-    }
-
-    static func assets(in album: UUID, _ db: Database) throws -> [Asset] {
-        try AssetTable.fetch(
-            "JOIN album_asset ON album_asset.assetId = asset.id WHERE album_asset.albumId = ? "
-                + "ORDER BY album_asset.position", [album.text], db)
     }
 }

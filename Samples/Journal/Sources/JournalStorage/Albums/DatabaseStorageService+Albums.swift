@@ -2,7 +2,7 @@ public import Foundation
 import GRDB
 public import LFS
 
-/// Albums of pictures, in the database form only: what a photo app needs, and what sync will share.
+/// Albums of pictures, in the database form only: what a photo app needs, and what accounts share.
 extension DatabaseStorageService {
     // MARK: Assets
 
@@ -81,7 +81,7 @@ extension DatabaseStorageService {
         try await read("asset") { db in try AssetTable.one(checksum: checksum, owner: ownerID, db) }
     }
 
-    /// Deletes an asset, also from all albums. Its file goes unless a record has it.
+    /// Deletes an asset, also from albums. Its file goes unless a record has it.
     ///
     /// - Throws: ``FileStorageError/fileNotFound(name:)``, ``FileStorageError/fileWriteFailed(name:reason:)``.
     public func deleteAsset(_ id: UUID) async throws {
@@ -118,11 +118,26 @@ extension DatabaseStorageService {
         }
     }
 
-    /// What an album shows, in its order.
+    /// The album with an id, also one that somebody else shares; nil if there is none.
+    ///
+    /// - Throws: as ``loadAssets(of:)``.
+    public func loadAlbum(_ id: UUID) async throws -> Album? {
+        try await read("album \(id.text)") { db in try AlbumTable.one(id, db) }
+    }
+
+    /// The files of all pictures that an album shows, in its order: also those that are no assets of this account,
+    /// since somebody else has put them there.
+    ///
+    /// - Throws: ``FileStorageError/fileReadFailed(name:reason:)``.
+    public func loadImages(inAlbum id: UUID) async throws -> [StoredImage] {
+        try await read("album \(id.text)") { db in try AlbumLinkTable.images(in: id, db) }
+    }
+
+    /// The assets of this account that an album shows, in its order.
     ///
     /// - Throws: as ``loadAssets(of:)``.
     public func loadAssets(inAlbum id: UUID) async throws -> [Asset] {
-        try await read("album \(id.text)") { db in try AlbumTable.assets(in: id, db) }
+        try await read("album \(id.text)") { db in try AlbumLinkTable.assets(in: id, db) }
     }
 
     /// Lets an album show exactly these assets in this order, each once.
@@ -130,7 +145,27 @@ extension DatabaseStorageService {
     /// - Throws: ``FileStorageError/fileWriteFailed(name:reason:)`` when there is no such album or asset, or one comes
     ///   twice.
     public func setAssets(_ assets: [UUID], inAlbum id: UUID) async throws {
-        try await write("album \(id.text)") { db in try AlbumTable.arrange(assets, in: id, db) }
+        try await write("album \(id.text)") { db in try AlbumLinkTable.arrange(assets, in: id, db) }
+    }
+
+    /// Lets an album show assets at its end besides. Those that it shows already stay where they are.
+    ///
+    /// - Throws: ``FileStorageError/fileWriteFailed(name:reason:)`` when there is no such album or asset.
+    public func addAssets(_ assets: [UUID], toAlbum id: UUID) async throws {
+        try await write("album \(id.text)") { db in
+            for asset in assets { try AlbumLinkTable.add(asset, to: id, db) }
+        }
+    }
+
+    /// Takes a picture out of an album, whoever has put it there.
+    ///
+    /// - Throws: ``FileStorageError/imageNotFound(name:reason:)`` when it is not in it.
+    public func removeImage(_ file: FileData.ID, fromAlbum id: UUID) async throws {
+        try await write("album \(id.text)") { db in
+            guard try AlbumLinkTable.remove(file, from: id, db) else {
+                throw FileStorageError.imageNotFound(name: "\(file)", reason: "the album does not show it")
+            }
+        }
     }
 
     private static func requireStorable(_ name: String, _ date: Date, _ texts: [String?]) throws {

@@ -26,9 +26,7 @@ extension DatabaseStorageService {
         return try await read("The pictures") { db in
             var images: [String: StoredImage] = [:]
             for id in ids {
-                for image in try PictureTable.images(of: id, db) {
-                    if let name = image.file.name { images[name] = image }
-                }
+                images.merge(try PictureTable.images(of: id, db)) { first, _ in first }
             }
             return images
         }

@@ -96,6 +96,15 @@ public final class DatabaseStorageService: StreamingFileStorageService {
         try await write("The tags") { db in try TagTable.replace(with: tags, db) }
     }
 
+    /// Adds a tag at the end of the list, or changes the one with its id. The others stay as they are, also those that
+    /// another device has just added.
+    ///
+    /// - Throws: as ``saveTags(_:)``.
+    public func addTag(_ tag: Tag) async throws {
+        try [tag].requireStorable()
+        try await write("tag \(tag.id.text)") { db in try TagTable.add(tag, db) }
+    }
+
     // MARK: Records
 
     public func loadRecords(from: Date, to: Date) async throws -> [TimeRecord] {

@@ -1,16 +1,19 @@
 import GRDB
 import LFS
+import LFSSync
 
 /// The journal's own tables, beside those of LFS. Times are milliseconds since 1970, ids lowercase UUIDs.
 enum JournalSchema {
     static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
         migrator.registerLFSMigrations()
+        migrator.registerLFSSyncMigrations()
         migrator.registerMigration("journal.v1") { db in
             try db.execute(sql: records + pictures + albums)
             try FileData.deletedWithOwner("picture", column: "fileId", in: db)
             try FileData.deletedWithOwner("asset", column: "fileId", in: db)
         }
+        migrator.registerMigration("journal.v2") { db in try makeShared(db) }
         return migrator
     }
 

@@ -18,7 +18,8 @@ enum RecordTable {
             // Named indexes, so that no guess of SQLite's makes it read all records.
             let ids = """
                 SELECT id FROM record INDEXED BY record_end
-                    WHERE endedAt >= :from AND startedAt < :to AND (endedAt > :from OR startedAt = :from)
+                    WHERE endedAt IS NOT NULL AND max(endedAt, startedAt) >= :from AND startedAt < :to
+                        AND (max(endedAt, startedAt) > :from OR startedAt = :from)
                 UNION ALL
                 SELECT id FROM record INDEXED BY record_running WHERE endedAt IS NULL AND startedAt < :to
                 """
@@ -61,9 +62,9 @@ enum RecordTable {
             let checked = CheckedRow(row, of: "record")
             do {
                 var record = try record(checked)
-                record.tags = try (tags[record.id.text] ?? []).map { tag in
+                for tag in tags[record.id.text] ?? [] {
                     guard let id = UUID(text: tag) else { throw checked.damaged("tagId") }
-                    return id
+                    if !record.tags.contains(id) { record.tags.append(id) }
                 }
                 records.append(record)
             } catch let error as FileStorageError {
@@ -77,13 +78,15 @@ enum RecordTable {
         var record = TimeRecord(
             id: try row.id(), start: try row.date("startedAt"), end: try row.optionalDate("endedAt"),
             comment: try row.value("comment"))
+        // One device has set the start, and another one the end.
+        record.end = record.end.map { max($0, record.start) }
         record.timeZone = try row.value("timeZone")
         return record
     }
 
     private static func tags(_ selection: Selection, _ db: Database) throws -> [String: [String]] {
         let sql = """
-            SELECT recordId, tagId FROM record_tag \(selection.condition("recordId")) ORDER BY recordId, position
+            SELECT recordId, tagId FROM record_tag \(selection.condition("recordId")) ORDER BY recordId, position, id
             """
         var tags: [String: [String]] = [:]
         let rows = try Row.fetchCursor(db, sql: sql, arguments: selection.arguments)
@@ -98,7 +101,7 @@ enum RecordTable {
         try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM record WHERE id = ?)", arguments: [id.text]) ?? false
     }
 
-    /// Inserts or updates; the pictures stay.
+    /// Inserts or updates, and writes what differs; the pictures stay.
     static func put(_ record: TimeRecord, _ db: Database) throws {
         let sql = """
             INSERT INTO record (id, startedAt, endedAt, timeZone, comment) VALUES (?, ?, ?, ?, ?)
@@ -109,12 +112,34 @@ enum RecordTable {
             record.id.text, record.start.millisecondsSince1970, record.end?.millisecondsSince1970, record.timeZone,
             record.comment,
         ])
-        try db.cachedStatement(sql: "DELETE FROM record_tag WHERE recordId = ?").execute(arguments: [record.id.text])
-        let insert = try db.cachedStatement(sql: "INSERT INTO record_tag (recordId, position, tagId) VALUES (?, ?, ?)")
-        for (position, tag) in record.tags.enumerated() {
-            try insert.execute(arguments: [record.id.text, position, tag.text])
+        try putTags(of: record, db)
+    }
+
+    private static func putTags(of record: TimeRecord, _ db: Database) throws {
+        let id = record.id.text
+        let sql = "SELECT id, tagId, position FROM record_tag WHERE recordId = ? ORDER BY position, id"
+        var places: [String: Int] = [:]
+        for row in try Row.fetchAll(db, sql: sql, arguments: [id]) {
+            let (key, tag) = (String.fromDatabaseValue(row[0]), String.fromDatabaseValue(row[1]) ?? "")
+            // Another program may have given a tag twice.
+            if let key, key == Self.key(id, tag), record.tags.contains(where: { $0.text == tag }) {
+                places[tag] = Int.fromDatabaseValue(row[2])
+            } else {
+                try db.cachedStatement(sql: "DELETE FROM record_tag WHERE id = ?").execute(arguments: [row[0]])
+            }
+        }
+        let put = try db.cachedStatement(
+            sql: """
+                INSERT INTO record_tag (id, recordId, position, tagId) VALUES (?, ?, ?, ?)
+                ON CONFLICT (id) DO UPDATE SET position = excluded.position WHERE position IS NOT excluded.position
+                """)
+        for (tag, position) in zip(record.tags, Positions.arranged(record.tags.map { places[$0.text] })) {
+            try put.execute(arguments: [key(id, tag.text), id, position, tag.text])
         }
     }
+
+    /// Two devices that give a record the same tag make one row.
+    private static func key(_ record: String, _ tag: String) -> String { "\(record)_\(tag)" }
 
     /// - Returns: whether there was one.
     static func delete(_ id: UUID, _ db: Database) throws -> Bool {

@@ -16,3 +16,12 @@ public struct StoredImage: Hashable, Sendable, FetchableRecord {
         upload = row["upload"]
     }
 }
+
+extension StoredImage {
+    /// Those of some files by the files' ids, as rows have them.
+    static func all(_ ids: [String], _ db: Database) throws -> [String: StoredImage] {
+        let files = FileData.filter(keys: ids.compactMap { FileID($0) })
+        let images = try files.including(optional: FileData.upload).asRequest(of: StoredImage.self).fetchAll(db)
+        return Dictionary(images.map { ("\($0.file.id)", $0) }) { first, _ in first }
+    }
+}

@@ -4,7 +4,7 @@ import GRDB
 /// The tags, in the order in which they were saved.
 enum TagTable {
     static func all(_ db: Database) throws -> [Tag] {
-        let rows = try Row.fetchCursor(db, sql: "SELECT id, name, color FROM tag ORDER BY position")
+        let rows = try Row.fetchCursor(db, sql: "SELECT id, name, color FROM tag ORDER BY position, id")
         var tags: [Tag] = []
         while let row = try rows.next() {
             let checked = CheckedRow(row, of: "tag")
@@ -14,11 +14,35 @@ enum TagTable {
         return tags
     }
 
+    /// Brings the tags to these, and writes what differs.
     static func replace(with tags: [Tag], _ db: Database) throws {
-        try db.execute(sql: "DELETE FROM tag")
-        let insert = try db.cachedStatement(sql: "INSERT INTO tag (id, position, name, color) VALUES (?, ?, ?, ?)")
-        for (position, tag) in tags.enumerated() {
-            try insert.execute(arguments: [tag.id.text, position, tag.name, tag.color])
+        let kept = Set(tags.map(\.id.text))
+        var places: [String: Int] = [:]
+        for row in try Row.fetchAll(db, sql: "SELECT id, position FROM tag") {
+            places[String.fromDatabaseValue(row[0]) ?? ""] = Int.fromDatabaseValue(row[1])
         }
+        for id in places.keys where !kept.contains(id) {
+            try db.execute(sql: "DELETE FROM tag WHERE id = ?", arguments: [id])
+        }
+        for (tag, position) in zip(tags, Positions.arranged(tags.map { places[$0.id.text] })) {
+            try put(tag, at: position, db)
+        }
+    }
+
+    /// Puts one at the end, or in the place that it has.
+    static func add(_ tag: Tag, _ db: Database) throws {
+        let sql = """
+            SELECT ifnull((SELECT position FROM tag WHERE id = ?), (SELECT ifnull(max(position), -1) + 1 FROM tag))
+            """
+        try put(tag, at: try Int.fetchOne(db, sql: sql, arguments: [tag.id.text]) ?? 0, db)
+    }
+
+    private static func put(_ tag: Tag, at position: Int, _ db: Database) throws {
+        let sql = """
+            INSERT INTO tag (id, position, name, color) VALUES (?, ?, ?, ?)
+            ON CONFLICT (id) DO UPDATE SET position = excluded.position, name = excluded.name, color = excluded.color
+            WHERE position IS NOT excluded.position OR name IS NOT excluded.name OR color IS NOT excluded.color
+            """
+        try db.cachedStatement(sql: sql).execute(arguments: [tag.id.text, position, tag.name, tag.color])
     }
 }

@@ -28,6 +28,8 @@ public struct WebError: Error, Hashable, Sendable, CustomStringConvertible {
         case badRequest
         /// The body is larger than what is taken.
         case tooLarge
+        /// The sync server does not answer, or not as it should.
+        case noServer
         /// The body is no form, or no picture of a known kind.
         case wrongType
     }
@@ -57,6 +59,7 @@ public struct WebError: Error, Hashable, Sendable, CustomStringConvertible {
         case .notFound: .notFound
         case .wrongMethod: .methodNotAllowed
         case .badRequest: .badRequest
+        case .noServer: .badGateway
         case .tooLarge: .contentTooLarge
         case .wrongType: .unsupportedMediaType
         }

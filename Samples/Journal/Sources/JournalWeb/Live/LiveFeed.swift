@@ -13,11 +13,13 @@ final class LiveFeed: Sendable {
     static let maxWatchers = 100
 
     private let journal: DatabaseStorageService
+    private let sync: DeviceSync?
     private let heartbeat: Duration
     private let watchers = Mutex(0)
 
-    init(journal: DatabaseStorageService, heartbeat: Duration = .seconds(15)) {
+    init(journal: DatabaseStorageService, sync: DeviceSync? = nil, heartbeat: Duration = .seconds(15)) {
         self.journal = journal
+        self.sync = sync
         self.heartbeat = heartbeat
     }
 
@@ -50,6 +52,11 @@ final class LiveFeed: Sendable {
                 }
                 continuation.finish()
             }
+            if let states = sync?.changes() {
+                group.addTask {
+                    for await _ in states { continuation.yield(.changed) }
+                }
+            }
             group.addTask { [heartbeat] in
                 while true {
                     try await Task.sleep(for: heartbeat)
@@ -63,9 +70,10 @@ final class LiveFeed: Sendable {
         }
     }
 
-    /// What pages show. The queue is among it, for it changes without an event when somebody asks for a retry.
+    /// What pages show. The queue is among it, for it changes without an event when somebody asks for a retry, and so
+    /// are the files, for another device may have uploaded one.
     private static let tables: [any DatabaseRegionConvertible] = [
         Table("record"), Table("record_tag"), Table("tag"), Table("picture"), Table("album"), Table("album_asset"),
-        Upload.all(),
+        Table("album_member"), FileData.all(), Upload.all(),
     ]
 }

@@ -8,7 +8,7 @@ import LFS
 struct AlbumRoutes: Sendable {
     let parts: WebParts
 
-    /// One person has a journal, until others share it.
+    /// Who makes albums with this journal: the account's devices are one person.
     static let owner = "me"
 
     func add(to router: Router<JournalContext>) {
@@ -30,55 +30,51 @@ struct AlbumRoutes: Sendable {
     }
 
     @Sendable func show(_ request: Request, _ context: JournalContext) async throws -> Response {
-        let album = try await album(context.id())
-        let assets = try await parts.journal.loadAssets(inAlbum: album.id)
-        let images = try await parts.journal.database.read { db in
-            try FileData.filter(keys: assets.map(\.fileID)).including(optional: FileData.upload)
-                .asRequest(of: StoredImage.self).fetchAll(db)
+        let album = try await parts.album(context.id())
+        let items = try await parts.journal.loadImages(inAlbum: album.id).map { image in
+            AlbumPageView.Item(picture: PictureView(asset: image), canRemove: album.canChange)
         }
-        let known = Dictionary(images.map { ($0.file.id, $0) }) { first, _ in first }
-        let items = assets.compactMap { asset in
-            known[asset.fileID].map {
-                AlbumPageView.Item(asset: asset.id.text, picture: PictureView(asset: $0))
-            }
-        }
-        let content = AlbumPageView(album: AlbumView(album), items: items, isEmpty: items.isEmpty)
-        return try await parts.page("album", "Album \(album.name)", at: "/pictures", context, content)
+        let members = album.members.map { AlbumMemberView($0, isMe: $0.accountID == album.account) }
+        let content = AlbumPageView(
+            album: AlbumView(album.album, isForeign: album.isForeign), items: items, isEmpty: items.isEmpty,
+            isForeign: album.isForeign, canShare: parts.sync != nil && !album.isForeign, members: members,
+            hasMembers: !members.isEmpty, mine: members.first { album.isForeign && $0.isMe })
+        return try await parts.page("album", "Album \(album.album.name)", at: "/pictures", context, content)
     }
 
     @Sendable func put(_ request: Request, _ context: JournalContext) async throws -> Response {
         let form = try await parts.form(request, context)
         guard let id = UUID(uuidString: form["album"]) else { throw WebError(.badRequest, "Choose an album.") }
-        let album = try await album(id)
-        var assets = try await parts.journal.loadAssets(inAlbum: album.id).map(\.id)
+        let album = try await parts.album(id)
+        try album.requireChanging()
+        var assets: [UUID] = []
         for name in form.all("picture").prefix(1_000) {
             guard let image = ImageName(name) else { throw WebError(.badRequest, "Choose pictures of this page.") }
-            let asset = try await asset(of: image)
-            if !assets.contains(asset) { assets.append(asset) }
+            assets.append(try await asset(of: image))
         }
-        try await parts.journal.setAssets(assets, inAlbum: album.id)
-        return parts.redirect(to: AlbumView(album).path)
+        try await parts.journal.addAssets(assets, toAlbum: album.id)
+        return parts.redirect(to: AlbumView(album.album).path)
     }
 
     @Sendable func remove(_ request: Request, _ context: JournalContext) async throws -> Response {
         let form = try await parts.form(request, context)
-        let album = try await album(context.id())
-        let assets = try await parts.journal.loadAssets(inAlbum: album.id).map(\.id)
-        let gone = UUID(uuidString: form["asset"])
-        try await parts.journal.setAssets(assets.filter { $0 != gone }, inAlbum: album.id)
-        return parts.redirect(to: AlbumView(album).path)
+        let album = try await parts.album(context.id())
+        try album.requireChanging()
+        guard let file = FileID(form["file"]) else { throw WebError(.badRequest, "Choose a picture of the album.") }
+        do {
+            try await parts.journal.removeImage(file, fromAlbum: album.id)
+        } catch FileStorageError.imageNotFound {
+            // Another window or device was first.
+        }
+        return parts.redirect(to: AlbumView(album.album).path)
     }
 
     @Sendable func delete(_ request: Request, _ context: JournalContext) async throws -> Response {
         try await parts.form(request, context).requireSure()
-        try await parts.journal.deleteAlbum(try context.id())
+        let album = try await parts.album(context.id())
+        guard !album.isForeign else { throw WebError(.badRequest, "Who has shared the album may delete it: leave it.") }
+        try await parts.journal.deleteAlbum(album.id)
         return parts.redirect(to: "/pictures")
-    }
-
-    private func album(_ id: UUID) async throws -> Album {
-        let albums = try await parts.journal.loadAlbums(of: Self.owner)
-        guard let album = albums.first(where: { $0.id == id }) else { throw WebError.noSuchPage }
-        return album
     }
 
     /// The asset with the bytes of a picture; made if there is none.
@@ -89,5 +85,36 @@ struct AlbumRoutes: Sendable {
         let asset = Asset(ownerID: Self.owner, file: file, createdAt: Date())
         try await parts.journal.saveAsset(asset)
         return asset.id
+    }
+}
+
+/// An album, and what this account may do in it.
+struct KnownAlbum: Sendable {
+    let album: Album
+    /// Whether another account has shared it.
+    let isForeign: Bool
+    let members: [AlbumMember]
+    /// This account's id; nil where the journal was never shared.
+    let account: String?
+
+    var id: UUID { album.id }
+    /// Whether this account puts pictures into it, and takes them out.
+    var canChange: Bool { !isForeign || members.contains { $0.accountID == account && $0.role == .editor } }
+
+    /// - Throws: ``WebError/Code/badRequest``.
+    func requireChanging() throws(WebError) {
+        guard canChange else {
+            throw WebError(.badRequest, "Who has shared the album lets you see it, and not change it.")
+        }
+    }
+}
+
+extension WebParts {
+    /// - Throws: ``WebError/Code/notFound``.
+    func album(_ id: UUID) async throws -> KnownAlbum {
+        guard let album = try await journal.loadAlbum(id) else { throw WebError.noSuchPage }
+        return KnownAlbum(
+            album: album, isForeign: try await journal.isShared(album: id),
+            members: try await journal.loadMembers(ofAlbum: id), account: try await sync?.ownAccount())
     }
 }

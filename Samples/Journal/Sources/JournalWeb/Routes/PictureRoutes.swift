@@ -56,6 +56,7 @@ struct PictureRoutes: Sendable {
     @Sendable func sendThumbnail(_ request: Request, _ context: JournalContext) async throws -> Response {
         let file = try await file(context)
         guard let thumbnails = parts.thumbnails else {
+            guard try await parts.lfs.contents(of: file) != nil else { return Self.placeholder }
             return try await PictureReply(lfs: parts.lfs).reply(to: request, with: file)
         }
         let headers: HTTPFields = [
@@ -63,14 +64,17 @@ struct PictureRoutes: Sendable {
             .contentType: "image/jpeg",
         ]
         if request.headers[.ifNoneMatch] == headers[.eTag] { return Response(status: .notModified, headers: headers) }
-        guard let data = try await thumbnails.data(of: file) else {
-            return Response(
-                status: .ok, headers: [.contentType: "image/svg+xml", .cacheControl: "no-store"],
-                body: ResponseBody(byteBuffer: ByteBuffer(bytes: PackageResources.missing_svg)))
-        }
+        guard let data = try await thumbnails.data(of: file) else { return Self.placeholder }
         return Response(
             status: .ok, headers: headers,
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: data)))
+    }
+
+    /// Of what cannot be made small, and of what another device has not uploaded yet.
+    private static var placeholder: Response {
+        Response(
+            status: .ok, headers: [.contentType: "image/svg+xml", .cacheControl: "no-store"],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: PackageResources.missing_svg)))
     }
 
     private func file(_ context: JournalContext) async throws -> FileData {
@@ -84,14 +88,20 @@ struct PictureRoutes: Sendable {
         let place = try Place.read(request)
         let records = try await parts.journal.loadRecords(before: place, limit: Self.pageSize, withImages: true)
         let views = try await parts.views(records)
-        let albums = try await parts.journal.loadAlbums(of: AlbumRoutes.owner).map(AlbumView.init)
+        var (albums, ownAlbums): ([AlbumView], [AlbumView]) = ([], [])
+        for album in try await parts.journal.loadAlbums(of: AlbumRoutes.owner) {
+            let known = try await parts.album(album.id)
+            albums.append(AlbumView(album, isForeign: known.isForeign))
+            if known.canChange { ownAlbums.append(albums[albums.count - 1]) }
+        }
         let groups = zip(records, views).map { record, view in
             PictureGroupView(
                 day: LocalTime(record.zone).day(record.start),
                 headline: view.headline, path: view.path, pictures: view.pictures)
         }
         let content = PicturesView(
-            albums: albums, hasAlbums: !albums.isEmpty, groups: groups, older: records.last.map(Place.text) ?? "",
+            albums: albums, ownAlbums: ownAlbums, hasAlbums: !ownAlbums.isEmpty, groups: groups,
+            older: records.last.map(Place.text) ?? "",
             hasOlder: records.count == Self.pageSize, isEmpty: records.isEmpty)
         return try await parts.page("pictures", "Pictures", at: "/pictures", context, content)
     }

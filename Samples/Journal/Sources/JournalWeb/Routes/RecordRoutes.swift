@@ -31,7 +31,7 @@ struct RecordRoutes: Sendable {
         let view = RecordView(record, tags: tags, images: images, pageZone: parts.options.timeZone, now: Date())
         let content = RecordPageView(
             record: view, tags: tags.map { TagView($0, isChosen: record.tags.contains($0.id)) },
-            maxSize: Words.bytes(limit), maxByteCount: limit)
+            maxSize: Words.bytes(limit), maxByteCount: limit, commentMark: FormBase.mark(record.comment))
         let day = LocalTime(record.zone).day(record.start)
         return try await parts.page("record", "Record of \(day)", at: "", context, content)
     }
@@ -40,9 +40,12 @@ struct RecordRoutes: Sendable {
         let form = try await parts.form(request, context)
         var record = try await parts.journal.loadRecord(context.id())
         let times = LocalTime(record.zone)
-        record.comment = form.has("comment") ? form["comment"] : record.comment
-        record.start = try Self.changed(record.start, form["start"], times) ?? record.start
-        record.end = try Self.changed(record.end, form["end"], times)
+        let base = FormBase(form)
+        if form.has("comment"), base.hasChangedText("comment") { record.comment = form["comment"] }
+        if base.hasChanged("start") {
+            record.start = try Self.changed(record.start, form["start"], times) ?? record.start
+        }
+        if base.hasChanged("end") { record.end = try Self.changed(record.end, form["end"], times) }
         record.tags = try await parts.chosenTags(form, of: record)
         try await parts.journal.updateRecord(record)
         return parts.redirect(to: record.path)

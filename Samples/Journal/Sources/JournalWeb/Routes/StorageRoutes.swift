@@ -3,6 +3,7 @@ import GRDB
 import Hummingbird
 import JournalStorage
 import LFS
+import LFSSync
 import Synchronization
 
 /// What is where, why it is not elsewhere, and what can be done about it.
@@ -23,6 +24,14 @@ struct StorageRoutes: Sendable {
         router.post("/storage/verify", use: verify)
     }
 
+    private func devices() async throws -> SyncView? {
+        guard let sync = parts.sync else { return nil }
+        let (report, problems) = try await parts.journal.database.read { db in
+            (try SyncReport.fetch(db) ?? SyncReport(), try SyncProblem.fetch(db))
+        }
+        return SyncView(sync, report, problems, parts.times)
+    }
+
     @Sendable func show(_ request: Request, _ context: JournalContext) async throws -> Response {
         let status = try await parts.lfs.status()
         let waiting = try await parts.journal.database.read { db in
@@ -38,7 +47,7 @@ struct StorageRoutes: Sendable {
             waiting: waiting.prefix(Self.maxLines).map { WaitingView($0, whyAll: whyAll) }, isAllThere: waiting.isEmpty,
             hasMore: waiting.count > Self.maxLines, isPaused: parts.lfs.isPaused,
             thumbnails: parts.thumbnails == nil ? Self.noThumbnails : Self.withThumbnails,
-            chart: ChartView(parts.activity.minutes()))
+            chart: ChartView(parts.activity.minutes()), devices: try await devices())
         return try await parts.page("storage", "Storage", at: "/storage", context, content)
     }
 

@@ -13,6 +13,8 @@ struct WebParts: Sendable {
     let password: Password?
     let feed: LiveFeed
     let activity: UploadActivity
+    /// nil where the journal is on this device alone.
+    let sync: DeviceSync?
     /// Pictures that are taken in at once: pages are not to wait for a hundred that were dropped together.
     let turns = Turns(4)
     /// nil where there is no tool or no folder for them: pictures are then shown as they are.
@@ -33,7 +35,8 @@ struct WebParts: Sendable {
         let page = Page(
             template: template, title: title, token: seal.token(of: context.session),
             links: Page.all.map { Page.Link(path: $0.path, name: $0.name, isCurrent: $0.path == path) },
-            outage: outage ?? "", isLive: isLive, isIn: isIn, hasPassword: password != nil && isIn, content: content)
+            outage: outage ?? "", sync: isIn ? sync.map { SyncView.trouble($0.state) } ?? "" : "", isLive: isLive,
+            isIn: isIn, hasPassword: password != nil && isIn, content: content)
         return templates.render(page, status: status)
     }
 
@@ -65,12 +68,16 @@ struct WebParts: Sendable {
 
     /// The ids of the tags that a form has chosen, with the new one that it names.
     func chosenTags(_ form: Form, of record: TimeRecord? = nil) async throws -> [UUID] {
-        var tags = try await journal.loadTags()
+        let tags = try await journal.loadTags()
         let listed = Set(tags.map(\.id))
         // Those that are no longer listed have no box, and stay.
-        var chosen = record?.tags.filter { !listed.contains($0) } ?? []
         let ids = form.all("tag").compactMap(UUID.init(uuidString:)).filter(listed.contains)
-        for id in ids where !chosen.contains(id) { chosen.append(id) }
+        // Nor does a box take away what another window or device has added since the page was made.
+        let were = form.has("was-start") ? FormBase(form).ids("tag") : listed
+        var chosen = record?.tags.filter { !were.contains($0) || ids.contains($0) } ?? []
+        for id in ids where !chosen.contains(id) && (record == nil || !form.has("was-start") || !were.contains(id)) {
+            chosen.append(id)
+        }
         let name = form["newTag"].trimmingCharacters(in: .whitespacesAndNewlines)
         guard !name.isEmpty else { return chosen }
         guard name.count <= 100 else { throw WebError(.badRequest, "A tag has at most 100 characters.") }
@@ -78,8 +85,7 @@ struct WebParts: Sendable {
             return chosen.contains(known.id) ? chosen : chosen + [known.id]
         }
         let tag = Tag(name: name)
-        tags.append(tag)
-        try await journal.saveTags(tags)
+        try await journal.addTag(tag)
         return chosen + [tag.id]
     }
 }

@@ -26,10 +26,11 @@ public struct JournalServer: Service {
     /// - Parameters:
     ///   - journal: the journal, whose manager the caller runs.
     ///   - options: where and for whom.
+    ///   - sync: what shares it with other devices, which the caller runs too; nil where nothing does.
     ///   - onListening: called once with the address, when requests are taken.
     /// - Throws: ``WebError/Code/unsafeOptions``, ``WebError/Code/unusableFile``.
     public init(
-        _ journal: DatabaseStorageService, options: WebOptions,
+        _ journal: DatabaseStorageService, options: WebOptions, sync: DeviceSync? = nil,
         onListening: @escaping @Sendable (ListenAddress) async -> Void = { _ in }
     ) throws {
         try options.requireSafe()
@@ -37,7 +38,8 @@ public struct JournalServer: Service {
         let activity = UploadActivity(lfs: journal.lfs)
         let parts = WebParts(
             journal: journal, options: options, templates: try Templates(), seal: Seal(isTLS: isTLS),
-            password: options.password.map(Password.init), feed: LiveFeed(journal: journal), activity: activity,
+            password: options.password.map(Password.init), feed: LiveFeed(journal: journal, sync: sync),
+            activity: activity, sync: sync,
             thumbnails: try Self.thumbnails(journal, options))
         let responder = JournalResponder(
             parts: parts, guarding: RequestGuard(options), router: Self.router(parts).buildResponder())
@@ -72,6 +74,7 @@ public struct JournalServer: Service {
         RecordRoutes(parts: parts).add(to: router)
         PictureRoutes(parts: parts).add(to: router)
         AlbumRoutes(parts: parts).add(to: router)
+        SharingRoutes(parts: parts).add(to: router)
         StorageRoutes(parts: parts).add(to: router)
         return router
     }

@@ -13,6 +13,8 @@ struct Page: Sendable {
     let links: [Link]
     /// Why the storage is of no use now.
     let outage: String
+    /// Why other devices hear of nothing now.
+    let sync: String
     /// Whether the page listens to what happens.
     let isLive: Bool
     /// Whether whoever sees it may see the other pages, too.

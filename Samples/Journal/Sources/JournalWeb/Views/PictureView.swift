@@ -24,10 +24,11 @@ struct PictureView: Sendable {
 
     private init(_ image: StoredImage, _ name: String, at path: String, caption: String) {
         (self.name, self.path, self.caption) = (name, path, caption)
-        thumbnail = "/files/\(image.file.id)/thumbnail"
+        badge = Badge(image.file, image.upload)
+        // Another address until the bytes are there, for browsers keep what an address has had.
+        thumbnail = "/files/\(image.file.id)/thumbnail" + (badge.state == "elsewhere" ? "?elsewhere" : "")
         fileID = "\(image.file.id)"
         size = Words.bytes(image.file.byteCount)
-        badge = Badge(image.file, image.upload)
     }
 }
 

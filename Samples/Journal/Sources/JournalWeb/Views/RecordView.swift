@@ -100,4 +100,6 @@ struct RecordPageView: Sendable {
     let tags: [TagView]
     let maxSize: String
     let maxByteCount: Int64
+    /// What tells whether somebody has changed the comment in the form.
+    let commentMark: String
 }

@@ -38,6 +38,8 @@ struct StorageView: Sendable {
     let isPaused: Bool
     let thumbnails: String
     let chart: ChartView
+    /// nil where the journal is on this device alone.
+    let devices: SyncView?
 }
 
 /// Uploads of the last hour as bars, and what waited as a line, in units of the drawing.

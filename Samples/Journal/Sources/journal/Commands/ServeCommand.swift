@@ -15,12 +15,16 @@ struct ServeCommand: AsyncParsableCommand {
         commandName: "serve", abstract: "Shows the journal of a database in the browser.",
         discussion: """
             It serves this machine alone, unless --listen says otherwise. Then it takes a password and TLS:
-            --password-file, --tls-certificate and --tls-key. SIGTERM and SIGINT end it, with nothing lost.
+            --password-file, --tls-certificate and --tls-key. With --sync it shows what the account's other devices
+            write, and they what is written here, at once or when the server is there again; they have to use the same
+            storage, since pictures go through that. SIGTERM and SIGINT end it, with nothing lost.
             """)
 
     @OptionGroup var database: DatabaseOptions
 
     @OptionGroup var web: WebArguments
+
+    @OptionGroup var devices: SyncArguments
 
     func run() async throws {
         let logger = Logger(label: "journal") { StreamLogHandler.standardError(label: $0) }
@@ -39,12 +43,14 @@ struct ServeCommand: AsyncParsableCommand {
         let journal = try await DatabaseStorageService.open(at: file, options: lfsOptions)
         try await journal.closing {
             let scheme = options.tls == nil ? "http" : "https"
-            let server = try JournalServer(journal, options: options) { address in
+            let sync = try await devices.open(journal, logger: logger)
+            let server = try JournalServer(journal, options: options, sync: sync) { address in
                 Console.print("\(scheme)://\(address)/")
             }
             let group = ServiceGroup(
                 configuration: ServiceGroupConfiguration(
-                    services: [journal.lfs, server], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
+                    services: [journal.lfs] + [sync].compactMap { $0 } + [server],
+                    gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
             try await group.run()
         }
     }

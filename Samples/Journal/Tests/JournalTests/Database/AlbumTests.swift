@@ -42,7 +42,7 @@ struct AlbumTests {
             let first = try await asset(database, 1)
             #expect(try await asset(database, 1) == first)
             let file = try await database.database.read { db in try FileData.fetchOne(db, key: first.fileID) }
-            let copy = Asset(ownerID: "ann", file: try #require(file), createdAt: Self.day)
+            let copy = Asset(id: UUID(), ownerID: "ann", file: try #require(file), createdAt: Self.day)
             await #expect(throws: FileStorageError.self) { try await database.saveAsset(copy) }
             let other = try await asset(database, 1, owner: "bob")
             #expect(other.checksum == first.checksum && other.id != first.id)

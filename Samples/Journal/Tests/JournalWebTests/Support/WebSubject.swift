@@ -3,6 +3,7 @@ import JournalStorage
 import JournalWeb
 import LFS
 import LFSStorage
+import LFSSync
 import Logging
 import ServiceLifecycle
 import Testing
@@ -94,7 +95,8 @@ struct WebSubject: Sendable {
 
 /// Serves a journal in a new folder, and stops it afterwards as a signal would.
 func withWeb(
-    storage: any RemoteStorage = InMemoryStorage(), _ change: (inout WebOptions) -> Void = { _ in },
+    storage: any RemoteStorage = InMemoryStorage(), sync: SyncOptions? = nil,
+    _ change: (inout WebOptions) -> Void = { _ in },
     _ body: (WebSubject) async throws -> Void
 ) async throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "journal-web-test-\(UUID().uuidString)")
@@ -109,8 +111,13 @@ func withWeb(
     let journal = try await DatabaseStorageService.open(
         at: folder.appending(path: "journal.sqlite"), options: LFSOptions(storage: storage))
     let (addresses, listening) = AsyncStream.makeStream(of: ListenAddress.self)
-    let server = try JournalServer(journal, options: options) { address in listening.yield(address) }
-    let group = ServiceGroup(services: [journal.lfs, server], logger: options.logger)
+    var devices: DeviceSync?
+    if let sync {
+        devices = try await DeviceSync(journal, options: sync, retryDelay: .milliseconds(50), logger: options.logger)
+    }
+    let server = try JournalServer(journal, options: options, sync: devices) { address in listening.yield(address) }
+    let services: [any Service] = [journal.lfs] + [devices].compactMap { $0 } + [server]
+    let group = ServiceGroup(services: services, logger: options.logger)
     try await withThrowingTaskGroup(of: Void.self) { tasks in
         tasks.addTask {
             defer { listening.finish() }

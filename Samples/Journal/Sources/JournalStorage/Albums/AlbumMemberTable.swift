@@ -1,0 +1,33 @@
+import Foundation
+import GRDB
+
+/// Whom albums are shared with.
+enum AlbumMemberTable {
+    static func put(_ member: AlbumMember, _ db: Database) throws {
+        let sql = """
+            INSERT INTO album_member (id, albumId, accountID, role, name) VALUES (?, ?, ?, ?, ?)
+            ON CONFLICT (id) DO UPDATE SET role = excluded.role, name = excluded.name
+            """
+        try db.execute(
+            sql: sql,
+            arguments: [member.id, member.albumID.text, member.accountID, member.role.rawValue, member.name])
+    }
+
+    static func all(of album: UUID, _ db: Database) throws -> [AlbumMember] {
+        let sql = "SELECT id, accountID, role, name FROM album_member WHERE albumId = ? ORDER BY name, id"
+        return try Row.fetchAll(db, sql: sql, arguments: [album.text]).map { row in
+            let checked = CheckedRow(row, of: "album_member")
+            return AlbumMember(
+                albumID: album, accountID: try checked.value("accountID"),
+                role: AlbumMember.Role(rawValue: try checked.value("role")) ?? .viewer,
+                name: try checked.value("name"))
+        }
+    }
+
+    /// - Returns: whether there was one.
+    static func delete(_ id: String, from album: UUID, _ db: Database) throws -> Bool {
+        try db.execute(
+            sql: "DELETE FROM album_member WHERE id = ? AND albumId = ?", arguments: [id, album.text])
+        return db.changesCount > 0
+    }
+}

@@ -1,0 +1,121 @@
+import Foundation
+import GRDB
+import JournalStorage
+import LFS
+import LFSStorage
+import Testing
+
+@testable import JournalWeb
+
+@Suite("Albums of two accounts", .timeLimit(.minutes(3)))
+struct SharingTests {
+    /// Ann and Bob, and an album of Ann's with a picture.
+    private func run(
+        _ body: (SyncStand, _ ann: WebSubject, _ bob: WebSubject, _ album: String) async throws -> Void
+    ) async throws {
+        try await withStand { stand in
+            try await stand.device("one", account: "ann") { ann in
+                try await stand.device("two", account: "bob") { bob in
+                    let (ann, bob) = (try await ann.visiting(), try await bob.visiting())
+                    let record = try await ann.record("A walk")
+                    let name = try await picture(1, of: record, ann)
+                    #expect(try await ann.post("/albums", [("name", "Summer")]).status == 303)
+                    let album = try #require(try await ann.journal.loadAlbums(of: "me").first)
+                    let id = album.id.uuidString.lowercased()
+                    #expect(try await ann.post("/albums/add", [("album", id), ("picture", name)]).status == 303)
+                    try await ann.shows("/storage", "Waiting to be sent</dt><dd>0 changes")
+                    try await body(stand, ann, bob, id)
+                }
+            }
+        }
+    }
+
+    private func picture(_ seed: UInt8, of record: TimeRecord, _ web: WebSubject) async throws -> String {
+        #expect(try await web.upload(WebSubject.picture(seed: seed), to: record).status == 201)
+        try await web.journal.lfs.waitForUploads()
+        return try #require(try await web.journal.loadRecord(record.id).images.last)
+    }
+
+    private func share(_ album: String, _ ann: WebSubject, _ role: String = "viewer") async throws {
+        let reply = try await ann.post("/albums/\(album)/members", [("name", "bob"), ("role", role)])
+        #expect(reply.status == 303, "\(reply.text)")
+    }
+
+    @Test("An album that is shared appears with its pictures, and goes when it is shared no longer")
+    func shared() async throws {
+        try await run { _, ann, bob, album in
+            try await share(album, ann)
+            try await bob.shows("/pictures", "shared with you")
+            try await bob.shows("/albums/\(album)", "badge remote")
+            let page = try await bob.get("/albums/\(album)").text
+            #expect(page.contains("Another account has shared this album") && page.contains("Leave the album"))
+            #expect(!page.contains("Take out") && !page.contains("who <select"))
+            let file = try #require(page.firstMatch(of: /href="(\/files\/[0-9a-f-]+)"/)).1
+            #expect(try await bob.get(String(file)).body == WebSubject.picture())
+            // What Ann adds comes, and nothing else of hers.
+            let record = try #require(try await ann.journal.loadAllRecords().first)
+            let more = try await picture(2, of: record, ann)
+            #expect(try await ann.post("/albums/add", [("album", album), ("picture", more)]).status == 303)
+            try await bob.until { web in
+                let id = try #require(UUID(uuidString: album))
+                return try await web.journal.loadImages(inAlbum: id).filter { $0.file.status == .remote }.count == 2
+            }
+            #expect(try await bob.journal.loadAllRecords().isEmpty)
+
+            let members = try await ann.journal.loadMembers(ofAlbum: try #require(UUID(uuidString: album)))
+            #expect(members.map(\.name) == ["bob"])
+            #expect(try await ann.get("/albums/\(album)").text.contains("Share no longer with bob"))
+            let gone = try await ann.post("/albums/\(album)/members/remove", [("member", members[0].id)])
+            #expect(gone.status == 303)
+            try await bob.until { try await $0.journal.database.read { try FileData.fetchCount($0) } == 0 }
+            #expect(try await bob.get("/albums/\(album)").status == 404)
+            #expect(try await ann.get("/albums/\(album)").text.contains("badge remote"))
+        }
+    }
+
+    @Test("A viewer changes nothing; an editor adds own pictures, which the owner sees, and may leave")
+    func roles() async throws {
+        try await run { stand, ann, bob, album in
+            try await share(album, ann)
+            try await bob.shows("/albums/\(album)", "badge remote")
+            let record = try await bob.record("A swim")
+            let name = try await picture(7, of: record, bob)
+            let put = [("album", album), ("picture", name)]
+            #expect(try await bob.post("/albums/add", put).status == 400)
+            #expect(try await bob.post("/albums/\(album)/delete", [("sure", "yes")]).status == 400)
+            #expect(try await bob.post("/albums/\(album)/members", [("name", "ann")]).status == 400)
+
+            try await share(album, ann, "editor")
+            try await bob.shows("/albums/\(album)", "adds and takes out pictures")
+            #expect(try await bob.post("/albums/add", put).status == 303)
+            let id = try #require(UUID(uuidString: album))
+            try await ann.until { web in
+                try await web.journal.loadImages(inAlbum: id).filter { $0.file.status == .remote }.count == 2
+            }
+            let images = try await ann.journal.loadImages(inAlbum: id)
+            let data = try await ann.journal.lfs.data(of: images[1].file)
+            #expect(data == WebSubject.picture(seed: 7))
+
+            let mine = try #require(try await bob.journal.loadMembers(ofAlbum: id).first)
+            #expect(try await bob.post("/albums/\(album)/members/remove", [("member", mine.id)]).status == 303)
+            try await bob.until { try await $0.journal.loadAlbum(id) == nil }
+            // What he has brought he takes along, and keeps.
+            try await ann.until { try await $0.journal.loadImages(inAlbum: id).count == 1 }
+            #expect(try await bob.journal.loadImage(filename: name, for: record) == WebSubject.picture(seed: 7))
+            #expect(stand.storage.keys.count == 2)
+        }
+    }
+
+    @Test("Nobody is found by a name that there is not, and without the server the page says so")
+    func unknown() async throws {
+        try await run { stand, ann, bob, album in
+            let nobody = try await ann.post("/albums/\(album)/members", [("name", "cat")])
+            #expect(nobody.status == 400 && nobody.text.contains("no account of the name &#39;cat&#39;"))
+            #expect(try await ann.post("/albums/\(album)/members", [("name", "ann")]).status == 400)
+            #expect(try await ann.post("/albums/\(album)/members", [("name", "")]).status == 400)
+            try await stand.stop()
+            let away = try await ann.post("/albums/\(album)/members", [("name", "bob")])
+            #expect(away.status == 502 && away.text.contains("The album is not shared."))
+        }
+    }
+}

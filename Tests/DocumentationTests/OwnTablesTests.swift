@@ -1,0 +1,151 @@
+import Foundation
+import GRDB
+import LFS
+import LFSStorage
+import LFSSync
+import LFSTesting
+import Testing
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+private enum ServerProgram {
+    static let path = ProcessInfo.processInfo.environment["LFS_SERVER"]
+
+    /// One that nobody listens on now.
+    static func freePort() throws -> UInt16 {
+        #if canImport(Glibc)
+        let type = Int32(SOCK_STREAM.rawValue)
+        #else
+        let type = SOCK_STREAM
+        #endif
+        let socket = socket(AF_INET, type, 0)
+        try #require(socket >= 0)
+        defer { close(socket) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
+                bind(socket, generic, length) == 0 && getsockname(socket, generic, &length) == 0
+            }
+        }
+        try #require(isBound)
+        return UInt16(bigEndian: address.sin_port)
+    }
+}
+
+/// The steps of the page "Sync your own tables", with the built `lfs-server`, which `LFS_SERVER` names.
+@Suite("Sync your own tables", .enabled(if: ServerProgram.path != nil), .timeLimit(.minutes(2)))
+struct OwnTablesTests {
+    /// Runs the program with the words of a line of the page.
+    private func start(_ line: String, in folder: URL) throws -> (process: Process, output: FileHandle) {
+        let process = Process()
+        let output = Pipe()
+        process.executableURL = URL(fileURLWithPath: try #require(ServerProgram.path))
+        process.arguments = line.split(separator: " ").map(String.init)
+        process.currentDirectoryURL = folder
+        process.standardOutput = output
+        try process.run()
+        return (process, output.fileHandleForReading)
+    }
+
+    private func run(_ line: String, in folder: URL) throws -> [String] {
+        let (process, output) = try start(line, in: folder)
+        let text = try output.readToEnd() ?? Data()
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 0, "\(line)")
+        return String(decoding: text, as: UTF8.self).split(separator: "\n").map(String.init)
+    }
+
+    /// The commands of the page, without the program's name and with the variable's value.
+    private func commands() throws -> [String] {
+        let page = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appendingPathComponent("Sources/LFSSync/LFSSync.docc/SyncYourOwnTables.md")
+        let text = try String(contentsOf: page, encoding: .utf8)
+        let lines = try #require(text.firstMatch(of: /```sh\n((?:.|\n)*?)```/)).1.split(separator: "\n").map(
+            String.init)
+        let value = try #require(lines.first?.firstMatch(of: /share="(.*)"/)).1
+        return lines.dropFirst().map { $0.replacing("$share", with: value).replacing("lfs-server ", with: "") }
+    }
+
+    private func client(_ database: DatabasePool, _ url: String, _ token: String) async throws -> SyncClient {
+        var options = SyncOptions(server: try #require(URL(string: url))) { token }
+        options.allowsPlainHTTP = true
+        return try await SyncClient.open(database, options: options)
+    }
+
+    @Test("The steps do what the page says, on two accounts and a real server")
+    func steps() async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("photos-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: folder) } }
+        let host = OwnTables()
+        try host.openPhotos(folder.appendingPathComponent("photos.sqlite").path).close()
+        let commands = try commands()
+        #expect(commands.count == 4)
+        let ann = try host.openPhotos(folder.appendingPathComponent("ann.sqlite").path)
+        let bob = try host.openPhotos(folder.appendingPathComponent("bob.sqlite").path)
+
+        _ = try run(commands[0], in: folder)
+        let tokens = try [commands[1], commands[2]].map { try #require(try run($0, in: folder).last) }
+        let port = try ServerProgram.freePort()
+        let (server, output) = try start(commands[3] + " --listen 127.0.0.1:\(port)", in: folder)
+        defer {
+            server.terminate()
+            server.waitUntilExit()
+        }
+        let url = try #require(
+            String(data: output.availableData, encoding: .utf8)?.trimmingCharacters(in: .whitespacesAndNewlines))
+        let (one, two) = (try await client(ann, url, tokens[0]), try await client(bob, url, tokens[1]))
+
+        let storage = InMemoryStorage()
+        let lfs = try await LFSManager.open(ann, options: LFSOptions(storage: storage))
+        let other = try await LFSManager.open(bob, options: LFSOptions(storage: storage))
+        try lfs.start()
+        try other.start()
+        try await ann.write { try $0.execute(sql: "INSERT INTO album VALUES ('summer', 'Summer'), ('own', 'Own')") }
+        try await host.addPhoto(Data("a picture".utf8), to: "summer", lfs, ann)
+        try await lfs.waitForUploads()
+        for sync in [one, two] { try await sync.synchronize() }
+        try await host.share("summer", with: "bob", one, ann)
+        for sync in [one, two] { try await sync.synchronize() }
+
+        #expect(try await host.albums(bob).map(\.title) == ["Summer"])
+        #expect(try await host.albums(bob).allSatisfy(\.isForeign))
+        #expect(try await host.albums(ann).map(\.title) == ["Own", "Summer"])
+        #expect(try await !host.albums(ann).contains(where: \.isForeign))
+        let photo = try #require(try await host.photos(of: "summer", bob).first)
+        #expect(try await other.data(of: photo) == Data("a picture".utf8))
+        await #expect(throws: OwnTables.NoSuchAccount.self) {
+            try await host.share("summer", with: "cat", one, ann)
+        }
+
+        try await host.letReadAll("bob", one, ann)
+        for sync in [one, two] { try await sync.synchronize() }
+        #expect(try await host.albums(bob).map(\.title) == ["Own", "Summer"])
+        #expect(try await bob.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM photo") } == 1)
+
+        // Both are withdrawn.
+        try await ann.write { try $0.execute(sql: "DELETE FROM partner; DELETE FROM album_user") }
+        for sync in [one, two] { try await sync.synchronize() }
+        #expect(try await host.albums(bob).isEmpty)
+        for database in [ann, bob] { #expect(try await host.problems(database).isEmpty) }
+        #expect(storage.keys.count == 1)
+
+        let (told, continuation) = AsyncStream.makeStream(of: String.self)
+        let task = Task { try await host.showSync(two) { continuation.yield($0) } }
+        for await text in told {
+            #expect(text == "0 wait, 0 parked, 0 refused")
+            break
+        }
+        task.cancel()
+        _ = await task.result
+        for manager in [lfs, other] { try await manager.stop() }
+        for sync in [one, two] { await sync.shutdown() }
+    }
+}
