@@ -41,7 +41,8 @@ struct ApplyTests {
             try await one.execute(
                 """
                 UPDATE recipe SET title = 'Broth' WHERE id = 'r1'; DELETE FROM recipe WHERE id = 'r2';
-                INSERT INTO recipe (id, title) VALUES ('r4', 'Flan'); INSERT INTO step (id, recipeID) VALUES ('s4', 'r4')
+                INSERT INTO recipe (id, title) VALUES ('r4', 'Flan');
+                INSERT INTO step (id, recipeID) VALUES ('s4', 'r4')
                 """)
             try await one.sync()
             let camera = Camera(of: sync.folder.appending(path: "two.sqlite"), in: sync.folder)
