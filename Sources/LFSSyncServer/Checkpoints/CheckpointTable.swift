@@ -3,10 +3,13 @@ import LFSWire
 /// `sync_checkpoint`: how far each session has come.
 enum CheckpointTable {
     /// Takes what a device has. The furthest position of each type and scope counts, so that a late batch takes nothing
-    /// back, and one of another epoch says nothing.
+    /// back, and one of another epoch, or of a type that there is not, says nothing.
     ///
+    /// - Parameter types: those that there are.
     /// - Throws: ``AckFailure``, also for a position that no row has come to.
-    static func apply(_ batch: SyncAckBatch, of session: SyncSession, _ db: any SQLConnection) throws {
+    static func apply(
+        _ batch: SyncAckBatch, of session: SyncSession, types: Set<String>, _ db: any SQLConnection
+    ) throws {
         if session.has(batch) { return }
         // Whoever has begun anew counts on from where he is.
         let begins = session.resetReason != nil && batch.tokens.contains { $0.isReset(of: session) }
@@ -23,7 +26,8 @@ enum CheckpointTable {
                 // What else the batch says is of the epoch before.
                 return try note(batch, of: session, db)
             case SyncLine.Name.scopeDeleted: try leave(token.place.scope, session, db)
-            default: try advance(token, of: session, db)
+            case let type where types.contains(type): try advance(token, of: session, db)
+            default: break
             }
         }
         try note(batch, of: session, db)
@@ -93,7 +97,9 @@ enum CheckpointTable {
 
     /// The device has begun anew, with its positions and with the numbers of its mutations: any may be the next.
     private static func restart(_ session: SyncSession, _ db: any SQLConnection) throws {
-        try forget(nil, of: session, db)
+        try db.execute(
+            "UPDATE sync_checkpoint SET position = '', resetReason = NULL, begunAt = \(head) WHERE sessionID = ?1",
+            [.text(session.id)])
         try db.execute("DELETE FROM sync_mutation WHERE sessionID = ?1", [.text(session.id)])
         try db.execute(
             """
@@ -127,14 +133,12 @@ enum CheckpointTable {
         return tokens
     }
 
-    /// Lets the session begin the types anew, or all. That it has begun them stays: their rows may be on the device
-    /// when it loses the right to them.
+    private static let head = "coalesce((SELECT s.head FROM sync_scope s WHERE s.id = sync_checkpoint.scopeID), '')"
+
+    /// Lets the session begin the types anew, or all. That it has begun them stays, and when: their rows may be on the
+    /// device when it loses the right to them, and it hears of those that have gone.
     static func forget(_ types: [SyncType]?, of session: SyncSession, _ db: any SQLConnection) throws {
-        let sql = """
-            UPDATE sync_checkpoint SET position = '', resetReason = NULL,
-                begunAt = coalesce((SELECT s.head FROM sync_scope s WHERE s.id = sync_checkpoint.scopeID), '')
-            WHERE sessionID = ?1
-            """
+        let sql = "UPDATE sync_checkpoint SET position = '', resetReason = NULL WHERE sessionID = ?1"
         guard let types else {
             try db.execute(sql, [.text(session.id)])
             return
