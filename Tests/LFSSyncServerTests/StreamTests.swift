@@ -214,7 +214,8 @@ struct StreamTests {
         }
     }
 
-    @Test("26 an idle sync is one statement for the session and one for its plan; O 4 so it is with any number of scopes")
+    @Test(
+        "26 an idle sync is one statement for the session and one for its plan; O 4 so it is with any number of scopes")
     func idle() async throws {
         try await TestServer.watched(schema: SharingServer.schema) { server, database in
             let (ann, bob) = (try await server.person("ann"), try await server.person("bob"))
