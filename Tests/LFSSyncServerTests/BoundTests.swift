@@ -55,6 +55,9 @@ struct BoundTests {
             var found = ""
             while rows(found) < 10 { found += try text(try await stream.next()) }
             #expect(rows(found) == 10 && found.contains("\"title\":\"100\"") && database.pages <= 2)
+            try await one.put("RecipeV2", "last", ["title": .text("x")])
+            let last = try text(try await stream.next())
+            #expect(rows(last) == 1 && last.contains("\"id\":\"last\""))
         }
     }
 

@@ -98,8 +98,7 @@ struct WriterTests {
             try await device.sync()
             var last = SyncPosition.start
             for number in 1...6 {
-                // As if it had been so much later.
-                if number == 3 { try await server.execute("UPDATE sync_scope SET clock = clock + \(milliseconds)") }
+                if number == 3 { last = try await advance(by: milliseconds, server) }
                 for part in 0..<2 { try await device.put("RecipeV2", "r\(number)-\(part)", ["title": .text("Soup")]) }
                 try await device.push(.delete, "RecipeV2", "r\(number)-0")
                 let delivery = try await device.delivery(types: ["RecipeV2"].compactMap { SyncType($0) })
@@ -110,6 +109,18 @@ struct WriterTests {
                 try await device.acknowledge(delivery.tokens)
             }
         }
+    }
+
+    /// Makes it so much later for what the scopes have given, and the database's own clock go back from there.
+    ///
+    /// - Returns: the last position that they have given.
+    private func advance(by milliseconds: Int64, _ server: TestServer) async throws -> SyncPosition {
+        let clock = try #require(try await server.text("SELECT (max(clock) + \(milliseconds)) || '' FROM sync_scope"))
+        let digits = String(try #require(Int64(clock)), radix: 16)
+        let time = String(repeating: "0", count: 12 - digits.count) + digits
+        let head = "\(time.prefix(8))-\(time.suffix(4))-7000-8000-000000000000"
+        try await server.execute("UPDATE sync_scope SET clock = \(clock), head = '\(head)'")
+        return try #require(SyncPosition(head))
     }
 
     @Test("A 11 an upsert that inserts and updates in one statement; one of a key that is taken changes nothing")
