@@ -94,8 +94,6 @@ struct WriterTests {
     func clock(_ milliseconds: Int64) async throws {
         try await TestServer.run { server in
             let device = try await server.device()
-            // From here on it hears of deletions.
-            try await device.sync()
             var last = SyncPosition.start
             for number in 1...6 {
                 if number == 3 { last = try await advance(by: milliseconds, server) }
@@ -140,29 +138,6 @@ struct WriterTests {
             try await device.acknowledge(delivery.tokens)
             try await server.execute("\(recipe("r1", scope)) ON CONFLICT (id) DO NOTHING")
             #expect(try await device.sync() == [])
-        }
-    }
-
-    @Test("B 3, B 17 what was deleted before a device's first sync is nothing to it, in no account and in no album")
-    func deletedBefore() async throws {
-        try await SharingServer.run { server in
-            let (ann, bob) = (try await server.person("ann"), try await server.person("bob"))
-            for key in ["a1", "a2"] { try await ann.file(key) }
-            try await ann.album("x")
-            for key in ["a1", "a2"] { try await ann.link("x", key) }
-            try await ann.share("x", bob)
-            try await ann.letRead(bob)
-            try await ann.delete("FileV1", "a1")
-            for name in ["ann", "bob"] {
-                let device = try await server.person(name)
-                let story = try await device.sync()
-                #expect(story.contains { $0.hasSuffix("File a2") })
-                #expect(!story.contains { $0.hasSuffix("a1") }, "\(story)")
-                // From now on they are.
-                if name == "bob" { try await ann.delete("FileV1", "a2") }
-                let next = try await device.sync()
-                #expect(next.contains { $0.hasSuffix("-File a2") } == (name == "bob"), "\(next)")
-            }
         }
     }
 

@@ -97,9 +97,7 @@ enum CheckpointTable {
 
     /// The device has begun anew, with its positions and with the numbers of its mutations: any may be the next.
     private static func restart(_ session: SyncSession, _ db: any SQLConnection) throws {
-        try db.execute(
-            "UPDATE sync_checkpoint SET position = '', resetReason = NULL, begunAt = \(head) WHERE sessionID = ?1",
-            [.text(session.id)])
+        try forget(nil, of: session, db)
         try db.execute("DELETE FROM sync_mutation WHERE sessionID = ?1", [.text(session.id)])
         try db.execute(
             """
@@ -133,12 +131,14 @@ enum CheckpointTable {
         return tokens
     }
 
-    private static let head = "coalesce((SELECT s.head FROM sync_scope s WHERE s.id = sync_checkpoint.scopeID), '')"
-
-    /// Lets the session begin the types anew, or all. That it has begun them stays, and when: their rows may be on the
-    /// device when it loses the right to them, and it hears of those that have gone.
+    /// Lets the session begin the types anew, or all. That it has begun them stays: their rows may be on the device
+    /// when it loses the right to them.
     static func forget(_ types: [SyncType]?, of session: SyncSession, _ db: any SQLConnection) throws {
-        let sql = "UPDATE sync_checkpoint SET position = '', resetReason = NULL WHERE sessionID = ?1"
+        let sql = """
+            UPDATE sync_checkpoint SET position = '', resetReason = NULL,
+                begunAt = coalesce((SELECT s.head FROM sync_scope s WHERE s.id = sync_checkpoint.scopeID), '')
+            WHERE sessionID = ?1
+            """
         guard let types else {
             try db.execute(sql, [.text(session.id)])
             return

@@ -47,7 +47,6 @@ struct PageReader: Sendable {
         let scope = leg.place.scope.description
         var arguments: [SQLValue] = [
             .text(scope), .text(position.text), .text(leg.end.text), .integer(Int64(Self.rowLimit)),
-            .text(max(position, leg.begunAt).text),
         ]
         let isShared = leg.place.scope.kind != SyncScope.accountKind
         if isShared { arguments.append(.text(session.own.description)) }
