@@ -79,6 +79,10 @@ public final class SyncClient: Sendable {
         onProgress: @escaping @Sendable (SyncReport) -> Void = { _ in }
     ) async throws -> SyncReport {
         let progress = SyncProgress(onProgress)
+        return try await worded { try await synchronize(progress) }
+    }
+
+    private func synchronize(_ progress: SyncProgress) async throws -> SyncReport {
         // A reset that this device has begun and the server has not heard of comes before all else.
         try await streamTurn.withPermit { try await streaming.acknowledge() }
         if try await runner.read({ try SyncCheckpoints.ownScope($0) }) == nil {
@@ -105,7 +109,9 @@ public final class SyncClient: Sendable {
     ///
     /// It compares ids, not what the rows have; tables with changes that the server has not taken yet are left out.
     /// - Throws: As ``synchronize(onProgress:)``.
-    public func verify() async throws -> SyncVerification {
+    public func verify() async throws -> SyncVerification { try await worded { try await mended() } }
+
+    private func mended() async throws -> SyncVerification {
         let first = try await compare()
         var differing = first.filter(\.value.differs)
         // What others write meanwhile looks like a difference, once.
@@ -162,7 +168,7 @@ public final class SyncClient: Sendable {
                 await onStatus(report)
                 delay = .seconds(1)
                 let start = ContinuousClock.now
-                try await follow(onStatus)
+                try await worded { try await follow(onStatus) }
                 // A server that does not keep streams open is asked again and again, but not at once.
                 if ContinuousClock.now - start < .seconds(10) { try await clock.sleep(for: .seconds(10)) }
             } catch let error as SyncError where error.isRetryable {
@@ -171,6 +177,19 @@ public final class SyncClient: Sendable {
                 try await clock.sleep(for: min(max(wanted, delay), .seconds(600)))
                 delay = min(delay * 2, .seconds(60))
             }
+        }
+    }
+
+    /// Says in this module's words what has become of the database.
+    private func worded<Value: Sendable>(_ body: () async throws -> Value) async throws -> Value {
+        do {
+            return try await body()
+        } catch let error as TableError where error.code == .noSpace {
+            throw SyncError(.noSpace, error.message, cause: error)
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
+            // A table may have gone since the client was opened.
+            _ = try await runner.read { try SyncedTable.all($0) }
+            throw error
         }
     }
 

@@ -209,12 +209,13 @@ public final class SyncService: Sendable {
         _ batch: SyncAckBatch, _ session: SyncSession, _ token: String?
     ) async throws -> SyncSession {
         let now = Milliseconds.of(options.now())
+        let types = Set(schema.typeNames)
         return try await database.write { db in
             guard let token, let session = try SessionTable.session(ofToken: token, at: now, changing: true, db) else {
                 throw WireFailure(.unauthorized, "The session has ended.")
             }
             do {
-                try CheckpointTable.apply(batch, of: session, db)
+                try CheckpointTable.apply(batch, of: session, types: types, db)
             } catch let failure as AckFailure {
                 try SessionTable.require(failure == .olderCopy ? .copy : .history, of: session.id, db)
             }

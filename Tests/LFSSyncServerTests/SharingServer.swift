@@ -77,8 +77,13 @@ final class Person {
         if let limit { lines = Array(lines.prefix(limit)) }
         var story: [String] = []
         var tokens: [SyncToken] = []
+        var last: [SyncToken.Place: SyncPosition] = [:]
         for line in lines {
             let parsed = try Array(line.utf8).withUnsafeBytes { try SyncLine($0, own: .account(id)) }
+            if let token = parsed.rowToken {
+                #expect(last[token.place].map { $0 < token.position } ?? true, "Positions ascend: \(line)")
+                last[token.place] = token.position
+            }
             if let token = try apply(parsed, &story) { tokens.append(token) }
         }
         if acknowledging { try await device.acknowledge(tokens) }
@@ -191,6 +196,16 @@ final class Person {
 
     @discardableResult func rename(_ file: String, _ name: String) async throws -> SyncMutationResult.Outcome {
         try await device.push(.patch, "FileV1", file, ["name": .text(name)]).outcome
+    }
+}
+
+extension SyncLine {
+    /// Of a row or a deletion.
+    fileprivate var rowToken: SyncToken? {
+        switch self {
+        case .row(_, let token), .deletion(_, let token): token
+        default: nil
+        }
     }
 }
 

@@ -51,6 +51,9 @@ public struct SyncRoutes<Context: RequestContext>: Sendable {
         let token = BearerToken.text(of: request)
         // Whoever has no token has no body read.
         guard token != nil else { return Response(await body(.init(), nil)) }
+        if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > SyncService.largestRequest {
+            throw HTTPError(.contentTooLarge)
+        }
         let bytes = try await request.body.collect(upTo: SyncService.largestRequest)
         return Response(await body(.init(bytes.readableBytesView), token))
     }

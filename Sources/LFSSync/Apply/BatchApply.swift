@@ -41,8 +41,8 @@ struct BatchApply: Sendable {
             var work = try Work(tables, db, mayPark: mayPark)
             for line in lines { try apply(line, &work, &outcome, db) }
             try work.progress.write(db)
-            // A child may have come before its parent.
-            if work.hasParked, mayPark || outcome.isComplete { outcome.changed += try tryParked(db) }
+            // A child may have come before its parent. Once in a stream: each batch would try them all again.
+            if work.hasParked, outcome.isComplete { outcome.changed += try tryParked(db) }
         }
         return outcome
     }

@@ -15,6 +15,8 @@ public struct SyncError: Error, Sendable, CustomStringConvertible {
         public static let unauthorized = Code(rawValue: "unauthorized")
         /// The server cannot be reached, or asks for patience.
         public static let unavailable = Code(rawValue: "unavailable")
+        /// The disk that holds the database is full. What had come is kept.
+        public static let noSpace = Code(rawValue: "noSpace")
         /// The stream ended in its middle. What had come is kept.
         public static let cut = Code(rawValue: "cut")
         /// The server said something that this version cannot take.
@@ -48,5 +50,5 @@ public struct SyncError: Error, Sendable, CustomStringConvertible {
     public var description: String { message }
 
     /// Whether trying again later may help.
-    public var isRetryable: Bool { [.unavailable, .cut].contains(code) }
+    public var isRetryable: Bool { [.unavailable, .cut, .noSpace].contains(code) }
 }

@@ -12,12 +12,18 @@ public struct SyncedTable: Sendable, Hashable {
     static let keyColumn = "id"
 
     /// Those that were installed, parents before their children. Of a circle of references none comes first.
+    ///
+    /// - Throws: ``SyncError/Code/missingTable``, ``SyncError/Code/unsuitableTable``.
     static func all(_ db: Database) throws -> [SyncedTable] {
         var left = try String.fetchAll(db, sql: "SELECT name FROM lfs_sync_table ORDER BY rowid")
+        if let gone = try left.first(where: { try !db.tableExists($0) }) {
+            throw SyncError(
+                .missingTable,
+                "The table '\(gone)' was shared and is not there any more: make it again and install it.")
+        }
         var sorted: [SyncedTable] = []
         while !left.isEmpty {
             let next = try left.firstIndex { name in
-                guard try db.tableExists(name) else { return true }
                 let parents = try db.foreignKeys(on: name).map(\.destinationTable)
                 return !parents.contains { parent in parent != name && left.contains(parent) }
             }

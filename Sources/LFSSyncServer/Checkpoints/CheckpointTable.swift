@@ -3,10 +3,13 @@ import LFSWire
 /// `sync_checkpoint`: how far each session has come.
 enum CheckpointTable {
     /// Takes what a device has. The furthest position of each type and scope counts, so that a late batch takes nothing
-    /// back, and one of another epoch says nothing.
+    /// back, and one of another epoch, or of a type that there is not, says nothing.
     ///
+    /// - Parameter types: those that there are.
     /// - Throws: ``AckFailure``, also for a position that no row has come to.
-    static func apply(_ batch: SyncAckBatch, of session: SyncSession, _ db: any SQLConnection) throws {
+    static func apply(
+        _ batch: SyncAckBatch, of session: SyncSession, types: Set<String>, _ db: any SQLConnection
+    ) throws {
         if session.has(batch) { return }
         // Whoever has begun anew counts on from where he is.
         let begins = session.resetReason != nil && batch.tokens.contains { $0.isReset(of: session) }
@@ -23,7 +26,8 @@ enum CheckpointTable {
                 // What else the batch says is of the epoch before.
                 return try note(batch, of: session, db)
             case SyncLine.Name.scopeDeleted: try leave(token.place.scope, session, db)
-            default: try advance(token, of: session, db)
+            case let type where types.contains(type): try advance(token, of: session, db)
+            default: break
             }
         }
         try note(batch, of: session, db)

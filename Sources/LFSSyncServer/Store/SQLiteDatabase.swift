@@ -20,7 +20,6 @@ public final class SQLiteDatabase: SQLDatabase {
         configuration.prepareDatabase { db in
             try db.execute(
                 sql: """
-                    PRAGMA synchronous = FULL;
                     PRAGMA recursive_triggers = ON;
                     PRAGMA journal_size_limit = 67108864;
                     """)
@@ -30,6 +29,9 @@ public final class SQLiteDatabase: SQLDatabase {
         }
         do {
             pool = try DatabasePool(path: path, configuration: configuration)
+            // Not with the other settings: the pool makes it NORMAL when it has opened the file, and then a power cut
+            // takes what was confirmed.
+            try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
         } catch {
             throw SQLFailure(sqlite: error)
         }

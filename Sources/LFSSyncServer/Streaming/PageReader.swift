@@ -28,8 +28,14 @@ struct PageReader: Sendable {
         page.lines.reserveCapacity(Self.byteLimit + 4_096)
         page.failure = try failure(db)
         if page.failure != nil { return page }
-        guard let prunedThrough = try prunedThrough(leg.place.scope, db) else {
+        guard let (prunedThrough, head) = try bounds(of: leg.place.scope, db) else {
             (page.isGranted, page.mayHaveMore) = (false, false)
+            return page
+        }
+        guard head >= leg.end else {
+            page.failure = SyncStreamFailure(
+                "unavailable", "The database that answers now lacks what another one has promised: stream again.",
+                isRetryable: true, retryAfter: 5)
             return page
         }
         guard max(position, leg.begunAt) >= prunedThrough else {
@@ -89,13 +95,25 @@ struct PageReader: Sendable {
         }
     }
 
-    /// Up to where deletions are forgotten; nil for a scope that the account may not read any more.
-    private func prunedThrough(_ scope: SyncScope, _ db: any SQLConnection) throws -> SyncPosition? {
+    /// Up to where deletions are forgotten, and where the last row is; nil for a scope that the account may not read
+    /// any more.
+    private func bounds(
+        of scope: SyncScope, _ db: any SQLConnection
+    ) throws -> (prunedThrough: SyncPosition, head: SyncPosition)? {
         let sql = """
-            SELECT s.prunedThrough FROM sync_scope s JOIN sync_grant g ON g.scopeID = s.id AND g.accountID = ?2
-            WHERE s.id = ?1
+            SELECT s.prunedThrough, s.head FROM sync_scope s
+            JOIN sync_grant g ON g.scopeID = s.id AND g.accountID = ?2 WHERE s.id = ?1
             """
-        return try db.firstText(sql, [.text(scope.description), .text(session.account)]).flatMap { SyncPosition($0) }
+        var found: (SyncPosition, SyncPosition)?
+        try db.query(sql, [.text(scope.description), .text(session.account)]) { row in
+            if let pruned = try row.text(0).flatMap({ SyncPosition($0) }),
+                let head = try row.text(1).flatMap({ SyncPosition($0) })
+            {
+                found = (pruned, head)
+            }
+            return false
+        }
+        return found
     }
 }
 

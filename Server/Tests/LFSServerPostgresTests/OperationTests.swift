@@ -1,0 +1,187 @@
+import Foundation
+import LFSServerPostgres
+import Testing
+
+@testable import LFSSyncServer
+@testable import LFSWire
+
+@Suite("C, J, N, O: a server on PostgreSQL at work", .timeLimit(.minutes(5)))
+struct OperationTests {
+    private func runSharing(_ body: (PostgresCase) async throws -> Void) async throws {
+        try await TestStore.run { url, schema in
+            let database = try PostgresDatabase(url: url)
+            let service = try await SyncService(database, schema: SharingServer.schema)
+            let server = TestServer(database: database, service: service)
+            try await body(PostgresCase(url: url, schema: schema, database: database, server: server))
+            await database.close()
+        }
+    }
+
+    private static func link(_ person: Person, _ album: String, _ file: String) throws -> Data {
+        var bytes: [UInt8] = []
+        let sequence = person.device.sequence + 1
+        SyncMutation(
+            id: "link", sequence: sequence, type: try #require(SyncType("AlbumFileV1")), operation: .put,
+            key: "\(album)-\(file)", row: SyncRow(["albumID": .text(album), "fileID": .text(file)])
+        ).write(to: &bytes)
+        return Data(bytes)
+    }
+
+    @Test("J 27 of two pushes that wait for each other one runs again: both are applied, and each has one result")
+    func deadlock() async throws {
+        try await runSharing { run in
+            let server = run.server
+            let (ann, bob) = (try await server.person("ann"), try await server.person("bob"))
+            for (owner, other, album) in [(ann, bob, "x"), (bob, ann, "y")] {
+                try await owner.file("f\(owner.name)")
+                try await owner.album(album)
+                try await owner.share(album, other, "editor")
+            }
+            // Each has its own account, and waits before it goes for the other's.
+            try await server.execute(
+                """
+                CREATE SEQUENCE tries;
+                CREATE FUNCTION pause() RETURNS trigger LANGUAGE plpgsql AS $$
+                BEGIN
+                    PERFORM nextval('tries');
+                    PERFORM pg_advisory_xact_lock_shared(hashtext(current_schema()));
+                    RETURN NEW;
+                END $$;
+                CREATE TRIGGER a_pause BEFORE INSERT ON album_file FOR EACH ROW EXECUTE FUNCTION pause();
+                """)
+            let pause = try await run.hold("SELECT pg_advisory_xact_lock(hashtext(current_schema()))")
+            let bodies = [try Self.link(ann, "y", "fann"), try Self.link(bob, "x", "fbob")]
+            let tokens = [ann.device.token, bob.device.token]
+            let service = server.service
+            async let first = service.push(bodies[0], token: tokens[0])
+            async let second = service.push(bodies[1], token: tokens[1])
+            try await run.awaitWaiting(2)
+            try await pause.commit()
+            for reply in [await first, await second] {
+                #expect(reply.status == 200)
+                let text = String(decoding: try await TestDevice.bytes(reply), as: UTF8.self)
+                #expect(text.split(separator: "\n").count == 1 && text.contains("\"result\":\"applied\""), "\(text)")
+            }
+            #expect(try await server.text("SELECT (last_value >= 3) || '' FROM tries") == "true")
+            #expect(try await server.count("album_file") == 2)
+            #expect(try await server.count("sync_mutation", where: "id = 'link'") == 2)
+            // Said again, they are the same.
+            #expect(await service.push(bodies[0], token: tokens[0]).status == 200)
+            #expect(try await server.count("album_file") == 2)
+        }
+    }
+
+    @Test("O 7 a device that reads slowly holds no snapshot, and no transaction, between its pages")
+    func snapshots() async throws {
+        try await PostgresCase.run { run in
+            let device = try await run.server.device()
+            try await run.server.fill(2_500, bytes: 200)
+            var stream = try await device.open()
+            for _ in 1...2 {
+                _ = try await stream.next()
+                let holding = try await run.server.text(
+                    """
+                    SELECT count(*) || '' FROM pg_stat_activity WHERE application_name = '\(run.schema)'
+                        AND pid <> pg_backend_pid() AND (backend_xmin IS NOT NULL OR xact_start IS NOT NULL)
+                    """)
+                #expect(holding == "0")
+            }
+            var rest = ""
+            while let piece = try await stream.next() { rest += String(decoding: piece, as: UTF8.self) }
+            #expect(rest.contains("SyncCompleteV1"))
+        }
+    }
+
+    @Test("G 12 a statement that takes too long ends, and its stream says so")
+    func timeout() async throws {
+        try await PostgresCase.run { run in
+            let device = try await run.server.device()
+            try await run.server.fill(10, bytes: 10)
+            var options = PostgresOptions()
+            options.statementTimeout = .milliseconds(200)
+            let database = try PostgresDatabase(url: run.url, options: options)
+            let service = try await SyncService(database, schema: TestServer.schema)
+            let slow = TestDevice(service: service, token: device.token)
+            var stream = try await slow.open()
+            // Nobody can read the table.
+            let lock = try await run.hold("LOCK TABLE recipe IN ACCESS EXCLUSIVE MODE")
+            var text = ""
+            while let piece = try await stream.next() { text += String(decoding: piece, as: UTF8.self) }
+            let last = try #require(text.split(separator: "\n").last)
+            #expect(last.contains("SyncErrorV1") && last.contains("\"code\":\"unavailable\""), "\(last)")
+            try await lock.rollback()
+            #expect(try await slow.sync().count == 10)
+            await database.close()
+        }
+    }
+
+    /// Runs one of PostgreSQL's own programs.
+    private func tool(_ name: String, _ arguments: [String]) throws {
+        let folder = URL(fileURLWithPath: "/usr/lib/postgresql")
+        let versions = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+        let process = Process()
+        process.executableURL = folder.appending(path: "\(try #require(versions.last))/bin/\(name)")
+        process.arguments = arguments
+        process.standardOutput = FileHandle.nullDevice
+        try process.run()
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 0, "\(name)")
+    }
+
+    @Test("C 18 dumped and put back into another database, positions go on behind those that devices have")
+    func restored() async throws {
+        try await PostgresCase.run { run in
+            let device = try await run.server.device()
+            for number in 1...3 { try await device.put("RecipeV2", "r\(number)", ["title": .text("Soup")]) }
+            try await device.push(.delete, "RecipeV2", "r2")
+            let delivery = try await device.delivery()
+            try await device.acknowledge(delivery.tokens)
+            let name = "\(run.schema)x"
+            let endpoint = try #require(TestStore.endpoint)
+            let dump = FileManager.default.temporaryDirectory.appending(path: "\(name).sql")
+            defer { try? FileManager.default.removeItem(at: dump) }
+            try tool("pg_dump", ["--schema", run.schema, "--file", dump.path, endpoint])
+            try tool("psql", ["--quiet", "--command", "CREATE DATABASE \(name)", endpoint])
+            let other = endpoint.replacing("/postgres?", with: "/\(name)?").replacing(
+                /\/postgres$/, with: "/\(name)")
+            #expect(other != endpoint)
+            try tool("psql", ["--quiet", "--set", "ON_ERROR_STOP=1", "--file", dump.path, other])
+            let database = try PostgresDatabase(url: "\(other)?options=-csearch_path%3D\(run.schema)")
+            // Nothing that the server has made is another.
+            let service = try await SyncService(database, schema: TestServer.schema)
+            let there = TestDevice(service: service, token: device.token)
+            (there.batch, there.sequence) = (device.batch, device.sequence)
+            #expect(try await there.sync() == [])
+            try await there.put("RecipeV2", "r4", ["title": .text("Soup")])
+            try await there.push(.delete, "RecipeV2", "r1")
+            let next = try await there.delivery()
+            #expect(next.items == ["Recipe r4", "-Recipe r1"])
+            let last = try #require(delivery.tokens.map(\.position).max())
+            #expect(next.tokens.map(\.position).filter { $0 > .start }.allSatisfy { $0 > last })
+            await database.close()
+            try tool("psql", ["--quiet", "--command", "DROP DATABASE \(name)", endpoint])
+        }
+    }
+
+    @Test("N 7 every synced table has all of its triggers, and the index of its positions")
+    func complete() async throws {
+        try await runSharing { run in
+            for table in ["lfs_file"] + SharingServer.schema.tables.map(\.name) {
+                for trigger in [
+                    "zz_sync_stamp", "zz_sync_restamp", "sync_insert", "sync_update", "sync_delete", "sync_truncate",
+                ] {
+                    let count = try await run.server.count(
+                        "pg_trigger",
+                        where: "tgrelid = '\(table)'::regclass AND tgname = '\(trigger)' AND tgenabled = 'A'")
+                    #expect(count == 1, "\(table) \(trigger)")
+                }
+                let index = try await run.server.text(
+                    """
+                    SELECT indexdef FROM pg_indexes
+                    WHERE schemaname = current_schema() AND indexname = 'sync_\(table)_position'
+                    """)
+                #expect(index?.lowercased().hasSuffix("(scopeid, updateid)") == true, "\(index ?? "none")")
+            }
+        }
+    }
+}

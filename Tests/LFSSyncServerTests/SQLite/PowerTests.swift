@@ -1,0 +1,37 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import LFSSyncServer
+@testable import LFSWire
+
+@Suite("J: the server's power goes", .timeLimit(.minutes(1)))
+struct PowerTests {
+    @Test("28 what a device was told to be applied is there when the disk comes back")
+    func power() async throws {
+        _ = try await PulledDisk.with { disk in
+            let path = disk.folder.appendingPathComponent("sync.sqlite").path
+            let database = try SQLiteDatabase(path: path)
+            let service = try await SyncService(database, schema: TestServer.schema)
+            let device = try await TestServer(database: database, service: service).device()
+            for number in 1...20 {
+                let outcome = try await device.put("RecipeV2", "r\(number)", ["title": .text("Soup")]).outcome
+                #expect(outcome.isApplied)
+            }
+            // Whatever was not synced to the disk is lost.
+            try disk.pull(isUnmounted: false)
+            await #expect(throws: (any Error).self) {
+                try await database.write { try $0.run(script: "UPDATE recipe SET title = 'x'") }
+            }
+            await database.close()
+            try disk.putBack(wasUnmounted: false)
+            let again = try SQLiteDatabase(path: path)
+            let next = TestDevice(
+                service: try await SyncService(again, schema: TestServer.schema), token: device.token)
+            #expect(try await next.delivery().items == (1...20).map { "Recipe r\($0)" })
+            next.sequence = device.sequence
+            #expect(try await next.put("RecipeV2", "r21", ["title": .text("Soup")]).outcome.isApplied)
+            await again.close()
+        }
+    }
+}

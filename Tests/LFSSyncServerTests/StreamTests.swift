@@ -1,0 +1,256 @@
+import Foundation
+import Testing
+
+@testable import LFSSyncServer
+@testable import LFSWire
+
+@Suite("G: the stream as it is sent", .timeLimit(.minutes(5)))
+struct StreamTests {
+    private func object(_ line: some StringProtocol) throws -> [String: Any] {
+        try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+    }
+
+    private func types(_ lines: [String]) throws -> [String] {
+        try lines.map { try object($0)["type"] as? String ?? "?" }
+    }
+
+    private func reply(_ device: TestDevice, _ body: String) async -> SyncReply {
+        await device.service.stream(Data(body.utf8), token: device.token)
+    }
+
+    private func text(_ reply: SyncReply) async throws -> String {
+        String(decoding: try await TestDevice.bytes(reply), as: UTF8.self)
+    }
+
+    @Test("1 it says that it is JSON Lines, and each line is one object")
+    func lines() async throws {
+        try await TestServer.run { server in
+            let device = try await server.device()
+            try await device.put("RecipeV2", "r1", ["title": .text("a\nb\r\n{\"}")])
+            try await device.put("RecipeV2", "r2", ["title": .text("\u{2028}\u{85}")])
+            let reply = await reply(device, #"{"protocol":1,"types":["RecipeV2"]}"#)
+            #expect(reply.headers["content-type"] == "application/jsonlines+json" && reply.status == 200)
+            #expect(reply.headers["cache-control"] == "no-store")
+            let text = try await text(reply)
+            #expect(text.hasSuffix("}\n") && !text.contains("\n\n") && !text.contains("\r"))
+            let found = try types(text.utf8.split(separator: 0x0A).map { String($0) ?? "" })
+            #expect(found == ["RecipeV2", "RecipeV2", "SyncAckV1", "SyncCompleteV1"])
+        }
+    }
+
+    @Test("3 types come parents first, in whatever order they are asked for, and each of them has its end")
+    func order() async throws {
+        try await TestServer.run { server in
+            let device = try await server.device()
+            try await device.put("RecipeV2", "r1", ["title": .text("Soup")])
+            try await device.put("StepV1", "s1", ["recipeID": .text("r1")])
+            try await device.put("CommentV1", "c1", ["stepID": .text("s1")])
+            for types in [TestServer.types, TestServer.types.reversed()] {
+                let lines = try await device.lines(types: types)
+                #expect(
+                    try self.types(lines) == [
+                        "SyncAckV1", "RecipeV2", "SyncAckV1", "StepV1", "SyncAckV1", "CommentV1", "SyncAckV1",
+                        "SyncCompleteV1",
+                    ])
+                let ends = try lines.map { try object($0) }.filter { $0["type"] as? String == "SyncAckV1" }
+                #expect(
+                    ends.compactMap { ($0["ack"] as? String)?.split(separator: "|").first.map(String.init) }
+                        == ["FileV1", "RecipeV2", "StepV1", "CommentV1"])
+            }
+        }
+    }
+
+    @Test("4 cut at each byte, what came whole is acknowledged, and the next stream has all the rest and no more")
+    func cuts() async throws {
+        try await TestServer.run { server in
+            let writer = try await server.device()
+            for number in 1...3 { try await writer.put("RecipeV2", "r\(number)", ["title": .text("💐")]) }
+            let types = [try #require(SyncType("RecipeV2"))]
+            let request = SyncStreamRequest(types: types.map { [$0] })
+            for cut in 0... {
+                let device = try await server.device()
+                let reply = await device.service.stream(try WireFormat.encode(request), token: device.token)
+                let bytes = try await TestDevice.bytes(reply)
+                guard cut < bytes.count else { break }
+                var splitter = LineSplitter()
+                bytes.prefix(cut).withUnsafeBytes { splitter.append($0) }
+                var tokens: [SyncToken] = []
+                while try splitter.next({ line in
+                    if case .row(_, let token) = try SyncLine(line, own: nil) { tokens.append(token) }
+                }) {}
+                try await device.acknowledge(tokens)
+                let rest = try await device.delivery(types: types).items
+                #expect(rest == (1...3).dropFirst(tokens.count).map { "Recipe r\($0)" }, "\(cut)")
+                // An account has no more than fifty sessions.
+                try await server.execute("DELETE FROM sync_session WHERE lastBatch > 0")
+            }
+        }
+    }
+
+    @Test(
+        "11 when the store fails in mid-stream the last line says so and nothing else; 12 so when it takes too long",
+        arguments: [(SQLFailure.Code.unusable, "server_error"), (.timeout, "unavailable"), (.noSpace, "no_space")])
+    func failing(_ code: SQLFailure.Code, _ word: String) async throws {
+        try await TestServer.watched { server, database in
+            let device = try await server.device()
+            try await server.fill(3_000, bytes: 200)
+            var stream = try await device.open()
+            let first = String(decoding: try #require(try await stream.next()), as: UTF8.self)
+            #expect(first.contains("RecipeV2"))
+            database.fail("LIMIT ?4", SQLFailure(code, "SELECT secret"))
+            let last = String(decoding: try #require(try await stream.next()), as: UTF8.self)
+            #expect(try await stream.next() == nil)
+            let lines = last.split(separator: "\n")
+            let failure = try object(try #require(lines.last))
+            #expect(failure["type"] as? String == "SyncErrorV1" && !last.contains("secret"))
+            let data = try #require(failure["data"] as? [String: Any])
+            #expect(data["code"] as? String == word && data["isRetryable"] as? Bool == true)
+            #expect(!last.contains("SyncCompleteV1"))
+            // What had come counts, and the rest comes when the store is well again.
+            database.fail("", nil)
+            let tokens = try first.split(separator: "\n").compactMap { line in
+                (try object(line)["ack"] as? String).flatMap { SyncToken($0) }
+            }
+            try await device.acknowledge(tokens)
+            let rest = try await device.delivery().items.count
+            #expect(rest == 3_000 - first.split(separator: "\n").count { $0.contains("\"RecipeV2\"") })
+        }
+    }
+
+    @Test("13 a device that leaves has no further page read for it, and its stream is forgotten")
+    func leaves() async throws {
+        try await TestServer.watched { server, database in
+            let device = try await server.device()
+            try await server.fill(5_000, bytes: 200)
+            try await read(device, pieces: 1)
+            #expect(server.service.streamCount == 0 && database.now == 0)
+            let pages = database.pages
+            try await server.execute("UPDATE recipe SET servings = 1")
+            server.service.poke()
+            #expect(database.pages == pages)
+        }
+    }
+
+    /// Reads the beginning of a stream, and leaves.
+    private func read(_ device: TestDevice, pieces: Int) async throws {
+        var stream = try await device.open()
+        for _ in 0..<pieces { #expect(try await stream.next() != nil) }
+    }
+
+    @Test("14 when twelve have left in mid-stream, no connection is held, and the thirteenth gets everything")
+    func twelve() async throws {
+        try await TestServer.watched { server, database in
+            let first = try await server.device()
+            try await server.fill(3_000, bytes: 200)
+            try await withThrowingTaskGroup { group in
+                for _ in 1...12 {
+                    let device = try await server.device()
+                    group.addTask { try await read(device, pieces: 1) }
+                }
+                try await group.waitForAll()
+            }
+            #expect(server.service.streamCount == 0 && database.now == 0)
+            #expect(try await first.sync().count == 3_000)
+        }
+    }
+
+    @Test("15 a device that does not read holds two pages, and nothing is read for it until it does")
+    func slow() async throws {
+        for (count, bytes) in [(5_000, 1), (5_000, 400), (40, 150_000)] {
+            try await TestServer.watched { server, database in
+                let device = try await server.device()
+                try await server.fill(count, bytes: bytes)
+                let types = [try #require(SyncType("RecipeV2"))]
+                var stream = try await device.open(types: types)
+                database.clear()
+                var rows = 0
+                var isLast = false
+                while !isLast, let piece = try await stream.next() {
+                    #expect(database.pages <= 2, "\(bytes)")
+                    // The row that fills a page is in it whole.
+                    #expect(piece.count <= 2 * (PageReader.byteLimit + bytes + 200))
+                    let lines = piece.split(separator: 0x0A)
+                    #expect(lines.count <= 2 * PageReader.rowLimit + 2)
+                    rows += lines.count { $0.starts(with: #"{"type":"RecipeV2""#.utf8) }
+                    isLast = lines.last?.starts(with: #"{"type":"SyncCompleteV1""#.utf8) == true
+                    let pages = database.pages
+                    for _ in 0..<100 { await Task.yield() }
+                    #expect(database.pages == pages)
+                    database.clear()
+                }
+                #expect(rows == count && PageReader.byteLimit == 256 << 10 && PageReader.rowLimit == 1_000)
+            }
+        }
+    }
+
+    @Test("23 a type that the server does not have is refused with those that it has")
+    func unknownType() async throws {
+        try await TestServer.run { server in
+            let device = try await server.device()
+            let reply = await reply(device, #"{"protocol":1,"types":["RecipeV2","WineV3|WineV2"]}"#)
+            #expect(reply.status == 422)
+            let text = try await text(reply)
+            for word in ["WineV3", "FileV1", "RecipeV1", "RecipeV2", "StepV1", "CommentV1"] {
+                #expect(text.contains(word), "\(text)")
+            }
+        }
+    }
+
+    @Test(
+        "24 another version of the protocol is refused, and so is none; 25 so is a list without a type, and none",
+        arguments: [
+            #"{"protocol":2,"types":["RecipeV2"]}"#, #"{"protocol":"1","types":["RecipeV2"]}"#,
+            #"{"types":["RecipeV2"]}"#, #"{"protocol":1,"types":[]}"#, #"{"protocol":1}"#,
+            #"{"protocol":1,"types":[""]}"#,
+        ])
+    func request(_ body: String) async throws {
+        try await TestServer.run { server in
+            let device = try await server.device()
+            let reply = await reply(device, body)
+            #expect(reply.status == 400)
+            let text = try await text(reply)
+            let name = body.contains(#""protocol":1,"#) || body.contains(#""protocol":1}"#) ? "'types'" : "'protocol'"
+            #expect(text.contains(name), "\(text)")
+        }
+    }
+
+    @Test(
+        "26 an idle sync is one statement for the session and one for its plan; O 4 so it is with any number of scopes")
+    func idle() async throws {
+        try await TestServer.watched(schema: SharingServer.schema) { server, database in
+            let (ann, bob) = (try await server.person("ann"), try await server.person("bob"))
+            for count in [0, 20] {
+                for number in 0..<count {
+                    try await ann.album("x\(number)")
+                    try await ann.share("x\(number)", bob)
+                }
+                try await bob.sync()
+                database.clear()
+                #expect(try await bob.device.lines(types: SharingServer.types).count == 1)
+                #expect(database.statements.count == 2 && database.transactions == 2, "\(database.statements)")
+            }
+        }
+    }
+
+    @Test("F 16 an ack that comes while the stream runs takes nothing from it, and counts for the next")
+    func ackMeanwhile() async throws {
+        try await TestServer.run { server in
+            let device = try await server.device()
+            try await server.fill(3_000, bytes: 200)
+            let types = [try #require(SyncType("RecipeV2"))]
+            var stream = try await device.open(types: types)
+            var tokens: [SyncToken] = []
+            while let piece = try await stream.next() {
+                let new = try String(decoding: piece, as: UTF8.self).split(separator: "\n").compactMap { line in
+                    (try object(line)["ack"] as? String).flatMap { SyncToken($0) }
+                }
+                tokens += new.filter { $0.place.type == types[0] }
+                if tokens.count < 2_500 { try await device.acknowledge(tokens) }
+            }
+            // Each row, and the end of the type.
+            #expect(tokens.count == 3_001 && Set(tokens).count == 3_000)
+            let rest = try await device.delivery(types: types).items.count
+            #expect(rest > 0 && rest < 1_500)
+        }
+    }
+}

@@ -1,0 +1,98 @@
+import Foundation
+import GRDB
+import LFSHTTP
+import LFSSystem
+import LFSWire
+import Synchronization
+import Testing
+
+@testable import LFSSync
+
+/// A server that sends what a test has written: each stream gets the next script, and the last one again and again. It
+/// takes all acks and refuses all pushes.
+///
+/// Owner of its state: the mutex.
+final class LineServer: HTTPTransport {
+    private struct State {
+        var scripts: [[UInt8]]
+        var tokens: [SyncToken] = []
+        var paths: [String] = []
+        var pieceSize = 1 << 16
+    }
+
+    private let state: Mutex<State>
+
+    /// - Parameter scripts: the lines of each stream, without their ends.
+    init(scripts: [[String]]) {
+        state = Mutex(State(scripts: scripts.map { Array(($0.joined(separator: "\n") + "\n").utf8) }))
+    }
+
+    init(bytes: [UInt8], pieceSize: Int) {
+        state = Mutex(State(scripts: [bytes], pieceSize: pieceSize))
+    }
+
+    /// What devices have said that they have.
+    var tokens: [SyncToken] { state.withLock(\.tokens) }
+    /// What was asked for, in order.
+    var paths: [String] { state.withLock(\.paths) }
+
+    func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+        state.withLock { $0.paths.append(request.target) }
+        func reply(_ status: Int) -> HTTPResponse {
+            HTTPResponse(head: HTTPResponseHead(status: status, headers: [:]), body: [], bytesSent: 0)
+        }
+        if request.target == "/v1/sync/ack", case .bytes(let bytes) = request.body {
+            let batch = try WireFormat.decode(SyncAckBatch.self, from: Data(bytes), .reply)
+            state.withLock { $0.tokens += batch.tokens }
+            return reply(204)
+        }
+        guard request.target == "/v1/sync/stream", case .sink(let sink, _, _) = request.reply else {
+            return reply(503)
+        }
+        let (bytes, size) = state.withLock { state in
+            (state.scripts.count > 1 ? state.scripts.removeFirst() : state.scripts[0], state.pieceSize)
+        }
+        for start in stride(from: 0, to: bytes.count, by: size) {
+            let piece = Array(bytes[start..<min(start + size, bytes.count)])
+            try await BlockingPool.sinks.run { _ in try piece.withUnsafeBytes { try sink($0) } }
+        }
+        return reply(200)
+    }
+
+    func shutdown() async {}
+
+    /// A client of the server on a database.
+    func client(_ database: any DatabaseWriter) async throws -> SyncClient {
+        var options = SyncOptions(server: try #require(URL(string: "https://sync.example")), token: { "t" })
+        options.transport = self
+        return try await SyncClient.open(database, options: options)
+    }
+
+    // MARK: Lines
+
+    /// Of the account's own rows.
+    static func token(_ type: String, _ number: Int, scope: String = "account/me") -> String {
+        "\(type)|\(scope)|0197b214-ba2c-7c71-89d1-\(String(1_000_000_000_000 + number).suffix(12))|0"
+    }
+
+    /// - Parameter data: the members of the row besides its `id`: `"title":"x"`.
+    static func row(
+        _ type: String, _ number: Int, _ id: String, _ data: String = "", scope: String = "account/me"
+    ) -> String {
+        let named = scope == "account/me" ? "" : #""scope":"\#(scope)","#
+        let members = data.isEmpty ? "" : "," + data
+        return #"{"type":"\#(type)",\#(named)"ack":"\#(token(type, number, scope: scope))","#
+            + #""data":{"id":"\#(id)"\#(members)}}"#
+    }
+
+    static func deletion(_ type: String, _ number: Int, _ id: String) -> String {
+        let deleted = type.replacing("V1", with: "DeleteV1")
+        return #"{"type":"\#(deleted)","ack":"\#(token(type, number))","data":{"id":"\#(id)"}}"#
+    }
+
+    static func reached(_ type: String, _ number: Int) -> String {
+        #"{"type":"SyncAckV1","ack":"\#(token(type, number))"}"#
+    }
+
+    static let complete = #"{"type":"SyncCompleteV1","ack":"SyncCompleteV1|account/me||0","data":{"scopes":1}}"#
+}

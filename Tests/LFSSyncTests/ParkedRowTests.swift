@@ -1,0 +1,221 @@
+import Foundation
+import GRDB
+import LFSSystem
+import LFSWire
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import LFSSync
+
+@Suite("I: rows that cannot be applied", .timeLimit(.minutes(1)))
+struct ParkedRowTests {
+    private typealias Line = LineServer
+
+    private static let recipes = "SELECT id, title, servings FROM recipe ORDER BY id"
+    private static let parked = "SELECT tableName, key FROM lfs_sync_parked ORDER BY key"
+
+    /// A device and what comes to it, each script with a stream of its own.
+    private func run(
+        _ scripts: [[String]], tables: @escaping @Sendable (Database) throws -> Void = TestSync.recipes,
+        _ body: (TestSync.Device, SyncClient) async throws -> Void
+    ) async throws {
+        try await TestSync.run(isQuick: true) { sync in
+            let device = try await sync.device("one", isQuick: true, tables: tables)
+            // A first sync takes two streams.
+            let server = LineServer(
+                scripts: (scripts.prefix(1) + [[]] + scripts.dropFirst()).map { $0 + [Line.complete] })
+            try await body(device, try await server.client(device.database))
+        }
+    }
+
+    private static let parent = Line.row("RecipeV1", 900_000, "r1", #""title":"Soup""#)
+    private static let child = Line.row("StepV1", 1, "s1", #""recipeID":"r1""#)
+
+    @Test("5 a child that comes before its parent in one batch is applied with it")
+    func childFirst() async throws {
+        try await run([[Self.child, Self.parent]]) { device, client in
+            let log = ParkedLog()
+            device.database.add(transactionObserver: log, extent: .databaseLifetime)
+            let report = try await client.synchronize()
+            #expect(report.received == 2 && report.parked == 0 && log.count == 0)
+            #expect(try await device.rows("SELECT id FROM step JOIN recipe USING (id)") == [])
+            #expect(try await device.rows("SELECT step.id FROM step JOIN recipe ON recipe.id = recipeID") == ["s1"])
+        }
+    }
+
+    @Test("6 one that comes in a batch before is parked, and applied when the parent is there")
+    func batchBefore() async throws {
+        let between = (0..<LineFeed.lineLimit).map { Line.row("RecipeV1", $0, "x\($0)", #""title":"x""#) }
+        try await run([[Self.child] + between + [Self.parent]]) { device, client in
+            let log = ParkedLog()
+            device.database.add(transactionObserver: log, extent: .databaseLifetime)
+            let report = try await client.synchronize()
+            #expect(report.parked == 0 && log.count == 1)
+            #expect(try await device.rows("SELECT step.id FROM step JOIN recipe ON recipe.id = recipeID") == ["s1"])
+            #expect(try await device.rows("SELECT count(*) FROM recipe") == ["\(LineFeed.lineLimit + 1)"])
+        }
+    }
+
+    @Test("7 one whose parent never comes stays parked, and all the rest goes on")
+    func neverComes() async throws {
+        let rest = [
+            Line.row("RecipeV1", 2, "r2", #""title":"Stew""#), Line.row("StepV1", 3, "s2", #""recipeID":"r2""#),
+        ]
+        let later = [Line.row("StepV1", 4, "s3", #""recipeID":"r2""#)]
+        try await run([[Self.child] + rest, later, []]) { device, client in
+            for count in [2, 1, 0] {
+                let report = try await client.synchronize()
+                #expect(report.received == count && report.parked == 1)
+            }
+            #expect(try await device.rows("SELECT id FROM step ORDER BY id") == ["s2", "s3"])
+            #expect(try await device.rows(Self.parked) == ["step|s1"])
+            let token = "SELECT token FROM lfs_sync_checkpoint WHERE type = 'StepV1'"
+            #expect(try await device.rows(token) == [Line.token("StepV1", 4)])
+        }
+    }
+
+    @Test("8 one that a CHECK of the app refuses is parked with the reason, and the others are there")
+    func check() async throws {
+        let rows = [
+            Line.row("RecipeV1", 1, "r1", #""title":"Feast","servings":5000"#),
+            Line.row("RecipeV1", 2, "r2", #""title":"Soup","servings":4"#),
+        ]
+        try await run([rows]) { device, client in
+            let report = try await client.synchronize()
+            #expect(report.received == 1 && report.parked == 1)
+            #expect(try await device.rows(Self.recipes) == ["r2|Soup|4"])
+            #expect(try await device.rows("SELECT reason FROM lfs_sync_parked").first?.contains("CHECK") == true)
+        }
+    }
+
+    @Test(
+        "9 one with a value of a wrong type is parked", arguments: [#""many""#, #"{"hex":"00ff"}"#, "1.5", "null"])
+    func wrongType(_ value: String) async throws {
+        let rows = [
+            Line.row("RecipeV1", 1, "r1", #""title":"Feast","servings":\#(value)"#),
+            Line.row("RecipeV1", 2, "r2", #""title":"Soup","servings":4"#),
+        ]
+        let strict: @Sendable (Database) throws -> Void = { db in
+            try db.execute(
+                sql: "CREATE TABLE recipe (id TEXT PRIMARY KEY, title TEXT, servings INTEGER NOT NULL) STRICT")
+            try SyncedTable.install("recipe", in: db)
+        }
+        try await run([rows], tables: strict) { (device, client) async throws in
+            #expect(try await client.synchronize().parked == 1)
+            #expect(try await device.rows(Self.recipes) == ["r2|Soup|4"])
+            #expect(try await device.rows(Self.parked) == ["recipe|r1"])
+        }
+    }
+
+    @Test("10 one with a value that only a newer app knows is applied after the app's update")
+    func newerApp() async throws {
+        let table: @Sendable (Database, String) throws -> Void = { db, kinds in
+            try db.execute(
+                sql: """
+                    CREATE TABLE dish (id TEXT PRIMARY KEY, kind TEXT NOT NULL CHECK (kind IN (\(kinds))));
+                    """)
+        }
+        let rows = [Line.row("DishV1", 1, "d1", #""kind":"raw""#), Line.row("DishV1", 2, "d2", #""kind":"hot""#)]
+        try await run(
+            [rows, []],
+            tables: { db in
+                try table(db, "'hot', 'cold'")
+                try SyncedTable.install("dish", in: db)
+            }
+        ) { (device, client) async throws in
+            #expect(try await client.synchronize().parked == 1)
+            try await device.database.write { db in
+                try db.execute(sql: "ALTER TABLE dish RENAME TO old")
+                try table(db, "'hot', 'cold', 'raw'")
+                try db.execute(sql: "INSERT INTO dish SELECT * FROM old; DROP TABLE old")
+                try SyncedTable.install("dish", in: db)
+            }
+            let report = try await client.synchronize()
+            #expect(report.parked == 0 && report.received == 1 && report.sent == 0)
+            #expect(try await device.rows("SELECT * FROM dish ORDER BY id") == ["d1|raw", "d2|hot"])
+        }
+    }
+
+    @Test("11 a column that the app does not have is passed over")
+    func unknownColumn() async throws {
+        let row = Line.row("RecipeV1", 1, "r1", #""title":"Soup","colour":"red","servings":4"#)
+        try await run([[row]]) { (device, client) async throws in
+            #expect(try await client.synchronize().parked == 0)
+            #expect(try await device.rows(Self.recipes) == ["r1|Soup|4"])
+        }
+    }
+
+    @Test(
+        "12 a column that the server does not have keeps its value, or has its default; without one the row is parked")
+    func missingColumn() async throws {
+        let tables: @Sendable (Database) throws -> Void = { db in
+            try db.execute(
+                sql: """
+                    CREATE TABLE dish (id TEXT PRIMARY KEY, title TEXT, hot INTEGER NOT NULL DEFAULT 7);
+                    CREATE TABLE cup (id TEXT PRIMARY KEY, title TEXT, size INTEGER NOT NULL);
+                    """)
+            for table in ["dish", "cup"] { try SyncedTable.install(table, in: db) }
+        }
+        let first = [Line.row("DishV1", 1, "d1", #""title":"x""#), Line.row("CupV1", 1, "c1", #""title":"x""#)]
+        try await run([first, [Line.row("DishV1", 2, "d1", #""title":"y""#)]], tables: tables) { device, client in
+            #expect(try await client.synchronize().parked == 1)
+            #expect(try await device.rows("SELECT * FROM dish") == ["d1|x|7"])
+            #expect(try await device.rows(Self.parked) == ["cup|c1"])
+            try await device.database.write { db in try db.execute(sql: "UPDATE dish SET hot = 1") }
+            #expect(try await device.rows("SELECT count(*) FROM lfs_sync_outbox") == ["1"])
+            await #expect(throws: SyncError.self) { try await client.synchronize() }
+            #expect(try await device.rows("SELECT * FROM dish") == ["d1|y|1"])
+        }
+    }
+
+    @Test("13 a newer line takes the place of a parked one, and so does its deletion")
+    func replaced() async throws {
+        func feast(_ number: Int, _ servings: Int) -> String {
+            Line.row("RecipeV1", number, "r\(number % 10)", #""title":"Feast","servings":\#(servings)"#)
+        }
+        let scripts = [
+            [feast(1, 5_000), feast(2, 6_000), feast(3, 7_000)],
+            [feast(11, 4), Line.deletion("RecipeV1", 12, "r2"), feast(13, 8_000)],
+        ]
+        try await run(scripts) { device, client in
+            #expect(try await client.synchronize().parked == 3)
+            let report = try await client.synchronize()
+            #expect(report.parked == 1 && report.received == 1)
+            #expect(try await device.rows(Self.recipes) == ["r1|Feast|4"])
+            #expect(try await device.rows("SELECT key, row LIKE '%8000%' FROM lfs_sync_parked") == ["r3|1"])
+        }
+    }
+
+    /// How many statements a device runs for so many rows that cannot be applied.
+    private func statements(_ count: Int) async throws -> Int {
+        let rows = (0..<count).map { Line.row("StepV1", $0, "s\($0)", #""recipeID":"never""#) }
+        let statements = Mutex(0)
+        try await run([rows]) { (device, client) async throws in
+            try await device.database.write { db in db.trace { _ in statements.withLock { $0 += 1 } } }
+            #expect(try await client.synchronize().parked == count)
+        }
+        return statements.withLock { $0 }
+    }
+
+    @Test("14 10,000 of them cost ten times as much as 1,000")
+    func linear() async throws {
+        let (few, many) = (try await statements(1_000), try await statements(10_000))
+        #expect(many <= 11 * few, "\(few) and \(many)")
+    }
+}
+
+/// Counts the rows that are parked.
+private final class ParkedLog: TransactionObserver, @unchecked Sendable {
+    // Unchecked: only the writer's queue calls it, and the test reads it when nothing writes.
+    private(set) var count = 0
+
+    func observes(eventsOfKind kind: DatabaseEventKind) -> Bool {
+        if case .insert(let table) = kind { return table == "lfs_sync_parked" }
+        return false
+    }
+
+    func databaseDidChange(with event: DatabaseEvent) { count += 1 }
+    func databaseDidCommit(_ db: Database) {}
+    func databaseDidRollback(_ db: Database) {}
+}

@@ -1,0 +1,64 @@
+import Foundation
+import GRDB
+import LFSWire
+import TestSupport
+import Testing
+
+@testable import LFSSync
+
+@Suite("E, H: what one scope or type may do to the others", .timeLimit(.minutes(1)))
+struct ScopeTests {
+    private typealias Line = LineServer
+
+    private static let recipes = "SELECT id, title FROM recipe ORDER BY id"
+
+    @Test("E 32 a row of a sharer with the id of one of mine is parked, and mine stays, whatever he says of it")
+    func crafted() async throws {
+        let crafted = Line.row("RecipeV1", 5, "mine", #""title":"Stolen""#, scope: "album/x")
+        let deletion = crafted.replacing("\"type\":\"RecipeV1\"", with: "\"type\":\"RecipeDeleteV1\"")
+        let lost = #"{"type":"ScopeDeleteV1","scope":"album/x","ack":"ScopeDeleteV1|album/x||0"}"#
+        let theirs = Line.row("RecipeV1", 6, "theirs", #""title":"Soup""#, scope: "album/x")
+        let own = Line.row("RecipeV1", 1, "mine", #""title":"Tea""#)
+        let server = LineServer(
+            scripts: [[own], [], [crafted, theirs], [deletion], [crafted], [lost]].map { $0 + [Line.complete] })
+        try await TestSync.run(isQuick: true) { sync in
+            let device = try await sync.device("one", isQuick: true)
+            let client = try await server.client(device.database)
+            try await client.synchronize()
+            #expect(try await client.synchronize().parked == 1)
+            #expect(try await device.rows("SELECT scope, key FROM lfs_sync_parked") == ["album/x|mine"])
+            #expect(try await device.rows(Self.recipes) == ["mine|Tea", "theirs|Soup"])
+            for parked in [0, 1, 0] {
+                #expect(try await client.synchronize().parked == parked)
+                #expect(try await device.rows("SELECT title FROM recipe WHERE id = 'mine'") == ["Tea"])
+            }
+            #expect(try await device.rows(Self.recipes) == ["mine|Tea"])
+            #expect(try await device.rows("SELECT * FROM lfs_sync_outbox") == [])
+        }
+    }
+
+    @Test("H 6 when one type begins anew, what does not come of it goes, and the others stay")
+    func oneType() async throws {
+        let first = [
+            Line.row("RecipeV1", 1, "r1", #""title":"Soup""#), Line.row("RecipeV1", 2, "r2", #""title":"Stew""#),
+            Line.reached("RecipeV1", 2), Line.row("StepV1", 3, "s1", #""recipeID":"r1""#), Line.reached("StepV1", 3),
+        ]
+        let reset =
+            #"{"type":"SyncResetV1","ack":"RecipeV1|account/me||0","#
+            + #""data":{"reason":"operator","types":["RecipeV1"],"scopes":["account/me"]}}"#
+        let second = [reset, Line.row("RecipeV1", 1, "r1", #""title":"Broth""#), Line.reached("RecipeV1", 2)]
+        let server = LineServer(scripts: [first, [], second].map { $0 + [Line.complete] })
+        try await TestSync.run(isQuick: true) { sync in
+            let device = try await sync.device("one", isQuick: true)
+            let client = try await server.client(device.database)
+            try await client.synchronize()
+            #expect(try await device.rows(Self.recipes) == ["r1|Soup", "r2|Stew"])
+            try await client.synchronize()
+            #expect(try await device.rows(Self.recipes) == ["r1|Broth"])
+            #expect(try await device.rows("SELECT id FROM step") == ["s1"])
+            let steps = "SELECT token FROM lfs_sync_checkpoint WHERE type = 'StepV1'"
+            #expect(try await device.rows(steps) == [Line.token("StepV1", 3)])
+            #expect(try await device.rows("SELECT * FROM lfs_sync_pass") == [])
+        }
+    }
+}

@@ -1,0 +1,219 @@
+import Foundation
+import GRDB
+import LFSHTTP
+import LFSStorage
+import LFSSystem
+import LFSWire
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import LFSSync
+
+@Suite("G: the stream as it is read", .timeLimit(.minutes(1)))
+struct WireTests {
+    private typealias Line = LineServer
+
+    private static let recipes = "SELECT id, title FROM recipe ORDER BY id"
+    private static let two = [
+        Line.row("RecipeV1", 1, "r1", #""title":"Æ 💐 é""#), Line.row("RecipeV1", 2, "r2", #""title":"Soup""#),
+    ]
+
+    private func run(
+        _ server: LineServer, _ body: (TestSync.Device, SyncClient) async throws -> Void
+    ) async throws {
+        try await TestSync.run(isQuick: true) { sync in
+            let device = try await sync.device("one", isQuick: true)
+            try await body(device, try await server.client(device.database))
+        }
+    }
+
+    @Test("7 a last line without its end was cut off, and does not count", arguments: [true, false])
+    func noEnd(ofRow: Bool) async throws {
+        let lines = ofRow ? Self.two : Self.two + [Line.complete]
+        try await run(LineServer(bytes: Array(lines.joined(separator: "\n").utf8), pieceSize: 50)) {
+            (device, client) async throws in
+            let error = await #expect(throws: SyncError.self) { try await client.synchronize() }
+            #expect(error?.code == .cut)
+            // What had come before stays.
+            #expect(try await device.rows(Self.recipes) == (ofRow ? ["r1|Æ 💐 é"] : ["r1|Æ 💐 é", "r2|Soup"]))
+        }
+    }
+
+    @Test(
+        "8 however it is split, within a character or an end of line as well, the rows are whole",
+        arguments: ["\n", "\r\n"], [1, 2, 3, 7])
+    func split(end: String, size: Int) async throws {
+        let text = (Self.two + [Line.complete, ""]).joined(separator: end)
+        try await run(LineServer(bytes: Array(text.utf8), pieceSize: size)) { (device, client) async throws in
+            #expect(try await client.synchronize().received == 2)
+            #expect(try await device.rows(Self.recipes) == ["r1|Æ 💐 é", "r2|Soup"])
+        }
+    }
+
+    @Test("9 a line above the limit is refused as soon as it is longer, whether its end ever comes or not")
+    func tooLong() async throws {
+        let long = Array(repeating: UInt8(ascii: "x"), count: LineSplitter.limit + 1)
+        for end in [[], Array("\n\(Line.complete)\n".utf8)] {
+            let bytes = Array((Self.two[0] + "\n").utf8) + long + end
+            try await run(LineServer(bytes: bytes, pieceSize: 1 << 16)) { (device, client) async throws in
+                let error = await #expect(throws: SyncError.self) { try await client.synchronize() }
+                #expect(error?.code == (end.isEmpty ? .cut : .unexpectedReply), "\(end.count)")
+            }
+        }
+        var splitter = LineSplitter()
+        long.withUnsafeBytes { splitter.append($0) }
+        #expect(try splitter.next { _ in } == false)
+        [1].withUnsafeBytes { splitter.append($0) }
+        #expect(throws: WireFailure.self) { _ = try splitter.next { _ in } }
+    }
+
+    @Test("10 blank lines and control lines of newer servers are passed over")
+    func unknown() async throws {
+        let odd = [
+            "", "\r", #"{"type":"SyncFutureV9"}"#, #"{"type":"SyncHeartbeatV1","data":{"new":[1,{}]}}"#,
+            #"{"type":"SyncNoticeV1","data":{"text":"x"},"more":[null]}"#,
+            #"{"type":"RecipeMergeV1","ack":"\#(Line.token("RecipeV1", 1))","data":{"id":"r1"}}"#,
+        ]
+        let lines = odd + Self.two.prefix(1) + odd + Self.two.suffix(1) + odd
+        try await run(LineServer(scripts: [lines + [Line.complete]])) { (device, client) async throws in
+            #expect(try await client.synchronize().received == 2)
+            #expect(try await device.rows(Self.recipes).count == 2)
+        }
+    }
+
+    @Test("27 a page of a proxy is an error that says what came, and nothing here changes")
+    func proxyPage() async throws {
+        let page = "<html><body>502 Bad Gateway \(String(repeating: "x", count: 5_000))</body></html>"
+        for (status, code) in [
+            (500, SyncError.Code.unavailable), (502, .unavailable), (503, .unavailable), (404, .unexpectedReply),
+            (200, .unexpectedReply),
+        ] {
+            let proxy = Proxy(status: status, headers: ["content-type": "text/html"], page)
+            try await TestSync.run(isQuick: true) { sync in
+                let device = try await sync.device("one", isQuick: true)
+                try await device.sync()
+                try await device.execute("INSERT INTO recipe (id, title) VALUES ('mine', 'Tea')")
+                let client = try await proxy.client(device.database)
+                let error = await #expect(throws: SyncError.self) { try await client.synchronize() }
+                #expect(error?.code == code, "\(status): \(String(describing: error))")
+                #expect((error?.message.utf8.count ?? 0) < 1_000)
+                #expect(try await device.rows(Self.recipes) == ["mine|Tea"])
+                // Nothing of it was lost on the way.
+                #expect(try await device.sync().sent == 1)
+            }
+        }
+    }
+
+    @Test("28 a redirect is not followed, so that nobody else gets the token")
+    func redirect() async throws {
+        let other = try ScriptedServer { _, connection in try connection.reply(200) }
+        let server = try ScriptedServer { request, connection in
+            try connection.readBody(of: request)
+            try connection.reply(307, ["Location": other.url.appending(path: request.target).absoluteString])
+        }
+        defer {
+            for server in [server, other] { server.close() }
+        }
+        try await TestSync.run(isQuick: true) { sync in
+            let device = try await sync.device("one", isQuick: true)
+            try await device.execute("INSERT INTO recipe (id, title) VALUES ('mine', 'Tea')")
+            var options = SyncOptions(server: server.url, token: { "secret" })
+            options.allowsPlainHTTP = true
+            let client = try await SyncClient.open(device.database, options: options)
+            let error = await #expect(throws: SyncError.self) { try await client.synchronize() }
+            #expect(error?.code == .unexpectedReply && error?.message.contains("secret") == false)
+            await client.shutdown()
+            #expect(server.requests.count == 1 && server.requests.first?.headers["authorization"] == "Bearer secret")
+            #expect(other.connectionCount == 0)
+        }
+    }
+
+    // MARK: Batches
+
+    /// The sizes of the batches that lines come in.
+    private func batches(_ lines: [String]) async throws -> [Int] {
+        let feed = LineFeed(own: nil)
+        let bytes = Array((lines.joined(separator: "\n") + "\n").utf8)
+        async let fed: Void = BlockingPool.sinks.run { _ in
+            for start in stride(from: 0, to: bytes.count, by: 10_000) {
+                try bytes[start..<min(start + 10_000, bytes.count)].withUnsafeBytes { try feed.take($0) }
+            }
+            feed.finish()
+        }
+        var sizes: [Int] = []
+        for await batch in feed.batches {
+            sizes.append(batch.count)
+            feed.taken()
+        }
+        try await fed
+        return sizes
+    }
+
+    @Test("I 2 a batch has a thousand lines, or 256 KiB and the line that fills it")
+    func limits() async throws {
+        let short = (1...2_500).map { Line.row("RecipeV1", $0, "r\($0)") }
+        #expect(try await batches(short) == [1_000, 1_000, 500])
+        let title = #""title":"\#(String(repeating: "x", count: 100_000))""#
+        let long = (1...7).map { Line.row("RecipeV1", $0, "r\($0)", title) }
+        #expect(try await batches(long) == [3, 3, 1])
+        #expect(LineFeed.lineLimit == 1_000 && LineFeed.byteLimit == 256 << 10)
+    }
+
+    @Test("16 while a batch is applied one more is read, and then nothing until it is done")
+    func slow() async throws {
+        let feed = LineFeed(own: nil)
+        let count = Mutex(0)
+        let line = Array((Line.row("RecipeV1", 1, "r1") + "\n").utf8)
+        async let fed: Void = BlockingPool.sinks.run { _ in
+            for _ in 0..<10_000 {
+                try line.withUnsafeBytes { try feed.take($0) }
+                count.withLock { $0 += 1 }
+            }
+            feed.finish()
+        }
+        var taken = 0
+        for await batch in feed.batches {
+            // This one, and another up to its last line.
+            try await yield(while: count.withLock { $0 } < min(taken + 2 * LineFeed.lineLimit - 1, 10_000))
+            for _ in 0..<1_000 { await Task.yield() }
+            #expect(count.withLock { $0 } <= taken + 2 * LineFeed.lineLimit)
+            taken += batch.count
+            feed.taken()
+        }
+        try await fed
+        #expect(taken == 10_000)
+    }
+}
+
+/// Answers everything in the same way.
+private struct Proxy: HTTPTransport {
+    let status: Int
+    let headers: HTTPHeaders
+    let page: String
+
+    init(status: Int, headers: [String: String], _ page: String) {
+        (self.status, self.page) = (status, page)
+        var fields = HTTPHeaders()
+        for (name, value) in headers { try? fields.set(name, value) }
+        self.headers = fields
+    }
+
+    func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+        let head = HTTPResponseHead(status: status, headers: headers)
+        guard case .sink(let sink, _, let accept) = request.reply, accept(head) else {
+            return HTTPResponse(head: head, body: Array(page.utf8), bytesSent: 0)
+        }
+        let bytes = Array((page + "\n").utf8)
+        try await BlockingPool.sinks.run { _ in try bytes.withUnsafeBytes { try sink($0) } }
+        return HTTPResponse(head: head, body: [], bytesSent: 0)
+    }
+
+    func shutdown() async {}
+
+    func client(_ database: any DatabaseWriter) async throws -> SyncClient {
+        var options = SyncOptions(server: try #require(URL(string: "https://sync.example")), token: { "t" })
+        options.transport = self
+        return try await SyncClient.open(database, options: options)
+    }
+}
