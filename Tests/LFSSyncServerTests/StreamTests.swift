@@ -178,7 +178,7 @@ struct StreamTests {
                     #expect(database.pages == pages)
                     database.clear()
                 }
-                #expect(rows == count && PageReader.byteLimit == 256 << 10 && PageReader.rowLimit == 1_000)
+                #expect(rows == count && PageReader.byteLimit == 64 << 10 && PageReader.rowLimit == 1_000)
             }
         }
     }
