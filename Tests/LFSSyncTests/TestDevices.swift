@@ -34,14 +34,15 @@ struct TestSync: Sendable {
 
     /// - Parameter isQuick: whether nothing has to reach a disk.
     static func run(
-        isQuick: Bool = false, schema: SyncSchema = Self.schema, _ body: (TestSync) async throws -> Void
+        isQuick: Bool = false, schema: SyncSchema = Self.schema, options: SyncServiceOptions = SyncServiceOptions(),
+        _ body: (TestSync) async throws -> Void
     ) async throws {
         let memory = URL(fileURLWithPath: "/dev/shm", isDirectory: true)
         let isThere = FileManager.default.isWritableFile(atPath: memory.path)
         let parent = isQuick && isThere ? memory : FileManager.default.temporaryDirectory
         try await withTemporaryFolder(in: parent) { folder in
             let database = try SQLiteDatabase(path: folder.appending(path: "server.sqlite").path)
-            let service = try await SyncService(database, schema: schema)
+            let service = try await SyncService(database, schema: schema, options: options)
             try await body(TestSync(folder: folder, service: service, serverDatabase: database))
             await database.close()
         }
