@@ -18,16 +18,14 @@ struct ServedParts: Sendable {
     ///   - tokens: the file of tokens; nil where sessions open all.
     ///   - secret: the file of what the server signs with; nil for the one beside those of tokens or of rows.
     ///   - store: where the rows are, and what they are; nil without shared rows.
+    ///   - syncOptions: for them.
     init(
         storage: String?, tokens: String?, secret: String?, store: (path: String, schema: SyncSchema)?,
-        limits: SigningLimits,
-        publicURL: URL, logger: Logger
+        syncOptions: SyncServiceOptions, limits: SigningLimits, publicURL: URL, logger: Logger
     ) async throws {
         database = try store.map { try SyncStoreOptions.open($0.path) }
         if let database, let store {
-            var options = SyncServiceOptions()
-            options.requestsPerSecond = 10
-            sync = try await SyncService(database, schema: store.schema, options: options, logger: logger)
+            sync = try await SyncService(database, schema: store.schema, options: syncOptions, logger: logger)
         } else {
             sync = nil
         }
