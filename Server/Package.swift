@@ -50,9 +50,10 @@ let package = Package(
         .target(
             name: "LFSServer",
             dependencies: [
-                signing, sync, hummingbird, httpTypes, nioCore, nioHTTPTypes, logging,
+                "CZlib", signing, sync, hummingbird, httpTypes, nioCore, nioHTTPTypes, logging,
                 .product(name: "Crypto", package: "swift-crypto"),
             ]),
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
         .systemLibrary(
             name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
         // The store of shared rows for more than one server.
