@@ -11,7 +11,8 @@ import NIOCore
 /// SyncRoutes(service).add(to: router.group("v1/sync"))
 /// ```
 ///
-/// Streams go as gzip where a client takes that, each page and each line that follows by itself, and bodies may come so.
+/// Streams go as gzip where a client takes that, each page and each line that follows by itself, and bodies may come
+/// so.
 public struct SyncRoutes<Context: RequestContext>: Sendable {
     private let service: SyncService
 

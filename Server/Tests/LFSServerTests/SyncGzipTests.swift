@@ -18,7 +18,11 @@ struct SyncGzipTests {
             let router = Router()
             router.addMiddleware { ReplyMiddleware() }
             SyncRoutes(service).add(to: router.group("v1/sync"))
-            try await serving(router) { server in try await body(server, ["Authorization": "Bearer \(token)"]) }
+            try await serving(router) { server in
+                // The server would wait for streams that are open.
+                defer { service.shutdown() }
+                try await body(server, ["Authorization": "Bearer \(token)"])
+            }
             await database.close()
         }
     }

@@ -6,6 +6,7 @@ import HummingbirdCore
 import HummingbirdTLS
 import LFSServer
 import LFSSigning
+import LFSSyncServer
 import Logging
 import MetricsText
 import NIOCore
@@ -59,6 +60,8 @@ struct ServeCommand: AsyncParsableCommand {
 
     @OptionGroup var sharing: SharingOptions
     @OptionGroup var syncLimits: SyncLimitOptions
+    @OptionGroup var provider: ProviderOptions
+    @OptionGroup var sessionLimit: SessionLimitOption
 
     @Option(
         help: ArgumentHelp(
@@ -111,6 +114,9 @@ struct ServeCommand: AsyncParsableCommand {
         guard !syncLimits.areGiven || database != nil else {
             throw ValidationError("--requests-per-second, --live-seconds and --reject-stale belong to --database.")
         }
+        guard !provider.areGiven || database != nil else {
+            throw ValidationError("--jwt-keys belongs to --database.")
+        }
         guard connections.map({ (1...1_000_000).contains($0) }) ?? true else {
             throw ValidationError("--connections has to be from 1 to 1000000.")
         }
@@ -134,9 +140,11 @@ struct ServeCommand: AsyncParsableCommand {
         limits.expiry = .seconds(expires)
         let publicURL = try publicURL(address)
         let store = try database.map { (path: $0, schema: try sharing.adding(to: SyncStoreOptions.schema(schemaFrom))) }
+        var syncOptions = syncLimits.options()
+        syncOptions.sessionLimit = sessionLimit.sessionLimit
         let parts = try await ServedParts(
-            storage: storage, tokens: tokens, secret: secret, store: store, syncOptions: syncLimits.options(),
-            limits: limits, publicURL: publicURL, logger: logger)
+            storage: storage, tokens: tokens, secret: secret, store: store, syncOptions: syncOptions,
+            provider: provider, limits: limits, publicURL: publicURL, logger: logger)
         var services: [any Service] = [try application(parts, address, publicURL, connections, logger)]
         if let signing = parts.signing { services.insert(Sweep(service: signing, logger: logger), at: 0) }
         // Those that come last are asked to end first.
