@@ -8,7 +8,7 @@ import Testing
 @testable import LFSSync
 @testable import LFSSyncServer
 
-@Suite("J 13, 14: changes of rows that are others by now, on devices", .timeLimit(.minutes(2)))
+@Suite("J 13, 14: changes of rows that are others by now, on devices", .timeLimit(.minutes(5)))
 struct StaleEditTests {
     private static let recipes = "SELECT id, title, servings FROM recipe ORDER BY id"
     private static let refused = "SELECT key, code FROM lfs_sync_rejection ORDER BY id"
@@ -166,7 +166,7 @@ struct StaleEditTests {
     @Test("13 by chance: each word that somebody adds to a text is in it in the end, or in a change that was refused")
     func words() async throws {
         var (accepted, refused) = (0, 0)
-        for seed in 0..<40 {
+        for seed in 0..<12 {
             var options = SyncServiceOptions()
             options.conflicts["recipe"] = .rejectStale
             try await TestSync.run(isQuick: true, options: options) { sync in
@@ -174,7 +174,7 @@ struct StaleEditTests {
                 (accepted, refused) = (accepted + counts.accepted, refused + counts.refused)
             }
         }
-        #expect(accepted > 60 && refused > 60)
+        #expect(accepted > 20 && refused > 20)
     }
 
     private static func addWords(_ sync: TestSync, _ seed: UInt64) async throws -> (accepted: Int, refused: Int) {
