@@ -18,6 +18,7 @@ let azure: Target.Dependency = .product(name: "LFSAzure", package: "LFS")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
+let jwt: Target.Dependency = .product(name: "JWTKit", package: "jwt-kit")
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
 let nioHTTPTypes: Target.Dependency = .product(name: "NIOHTTPTypes", package: "swift-nio-extras")
 
@@ -27,6 +28,7 @@ let package = Package(
     platforms: [.macOS(.v15)],
     products: [
         .library(name: "LFSServer", targets: ["LFSServer"]),
+        .library(name: "LFSServerJWT", targets: ["LFSServerJWT"]),
         .library(name: "LFSServerPostgres", targets: ["LFSServerPostgres"]),
         .library(name: "MetricsText", targets: ["MetricsText"]),
         .executable(name: "lfs-server", targets: ["lfs-server"]),
@@ -37,6 +39,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-crypto", "3.12.3"..<"6.0.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.14.0"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.4.0"),
@@ -50,9 +53,12 @@ let package = Package(
         .target(
             name: "LFSServer",
             dependencies: [
-                signing, sync, hummingbird, httpTypes, nioCore, nioHTTPTypes, logging,
+                "CZlib", signing, sync, hummingbird, httpTypes, nioCore, nioHTTPTypes, logging,
                 .product(name: "Crypto", package: "swift-crypto"),
             ]),
+        // Who comes with a token of the host's identity provider.
+        .target(name: "LFSServerJWT", dependencies: ["LFSServer", hummingbird, logging, jwt]),
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
         .systemLibrary(
             name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
         // The store of shared rows for more than one server.
@@ -60,8 +66,8 @@ let package = Package(
         .executableTarget(
             name: "lfs-server",
             dependencies: [
-                "LFSServer", "LFSServerPostgres", "MetricsText", signing, sync, storage, s3, azure, hummingbird,
-                httpTypes, nioCore, logging,
+                "LFSServer", "LFSServerJWT", "LFSServerPostgres", "MetricsText", signing, sync, storage, s3, azure,
+                hummingbird, httpTypes, nioCore, logging,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -73,8 +79,9 @@ let package = Package(
         .testTarget(
             name: "LFSServerTests",
             dependencies: [
-                "LFSServer", "MetricsText", "lfs-server", signing, sync, storage, hummingbird, httpTypes, nioCore,
-                logging,
+                "LFSServer", "LFSServerJWT", "MetricsText", "lfs-server", signing, sync, storage, hummingbird,
+                httpTypes,
+                nioCore, logging, .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),

@@ -51,6 +51,19 @@ extension SyncService {
         try await database.write { try SessionTable.remove(id, $0) }
     }
 
+    /// Ends the session of a token, as a device that signs out does.
+    ///
+    /// - Returns: false when there is none of that token.
+    /// - Throws: ``SQLFailure``.
+    public func endSession(token: String) async throws -> Bool {
+        guard SessionToken.isOne(token) else { return false }
+        let now = Milliseconds.of(options.now())
+        return try await database.write { db in
+            guard let session = try SessionTable.session(ofToken: token, at: now, db) else { return false }
+            return try SessionTable.remove(session.id, db)
+        }
+    }
+
     /// Takes an account away with its rows, its sessions, and its part in what others share. Objects in the storage
     /// stay.
     ///

@@ -28,7 +28,8 @@ public final class SyncService: Sendable {
         _ database: any SQLDatabase, schema: SyncSchema, options: SyncServiceOptions = SyncServiceOptions(),
         logger: Logger = Logger(label: "lfs.sync")
     ) async throws {
-        try await self.init(database, schema: schema, options: options, logger: logger, times: LiveTimes())
+        let times = LiveTimes(longest: options.longestStream)
+        try await self.init(database, schema: schema, options: options, logger: logger, times: times)
     }
 
     init(
@@ -40,6 +41,7 @@ public final class SyncService: Sendable {
         streams = OpenStreams(database, times, logger)
         rate = options.requestsPerSecond.map { RequestRate(perSecond: $0, now: options.now) }
         self.schema = try CheckedSchema(schema)
+        try self.schema.requireTables(ofConflicts: options.conflicts.keys)
         self.logger = logger
         try await SyncStore(database, schema: schema).migrate()
     }
@@ -144,7 +146,7 @@ public final class SyncService: Sendable {
     public func push(_ body: Data, token: String?) async -> SyncReply {
         await answering(token) { [self] session in
             let mutations = try Self.mutations(body, of: session)
-            var pushing = MutationApply(schema: schema, dialect: database.dialect)
+            var pushing = MutationApply(schema: schema, dialect: database.dialect, conflicts: options.conflicts)
             if let exists = options.objectExists {
                 pushing.withoutObject = try await FileObjects(exists: exists).missing(
                     in: mutations, of: session, database)

@@ -17,6 +17,14 @@ public struct SyncServiceOptions: Sendable {
     /// finds out in this way which names there are.
     public var namesAccounts = false
 
+    /// After how long a stream that stays open ends, so that the device asks again: less than what a proxy in front
+    /// allows.
+    public var longestStream = Duration.seconds(600)
+
+    /// What becomes of changes of rows that are others by now, by the names of tables: those that are not named have
+    /// ``SyncConflictPolicy/lastWriterWins``. `lfs_file` has rules of its own, and no policy.
+    public var conflicts: [String: SyncConflictPolicy] = [:]
+
     /// What time it is, for the ages of deletions and sessions. Positions go by the database's own clock.
     public var now: @Sendable () -> Date = { Date() }
 

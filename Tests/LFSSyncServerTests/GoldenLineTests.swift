@@ -157,6 +157,19 @@ struct GoldenLineTests {
                 SyncMutation(id: "m", sequence: 9, type: type, operation: .delete, key: "r1"),
                 #"{"id":"m","seq":9,"type":"RecipeV2","op":"delete","key":"r1"}"#
             ),
+            (
+                SyncMutation(
+                    id: "m", sequence: 9, type: type, operation: .delete, key: "r1",
+                    seen: SyncSeen(scope: SyncScope("album/x"), position: token.position, after: 8)),
+                #"{"id":"m","seq":9,"type":"RecipeV2","op":"delete","key":"r1","base":"\#(position)","#
+                    + #""scope":"album/x","after":8}"#
+            ),
+            (
+                SyncMutation(
+                    id: "m", sequence: 9, type: type, operation: .patch, key: "r1", row: SyncRow(["title": .text("x")]),
+                    seen: SyncSeen(position: .start)),
+                #"{"id":"m","seq":9,"type":"RecipeV2","op":"patch","key":"r1","base":"","data":{"title":"x"}}"#
+            ),
         ]
         for (mutation, text) in mutations {
             var bytes: [UInt8] = []

@@ -46,6 +46,8 @@ struct HostileBodyTests {
             let seeds = [
                 Self.good + "\n",
                 #"{"account":"account/0197"}"# + "\n" + Self.good + "\n",
+                Self.good.replacingOccurrences(of: #","data""#, with: #","base":"","scope":"album/x","after":1,"data""#)
+                    + "\n",
                 #"{"protocol":1,"types":["FileV1","RecipeV2|RecipeV1"],"acks":{"batch":1,"id":"x","acks":[]}}"#,
                 #"{"batch":1,"id":"x","acks":["RecipeV2|account/1|0197b214-ba2c-7c71-89d1-4bbb56a51d06|0"]}"#,
             ]

@@ -10,6 +10,16 @@ import Testing
 
 @Suite("G, F: where a stream ends for a device", .timeLimit(.minutes(1)))
 struct EndingTests {
+    @Test("17 streams are asked for as gzip, and answers that are short are not")
+    func packed() async throws {
+        try await TestSync.run(isQuick: true) { sync in
+            let one = try await sync.device("one", isQuick: true)
+            try await one.execute("INSERT INTO recipe (id, title) VALUES ('r1', 'x')")
+            try await one.sync()
+            #expect(one.transport.packed.withLock { $0 } == ["/v1/sync/stream"])
+        }
+    }
+
     @Test("5, 6 an end without the last line is a cut, however cleanly the connection ends, and nothing is swept")
     func cleanEnd() async throws {
         try await TestSync.run(isQuick: true) { sync in

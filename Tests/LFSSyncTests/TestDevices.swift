@@ -141,12 +141,15 @@ final class ServiceTransport: HTTPTransport {
     let faults = Mutex(Faults())
     /// The bytes of streams so far.
     let streamed = Mutex(0)
+    /// What was asked for as gzip.
+    let packed = Mutex<Set<String>>([])
     private let service: SyncService
 
     init(_ service: SyncService) { self.service = service }
 
     func send(_ request: HTTPRequest) async throws -> HTTPResponse {
         let token = request.headers["authorization"].map { String($0.dropFirst("Bearer ".count)) }
+        if request.acceptsGzip { packed.withLock { _ = $0.insert(request.target) } }
         guard case .bytes(let bytes) = request.body else { throw HTTPError(.invalidRequest, "No body.") }
         let body = Data(bytes)
         let reply: SyncReply

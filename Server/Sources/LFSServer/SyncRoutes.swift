@@ -10,6 +10,9 @@ import NIOCore
 /// let service = try await SyncService(SQLiteDatabase(path: path), schema: schema)
 /// SyncRoutes(service).add(to: router.group("v1/sync"))
 /// ```
+///
+/// Streams go as gzip where a client takes that, each page and each line that follows by itself, and bodies may come
+/// so.
 public struct SyncRoutes<Context: RequestContext>: Sendable {
     private let service: SyncService
 
@@ -20,7 +23,8 @@ public struct SyncRoutes<Context: RequestContext>: Sendable {
     public func add(to group: RouterGroup<Context>) {
         let service = service
         group.post("stream") { request, _ in
-            try await Self.answer(request) { await service.stream($0, token: $1) }
+            let isCompressed = ContentCoding.takesGzip(request)
+            return try await Self.answer(request, isCompressed: isCompressed) { await service.stream($0, token: $1) }
         }
         group.post("ack") { request, _ in
             try await Self.answer(request) { await service.acknowledge($0, token: $1) }
@@ -46,7 +50,7 @@ public struct SyncRoutes<Context: RequestContext>: Sendable {
     }
 
     private static func answer(
-        _ request: Request, _ body: (Data, String?) async -> SyncReply
+        _ request: Request, isCompressed: Bool = false, _ body: (Data, String?) async -> SyncReply
     ) async throws -> Response {
         let token = BearerToken.text(of: request)
         // Whoever has no token has no body read.
@@ -54,13 +58,15 @@ public struct SyncRoutes<Context: RequestContext>: Sendable {
         if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > SyncService.largestRequest {
             throw HTTPError(.contentTooLarge)
         }
-        let bytes = try await request.body.collect(upTo: SyncService.largestRequest)
-        return Response(await body(.init(bytes.readableBytesView), token))
+        // The service refuses what is one byte too large in its own words.
+        let bytes = try await ContentCoding.body(of: request, limit: SyncService.largestRequest)
+        return Response(await body(.init(bytes), token), isCompressed: isCompressed)
     }
 }
 
 extension Response {
-    init(_ reply: SyncReply) {
+    /// - Parameter isCompressed: whether a stream goes as gzip. What is there already is short.
+    init(_ reply: SyncReply, isCompressed: Bool = false) {
         var headers = HTTPFields()
         for (name, value) in reply.headers {
             if let name = HTTPField.Name(name) { headers[name] = value }
@@ -70,9 +76,14 @@ extension Response {
         case .none: body = ResponseBody()
         case .whole(let data): body = ResponseBody(byteBuffer: ByteBuffer(bytes: data))
         case .stream(let stream):
+            if isCompressed { headers[.contentEncoding] = "gzip" }
             // Each piece is read from the database when the socket has taken the one before.
             body = ResponseBody { writer in
-                for try await piece in stream { try await writer.write(ByteBuffer(bytes: piece)) }
+                let gzip = isCompressed ? try GzipEncoder() : nil
+                for try await piece in stream {
+                    try await writer.write(ByteBuffer(bytes: try gzip?.encode(piece) ?? piece))
+                }
+                if let gzip { try await writer.write(ByteBuffer(bytes: try gzip.finish())) }
                 try await writer.finish(nil)
             }
         }

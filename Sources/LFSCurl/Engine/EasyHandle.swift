@@ -13,6 +13,7 @@ final class EasyHandle {
     private var errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
     private var uploadBufferSize = 0
     private var replyBufferSize = 0
+    private var acceptsGzip = false
     private var kind: Kind?
     private var method: HTTPRequest.Method?
     /// Holds a small body while it goes out; libcurl does not copy it.
@@ -50,6 +51,7 @@ final class EasyHandle {
         try setMethod(transfer)
         try check(lfs_easy_set_list(raw, CURLOPT_HTTPHEADER, lines.list(for: request)))
         try setReplyBuffer(request)
+        try setDecoding(request)
     }
 
     /// Lets go of the transfer.
@@ -118,10 +120,22 @@ final class EasyHandle {
 
     /// libcurl takes this memory for each transfer anew, which costs more than it saves for a short reply.
     private func setReplyBuffer(_ request: HTTPRequest) throws(HTTPError) {
-        let size = if case .sink = request.reply { 256 << 10 } else { 16 << 10 }
+        // While its taker is full libcurl goes on unpacking what is in this memory, to a thousand times of it.
+        let size = if case .sink = request.reply, !request.acceptsGzip { 256 << 10 } else { 16 << 10 }
         guard size != replyBufferSize else { return }
         try set(CURLOPT_BUFFERSIZE, size)
         replyBufferSize = size
+    }
+
+    /// Without the text bytes come as they are, whatever they are said to be: that of a file is its own business.
+    private func setDecoding(_ request: HTTPRequest) throws(HTTPError) {
+        guard request.acceptsGzip != acceptsGzip else { return }
+        if request.acceptsGzip {
+            try set(CURLOPT_ACCEPT_ENCODING, "gzip")
+        } else {
+            try check(lfs_easy_set_pointer(raw, CURLOPT_ACCEPT_ENCODING, nil))
+        }
+        acceptsGzip = request.acceptsGzip
     }
 
     // MARK: For all requests

@@ -23,6 +23,9 @@ package struct HTTPRequest: Sendable {
     package var reply: ResponseBody
     /// Whether to wait a moment for the server's consent before the body is sent (`Expect: 100-continue`).
     package var expectsContinue = false
+    /// Whether the reply may come as gzip: what takes it gets it as it was before, limits count those bytes, and the
+    /// length that the head tells is none of the body's. Apple's engine asks for it in any case.
+    package var acceptsGzip = false
     /// How long the transfer may stand still; nil for the engine's own limit.
     package var stallTimeout: Duration?
     /// Takes the number of the body's bytes that have gone out. Called on the engine's thread, so it must return at

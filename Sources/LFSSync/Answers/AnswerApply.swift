@@ -18,7 +18,7 @@ struct AnswerApply: Sendable {
                 let isPast = try position.map { try SyncCheckpoints.isPast($0, of: sent.table, tables, db) } ?? true
                 try Outbox.applied(result.sequence, at: isPast ? nil : position, db)
             case .conflict(let row):
-                let failure = WireFailure(.outOfStep, "Another device has changed the row before.")
+                let failure = WireFailure(.stale, "Another device has changed the row before.")
                 try refuse(result.sequence, sent, failure, row, db)
             case .rejected(let failure, let row): try refuse(result.sequence, sent, failure, row, db)
             }
@@ -43,12 +43,29 @@ struct AnswerApply: Sendable {
     ) throws {
         try Outbox.rejected(sequence, failure, db)
         if let id = deletedFile(sent) { try TombstoneTable.reject(id, db) }
-        guard let row, let table = tables.first(where: { $0.name == sent.table }) else { return }
+        guard let table = tables.first(where: { $0.name == sent.table }) else { return }
+        // What a stream has brought counts: where the answer is newer, that comes as well.
+        var row = row
+        switch sent.came {
+        case .row(let came): row = came
+        case .deletion: return try forget(sent.key, table, db)
+        case nil: break
+        }
+        guard let row else { return }
         let reason = try ParkedTable.refusal(db) {
             try StateTable.applying(db) { _ = try RowApply(table: table).put(row, at: .start, db) }
         }
         guard let reason, let own = try SyncCheckpoints.ownScope(db) else { return }
         try ParkedTable.park(.init(table: table.name, scope: own.description, key: sent.key, row: row), reason, db)
+    }
+
+    /// The row is gone on the server, and the change that kept it here was refused.
+    private func forget(_ key: String, _ table: SyncedTable, _ db: Database) throws {
+        let reason = try ParkedTable.refusal(db) {
+            try StateTable.applying(db) { _ = try RowApply(table: table).delete(key, at: .start, db) }
+        }
+        guard let reason, let own = try SyncCheckpoints.ownScope(db) else { return }
+        try ParkedTable.park(.init(table: table.name, scope: own.description, key: key, row: nil), reason, db)
     }
 
     private func deletedFile(_ sent: Outbox.Sent) -> FileID? {

@@ -48,6 +48,16 @@ enum ParkedTable {
         return false
     }
 
+    /// A condition: whether what a scope has sent of a row waits here.
+    ///
+    /// - Parameters:
+    ///   - scope: what has the scope, in SQL.
+    ///   - key: what has the row's id, in SQL.
+    static func contains(_ table: String, _ scope: String, _ key: String) -> String {
+        "EXISTS (SELECT 1 FROM lfs_sync_parked p "
+            + "WHERE p.tableName = '\(table)' AND p.scope = \(scope) AND p.key = \(key))"
+    }
+
     static func remove(_ table: String, _ scope: String, _ key: String, _ db: Database) throws {
         let sql = "DELETE FROM lfs_sync_parked WHERE tableName = ? AND scope = ? AND key = ?"
         try db.cachedStatement(sql: sql).execute(arguments: [table, scope, key])

@@ -20,11 +20,15 @@ struct RowApply {
     /// yet, stay.
     func put(_ row: SyncRow, at position: SyncPosition, _ db: Database) throws -> Bool {
         guard let key = row.text(SyncedTable.keyColumn) else { throw RowProblem.noKey }
-        guard let spared = try isQuiet ? [] : Outbox.spared(table, key, at: position, db) else { return false }
+        guard let spared = try isQuiet ? [] : Outbox.spared(table, key, at: position, db) else {
+            try Outbox.note(row, table, key, db)
+            return false
+        }
         if spared.isEmpty, let values = Self.values(key, row, table.columns) {
             try whole.execute(values, db)
             return db.changesCount > 0
         }
+        if !spared.isEmpty { try Outbox.note(row, table, key, db) }
         let columns = table.columns.filter { row[$0] != nil && !spared.contains($0) }
         var values = columns.map { row[$0]?.databaseValue ?? .null }
         let sql: String
@@ -67,7 +71,11 @@ struct RowApply {
 
     func delete(_ key: String, at position: SyncPosition, _ db: Database) throws -> Bool {
         // A row that the server has still to get was not deleted there.
-        guard try isQuiet || Outbox.spared(table, key, at: position, db) != nil else { return false }
+        if !isQuiet {
+            let spared = try Outbox.spared(table, key, at: position, db)
+            if spared?.isEmpty != true { try Outbox.note(nil, table, key, db) }
+            if spared == nil { return false }
+        }
         try db.cachedStatement(sql: "DELETE FROM \(name) WHERE id = ?").execute(arguments: [key])
         return db.changesCount > 0
     }

@@ -1,5 +1,6 @@
 import GRDB
 import LFSDatabase
+import LFSWire
 
 /// The triggers that note local changes of a synced table in the outbox, whatever makes them. While received rows are
 /// applied they note nothing, but for changes that are lost with their row.
@@ -30,6 +31,20 @@ struct CaptureTriggers {
         "tableName = \(literal) AND key = \(row).id AND sequence IS NULL"
     }
 
+    /// What this device has of a row, as `base` and `after`. While an earlier change of it waits, columns that come
+    /// stay hidden behind it, so that no more was seen than before. What is parked was not seen.
+    private func seen(_ row: String) -> String {
+        let (key, scope) = ("\(row).id", MemberTable.scope(table.name, "\(row).id"))
+        let come =
+            SyncCheckpoints.token(of: table.type, in: scope)
+            + " AND NOT \(ParkedTable.contains(table.name, "c.scope", key))"
+        let waiting = "FROM lfs_sync_outbox WHERE tableName = \(literal) AND key = \(row).id"
+        return """
+            CASE WHEN EXISTS (SELECT 1 \(waiting)) THEN (SELECT base \(waiting) ORDER BY id DESC LIMIT 1)
+                ELSE (\(come)) END, (SELECT max(sequence) \(waiting))
+            """
+    }
+
     private var insert: String {
         """
         CREATE TRIGGER \(names[0].quotedDatabaseIdentifier) AFTER INSERT ON \(table.name.quotedDatabaseIdentifier)
@@ -44,7 +59,8 @@ struct CaptureTriggers {
     private var noteNew: String {
         """
         UPDATE lfs_sync_outbox SET operation = 'put', columns = '{}' WHERE \(open("NEW"));
-        INSERT INTO lfs_sync_outbox (tableName, key, operation) SELECT \(literal), NEW.id, 'put'
+        INSERT INTO lfs_sync_outbox (tableName, key, operation, base, after)
+        SELECT \(literal), NEW.id, 'put', \(seen("NEW"))
         WHERE NOT EXISTS (SELECT 1 FROM lfs_sync_outbox WHERE \(open("NEW")));
         """
     }
@@ -56,7 +72,8 @@ struct CaptureTriggers {
         CREATE TRIGGER \(names[4].quotedDatabaseIdentifier) BEFORE INSERT ON \(table.name.quotedDatabaseIdentifier)
         WHEN \(Self.isLocal) AND EXISTS (SELECT 1 FROM \(table.name.quotedDatabaseIdentifier) WHERE id = NEW.id)
         BEGIN
-            INSERT INTO lfs_sync_outbox (tableName, key, operation, isKnown) SELECT \(literal), NEW.id, 'patch', 1
+            INSERT INTO lfs_sync_outbox (tableName, key, operation, isKnown, base, after)
+            SELECT \(literal), NEW.id, 'patch', 1, \(seen("NEW"))
             WHERE NOT EXISTS (SELECT 1 FROM lfs_sync_outbox WHERE \(open("NEW")));
         END
         """
@@ -90,7 +107,8 @@ struct CaptureTriggers {
             ON \(table.name.quotedDatabaseIdentifier)
             WHEN \(Self.isLocal) AND (\(differs.joined(separator: " OR ")))
             BEGIN
-                INSERT INTO lfs_sync_outbox (tableName, key, operation, isKnown) SELECT \(literal), NEW.id, 'patch', 1
+                INSERT INTO lfs_sync_outbox (tableName, key, operation, isKnown, base, after)
+                SELECT \(literal), NEW.id, 'patch', 1, \(seen("NEW"))
                 WHERE NOT EXISTS (SELECT 1 FROM lfs_sync_outbox WHERE \(open("NEW")));
                 UPDATE lfs_sync_outbox SET columns = json_patch(columns, \(changed))
                 WHERE \(open("NEW")) AND operation = 'patch';
@@ -135,7 +153,8 @@ struct CaptureTriggers {
 
     private var noteGone: String {
         """
-        INSERT INTO lfs_sync_outbox (tableName, key, operation, isKnown) SELECT \(literal), OLD.id, 'delete', 1
+        INSERT INTO lfs_sync_outbox (tableName, key, operation, isKnown, base, after)
+        SELECT \(literal), OLD.id, 'delete', 1, \(seen("OLD"))
         WHERE NOT EXISTS (SELECT 1 FROM lfs_sync_outbox WHERE \(open("OLD")));
         -- The server has never heard of it.
         DELETE FROM lfs_sync_outbox WHERE \(open("OLD")) AND operation = 'put' AND isKnown = 0;

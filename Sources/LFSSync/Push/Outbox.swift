@@ -18,13 +18,19 @@ enum Outbox {
         let table: String
         let key: String
         let operation: SyncMutation.Operation?
+        /// What has come of the row meanwhile; nil where nothing has.
+        let came: Came?
     }
 
     // MARK: Before sending
 
     /// What has to be sent next: changes that nobody has answered, and then new ones. Those of parents come before
     /// those of their children, and deletions after all others, the other way round.
-    static func freeze(limit: Int, byteLimit: Int, _ tables: [SyncedTable], _ db: Database) throws -> [Frozen] {
+    ///
+    /// - Parameter own: the scope of the account's own rows; nil before it is known.
+    static func freeze(
+        limit: Int, byteLimit: Int, _ tables: [SyncedTable], of own: SyncScope?, _ db: Database
+    ) throws -> [Frozen] {
         var frozen: [Frozen] = []
         let sent = try Row.fetchAll(
             db,
@@ -41,14 +47,14 @@ enum Outbox {
                 let rows = try Row.fetchAll(
                     db,
                     sql: """
-                        SELECT id, key, operation, columns,
+                        SELECT id, key, operation, columns, base, after,
                             typeof(key) = 'text' AS isText, length(CAST(key AS BLOB)) AS keyLength
                         FROM lfs_sync_outbox
                         WHERE sequence IS NULL AND tableName = ? AND (operation = 'delete') = ? ORDER BY id LIMIT 50
                         """, arguments: [table.name, isDeleted])
                 if rows.isEmpty { break }
                 for row in rows where frozen.count < limit && byteCount < byteLimit {
-                    guard let entry = try freeze(row, table, as: next, db) else { continue }
+                    guard let entry = try freeze(row, table, of: own, as: next, db) else { continue }
                     next += 1
                     byteCount += entry.line.utf8.count
                     frozen.append(entry)
@@ -80,7 +86,7 @@ enum Outbox {
 
     /// - Returns: nil for a change that is none any more, or one that no server takes.
     private static func freeze(
-        _ row: Row, _ table: SyncedTable, as next: Int64, _ db: Database
+        _ row: Row, _ table: SyncedTable, of own: SyncScope?, as next: Int64, _ db: Database
     ) throws -> Frozen? {
         let id: Int64 = row["id"]
         let isWhole = { (key: String) in row["isText"] == true && row["keyLength"] == key.utf8.count }
@@ -105,7 +111,7 @@ enum Outbox {
         }
         let mutation = SyncMutation(
             id: MutationID.make(), sequence: next, type: table.type, operation: operation, key: key,
-            row: SyncRow(values.compactMapValues(\.self)))
+            row: SyncRow(values.compactMapValues(\.self)), seen: own.map { seen(row, $0) })
         var bytes: [UInt8] = []
         mutation.write(to: &bytes)
         let line = String(decoding: bytes.dropLast(), as: UTF8.self)
@@ -118,6 +124,16 @@ enum Outbox {
         try db.cachedStatement(sql: "UPDATE lfs_sync_outbox SET sequence = ?, mutation = ? WHERE id = ?").execute(
             arguments: [next, line, id])
         return Frozen(sequence: next, line: line)
+    }
+
+    /// What this device had of a row when it was changed.
+    private static func seen(_ row: Row, _ own: SyncScope) -> SyncSeen {
+        let after: Int64? = row["after"]
+        guard let base = (row["base"] as String?).flatMap({ SyncToken($0) }) else {
+            return SyncSeen(position: .start, after: after)
+        }
+        let scope = base.place.scope
+        return SyncSeen(scope: scope == own ? nil : scope, position: base.position, after: after)
     }
 
     /// What is sent of the row as it is now; nil when it is not there, or nothing of it has changed. A text that no
@@ -175,6 +191,7 @@ enum Outbox {
                     """, arguments: [last, text, entries[0]["id"]])
             for entry in entries.dropFirst() { try remove(entry["id"], db) }
         }
+        try db.execute(sql: "UPDATE lfs_sync_outbox SET after = NULL, came = NULL")
         try db.execute(sql: "UPDATE lfs_sync_state SET sequence = 0")
     }
 
@@ -185,9 +202,11 @@ enum Outbox {
 
     /// What was sent under a number; nil when it was answered before.
     static func sent(_ sequence: Int64, _ db: Database) throws -> Sent? {
-        let sql = "SELECT tableName, key, operation FROM lfs_sync_outbox WHERE \(unanswered)"
+        let sql = "SELECT tableName, key, operation, came FROM lfs_sync_outbox WHERE \(unanswered)"
         return try Row.fetchOne(db.cachedStatement(sql: sql), arguments: [sequence]).map { row in
-            Sent(table: row[0], key: row[1], operation: SyncMutation.Operation(rawValue: row[2]))
+            Sent(
+                table: row[0], key: row[1], operation: SyncMutation.Operation(rawValue: row[2]),
+                came: try (row[3] as String?).map { try Came($0) })
         }
     }
 
@@ -253,6 +272,16 @@ enum Outbox {
             spared.formUnion(try names(in: row["columns"], db))
         }
         return spared
+    }
+
+    /// Keeps what has come of a row, or that it is gone, until its changes are answered: an answer may tell of the row
+    /// as it was before, and this does not come again.
+    static func note(_ row: SyncRow?, _ table: SyncedTable, _ key: String, _ db: Database) throws {
+        var bytes: [UInt8] = []
+        row?.write(to: &bytes)
+        let sql = "UPDATE lfs_sync_outbox SET came = ? WHERE tableName = ? AND key = ? AND appliedAt IS NULL"
+        try db.cachedStatement(sql: sql).execute(
+            arguments: [String(decoding: bytes, as: UTF8.self), table.name, key])
     }
 
     /// Whether a change of the row is on its way, or was refused.

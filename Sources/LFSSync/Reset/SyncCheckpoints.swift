@@ -64,6 +64,14 @@ enum SyncCheckpoints {
         return token.flatMap { SyncToken($0) }.map { position <= $0.position } ?? false
     }
 
+    /// A query for how far a type has come in a scope, as a token; `c` has the scope.
+    ///
+    /// - Parameter scope: a query for the scope; that of the account's own rows where it finds none.
+    static func token(of type: SyncType, in scope: String) -> String {
+        "SELECT c.token FROM lfs_sync_checkpoint c WHERE c.type = '\(type)' "
+            + "AND c.scope = coalesce((\(scope)), (SELECT account FROM lfs_sync_state))"
+    }
+
     /// The scope of the account's own rows; nil before a first stream has named it.
     static func ownScope(_ db: Database) throws -> SyncScope? {
         try String.fetchOne(db, sql: "SELECT account FROM lfs_sync_state").flatMap { SyncScope($0) }

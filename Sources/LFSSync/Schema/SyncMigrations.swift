@@ -58,9 +58,15 @@ enum SyncTables {
             isKnown INTEGER NOT NULL DEFAULT 0 CHECK (isKnown = 0 OR isKnown = 1),
             -- Of a patch: an object with the names of the changed columns.
             columns TEXT NOT NULL DEFAULT '{}' CHECK (typeof(columns) = 'text'),
+            -- What this device had of the row when it was changed first: how far its type had come, as a token, and the
+            -- number of the last change of it that had not come back. Both are NULL where there was none.
+            base TEXT CHECK (base IS NULL OR typeof(base) = 'text'),
+            after INTEGER CHECK (after IS NULL OR typeof(after) = 'integer'),
             -- From here on once it is frozen: what is sent, and sent again, the same each time.
             sequence INTEGER CHECK (sequence IS NULL OR typeof(sequence) = 'integer'),
             mutation TEXT CHECK (mutation IS NULL OR typeof(mutation) = 'text'),
+            -- What has come of the row since, as JSON; empty for a deletion, NULL where nothing has.
+            came TEXT CHECK (came IS NULL OR typeof(came) = 'text'),
             -- Where the server has put it: it stays until the row has come from there.
             appliedAt TEXT CHECK (appliedAt IS NULL OR typeof(appliedAt) = 'text')
         );

@@ -19,6 +19,13 @@ enum MemberTable {
         return try Bool.fetchOne(db.cachedStatement(sql: sql), arguments: [table, key]) == true
     }
 
+    /// A query for one of the scopes that give a row; nothing for one of the account's own.
+    ///
+    /// - Parameter key: what has the row's id, in SQL.
+    static func scope(_ table: String, _ key: String) -> String {
+        "SELECT scope FROM lfs_sync_member WHERE tableName = '\(table)' AND key = \(key) LIMIT 1"
+    }
+
     static func add(_ table: String, _ key: String, to scope: SyncScope, _ db: Database) throws {
         let sql = "INSERT INTO lfs_sync_member (tableName, key, scope) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
         try db.cachedStatement(sql: sql).execute(arguments: [table, key, scope.description])

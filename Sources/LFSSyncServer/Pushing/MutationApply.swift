@@ -7,6 +7,8 @@ struct MutationApply: Sendable {
     let dialect: SQLDialect
     /// Mutations that say of a file that is not in the store that it is.
     var withoutObject: Set<Int64> = []
+    /// By the names of tables; ``SyncConflictPolicy/lastWriterWins`` for all others.
+    var conflicts: [String: SyncConflictPolicy] = [:]
 
     /// - Throws: ``WireFailure/Code/outOfStep`` for a gap, or for another mutation under a number that is taken.
     func apply(
@@ -50,7 +52,8 @@ struct MutationApply: Sendable {
         let writer = RowWriter(
             sql: TableSQL(table: table, dialect: dialect), columns: columns, version: mutation.type.version,
             rights: RowRights(schema: schema, table: table),
-            files: table.name == SyncType.fileTable ? FileRules(withoutObject: withoutObject) : nil)
+            files: table.name == SyncType.fileTable ? FileRules(withoutObject: withoutObject) : nil,
+            policy: conflicts[table.name] ?? .lastWriterWins)
         do {
             return try db.savepoint { try writer.apply(mutation, of: session, db) }
         } catch let failure as WireFailure {
@@ -74,6 +77,23 @@ enum MutationTable {
                 .text(session.id), .integer(result.sequence), .text(result.id),
                 .text(String(decoding: bytes.dropLast(), as: UTF8.self)),
             ])
+    }
+
+    /// Where an earlier mutation of a session has put its row; nil for one that was refused, or is not known any more.
+    static func position(
+        of sequence: Int64, _ session: SyncSession, _ db: any SQLConnection
+    ) throws -> SyncPosition? {
+        var found: SyncPosition?
+        try db.query(
+            "SELECT result FROM sync_mutation WHERE sessionID = ?1 AND sequence = ?2",
+            [.text(session.id), .integer(sequence)]
+        ) { row in
+            if case .applied(let position)? = try row.withBytes(0, { try SyncMutationResult($0).outcome }) {
+                found = position
+            }
+            return false
+        }
+        return found
     }
 
     /// What was answered to a mutation that has come before.

@@ -9,6 +9,8 @@ struct RowWriter: Sendable {
     let rights: RowRights
     /// nil for what is no file.
     let files: FileRules?
+    /// What becomes of a change of a row that is another by now.
+    var policy = SyncConflictPolicy.lastWriterWins
 
     private var name: String { sql.name }
 
@@ -39,12 +41,22 @@ struct RowWriter: Sendable {
             // Whoever deleted it was first.
             guard let visible else { throw WireFailure(.missing, "The row is gone.") }
             try rights.requireChanging(mutation, in: visible, session, db)
+            var mutation = mutation
+            switch try stale.outcome(of: mutation, in: visible, session, db) {
+            case .asSent: break
+            case .stored(let row): mutation.row = row
+            case .refused: return .conflict(row: try row(mutation.key, of: session, db))
+            }
+            try rights.requireChanging(mutation, in: visible, session, db)
             try rights.requireParents(mutation, in: visible, session, db)
             try files?.requireChange(mutation, session, db)
             try update(mutation, db)
         case .delete:
             guard let visible else { return .applied(nil) }
             try rights.requireRemoving(mutation.key, in: visible, session, db)
+            if case .refused = try stale.outcome(of: mutation, in: visible, session, db) {
+                return .conflict(row: try row(mutation.key, of: session, db))
+            }
             try db.execute("DELETE FROM \(name) WHERE id = ?1", [.text(mutation.key)])
             return .applied(visible == session.own.description ? try head(of: visible, db) : nil)
         }
@@ -68,6 +80,8 @@ struct RowWriter: Sendable {
         }
         return found
     }
+
+    private var stale: StaleEdits { StaleEdits(sql: sql, version: version, policy: policy) }
 
     /// What one change leaves room for, several may fill: no device takes a longer line.
     private func requireRoom(_ key: String, _ db: any SQLConnection) throws {
@@ -115,18 +129,7 @@ struct RowWriter: Sendable {
     private func position(
         of key: String, for session: SyncSession, _ db: any SQLConnection
     ) throws -> SyncPosition? {
-        let sql = """
-            SELECT min(x.updateID) FROM (
-                SELECT t.updateID FROM \(name) t JOIN sync_grant g ON g.scopeID = t.scopeID AND g.accountID = ?2
-                WHERE t.id = ?1
-                UNION ALL
-                SELECT m.updateID FROM sync_member m JOIN sync_grant g ON g.scopeID = m.scopeID AND g.accountID = ?2
-                JOIN \(name) t ON t.id = m.key
-                WHERE m.tableName = \(TableSQL.literal(sql.table.name)) AND m.key = ?1 AND m.isDeleted = 0
-                    AND t.scopeID <> ?3) x
-            """
-        return try db.firstText(sql, [.text(key), .text(session.account), .text(session.own.description)])
-            .flatMap { SyncPosition($0) }
+        try sql.position(of: key, for: session, db)
     }
 
     private func head(of scope: String, _ db: any SQLConnection) throws -> SyncPosition? {

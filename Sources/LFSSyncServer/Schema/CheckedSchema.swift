@@ -43,6 +43,18 @@ struct CheckedSchema: Sendable {
         tables.flatMap { table in (1...table.versions.count).map { "\(SyncType(name: table.typeName, version: $0))" } }
     }
 
+    /// - Throws: ``SyncSchemaError`` for a table that can have no policy of its own.
+    func requireTables(ofConflicts names: some Sequence<String>) throws(SyncSchemaError) {
+        for name in names.sorted() {
+            guard name != SyncType.fileTable else {
+                throw SyncSchemaError(name, "Changes of files have rules of their own: leave out its conflict policy.")
+            }
+            guard tables.contains(where: { $0.name == name }) else {
+                throw SyncSchemaError(name, "It has a conflict policy and is not in the schema: is its name right?")
+            }
+        }
+    }
+
     private static let reserved: Set<String> = ["id", "scopeid", "updateid", "rowid", "oid", "_rowid_"]
 
     private static func checked(_ table: SyncSchema.Table) throws(SyncSchemaError) -> Table {

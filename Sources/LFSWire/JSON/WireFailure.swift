@@ -28,6 +28,8 @@ package struct WireFailure: Error, Hashable, Sendable, Codable, CustomStringConv
         package static let unknownType = Code(rawValue: "unknown_type")
         /// The device and the server do not agree on what has come before.
         package static let outOfStep = Code(rawValue: "out_of_step")
+        /// The row has changed since the device saw it.
+        package static let stale = Code(rawValue: "stale")
         /// The session is another account's than the one whose rows the device has.
         package static let otherAccount = Code(rawValue: "other_account")
         /// Too much at once: try again later.

@@ -23,12 +23,15 @@ package struct SyncMutation: Hashable, Sendable {
     package var key: String
     /// Without the key; empty for a deletion.
     package var row: SyncRow
+    /// What the device had of the row when it was changed there first; nil from a device that does not say.
+    package var seen: SyncSeen?
 
     package init(
-        id: String, sequence: Int64, type: SyncType, operation: Operation, key: String, row: SyncRow = SyncRow()
+        id: String, sequence: Int64, type: SyncType, operation: Operation, key: String, row: SyncRow = SyncRow(),
+        seen: SyncSeen? = nil
     ) {
         (self.id, self.sequence, self.type) = (id, sequence, type)
-        (self.operation, self.key, self.row) = (operation, key, row)
+        (self.operation, self.key, self.row, self.seen) = (operation, key, row, seen)
     }
 
     /// - Throws: ``WireFailure/Code/invalidRequest``.
@@ -37,6 +40,7 @@ package struct SyncMutation: Hashable, Sendable {
             String?.none, Int64?.none, SyncType?.none, Operation?.none, String?.none
         )
         var row: SyncRow?
+        var seen = SyncSeen.Members()
         var scanner = JSONScanner(bytes)
         var names: Set<String> = []
         try scanner.object { scanner, name in
@@ -50,7 +54,10 @@ package struct SyncMutation: Hashable, Sendable {
             case "op": operation = Operation(rawValue: try scanner.text())
             case "key": key = try scanner.text()
             case "data": row = try SyncRow(&scanner)
-            default: throw WireFailure(.invalidRequest, "A mutation has a member that there is not.")
+            default:
+                guard try seen.read(name, &scanner) else {
+                    throw WireFailure(.invalidRequest, "A mutation has a member that there is not.")
+                }
             }
         }
         try scanner.end()
@@ -68,7 +75,8 @@ package struct SyncMutation: Hashable, Sendable {
             throw WireFailure(.invalidRequest, "A mutation has 'data' unless it is a deletion.")
         }
         self.init(
-            id: id, sequence: sequence, type: type, operation: operation, key: key, row: row ?? SyncRow())
+            id: id, sequence: sequence, type: type, operation: operation, key: key, row: row ?? SyncRow(),
+            seen: try seen.checked(before: sequence))
     }
 
     /// As a line, with its end.
@@ -78,6 +86,7 @@ package struct SyncMutation: Hashable, Sendable {
         bytes.append(
             contentsOf: ",\"seq\":\(sequence),\"type\":\"\(type)\",\"op\":\"\(operation.rawValue)\",\"key\":".utf8)
         SyncValue.write(key, to: &bytes)
+        seen?.write(to: &bytes)
         if operation != .delete {
             bytes.append(contentsOf: ",\"data\":".utf8)
             row.write(to: &bytes)

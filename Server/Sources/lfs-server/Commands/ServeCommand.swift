@@ -6,6 +6,7 @@ import HummingbirdCore
 import HummingbirdTLS
 import LFSServer
 import LFSSigning
+import LFSSyncServer
 import Logging
 import MetricsText
 import NIOCore
@@ -58,6 +59,15 @@ struct ServeCommand: AsyncParsableCommand {
     var schemaFrom: String?
 
     @OptionGroup var sharing: SharingOptions
+    @OptionGroup var syncLimits: SyncLimitOptions
+    @OptionGroup var provider: ProviderOptions
+    @OptionGroup var sessionLimit: SessionLimitOption
+
+    @Option(
+        help: ArgumentHelp(
+            "Connections at once; more of them wait. \(ConnectionLimit.usual) by default, or as many as the process's "
+                + "limit of descriptors lets be.", valueName: "count"))
+    var connections: Int?
 
     @Flag(
         help: """
@@ -109,6 +119,15 @@ struct ServeCommand: AsyncParsableCommand {
         guard isPlain || database != nil else {
             throw ValidationError("--schema-from, --container, --partners and --name-accounts belong to --database.")
         }
+        guard !syncLimits.areGiven || database != nil else {
+            throw ValidationError("--requests-per-second, --live-seconds and --reject-stale belong to --database.")
+        }
+        guard !provider.areGiven || database != nil else {
+            throw ValidationError("--jwt-keys belongs to --database.")
+        }
+        guard connections.map({ (1...1_000_000).contains($0) }) ?? true else {
+            throw ValidationError("--connections has to be from 1 to 1000000.")
+        }
     }
 
     func run() async throws {
@@ -121,6 +140,7 @@ struct ServeCommand: AsyncParsableCommand {
             throw ValidationError(
                 "Without TLS tokens can be read on the way: give --certificate and --key, or --behind-proxy.")
         }
+        let connections = try ConnectionLimit.allow(connections)
         let text = TextMetrics()
         MetricsSystem.bootstrap(text)
         var limits = SigningLimits()
@@ -128,11 +148,13 @@ struct ServeCommand: AsyncParsableCommand {
         limits.expiry = .seconds(expires)
         let publicURL = try publicURL(address)
         let store = try database.map { (path: $0, schema: try sharing.adding(to: SyncStoreOptions.schema(schemaFrom))) }
+        var syncOptions = syncLimits.options()
+        syncOptions.sessionLimit = sessionLimit.sessionLimit
+        syncOptions.namesAccounts = nameAccounts
         let parts = try await ServedParts(
-            storage: storage, tokens: tokens, secret: secret, store: store, namesAccounts: nameAccounts, limits: limits,
-            publicURL: publicURL,
-            logger: logger)
-        var services: [any Service] = [try application(parts, address, publicURL, logger)]
+            storage: storage, tokens: tokens, secret: secret, store: store, syncOptions: syncOptions,
+            provider: provider, limits: limits, publicURL: publicURL, logger: logger)
+        var services: [any Service] = [try application(parts, address, publicURL, connections, logger)]
         if let signing = parts.signing { services.insert(Sweep(service: signing, logger: logger), at: 0) }
         // Those that come last are asked to end first.
         if let sync = parts.sync { services.append(OpenStreamsEnd(sync: sync)) }
@@ -168,7 +190,8 @@ struct ServeCommand: AsyncParsableCommand {
     }
 
     private func application(
-        _ parts: ServedParts, _ address: ListenAddress, _ publicURL: URL, _ logger: Logger
+        _ parts: ServedParts, _ address: ListenAddress, _ publicURL: URL, _ connections: ConnectionLimit,
+        _ logger: Logger
     ) throws -> some ApplicationProtocol {
         let router = Router(context: ServerContext.self)
         router.addMiddleware {
@@ -182,7 +205,7 @@ struct ServeCommand: AsyncParsableCommand {
             router: router, server: try channel(),
             configuration: ApplicationConfiguration(
                 address: .hostname(address.host, port: address.port),
-                availableConnectionsDelegate: MaximumAvailableConnections(1_000)),
+                availableConnectionsDelegate: MaximumAvailableConnections(connections.count)),
             onServerRunning: { _ in Console.print(parts.signing == nil ? "http://\(address)" : publicURL.absoluteString)
             }, logger: logger)
     }

@@ -14,6 +14,7 @@ struct SessionCommand: AsyncParsableCommand {
             discussion: "The database and the account are made where they are missing.")
 
         @OptionGroup var sync: SyncStoreOptions
+        @OptionGroup var limit: SessionLimitOption
         @Option(help: "The account. Its devices have the same rows.")
         var account: String
         @Option(help: "What the session is called in lists.")
@@ -32,7 +33,9 @@ struct SessionCommand: AsyncParsableCommand {
 
         func run() async throws {
             let lifetime = expires.map { Duration.seconds($0 * 86_400) }
-            let token = try await sync.withService {
+            var options = SyncServiceOptions()
+            options.sessionLimit = limit.sessionLimit
+            let token = try await sync.withService(options: options) {
                 try await $0.addSession(account: account, device: device, lifetime: lifetime)
             }
             Console.print("A device of \(account) has a session. Its token is shown only now:")

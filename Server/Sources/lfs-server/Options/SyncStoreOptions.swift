@@ -23,9 +23,13 @@ struct SyncStoreOptions: ParsableArguments {
     func schema() throws -> SyncSchema { try sharing.adding(to: try Self.schema(schemaFrom)) }
 
     /// Opens the database for one command, as a server with sessions and rows.
-    func withService<Value: Sendable>(_ body: (SyncService) async throws -> Value) async throws -> Value {
+    func withService<Value: Sendable>(
+        options: SyncServiceOptions = SyncServiceOptions(), _ body: (SyncService) async throws -> Value
+    ) async throws -> Value {
         let (database, schema) = (try open(), try schema())
-        return try await Self.closing(database) { try await body(try await SyncService(database, schema: schema)) }
+        return try await Self.closing(database) {
+            try await body(try await SyncService(database, schema: schema, options: options))
+        }
     }
 
     /// Opens the database for one command, as tables.

@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import Hummingbird
 import LFSServer
+import LFSServerJWT
 import LFSSigning
 import LFSSyncServer
 import Logging
@@ -11,6 +12,7 @@ struct ServedParts: Sendable {
     let signing: SigningService?
     let sync: SyncService?
     private let users: TokenAuthentication?
+    private let sessions: SessionRoutes<ServerContext>?
     private let database: (any SQLDatabase)?
 
     /// - Parameters:
@@ -18,21 +20,24 @@ struct ServedParts: Sendable {
     ///   - tokens: the file of tokens; nil where sessions open all.
     ///   - secret: the file of what the server signs with; nil for the one beside those of tokens or of rows.
     ///   - store: where the rows are, and what they are; nil without shared rows.
-    ///   - namesAccounts: whether devices may ask for accounts by name.
+    ///   - syncOptions: for them.
+    ///   - provider: whose tokens open sessions.
     init(
         storage: String?, tokens: String?, secret: String?, store: (path: String, schema: SyncSchema)?,
-        namesAccounts: Bool = false,
-        limits: SigningLimits,
-        publicURL: URL, logger: Logger
+        syncOptions: SyncServiceOptions, provider: ProviderOptions, limits: SigningLimits, publicURL: URL,
+        logger: Logger
     ) async throws {
         database = try store.map { try SyncStoreOptions.open($0.path) }
         if let database, let store {
-            var options = SyncServiceOptions()
-            options.requestsPerSecond = 10
-            options.namesAccounts = namesAccounts
-            sync = try await SyncService(database, schema: store.schema, options: options, logger: logger)
+            sync = try await SyncService(database, schema: store.schema, options: syncOptions, logger: logger)
         } else {
             sync = nil
+        }
+        sessions = try sync.flatMap { sync in
+            try provider.options().map { options in
+                SessionRoutes(
+                    sync, authenticator: try JWTAuthentication(options, logger: logger), lifetime: provider.lifetime)
+            }
         }
         users = try tokens.map { try TokenAuthentication(path: $0, logger: logger) }
         guard let storage, let path = secret ?? (tokens ?? store?.path).map({ $0 + ".secret" }) else {
@@ -55,6 +60,7 @@ struct ServedParts: Sendable {
             }.add(to: router.group("lfs"))
         }
         if let sync { SyncRoutes(sync).add(to: router.group("v1/sync")) }
+        sessions?.add(to: router.group("v1/sessions"))
     }
 
     /// Ends what goes on after the requests.
