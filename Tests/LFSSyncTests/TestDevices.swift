@@ -67,14 +67,17 @@ struct TestSync: Sendable {
         try SyncedTable.install("step", in: db)
     }
 
-    /// - Parameter tables: makes the tables of the host, and shares them.
+    /// - Parameters:
+    ///   - place: where its database is; nil for beside the server's.
+    ///   - tables: makes the tables of the host, and shares them.
     func device(
-        _ name: String, account: String = "ann", isQuick: Bool = false,
+        _ name: String, account: String = "ann", isQuick: Bool = false, in place: URL? = nil,
         tables: @escaping @Sendable (Database) throws -> Void = TestSync.recipes
     ) async throws -> Device {
         let token = try await service.addSession(account: account, device: name)
         let database: any DatabaseWriter =
-            isQuick ? try DatabaseQueue() : try DatabasePool(path: folder.appending(path: "\(name).sqlite").path)
+            isQuick
+            ? try DatabaseQueue() : try DatabasePool(path: (place ?? folder).appending(path: "\(name).sqlite").path)
         var migrator = DatabaseMigrator()
         migrator.registerLFSMigrations()
         migrator.registerLFSSyncMigrations()

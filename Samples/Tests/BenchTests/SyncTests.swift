@@ -62,4 +62,27 @@ struct SyncTests {
         #expect(report.sizes.allSatisfy { $0.syncs.count == 1 && $0.scans.isEmpty && $0.selects.isEmpty })
         #expect(report.cpuExponent != nil)
     }
+
+    @Test("Every live session hears of every commit", .enabled(if: server != nil))
+    func live() throws {
+        let report = try BenchProcess.report(
+            SyncLiveReport.self, "sync", "live", "--sessions", "20", "--commits", "3", "--rounds", "1")
+        let sample = try #require(report.samples.first)
+        #expect(report.samples.count == 1 && sample.sessions == 20)
+        #expect(sample.latencies.count == 60 && sample.latencies.median > 0)
+        #expect(report.description.contains("sessions  KiB each"))
+    }
+
+    @Test("Slow readers read as fast as they were told, and others sync meanwhile", .enabled(if: server != nil))
+    func readers() throws {
+        let report = try BenchProcess.report(
+            SyncReadersReport.self, "sync", "readers", "--readers", "5", "--rate", "8192", "--rows", "3000",
+            "--seconds", "2", "--rounds", "1")
+        let sample = try #require(report.samples.first)
+        #expect(sample.readers == 5 && sample.connections > 0)
+        // Two seconds of five readers.
+        #expect((1...5 * 2 * 8_192).contains(sample.readBytes))
+        #expect(sample.alone.count == 100 && sample.beside.count == 100 && sample.serverBytes > sample.extraBytes)
+        #expect(report.slowdown != nil)
+    }
 }

@@ -21,6 +21,9 @@ struct PushTurn: Sendable {
                 return (frozen, own)
             }
             guard !frozen.isEmpty else { return }
+            // A number under which the server has heard something is never given to something else, also when the
+            // power goes.
+            try await runner.writeDurably { _ in }
             let results = try await server.push(frozen.map(\.line), of: own)
             // One whose answers are long answers to the first of them.
             guard !results.isEmpty, results.count <= frozen.count,

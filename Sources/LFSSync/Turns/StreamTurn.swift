@@ -48,6 +48,8 @@ struct StreamTurn: Sendable {
     /// Says how far this device is.
     func acknowledge() async throws {
         while let batch = try await runner.write({ try SyncCheckpoints.batch($0) }) {
+            // What the server is told is here stays here when the power goes: else it would all have to come anew.
+            try await runner.writeDurably { _ in }
             try await server.acknowledge(batch)
             try await runner.write { try SyncCheckpoints.acknowledged(batch, $0) }
         }

@@ -40,4 +40,34 @@ extension ProbeCommand {
             Console.result(try JSONDocument.text(try await probe.run()))
         }
     }
+
+    struct SyncLive: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(commandName: "sync-live")
+
+        @Option var server: String
+        @Option var source: String
+        @Option var sessions: Int
+        @Option var commits: Int
+
+        func run() async throws {
+            let probe = SyncLiveProbe(server: server, source: source, sessions: sessions, commits: commits)
+            Console.result(try JSONDocument.text(try await probe.run()))
+        }
+    }
+
+    struct SyncReaders: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(commandName: "sync-readers")
+
+        @Option var server: String
+        @Option var source: String
+        @Option var readers: Int
+        @Option var rate: Int
+        @Option var seconds: Double
+
+        func run() async throws {
+            let probe = SyncReadersProbe(
+                server: server, source: source, readers: readers, rate: rate, seconds: seconds)
+            Console.result(try JSONDocument.text(try await probe.run()))
+        }
+    }
 }

@@ -6,7 +6,7 @@ struct ProbeCommand: AsyncParsableCommand {
         commandName: "probe", abstract: "Measure in this process; the other commands start it.", shouldDisplay: false,
         subcommands: [
             Interference.self, MakeBacklog.self, Backlog.self, Idle.self, Ingest.self, Upload.self, Download.self,
-            Delete.self, SyncMaking.self, FirstSync.self, RowCopy.self,
+            Delete.self, SyncMaking.self, FirstSync.self, RowCopy.self, SyncLive.self, SyncReaders.self,
         ])
 
     struct Interference: AsyncParsableCommand {

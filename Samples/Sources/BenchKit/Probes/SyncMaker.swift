@@ -81,7 +81,7 @@ package struct SyncMaker: Sendable {
     private static let batch = 500
 
     /// About 300 bytes as a line of a stream. Ids ascend, as those of version 7 do.
-    private static func line(_ number: Int, sequence: Int, title: String) -> String {
+    static func line(_ number: Int, sequence: Int, title: String) -> String {
         let random = (UInt64(number) &+ 1) &* 0x9E37_79B9_7F4A_7C15
         let id = "\(hex(UInt64(number), 8))-\(hex(random >> 48, 4))-7000-8000-\(hex(random & 0xFFFF_FFFF_FFFF, 12))"
         let (minute, second) = (number / 60 % 60, number % 60)

@@ -19,7 +19,7 @@ final class SyncServerProcess {
     /// Returns when it listens.
     ///
     /// - Throws: `BenchError` with what it has said when it does not start.
-    init(_ executable: String, in folder: String) throws {
+    init(_ executable: String, in folder: String, _ options: [String] = []) throws {
         let port = try Self.freePort()
         (self.port, url) = (port, "http://127.0.0.1:\(port)")
         let (output, messages) = (
@@ -28,10 +28,11 @@ final class SyncServerProcess {
         for file in [output, messages] { try Data().write(to: file) }
         let process = Process()
         process.executableURL = URL(fileURLWithPath: executable)
-        process.arguments = [
-            "serve", "--listen", "127.0.0.1:\(port)", "--database", SyncMaker.database, "--schema-from",
-            SyncMaker.schema,
-        ]
+        process.arguments =
+            [
+                "serve", "--listen", "127.0.0.1:\(port)", "--database", SyncMaker.database, "--schema-from",
+                SyncMaker.schema,
+            ] + options
         process.currentDirectoryURL = URL(fileURLWithPath: folder)
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = try FileHandle(forWritingTo: output)
@@ -62,6 +63,16 @@ final class SyncServerProcess {
     }
 
     func memory() throws -> ProcessMemory { try ProcessMemory(of: process.processIdentifier) }
+
+    /// How often it has the database open.
+    func connections() throws -> Int {
+        let folder = "/proc/\(process.processIdentifier)/fd"
+        return try FileManager.default.contentsOfDirectory(atPath: folder).count { name in
+            // One that was closed meanwhile leads nowhere.
+            let file = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\(name)")
+            return file?.hasSuffix("/\(SyncMaker.database)") == true
+        }
+    }
 
     /// User and system time so far (proc_pid_stat(5), fields 14 and 15).
     func cpuSeconds() throws -> Double {
