@@ -78,6 +78,8 @@ struct CaptureTests {
             )
             try await one.sync()
             #expect(try await one.rows("SELECT code FROM lfs_sync_rejection") == ["invalidKey"])
+            let problems = try await one.database.read { db in try SyncProblem.fetch(db) }
+            #expect(problems.map(\.kind) == [.refused])
             try await one.execute("UPDATE recipe SET title = 'Odder' WHERE title = 'Odd'")
             try await one.sync()
             try await two.sync()

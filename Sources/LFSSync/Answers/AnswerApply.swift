@@ -17,6 +17,8 @@ struct AnswerApply: Sendable {
                 // Where nothing had to change, the row may have come from there before.
                 let isPast = try position.map { try SyncCheckpoints.isPast($0, of: sent.table, tables, db) } ?? true
                 try Outbox.applied(result.sequence, at: isPast ? nil : position, db)
+                // What hid behind the change until now does not come again.
+                if isPast, position != nil { try settle(sent, nil, db) }
             case .conflict(let row):
                 let failure = WireFailure(.stale, "Another device has changed the row before.")
                 try refuse(result.sequence, sent, failure, row, db)
@@ -43,8 +45,15 @@ struct AnswerApply: Sendable {
     ) throws {
         try Outbox.rejected(sequence, failure, db)
         if let id = deletedFile(sent) { try TombstoneTable.reject(id, db) }
+        try settle(sent, row, db)
+    }
+
+    /// Gives a row that has no change of this device any more what the server has.
+    ///
+    /// - Parameter row: of the answer; nil where it has none. What a stream has brought counts more: where the answer is
+    ///   newer, that comes as well.
+    private func settle(_ sent: Outbox.Sent, _ row: SyncRow?, _ db: Database) throws {
         guard let table = tables.first(where: { $0.name == sent.table }) else { return }
-        // What a stream has brought counts: where the answer is newer, that comes as well.
         var row = row
         switch sent.came {
         case .row(let came): row = came
@@ -59,7 +68,7 @@ struct AnswerApply: Sendable {
         try ParkedTable.park(.init(table: table.name, scope: own.description, key: sent.key, row: row), reason, db)
     }
 
-    /// The row is gone on the server, and the change that kept it here was refused.
+    /// The row is gone on the server, and the change that kept it here was answered.
     private func forget(_ key: String, _ table: SyncedTable, _ db: Database) throws {
         let reason = try ParkedTable.refusal(db) {
             try StateTable.applying(db) { _ = try RowApply(table: table).delete(key, at: .start, db) }

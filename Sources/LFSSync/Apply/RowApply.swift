@@ -91,6 +91,8 @@ struct RowApply {
             guard let (origin, destination) = parent.mapping.first, let value = row[origin], value != .null else {
                 continue
             }
+            // A row may be its own parent.
+            if parent.destinationTable == table.name, value == row[destination] { continue }
             let sql = """
                 SELECT 1 FROM \(parent.destinationTable.quotedDatabaseIdentifier)
                 WHERE \(destination.quotedDatabaseIdentifier) = ?
@@ -138,7 +140,13 @@ extension Error {
         switch self {
         case is RowProblem: true
         case let error as DatabaseError:
-            [.SQLITE_CONSTRAINT, .SQLITE_MISMATCH, .SQLITE_TOOBIG].contains(error.resultCode)
+            switch error.resultCode {
+            case .SQLITE_CONSTRAINT, .SQLITE_MISMATCH, .SQLITE_TOOBIG: true
+            // Such as of a function in an index or a trigger of the host, which cannot take the value. Where a table or
+            // column is missing, no row is to blame.
+            case .SQLITE_ERROR: !["no such", "has no column"].contains { (error.message ?? "no such").contains($0) }
+            default: false
+            }
         default: false
         }
     }

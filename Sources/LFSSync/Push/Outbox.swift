@@ -326,7 +326,10 @@ enum Outbox {
     }
 
     static func rejections(_ limit: Int, _ db: Database) throws -> [SyncProblem] {
-        let sql = "SELECT tableName, key, message FROM lfs_sync_rejection ORDER BY id DESC LIMIT ?"
+        let sql = """
+            SELECT tableName, CASE typeof(key) WHEN 'blob' THEN hex(key) ELSE key END, message
+            FROM lfs_sync_rejection ORDER BY id DESC LIMIT ?
+            """
         return try Row.fetchAll(db, sql: sql, arguments: [limit]).map {
             SyncProblem(kind: .refused, table: $0[0], id: $0[1], reason: $0[2])
         }
