@@ -86,6 +86,7 @@ public final class SyncService: Sendable {
         let hash = SessionTable.hash(token)
         let limit = options.sessionLimit
         _ = try await database.write { db in
+            try SessionTable.removeExpired(of: account, at: now, db)
             let count = try SessionTable.count(account: account, db)
             guard count < limit else {
                 throw SyncSessionError(

@@ -37,6 +37,23 @@ struct SessionTests {
         }
     }
 
+    @Test("sessions that have expired take no place of others, those that are open do")
+    func expired() async throws {
+        let clock = ManualClock()
+        var options = clock.options
+        options.sessionLimit = 2
+        try await TestServer.run(options: options) { server in
+            for _ in 0..<2 {
+                _ = try await server.service.addSession(account: "ann", lifetime: .seconds(86_400))
+            }
+            _ = try await server.service.addSession(account: "bob", lifetime: .seconds(86_400))
+            await #expect(throws: SyncSessionError.self) { try await server.service.addSession(account: "ann") }
+            clock.advance(days: 1.1)
+            _ = try await server.service.addSession(account: "ann")
+            #expect(try await server.service.sessions().map(\.account) == ["ann", "bob"])
+        }
+    }
+
     @Test("2 revoked in mid-stream: its end says so, and no further row comes")
     func revoked() async throws {
         try await TestServer.run { server in

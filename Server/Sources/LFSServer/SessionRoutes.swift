@@ -50,10 +50,11 @@ public struct SessionRoutes<Context: RequestContext>: Sendable {
         var device = ""
         if !body.isEmpty {
             guard body.count <= 4_096, let question = try? JSONDecoder().decode(Question.self, from: Data(body)),
-                (question.device ?? "").utf8.count <= 200
+                (question.device ?? "").utf8.count <= 200, Self.isPlain(question.device ?? "")
             else {
                 return Self.refusal(
-                    .badRequest, "invalid_request", "The body is {\"device\":\"…\"} of at most 200 bytes, or empty.")
+                    .badRequest, "invalid_request",
+                    "The body is {\"device\":\"…\"} of at most 200 bytes without control characters, or empty.")
             }
             device = question.device ?? ""
         }
@@ -63,6 +64,11 @@ public struct SessionRoutes<Context: RequestContext>: Sendable {
         } catch let error as SyncSessionError where error.code == .tooMany {
             return Self.refusal(.forbidden, "too_many", error.message)
         }
+    }
+
+    /// Whoever runs the server sees it in a terminal.
+    private static func isPlain(_ text: String) -> Bool {
+        !text.unicodeScalars.contains { $0.properties.generalCategory == .control }
     }
 
     /// - Parameter message: without quotes and backslashes.

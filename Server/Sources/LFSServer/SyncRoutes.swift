@@ -24,43 +24,52 @@ public struct SyncRoutes<Context: RequestContext>: Sendable {
         let service = service
         group.post("stream") { request, _ in
             let isCompressed = ContentCoding.takesGzip(request)
-            return try await Self.answer(request, isCompressed: isCompressed) { await service.stream($0, token: $1) }
+            return try await Self.answer(request, service, isCompressed: isCompressed) {
+                await service.stream($0, token: $1)
+            }
         }
         group.post("ack") { request, _ in
-            try await Self.answer(request) { await service.acknowledge($0, token: $1) }
+            try await Self.answer(request, service) { await service.acknowledge($0, token: $1) }
         }
         group.get("ack") { request, _ in
             Response(await service.acknowledged(token: BearerToken.text(of: request)))
         }
         group.delete("ack") { request, _ in
-            try await Self.answer(request) { await service.forget($0, token: $1) }
+            try await Self.answer(request, service) { await service.forget($0, token: $1) }
         }
         group.post("digest") { request, _ in
-            try await Self.answer(request) { await service.digest($0, token: $1) }
+            try await Self.answer(request, service) { await service.digest($0, token: $1) }
         }
         group.post("account") { request, _ in
-            try await Self.answer(request) { await service.account($0, token: $1) }
+            try await Self.answer(request, service) { await service.account($0, token: $1) }
         }
         group.get("schema") { request, _ in
             Response(await service.types(token: BearerToken.text(of: request)))
         }
         group.post("push") { request, _ in
-            try await Self.answer(request) { await service.push($0, token: $1) }
+            try await Self.answer(request, service) { await service.push($0, token: $1) }
         }
     }
 
     private static func answer(
-        _ request: Request, isCompressed: Bool = false, _ body: (Data, String?) async -> SyncReply
+        _ request: Request, _ service: SyncService, isCompressed: Bool = false,
+        _ body: (Data, String?) async -> SyncReply
     ) async throws -> Response {
-        let token = BearerToken.text(of: request)
-        // Whoever has no token has no body read.
-        guard token != nil else { return Response(await body(.init(), nil)) }
+        // Of whoever has no session no body is read, and nothing is unpacked.
+        guard let token = BearerToken.text(of: request), await isOpen(token, service) else {
+            return Response(await body(.init(), nil))
+        }
         if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > SyncService.largestRequest {
             throw HTTPError(.contentTooLarge)
         }
         // The service refuses what is one byte too large in its own words.
         let bytes = try await ContentCoding.body(of: request, limit: SyncService.largestRequest)
         return Response(await body(.init(bytes), token), isCompressed: isCompressed)
+    }
+
+    /// Whether a token is that of a session, as far as that can be told now: the service says what fails.
+    private static func isOpen(_ token: String, _ service: SyncService) async -> Bool {
+        do { return try await service.account(ofToken: token) != nil } catch { return true }
     }
 }
 

@@ -43,7 +43,7 @@ struct Claims: JWTPayload {
         guard issuer == options.issuer, audiences.contains(options.audience),
             let expiresAt, now < expiresAt + options.leeway, notBefore.map({ now >= $0 - options.leeway }) ?? true,
             let name = texts[options.accountClaim], (1...128).contains(name.utf8.count),
-            name.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F })
+            name.unicodeScalars.allSatisfy({ $0 != " " && $0.properties.generalCategory != .control })
         else { return nil }
         return name
     }

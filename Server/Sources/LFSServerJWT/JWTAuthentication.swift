@@ -14,7 +14,7 @@ public actor JWTAuthentication: Authenticator {
     private let interval: Duration
     private var data: Data
     private var keys: JWTKeyCollection?
-    private var list: [JWK]
+    private let list: [JWK]
     private var looked = ContinuousClock.now
 
     /// - Parameters:
@@ -50,17 +50,34 @@ public actor JWTAuthentication: Authenticator {
             looked = .now
             do {
                 let file = try KeyFile(path: options.keys)
-                if file.data != data { (data, list, keys) = (file.data, file.keys, nil) }
+                if file.data != data { (data, keys) = (file.data, try await Self.collection(file.keys, logger)) }
             } catch {
                 logger.error(
                     "The file of keys cannot be read: those of before count.", metadata: ["error": "\(error)"])
             }
         }
         if let keys { return keys }
-        let made = JWTKeyCollection()
-        // Without a default: a token names its key.
-        for key in list { try await made.add(jwk: key, isDefault: false) }
+        let made = try await Self.collection(list, logger)
         keys = made
+        return made
+    }
+
+    /// - Throws: `KeyFile.Failure` when none of the keys is one.
+    private static func collection(_ list: [JWK], _ logger: Logger) async throws -> JWTKeyCollection {
+        let made = JWTKeyCollection()
+        var count = 0
+        for key in list {
+            do {
+                // Without a default: a token names its key.
+                try await made.add(jwk: key, isDefault: false)
+                count += 1
+            } catch {
+                logger.error(
+                    "A key of the identity provider cannot be used, and is passed over.",
+                    metadata: ["key": "\(key.keyIdentifier?.string ?? "")", "error": "\(error)"])
+            }
+        }
+        guard count > 0 else { throw KeyFile.Failure(description: "None of the provider's keys can be used.") }
         return made
     }
 }

@@ -1,7 +1,8 @@
 import Foundation
 import JWTKit
 
-/// A file of public keys, JSON Web Key Set.
+/// A file of public keys, JSON Web Key Set. Keys that cannot be used here are passed over (RFC 7517, 5): the provider
+/// may have them for others.
 struct KeyFile {
     /// What is wrong with the file, and how to mend it.
     struct Failure: Error, CustomStringConvertible {
@@ -25,12 +26,19 @@ struct KeyFile {
             throw Failure(description: "\(path) is no JSON Web Key Set: {\"keys\":[…]} of the identity provider.")
         }
         var keys: [JWK] = []
-        for key in all where key["use"] as? String != "enc" { keys.append(try Self.key(key, path)) }
-        guard !keys.isEmpty else { throw Failure(description: "\(path) has no key that signs.") }
+        for fields in all where fields["use"] as? String != "enc" {
+            if let key = try Self.key(fields, path) { keys.append(key) }
+        }
+        guard !keys.isEmpty else {
+            throw Failure(
+                description: "\(path) has no key that can be used: each needs 'kid', and is RSA, EC or OKP to sign.")
+        }
         self.keys = keys
     }
 
-    private static func key(_ fields: [String: Any], _ path: String) throws -> JWK {
+    /// - Returns: nil for one that cannot be used.
+    /// - Throws: ``Failure`` for one that is secret.
+    private static func key(_ fields: [String: Any], _ path: String) throws -> JWK? {
         var fields = fields
         guard fields["d"] == nil, fields["kty"] as? String != "oct" else {
             // Whoever can check with it could also sign.
@@ -45,10 +53,7 @@ struct KeyFile {
             let parts, parts.allSatisfy({ (fields[$0] as? String)?.isEmpty == false }),
             let data = try? JSONSerialization.data(withJSONObject: fields),
             let key = try? JSONDecoder().decode(JWK.self, from: data)
-        else {
-            throw Failure(
-                description: "\(path) has a key that cannot be used: each needs 'kid', and is RSA, EC or OKP.")
-        }
+        else { return nil }
         return key
     }
 

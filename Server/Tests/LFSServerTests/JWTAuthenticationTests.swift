@@ -130,6 +130,14 @@ struct JWTAuthenticationTests {
             #expect(try await authentication.name(ofToken: provider.token()) == nil)
             try Data("{".utf8).write(to: file)
             #expect(try await authentication.name(ofToken: next.token()) == "ann")
+            // Of keys that are none the others count: one of a curve that nobody knows, and a point that is on none.
+            let odd = ["kty": "EC", "crv": "secp256k1", "kid": "odd", "x": "AA", "y": "AA"]
+            let broken = next.publicKey(["kid": "broken", "y": Provider.base64([UInt8](repeating: 7, count: 32))])
+            try Provider.write([odd, broken, provider.publicKey()], to: file)
+            #expect(try await authentication.name(ofToken: provider.token()) == "ann")
+            #expect(try await authentication.name(ofToken: next.token()) == nil)
+            try Provider.write([broken], to: file)
+            #expect(try await authentication.name(ofToken: provider.token()) == "ann")
         }
     }
 
@@ -175,6 +183,7 @@ struct JWTAuthenticationTests {
                 #expect(try await send("POST", "/v1/sessions", token).status == 401)
                 #expect(try await send("POST", "/v1/sessions", "x").status == 401)
                 #expect(try await send("POST", "/v1/sessions", jwt, "{").status == 400)
+                #expect(try await send("POST", "/v1/sessions", jwt, #"{"device":"a\u001b[2J"}"#).status == 400)
                 #expect(try await send("POST", "/v1/sessions", jwt).status == 201)
                 let third = try await send("POST", "/v1/sessions", jwt)
                 #expect(third.status == 403 && third.text.contains("too_many"))

@@ -50,8 +50,8 @@ struct AnswerApply: Sendable {
 
     /// Gives a row that has no change of this device any more what the server has.
     ///
-    /// - Parameter row: of the answer; nil where it has none. What a stream has brought counts more: where the answer is
-    ///   newer, that comes as well.
+    /// - Parameter row: of the answer; nil where it has none. What a stream has brought counts more: where the answer
+    ///   is newer, that comes as well.
     private func settle(_ sent: Outbox.Sent, _ row: SyncRow?, _ db: Database) throws {
         guard let table = tables.first(where: { $0.name == sent.table }) else { return }
         var row = row

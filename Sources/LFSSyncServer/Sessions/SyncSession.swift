@@ -157,6 +157,15 @@ enum SessionTable {
         try db.execute("DELETE FROM sync_session WHERE expiresAt <= ?1", [.integer(now)])
     }
 
+    /// Removes those of an account that nobody can use any more, so that they take no place of others.
+    static func removeExpired(of account: String, at now: Int64, _ db: any SQLConnection) throws {
+        try db.execute(
+            """
+            DELETE FROM sync_session
+            WHERE accountID = (SELECT id FROM sync_account WHERE name = ?1) AND expiresAt <= ?2
+            """, [.text(account), .integer(now)])
+    }
+
     /// Whether a session is there still, and has not begun anew.
     static func isCurrent(_ session: SyncSession, _ db: any SQLConnection) throws -> Bool {
         let sql = "SELECT id FROM sync_session WHERE id = ?1 AND epoch = ?2 AND resetReason IS NULL"
