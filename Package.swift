@@ -13,6 +13,8 @@ let settings: [SwiftSetting] = [
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let heap: Target.Dependency = .product(name: "HeapModule", package: "swift-collections")
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
+/// For what GRDB has no function of its own for.
+let sqlite: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swift")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let serviceLifecycle: Target.Dependency = .product(
     name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: .when(traits: ["ServiceLifecycle"]))
@@ -103,7 +105,7 @@ let package = Package(
         .target(
             name: "LFSSync",
             dependencies: [
-                "LFS", "LFSDatabase", "LFSHTTPStorage", "LFSHTTP", "LFSStorage", "LFSSystem", "LFSWire", grdb,
+                "LFS", "LFSDatabase", "LFSHTTPStorage", "LFSHTTP", "LFSStorage", "LFSSystem", "LFSWire", grdb, sqlite,
             ]),
         // What that server needs to share rows between devices, for any web framework and any database.
         .target(name: "LFSSyncServer", dependencies: ["LFSWire", "LFSSystem", crypto, grdb, logging]),

@@ -56,10 +56,11 @@ struct EndingTests {
             try await one.execute("INSERT INTO recipe (id, title) VALUES ('r1', 'Soup'), ('r2', 'Stew'), ('r3', 'Pie')")
             try await one.sync()
             // An error of the database as a whole, in the middle of the batch.
+            try await two.breakDisk()
             try await two.execute(
                 """
                 CREATE TRIGGER host BEFORE INSERT ON recipe WHEN NEW.id = 'r2'
-                BEGIN SELECT abs(-9223372036854775807 - 1); END
+                BEGIN SELECT broken_disk(); END
                 """)
             await #expect(throws: DatabaseError.self) { try await two.sync() }
             #expect(try await two.rows("SELECT count(*) FROM recipe") == ["0"])

@@ -80,6 +80,21 @@ struct ParkedRowTests {
                 """)
     }
 
+    @Test("8 a deletion takes along a row that nobody has sent and whose id is bytes, and keeps what it was")
+    func oddKey() async throws {
+        try await run([[Line.row("RecipeV1", 1, "r1", #""title":"Soup""#)]]) { device, client in
+            try await client.synchronize()
+            try await device.execute("INSERT INTO step (id, recipeID) VALUES (x'0102', 'r1')")
+            let token = try #require(SyncToken(Line.token("RecipeV1", 2)))
+            let outcome = try await device.database.write { db in
+                try BatchApply(SyncedTable.all(db)).oneByOne([.deletion(key: "r1", token)], db)
+            }
+            #expect(outcome.changed == 1)
+            #expect(try await device.rows("SELECT * FROM lfs_sync_parked") == [])
+            #expect(try await device.rows("SELECT mutation LIKE '%0102%' FROM lfs_sync_rejection") == ["1"])
+        }
+    }
+
     @Test("7 one that is its own parent is applied beside one whose parent never comes")
     func ownParent() async throws {
         let rows = [
@@ -92,6 +107,64 @@ struct ParkedRowTests {
             #expect(try await device.rows("SELECT id FROM category") == ["c1"])
             #expect(try await device.rows(Self.parked) == ["category|c2"])
         }
+    }
+
+    @Test("6 rows that refer to one another and come in several batches are applied together, those that lack one not")
+    func circles() async throws {
+        func album(_ id: String, _ cover: String) -> String { Line.row("AlbumV1", 1, id, #""coverID":"\#(cover)""#) }
+        func picture(_ id: String, _ album: String, _ size: Int = 1) -> String {
+            Line.row("PictureV1", 900_000, id, #""albumID":"\#(album)","size":\#(size)"#)
+        }
+        let albums = [album("a1", "p1"), album("a2", "none"), album("a3", "p3"), album("a4", "p1"), album("a5", "p5")]
+        let between = (0..<LineFeed.lineLimit).map { Line.row("RecipeV1", $0, "x\($0)", #""title":"x""#) }
+        // p3 is refused, so that a3 has no cover; p4 has an album without one, and waits with it.
+        let pictures = [picture("p1", "a1"), picture("p3", "a3", 0), picture("p4", "a2"), picture("p5", "a4")]
+        try await run([albums + between + pictures], tables: Self.albums) { device, client in
+            let report = try await client.synchronize()
+            #expect(report.parked == 4)
+            #expect(try await device.rows("SELECT id FROM album ORDER BY id") == ["a1", "a4", "a5"])
+            #expect(try await device.rows("SELECT id FROM picture ORDER BY id") == ["p1", "p5"])
+            let left = try await device.rows("SELECT key FROM lfs_sync_parked ORDER BY key")
+            #expect(left == ["a2", "a3", "p3", "p4"])
+            #expect(try await device.rows("PRAGMA foreign_key_check") == [])
+        }
+    }
+
+    @Sendable private static func albums(_ db: Database) throws {
+        try TestSync.recipes(db)
+        try db.execute(
+            sql: """
+                CREATE TABLE album (id TEXT PRIMARY KEY, coverID TEXT REFERENCES picture);
+                CREATE TABLE picture (
+                    id TEXT PRIMARY KEY, albumID TEXT NOT NULL REFERENCES album, size INTEGER CHECK (size > 0));
+                """)
+        for table in ["album", "picture"] { try SyncedTable.install(table, in: db) }
+    }
+
+    @Test("7 a deletion that a deferred foreign key forbids waits for its rows, and all the rest goes on")
+    func deferredKey() async throws {
+        let first = [Line.row("ShelfV1", 1, "s1", ""), Line.row("BookV1", 2, "b1", #""shelfID":"s1""#)]
+        let second = [Line.deletion("ShelfV1", 3, "s1"), Line.row("ShelfV1", 4, "s2", "")]
+        let third = [Line.deletion("BookV1", 5, "b1")]
+        try await run([first, second, third], tables: Self.shelves) { device, client in
+            #expect(try await client.synchronize().parked == 0)
+            let report = try await client.synchronize()
+            #expect(report.parked == 1)
+            #expect(try await device.rows("SELECT id FROM shelf ORDER BY id") == ["s1", "s2"])
+            #expect(try await device.rows(Self.parked) == ["shelf|s1"])
+            #expect(try await client.synchronize().parked == 0)
+            #expect(try await device.rows("SELECT id FROM shelf UNION SELECT id FROM book") == ["s2"])
+        }
+    }
+
+    @Sendable private static func shelves(_ db: Database) throws {
+        try db.execute(
+            sql: """
+                CREATE TABLE shelf (id TEXT PRIMARY KEY);
+                CREATE TABLE book (
+                    id TEXT PRIMARY KEY, shelfID TEXT NOT NULL REFERENCES shelf DEFERRABLE INITIALLY DEFERRED);
+                """)
+        for table in ["shelf", "book"] { try SyncedTable.install(table, in: db) }
     }
 
     @Sendable private static func categories(_ db: Database) throws {

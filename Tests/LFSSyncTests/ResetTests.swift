@@ -61,10 +61,11 @@ struct ResetTests {
             try await require(.operator, sync)
             // The second page of the sweep fails, as if the process had ended there.
             let count = "SELECT count(*) FROM recipe"
+            try await one.breakDisk()
             try await one.execute(
                 """
                 CREATE TRIGGER host BEFORE DELETE ON recipe WHEN OLD.id = 'r650'
-                BEGIN SELECT abs(-9223372036854775807 - 1); END
+                BEGIN SELECT broken_disk(); END
                 """)
             await #expect(throws: DatabaseError.self) { try await one.sync() }
             let half = try await one.rows(count)

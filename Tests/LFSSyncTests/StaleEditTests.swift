@@ -96,6 +96,43 @@ struct StaleEditTests {
         }
     }
 
+    @Test("13 a device that begins anew has seen what it had before", arguments: [false, true])
+    func reset(isApplied: Bool) async throws {
+        try await run { sync, one, two in
+            let reset = "UPDATE sync_session SET resetReason = 'operator'"
+            if isApplied {
+                // A change that the server has, and that has not come back.
+                try await one.execute("UPDATE recipe SET title = 'A'")
+                one.transport.faults.withLock { $0.losesReplyOf = "/v1/sync/stream" }
+                await #expect(throws: SyncError.self) { try await one.sync() }
+                try await sync.execute(reset)
+            } else {
+                // It has heard of it, and nothing has come anew.
+                try await sync.execute(reset)
+                one.transport.faults.withLock { $0.losesReplyOf = "/v1/sync/ack" }
+                await #expect(throws: SyncError.self) { try await one.sync() }
+                #expect(try await one.rows("SELECT token FROM lfs_sync_checkpoint WHERE type = 'RecipeV1'") == [])
+            }
+            try await one.execute("UPDATE recipe SET title = 'B'")
+            try await converge(one, two, to: ["r1|B|4"])
+            #expect(try await one.rows(Self.refused) == [])
+        }
+    }
+
+    @Test("13 a device that begins anew has not seen what came meanwhile")
+    func staleReset() async throws {
+        try await run { sync, one, two in
+            try await two.execute("UPDATE recipe SET servings = 9")
+            try await two.sync()
+            try await sync.execute("UPDATE sync_session SET resetReason = 'operator'")
+            one.transport.faults.withLock { $0.losesReplyOf = "/v1/sync/ack" }
+            await #expect(throws: SyncError.self) { try await one.sync() }
+            try await one.execute("UPDATE recipe SET title = 'Mine'")
+            try await converge(one, two, to: ["r1|Soup|9"])
+            #expect(try await one.rows(Self.refused) == ["r1|stale"])
+        }
+    }
+
     @Test("13 an old answer that comes again does not bring an old row back")
     func oldAnswer() async throws {
         try await run { _, one, two in

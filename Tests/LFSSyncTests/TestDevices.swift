@@ -105,6 +105,14 @@ struct TestSync: Sendable {
 
         func execute(_ sql: String) async throws { try await database.write { try $0.execute(sql: sql) } }
 
+        /// Makes a function for triggers that fails as a disk does, and blames no row.
+        func breakDisk() async throws {
+            let function = DatabaseFunction("broken_disk", argumentCount: 0) { _ in
+                throw DatabaseError(resultCode: .SQLITE_IOERR)
+            }
+            try await database.write { $0.add(function: function) }
+        }
+
         @discardableResult func sync() async throws -> SyncReport { try await client.synchronize() }
 
         /// A query's rows, each with its values between bars.

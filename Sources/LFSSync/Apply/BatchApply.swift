@@ -7,7 +7,7 @@ import LFSWire
 struct BatchApply: Sendable {
     /// Parents first.
     let tables: [SyncedTable]
-    private let byType: [SyncType: SyncedTable]
+    let byType: [SyncType: SyncedTable]
 
     init(_ tables: [SyncedTable]) {
         self.tables = tables
@@ -48,7 +48,7 @@ struct BatchApply: Sendable {
     }
 
     /// What the lines of a batch have in common.
-    private struct Work {
+    struct Work {
         let own: SyncScope?
         /// Whether each row stands for itself.
         let mayPark: Bool
@@ -85,7 +85,7 @@ struct BatchApply: Sendable {
     }
 
     /// Where a line belongs, which is where the next one does mostly.
-    private final class Spot {
+    final class Spot {
         let place: SyncToken.Place
         let rows: RowApply
         /// As text.
@@ -131,15 +131,16 @@ struct BatchApply: Sendable {
         let spot = try work.spot(token.place, byType)
         let table = spot.rows.table
         let isMarking = try work.progress.isMarking(token.place, table, db)
-        let entry = ParkedTable.Entry(table: table.name, scope: spot.scope, key: key, row: values)
+        let entry = ParkedTable.Entry(
+            table: table.name, scope: spot.scope, key: key, row: values, position: token.position)
         if work.hasParked { try ParkedTable.remove(table.name, spot.scope, key, db) }
         if work.mayPark {
             var changed = false
             let isDone = try ParkedTable.orPark(entry, db) {
-                changed = try writeAlone(entry, spot, &work, at: token.position, db)
+                changed = try writeAlone(entry, spot, &work, db)
             }
             if isDone, changed { outcome.changed += 1 }
-        } else if try write(entry, spot, &work, at: token.position, db) {
+        } else if try write(entry, spot, &work, db) {
             outcome.changed += 1
         }
         if isMarking, values != nil { try PassTable.mark(table.name, key, in: token.place.scope, db) }
@@ -147,20 +148,20 @@ struct BatchApply: Sendable {
     }
 
     /// As `write`, for a row whose parents have to be here.
-    private func writeAlone(
-        _ entry: ParkedTable.Entry, _ spot: Spot, _ work: inout Work, at position: SyncPosition, _ db: Database
+    func writeAlone(
+        _ entry: ParkedTable.Entry, _ spot: Spot, _ work: inout Work, _ db: Database
     ) throws -> Bool {
-        if let row = entry.row, let column = try spot.rows.missingParent(of: row, db) {
-            throw RowProblem.missingParent(column)
+        if let row = entry.row, let missing = try spot.rows.missingParents(of: row, db).first {
+            throw RowProblem.missingParent(missing.column)
         }
-        return try write(entry, spot, &work, at: position, db)
+        return try write(entry, spot, &work, db)
     }
 
     /// Writes or removes a row, if the scope may say so.
-    private func write(
-        _ entry: ParkedTable.Entry, _ spot: Spot, _ work: inout Work, at position: SyncPosition, _ db: Database
+    func write(
+        _ entry: ParkedTable.Entry, _ spot: Spot, _ work: inout Work, _ db: Database
     ) throws -> Bool {
-        let (rows, table, scope) = (spot.rows, spot.rows.table, spot.place.scope)
+        let (rows, table, scope, position) = (spot.rows, spot.rows.table, spot.place.scope, entry.position)
         if spot.isOwn {
             guard let row = entry.row else {
                 // It may have gone to an account whose scope gives it here as well.
@@ -209,33 +210,5 @@ struct BatchApply: Sendable {
         }
         try PassTable.removeAll(of: scope, db)
         try SyncCheckpoints.leave(token, db)
-    }
-
-    /// Tries what is parked, parents first, until nothing more of it can be applied.
-    private func tryParked(_ db: Database) throws -> Int {
-        var work = try Work(tables, db, mayPark: true)
-        var changed = 0
-        var before = 0
-        repeat {
-            before = changed
-            for table in tables {
-                var last: Int64 = 0
-                while true {
-                    let page = try ParkedTable.page(table.name, after: last, db)
-                    for (rowID, entry) in page {
-                        last = rowID
-                        guard let scope = SyncScope(entry.scope) else { continue }
-                        let spot = try work.spot(SyncToken.Place(table.type, scope), byType)
-                        let reason = try ParkedTable.refusal(db) {
-                            _ = try writeAlone(entry, spot, &work, at: .start, db)
-                            try ParkedTable.remove(entry.table, entry.scope, entry.key, db)
-                        }
-                        if reason == nil { changed += 1 }
-                    }
-                    if page.count < 500 { break }
-                }
-            }
-        } while changed > before
-        return changed
     }
 }

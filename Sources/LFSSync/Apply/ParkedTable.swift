@@ -1,4 +1,5 @@
 import GRDB
+import GRDBSQLite
 import LFSWire
 
 /// `lfs_sync_parked`: rows that have come and cannot be applied yet. None of them stops the others.
@@ -9,6 +10,8 @@ enum ParkedTable {
         let key: String
         /// nil for a deletion.
         let row: SyncRow?
+        /// Of the line that has brought it; the start where none has.
+        var position = SyncPosition.start
     }
 
     /// Keeps a row; a newer one takes its place.
@@ -17,20 +20,29 @@ enum ParkedTable {
         entry.row?.write(to: &bytes)
         try db.cachedStatement(
             sql: """
-                INSERT INTO lfs_sync_parked (tableName, scope, key, row, reason) VALUES (?, ?, ?, ?, ?)
-                ON CONFLICT (tableName, scope, key) DO UPDATE SET row = excluded.row, reason = excluded.reason
+                INSERT INTO lfs_sync_parked (tableName, scope, key, row, position, reason) VALUES (?, ?, ?, ?, ?, ?)
+                ON CONFLICT (tableName, scope, key)
+                DO UPDATE SET row = excluded.row, position = excluded.position, reason = excluded.reason
                 """
-        ).execute(
-            arguments: [entry.table, entry.scope, entry.key, String(decoding: bytes, as: UTF8.self), "\(reason)"])
+        ).execute(arguments: [
+            entry.table, entry.scope, entry.key, String(decoding: bytes, as: UTF8.self), entry.position.text,
+            "\(reason)",
+        ])
     }
 
     /// Does something about a row, all or nothing.
     ///
+    /// - Parameter leavesOpen: whether a deferred foreign key may point to nothing afterwards.
     /// - Returns: why it cannot be done, when the row is to blame; nil when it is done.
-    static func refusal(_ db: Database, _ body: () throws -> Void) throws -> (any Error)? {
+    static func refusal(
+        _ db: Database, leavesOpen: Bool = false, _ body: () throws -> Void
+    ) throws -> (any Error)? {
         do {
+            let wasOpen = leavesOpen || db.hasOpenReferences
             try db.inSavepoint {
                 try body()
+                // The commit would fail, and all rows with it.
+                if !wasOpen, db.hasOpenReferences { throw RowProblem.openReference }
                 return .commit
             }
             return nil
@@ -82,19 +94,48 @@ enum ParkedTable {
         }
     }
 
-    /// Those of a table, in pages.
+    /// Those of a table in pages, which have no more bytes than they need to; an empty one is the end.
     static func page(_ table: String, after rowID: Int64, _ db: Database) throws -> [(rowID: Int64, entry: Entry)] {
         let sql = "SELECT rowid, * FROM lfs_sync_parked WHERE tableName = ? AND rowid > ? ORDER BY rowid LIMIT 500"
-        return try Row.fetchAll(db, sql: sql, arguments: [table, rowID]).map { found in
-            let text: String = found["row"]
-            let row: SyncRow? =
-                text.isEmpty
-                ? nil
-                : try Array(text.utf8).withUnsafeBytes { bytes in
-                    var scanner = JSONScanner(bytes)
-                    return try SyncRow(&scanner)
-                }
-            return (found["rowid"], Entry(table: table, scope: found["scope"], key: found["key"], row: row))
+        let cursor = try Row.fetchCursor(db, sql: sql, arguments: [table, rowID])
+        return try withExtendedLifetime(cursor) {
+            var page: [(rowID: Int64, entry: Entry)] = []
+            var byteCount = 0
+            while byteCount < 1 << 20, let found = try cursor.next() {
+                byteCount += (found["row"] as String).utf8.count
+                page.append((found["rowid"], try Entry(found)))
+            }
+            return page
         }
+    }
+
+    /// - Returns: nil when there is none any more.
+    static func entry(_ rowID: Int64, _ db: Database) throws -> Entry? {
+        let sql = "SELECT * FROM lfs_sync_parked WHERE rowid = ?"
+        return try Row.fetchOne(db, sql: sql, arguments: [rowID]).map { try Entry($0) }
+    }
+}
+
+extension ParkedTable.Entry {
+    fileprivate init(_ found: Row) throws {
+        (table, scope, key) = (found["tableName"], found["scope"], found["key"])
+        let text: String = found["row"]
+        row =
+            text.isEmpty
+            ? nil
+            : try Array(text.utf8).withUnsafeBytes { bytes in
+                var scanner = JSONScanner(bytes)
+                return try SyncRow(&scanner)
+            }
+        position = SyncPosition(found["position"] as String) ?? .start
+    }
+}
+
+extension Database {
+    /// Whether a deferred foreign key points to nothing now, so that a commit would fail.
+    var hasOpenReferences: Bool {
+        var (current, highest): (CInt, CInt) = (0, 0)
+        sqlite3_db_status(sqliteConnection, SQLITE_DBSTATUS_DEFERRED_FKS, &current, &highest, 0)
+        return current != 0
     }
 }

@@ -85,8 +85,18 @@ struct RowApply {
         return try Bool.fetchOne(db.cachedStatement(sql: sql), arguments: [key]) == true
     }
 
-    /// The column whose parent is not here; nil when all of them are.
-    func missingParent(of row: SyncRow, _ db: Database) throws -> String? {
+    /// What a row refers to and is not here.
+    struct MissingParent {
+        /// Of the row.
+        let column: String
+        let table: String
+        /// Of the parent: mostly its id.
+        let destination: String
+        let value: SyncValue
+    }
+
+    func missingParents(of row: SyncRow, _ db: Database) throws -> [MissingParent] {
+        var missing: [MissingParent] = []
         for parent in try db.foreignKeys(on: table.name) where parent.mapping.count == 1 {
             guard let (origin, destination) = parent.mapping.first, let value = row[origin], value != .null else {
                 continue
@@ -98,9 +108,13 @@ struct RowApply {
                 WHERE \(destination.quotedDatabaseIdentifier) = ?
                 """
             let isThere = try Bool.fetchOne(db.cachedStatement(sql: sql), arguments: [value.databaseValue]) == true
-            if !isThere { return origin }
+            if !isThere {
+                missing.append(
+                    MissingParent(
+                        column: origin, table: parent.destinationTable, destination: destination, value: value))
+            }
         }
-        return nil
+        return missing
     }
 }
 
@@ -124,12 +138,14 @@ enum RowProblem: Error, CustomStringConvertible {
     case noKey
     case ownRow
     case missingParent(String)
+    case openReference
 
     var description: String {
         switch self {
         case .noKey: "It has no 'id'."
         case .ownRow: "Its id is that of a row of the account's own."
         case .missingParent(let column): "What its '\(column)' refers to is not here."
+        case .openReference: "It would leave a reference to a row that is not here."
         }
     }
 }

@@ -13,7 +13,8 @@ struct CaptureTriggers {
         ["insert", "update", "delete", "rekey", "replace", "lose"].map { "lfs_sync_\(table.name)_\($0)" }
     }
 
-    var all: [String] { [insert, update, delete, rekey, replace, lose] }
+    /// What creates them.
+    var all: [String] { [insert, update, delete, rekey, replace, lose].compactMap(\.self) }
 
     /// Queues the rows that are there already.
     var backfill: String {
@@ -35,9 +36,8 @@ struct CaptureTriggers {
     /// stay hidden behind it, so that no more was seen than before. What is parked was not seen.
     private func seen(_ row: String) -> String {
         let (key, scope) = ("\(row).id", MemberTable.scope(table.name, "\(row).id"))
-        let come =
-            SyncCheckpoints.token(of: table.type, in: scope)
-            + " AND NOT \(ParkedTable.contains(table.name, "c.scope", key))"
+        let come = SyncCheckpoints.token(
+            of: table.type, in: scope, where: "NOT \(ParkedTable.contains(table.name, "c.scope", key))")
         let waiting = "FROM lfs_sync_outbox WHERE tableName = \(literal) AND key = \(row).id"
         return """
             CASE WHEN EXISTS (SELECT 1 \(waiting)) THEN (SELECT base \(waiting) ORDER BY id DESC LIMIT 1)
@@ -92,7 +92,9 @@ struct CaptureTriggers {
         """
     }
 
-    private var update: String {
+    /// nil where there is no column that could change.
+    private var update: String? {
+        guard !table.columns.isEmpty else { return nil }
         let changes = table.columns.map { column in
             let quoted = column.quotedDatabaseIdentifier
             return "CASE WHEN OLD.\(quoted) IS NOT NEW.\(quoted) THEN ',\"\(column)\":1' ELSE '' END"
@@ -129,10 +131,11 @@ struct CaptureTriggers {
     /// A row goes as another device wants it, itself or with what it belongs to, and nobody has heard yet what was
     /// changed here. That is kept as a change that was refused.
     private var lose: String {
+        func quoted(_ value: String) -> String {
+            "json_quote(CASE typeof(\(value)) WHEN 'blob' THEN hex(\(value)) ELSE \(value) END)"
+        }
         let values = table.columns.map { column in
-            let value = "OLD.\(column.quotedDatabaseIdentifier)"
-            let shown = "CASE typeof(\(value)) WHEN 'blob' THEN hex(\(value)) ELSE \(value) END"
-            return "'\"\(column)\":' || json_quote(\(shown))"
+            "'\"\(column)\":' || \(quoted("OLD.\(column.quotedDatabaseIdentifier)"))"
         }
         let data = values.isEmpty ? "''" : values.joined(separator: " || ',' || ")
         return """
@@ -141,7 +144,7 @@ struct CaptureTriggers {
             BEGIN
                 INSERT INTO lfs_sync_rejection (tableName, key, mutation, code, message)
                 SELECT tableName, key,
-                    '{"type":"\(table.type)","op":"' || operation || '","key":' || json_quote(OLD.id)
+                    '{"type":"\(table.type)","op":"' || operation || '","key":' || \(quoted("OLD.id"))
                         || ',"data":{' || \(data) || '}}',
                     'missing',
                     'Another device has deleted the row, or what it belongs to, before this change was sent.'

@@ -126,16 +126,6 @@ enum Outbox {
         return Frozen(sequence: next, line: line)
     }
 
-    /// What this device had of a row when it was changed.
-    private static func seen(_ row: Row, _ own: SyncScope) -> SyncSeen {
-        let after: Int64? = row["after"]
-        guard let base = (row["base"] as String?).flatMap({ SyncToken($0) }) else {
-            return SyncSeen(position: .start, after: after)
-        }
-        let scope = base.place.scope
-        return SyncSeen(scope: scope == own ? nil : scope, position: base.position, after: after)
-    }
-
     /// What is sent of the row as it is now; nil when it is not there, or nothing of it has changed. A text that no
     /// other device would get as it is has no value.
     private static func values(

@@ -64,12 +64,31 @@ enum SyncCheckpoints {
         return token.flatMap { SyncToken($0) }.map { position <= $0.position } ?? false
     }
 
-    /// A query for how far a type has come in a scope, as a token; `c` has the scope.
+    /// A query for how far a type has ever come in a scope, as a token; `c` has the scope.
     ///
-    /// - Parameter scope: a query for the scope; that of the account's own rows where it finds none.
-    static func token(of type: SyncType, in scope: String) -> String {
-        "SELECT c.token FROM lfs_sync_checkpoint c WHERE c.type = '\(type)' "
-            + "AND c.scope = coalesce((\(scope)), (SELECT account FROM lfs_sync_state))"
+    /// - Parameters:
+    ///   - scope: a query for the scope; that of the account's own rows where it finds none.
+    ///   - condition: for anything to be found.
+    static func token(of type: SyncType, in scope: String, where condition: String) -> String {
+        // Tokens of one type and scope are in the order of their positions, but for one at the start, which is last.
+        """
+        SELECT c.token FROM (SELECT * FROM lfs_sync_seen UNION ALL
+                SELECT type, scope, token FROM lfs_sync_checkpoint) c
+            WHERE c.type = '\(type)' AND c.scope = coalesce((\(scope)), (SELECT account FROM lfs_sync_state))
+                AND \(condition)
+            ORDER BY c.token LIKE '%||%', c.token DESC LIMIT 1
+        """
+    }
+
+    /// Remembers how far this device is, for the time when it comes whole again.
+    private static func remember(_ condition: String, _ arguments: StatementArguments, _ db: Database) throws {
+        try db.execute(
+            sql: """
+                INSERT INTO lfs_sync_seen (type, scope, token)
+                SELECT type, scope, token FROM lfs_sync_checkpoint
+                WHERE (\(condition)) AND token NOT LIKE '%||%'
+                ON CONFLICT (type, scope) DO UPDATE SET token = max(token, excluded.token)
+                """, arguments: arguments)
     }
 
     /// The scope of the account's own rows; nil before a first stream has named it.
@@ -81,6 +100,13 @@ enum SyncCheckpoints {
     ///
     /// - Parameter keepsAll: whether the server is older than this device, so that nothing here goes for it.
     static func restart(_ token: SyncToken, keepsAll: Bool, _ db: Database) throws {
+        if keepsAll {
+            // What the server has now may be other changes at the same positions.
+            try db.execute(sql: "DELETE FROM lfs_sync_seen")
+        } else {
+            try remember("true", [], db)
+            try Outbox.seeApplied(db)
+        }
         try db.execute(sql: "DELETE FROM lfs_sync_checkpoint")
         try db.execute(
             sql: "UPDATE lfs_sync_state SET ackBatch = NULL, keepsAll = max(keepsAll, ?)", arguments: [keepsAll])
@@ -96,6 +122,7 @@ enum SyncCheckpoints {
             guard types?.contains(where: { $0.description == type }) ?? true,
                 scopes?.contains(where: { $0.description == scope }) ?? true
             else { continue }
+            try remember("type = ? AND scope = ?", [type, scope], db)
             try db.execute(
                 sql: "DELETE FROM lfs_sync_checkpoint WHERE type = ? AND scope = ?", arguments: [type, scope])
         }
@@ -103,8 +130,10 @@ enum SyncCheckpoints {
 
     /// A scope is left: only that has to be said of it.
     static func leave(_ token: SyncToken, _ db: Database) throws {
-        try db.execute(
-            sql: "DELETE FROM lfs_sync_checkpoint WHERE scope = ?", arguments: [token.place.scope.description])
+        for table in ["lfs_sync_checkpoint", "lfs_sync_seen"] {
+            try db.execute(
+                sql: "DELETE FROM \(table) WHERE scope = ?", arguments: [token.place.scope.description])
+        }
         try note(token, db)
     }
 

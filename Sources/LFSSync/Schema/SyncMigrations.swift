@@ -48,6 +48,14 @@ enum SyncTables {
         );
         CREATE INDEX lfs_sync_checkpoint_open ON lfs_sync_checkpoint(isAcknowledged) WHERE isAcknowledged = 0;
 
+        -- How far this device had come before types began anew: what it has seen of their rows it has still.
+        CREATE TABLE lfs_sync_seen (
+            type TEXT NOT NULL CHECK (typeof(type) = 'text'),
+            scope TEXT NOT NULL CHECK (typeof(scope) = 'text'),
+            token TEXT NOT NULL CHECK (typeof(token) = 'text'),
+            PRIMARY KEY (type, scope)
+        );
+
         -- Local changes on their way up: at most one for each row that was not frozen.
         CREATE TABLE lfs_sync_outbox (
             id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -93,6 +101,8 @@ enum SyncTables {
             scope TEXT NOT NULL CHECK (typeof(scope) = 'text'),
             key TEXT NOT NULL CHECK (typeof(key) = 'text'),
             row TEXT NOT NULL CHECK (typeof(row) = 'text'),
+            -- Where it stands among the changes of its scope.
+            position TEXT NOT NULL CHECK (typeof(position) = 'text'),
             reason TEXT NOT NULL CHECK (typeof(reason) = 'text'),
             PRIMARY KEY (tableName, scope, key)
         );
