@@ -56,7 +56,8 @@ extension SyncService {
     /// - Returns: false when there is none of that token.
     /// - Throws: ``SQLFailure``.
     public func endSession(token: String) async throws -> Bool {
-        guard SessionToken.isOne(token) else { return false }
+        // Whoever makes tokens up takes no writer's turn.
+        guard SessionToken.isOne(token), try await account(ofToken: token) != nil else { return false }
         let now = Milliseconds.of(options.now())
         return try await database.write { db in
             guard let session = try SessionTable.session(ofToken: token, at: now, db) else { return false }
