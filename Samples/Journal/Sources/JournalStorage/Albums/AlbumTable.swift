@@ -5,15 +5,21 @@ import GRDB
 enum AlbumTable {
     /// - Throws: ``FileStorageError/fileWriteFailed(name:reason:)`` when another album has one of its ids.
     static func put(_ album: Album, _ db: Database) throws {
-        try Taken.refuse(
-            "SELECT 1 FROM album WHERE remoteId = ? AND id <> ?", [album.remoteID, album.id.text],
-            "album \(album.id.text)", "another album has its remote id", db)
-        try Taken.refuse(
-            """
-            SELECT 1 FROM album_local JOIN album ON album.id = albumId
-            WHERE localId = ? AND ownerId = ? AND albumId <> ?
-            """, [album.localID, album.ownerID, album.id.text], "album \(album.id.text)",
-            "another album of its owner has its local id", db)
+        // Two devices may have given two albums the same: what one has already it keeps.
+        let stored = try one(album.id, db)
+        if stored?.remoteID != album.remoteID {
+            try Taken.refuse(
+                "SELECT 1 FROM album WHERE remoteId = ? AND id <> ?", [album.remoteID, album.id.text],
+                "album \(album.id.text)", "another album has its remote id", db)
+        }
+        if stored?.ownerID != album.ownerID || stored?.localID != album.localID {
+            try Taken.refuse(
+                """
+                SELECT 1 FROM album_local JOIN album ON album.id = albumId
+                WHERE localId = ? AND ownerId = ? AND albumId <> ?
+                """, [album.localID, album.ownerID, album.id.text], "album \(album.id.text)",
+                "another album of its owner has its local id", db)
+        }
         let sql = """
             INSERT INTO album (id, remoteId, ownerId, name, createdAt) VALUES (?, ?, ?, ?, ?)
             ON CONFLICT (id) DO UPDATE SET remoteId = excluded.remoteId, ownerId = excluded.ownerId,

@@ -8,17 +8,26 @@ enum AssetTable {
     ///   owner's has its checksum.
     static func put(_ asset: Asset, _ db: Database) throws {
         let (id, name) = (asset.id.text, "asset \(asset.id.text)")
-        try Taken.refuse(
-            "SELECT 1 FROM asset WHERE remoteId = ? AND id <> ?", [asset.remoteID, id], name,
-            "another asset has its remote id", db)
-        try Taken.refuse(
-            """
-            SELECT 1 FROM asset_local JOIN asset ON asset.id = assetId
-            WHERE localId = ? AND ownerId = ? AND assetId <> ?
-            """, [asset.localID, asset.ownerID, id], name, "another asset of its owner has its local id", db)
-        try Taken.refuse(
-            "SELECT 1 FROM asset WHERE ownerId = ? AND checksum = ? AND id <> ?", [asset.ownerID, asset.checksum, id],
-            name, "another asset of its owner has its checksum", db)
+        // Two devices may have given two assets the same: what one has already it keeps.
+        let stored = try fetch("WHERE asset.id = ?", [id], db).first
+        let isOfOther = stored?.ownerID != asset.ownerID
+        if stored?.remoteID != asset.remoteID {
+            try Taken.refuse(
+                "SELECT 1 FROM asset WHERE remoteId = ? AND id <> ?", [asset.remoteID, id], name,
+                "another asset has its remote id", db)
+        }
+        if isOfOther || stored?.localID != asset.localID {
+            try Taken.refuse(
+                """
+                SELECT 1 FROM asset_local JOIN asset ON asset.id = assetId
+                WHERE localId = ? AND ownerId = ? AND assetId <> ?
+                """, [asset.localID, asset.ownerID, id], name, "another asset of its owner has its local id", db)
+        }
+        if isOfOther || stored?.checksum != asset.checksum {
+            try Taken.refuse(
+                "SELECT 1 FROM asset WHERE ownerId = ? AND checksum = ? AND id <> ?",
+                [asset.ownerID, asset.checksum, id], name, "another asset of its owner has its checksum", db)
+        }
         let sql = """
             INSERT INTO asset (id, remoteId, ownerId, checksum, createdAt, fileId) VALUES (?, ?, ?, ?, ?, ?)
             ON CONFLICT (id) DO UPDATE SET remoteId = excluded.remoteId, ownerId = excluded.ownerId,

@@ -84,6 +84,26 @@ extension DatabaseStorageService {
         }
     }
 
+    /// Deletes the picture of a record that is a file, whatever it is called by now: two devices that have given one
+    /// name to two pictures find one of them renamed.
+    ///
+    /// - Throws: ``FileStorageError/imageNotFound(name:reason:)``, ``FileStorageError/fileWriteFailed(name:reason:)``.
+    public func deleteImage(_ file: FileData.ID, for record: TimeRecord) async throws {
+        try await write("\(file)") { db in
+            guard try PictureTable.delete(file, of: record.id, db) else { throw FileStorageError.noBytes("\(file)") }
+        }
+    }
+
+    /// The file of a picture of any record; nil when it is none, or is gone.
+    ///
+    /// - Throws: ``FileStorageError/fileReadFailed(name:reason:)``.
+    public func imageFile(_ id: FileData.ID) async throws -> FileData? {
+        try await read("\(id)") { db in
+            guard try PictureTable.picture(of: id, db) != nil else { return nil }
+            return try FileData.fetchOne(db, key: id)
+        }
+    }
+
     /// `records/{record-id}/images/{name}` below ``imageBase``.
     public func imageURL(filename: String, for record: TimeRecord) -> URL {
         let name = ImageName(filename, of: record.id)?.description ?? "not-a-picture"

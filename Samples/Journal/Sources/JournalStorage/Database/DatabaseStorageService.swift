@@ -51,9 +51,9 @@ public final class DatabaseStorageService: StreamingFileStorageService {
             throw FileStorageError.directoryCreationFailed(path: folder.path, reason: error.sentence)
         }
         do {
-            var configuration = Configuration()
-            configuration.prepareDatabase { db in try db.execute(sql: "PRAGMA synchronous = FULL") }
-            let database = try DatabasePool(path: file.path, configuration: configuration)
+            let database = try DatabasePool(path: file.path)
+            // A pool sets it to NORMAL, after what its configuration prepares.
+            try await database.writeWithoutTransaction { db in try db.execute(sql: "PRAGMA synchronous = FULL") }
             try migrate(database)
             guard try await !database.read(JournalSchema.migrator.hasBeenSuperseded) else {
                 throw FileStorageError.fileReadFailed(
@@ -124,6 +124,23 @@ public final class DatabaseStorageService: StreamingFileStorageService {
 
     public func updateRecord(_ record: TimeRecord) async throws { try await store(record, mustExist: true) }
 
+    /// Changes a record in one transaction: what another window or device has saved by then stays, but for what the
+    /// change is about.
+    ///
+    /// - Returns: the record as it is then.
+    /// - Throws: as ``updateRecord(_:)``, and what the change throws.
+    @discardableResult public func updateRecord(
+        _ id: UUID, _ change: @escaping @Sendable (inout TimeRecord) throws -> Void
+    ) async throws -> TimeRecord {
+        try await write("record \(id.text)") { db in
+            var record = try Self.record(id, db)
+            try change(&record)
+            try record.requireStorable()
+            try Self.put(record, db)
+            return record
+        }
+    }
+
     public func deleteRecord(_ record: TimeRecord) async throws {
         try await write("record \(record.id.text)") { db in
             guard try RecordTable.delete(record.id, db) else {
@@ -151,16 +168,20 @@ public final class DatabaseStorageService: StreamingFileStorageService {
         try record.requireStorable()
         try await write("record \(record.id.text)") { db in
             if try RecordTable.contains(record.id, db) {
-                // A damaged one is not written over.
-                let stored = try Self.record(record.id, db)
-                try RecordTable.put(record, db)
-                try PictureTable.arrange(record.arrangedImages(stored: stored.images), of: record.id, db)
+                try Self.put(record, db)
             } else if mustExist {
                 throw FileStorageError.fileNotFound(name: record.id.text)
             } else {
                 try RecordTable.put(record, db)
             }
         }
+    }
+
+    /// In the place of the one that is there. A damaged one is not written over.
+    private static func put(_ record: TimeRecord, _ db: Database) throws {
+        let stored = try Self.record(record.id, db)
+        try RecordTable.put(record, db)
+        try PictureTable.arrange(record.arrangedImages(stored: stored.images), of: record.id, db)
     }
 }
 

@@ -87,6 +87,13 @@ enum PictureTable {
         return true
     }
 
+    /// - Returns: whether the record had a picture that is this file.
+    static func delete(_ file: FileData.ID, of record: UUID, _ db: Database) throws -> Bool {
+        guard let row = try settled(record, db).rows.first(where: { $0.fileID == "\(file)" }) else { return false }
+        try delete(row, db)
+        return true
+    }
+
     private static func delete(_ row: PictureNames.Row, _ db: Database) throws {
         try db.execute(sql: "DELETE FROM picture WHERE id = ?", arguments: [row.id])
     }

@@ -101,11 +101,15 @@ enum RecordTable {
         try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM record WHERE id = ?)", arguments: [id.text]) ?? false
     }
 
-    /// Inserts or updates, and writes what differs; the pictures stay.
+    /// Inserts or updates, and writes what differs; the pictures stay. An end that is before the start, as two devices
+    /// have set them, stays as it is until somebody sets another one.
     static func put(_ record: TimeRecord, _ db: Database) throws {
         let sql = """
             INSERT INTO record (id, startedAt, endedAt, timeZone, comment) VALUES (?, ?, ?, ?, ?)
-            ON CONFLICT (id) DO UPDATE SET startedAt = excluded.startedAt, endedAt = excluded.endedAt,
+            ON CONFLICT (id) DO UPDATE SET startedAt = excluded.startedAt,
+                endedAt = CASE
+                    WHEN excluded.startedAt = startedAt AND excluded.endedAt = max(endedAt, startedAt) THEN endedAt
+                    ELSE excluded.endedAt END,
                 timeZone = excluded.timeZone, comment = excluded.comment
             """
         try db.cachedStatement(sql: sql).execute(arguments: [

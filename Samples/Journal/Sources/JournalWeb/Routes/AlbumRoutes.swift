@@ -48,9 +48,12 @@ struct AlbumRoutes: Sendable {
         let album = try await parts.album(id)
         try album.requireChanging()
         var assets: [UUID] = []
-        for name in form.all("picture").prefix(1_000) {
-            guard let image = ImageName(name) else { throw WebError(.badRequest, "Choose pictures of this page.") }
-            assets.append(try await asset(of: image))
+        for text in form.all("picture").prefix(1_000) {
+            guard let id = FileID(text) else { throw WebError(.badRequest, "Choose pictures of this page.") }
+            guard let file = try await parts.journal.imageFile(id) else {
+                throw WebError(.badRequest, "A picture that was chosen is gone by now. Choose again.")
+            }
+            assets.append(try await asset(of: file))
         }
         try await parts.journal.addAssets(assets, toAlbum: album.id)
         return parts.redirect(to: AlbumView(album.album).path)
@@ -78,9 +81,7 @@ struct AlbumRoutes: Sendable {
     }
 
     /// The asset with the bytes of a picture; made if there is none.
-    private func asset(of name: ImageName) async throws -> UUID {
-        let record = try await parts.journal.loadRecord(name.recordID)
-        let file = try await parts.journal.imageFile(filename: name.description, for: record)
+    private func asset(of file: FileData) async throws -> UUID {
         if let known = try await parts.journal.loadAsset(checksum: file.sha256, ownerID: Self.owner) { return known.id }
         let asset = Asset(ownerID: Self.owner, file: file, createdAt: Date())
         try await parts.journal.saveAsset(asset)

@@ -43,9 +43,15 @@ struct PictureRoutes: Sendable {
     }
 
     @Sendable func delete(_ request: Request, _ context: JournalContext) async throws -> Response {
-        _ = try await parts.form(request, context)
+        let form = try await parts.form(request, context)
         let record = try await parts.journal.loadRecord(context.id())
-        try await parts.journal.deleteImage(filename: context.parameters.get("name") ?? "", for: record)
+        // Not the name in the address: by now another picture may have it.
+        guard let file = FileID(form["file"]) else { throw WebError(.badRequest, "Choose a picture of the record.") }
+        do {
+            try await parts.journal.deleteImage(file, for: record)
+        } catch FileStorageError.imageNotFound {
+            // Another window or device was first.
+        }
         return parts.redirect(to: record.path)
     }
 

@@ -18,7 +18,7 @@ struct RecordRoutes: Sendable {
         let form = try await parts.form(request, context)
         let record = TimeRecord(
             start: Date(), timeZone: parts.options.timeZone, comment: form["comment"],
-            tags: try await parts.chosenTags(form))
+            tags: try await parts.tagBoxes(form).chosen(of: []))
         try await parts.journal.saveRecord(record)
         return parts.redirect(to: "/")
     }
@@ -38,26 +38,26 @@ struct RecordRoutes: Sendable {
 
     @Sendable func change(_ request: Request, _ context: JournalContext) async throws -> Response {
         let form = try await parts.form(request, context)
-        var record = try await parts.journal.loadRecord(context.id())
-        let times = LocalTime(record.zone)
         let base = FormBase(form)
-        if form.has("comment"), base.hasChangedText("comment") { record.comment = form["comment"] }
-        if base.hasChanged("start") {
-            record.start = try Self.changed(record.start, form["start"], times) ?? record.start
+        let tags = try await parts.tagBoxes(form)
+        let record = try await parts.journal.updateRecord(context.id()) { record in
+            let times = LocalTime(record.zone)
+            if form.has("comment"), base.hasChangedText("comment") { record.comment = form["comment"] }
+            if base.hasChangedTime("start", times) {
+                record.start = try Self.changed(record.start, form["start"], times) ?? record.start
+            }
+            if base.hasChangedTime("end", times) { record.end = try Self.changed(record.end, form["end"], times) }
+            record.tags = tags.chosen(of: record.tags)
         }
-        if base.hasChanged("end") { record.end = try Self.changed(record.end, form["end"], times) }
-        record.tags = try await parts.chosenTags(form, of: record)
-        try await parts.journal.updateRecord(record)
         return parts.redirect(to: record.path)
     }
 
     @Sendable func stop(_ request: Request, _ context: JournalContext) async throws -> Response {
         _ = try await parts.form(request, context)
-        var record = try await parts.journal.loadRecord(context.id())
-        // The other window may have been faster, and a clock may have been set back.
-        if record.isRunning {
-            record.end = max(Date(), record.start)
-            try await parts.journal.updateRecord(record)
+        let now = Date()
+        try await parts.journal.updateRecord(context.id()) { record in
+            // The other window may have been faster, and a clock may have been set back.
+            if record.isRunning { record.end = max(now, record.start) }
         }
         return parts.redirectBack(request, or: "/")
     }
@@ -71,10 +71,10 @@ struct RecordRoutes: Sendable {
     /// What the page has shown is less precise than what is stored: unless somebody has changed it, that stays.
     private static func changed(_ date: Date?, _ text: String, _ times: LocalTime) throws(WebError) -> Date? {
         if text.isEmpty { return nil }
-        if let date, text == times.text(date) { return date }
         guard let changed = times.date(text) else {
             throw WebError(.badRequest, "'\(text.prefix(40))' is no time. Write it as 2026-03-29T01:30:00.")
         }
+        if let date, changed == times.date(times.text(date)) { return date }
         return changed
     }
 }

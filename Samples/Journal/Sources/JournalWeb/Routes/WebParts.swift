@@ -66,26 +66,22 @@ struct WebParts: Sendable {
         }
     }
 
-    /// The ids of the tags that a form has chosen, with the new one that it names.
-    func chosenTags(_ form: Form, of record: TimeRecord? = nil) async throws -> [UUID] {
+    /// The boxes of tags that a form has, with the new tag that it names, which is made.
+    ///
+    /// - Throws: ``WebError/Code/badRequest`` for its name.
+    func tagBoxes(_ form: Form) async throws -> TagBoxes {
         let tags = try await journal.loadTags()
-        let listed = Set(tags.map(\.id))
-        // Those that are no longer listed have no box, and stay.
-        let ids = form.all("tag").compactMap(UUID.init(uuidString:)).filter(listed.contains)
-        // Nor does a box take away what another window or device has added since the page was made.
-        let were = form.has("was-start") ? FormBase(form).ids("tag") : listed
-        var chosen = record?.tags.filter { !were.contains($0) || ids.contains($0) } ?? []
-        for id in ids where !chosen.contains(id) && (record == nil || !form.has("was-start") || !were.contains(id)) {
-            chosen.append(id)
-        }
+        var boxes = TagBoxes(form, listed: Set(tags.map(\.id)))
         let name = form["newTag"].trimmingCharacters(in: .whitespacesAndNewlines)
-        guard !name.isEmpty else { return chosen }
+        guard !name.isEmpty else { return boxes }
         guard name.count <= 100 else { throw WebError(.badRequest, "A tag has at most 100 characters.") }
         if let known = tags.first(where: { $0.name == name }) {
-            return chosen.contains(known.id) ? chosen : chosen + [known.id]
+            boxes.new = known.id
+        } else {
+            let tag = Tag(name: name)
+            try await journal.addTag(tag)
+            boxes.new = tag.id
         }
-        let tag = Tag(name: name)
-        try await journal.addTag(tag)
-        return chosen + [tag.id]
+        return boxes
     }
 }

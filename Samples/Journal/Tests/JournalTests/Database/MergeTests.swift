@@ -71,6 +71,14 @@ struct MergeTests {
             let range = try await database.loadRecords(from: record.start, to: record.start.addingTimeInterval(1))
             #expect(range == [read])
             #expect(try await database.damagedRecords() == [])
+            // What it is read as is not written down with another change of it.
+            try await database.updateRecord(record.id) { $0.comment = "Other" }
+            func length() async throws -> Int? {
+                try await database.database.read { try Int.fetchOne($0, sql: "SELECT endedAt - startedAt FROM record") }
+            }
+            #expect(try await length() == -5)
+            try await database.updateRecord(record.id) { $0.end = $0.start.addingTimeInterval(1) }
+            #expect(try await length() == 1_000)
         }
     }
 
@@ -91,6 +99,15 @@ struct MergeTests {
             let first = assets.map(\.id).min { $0.text < $1.text }
             #expect(try await database.loadAsset(checksum: checksum, ownerID: "me")?.id == first)
             #expect(try await database.loadAssets(of: "me").count == 2)
+            // Each can be changed still; a third one with the checksum is refused.
+            for var asset in try await database.loadAssets(of: "me") {
+                asset.localID = "local \(asset.id.text)"
+                try await database.saveAsset(asset)
+            }
+            let third = Asset(
+                id: UUID(), remoteID: nil, localID: nil, ownerID: "me", checksum: checksum, createdAt: record.start,
+                fileID: assets[0].fileID)
+            await #expect(throws: FileStorageError.self) { try await database.saveAsset(third) }
         }
     }
 

@@ -23,6 +23,15 @@ struct OffloadTests {
         }
     }
 
+    @Test("Each commit is synced")
+    func durable() async throws {
+        try await withJournal(.database) { subject in
+            let database = try #require(subject.database).database
+            let level = try await database.writeWithoutTransaction { try Int.fetchOne($0, sql: "PRAGMA synchronous") }
+            #expect(level == 2)
+        }
+    }
+
     @Test("What is deleted or replaced goes from the storage as well")
     func deleted() async throws {
         try await withJournal(.database) { subject in

@@ -18,11 +18,11 @@ struct SharingTests {
                 try await stand.device("two", account: "bob") { bob in
                     let (ann, bob) = (try await ann.visiting(), try await bob.visiting())
                     let record = try await ann.record("A walk")
-                    let name = try await picture(1, of: record, ann)
+                    let file = try await picture(1, of: record, ann)
                     #expect(try await ann.post("/albums", [("name", "Summer")]).status == 303)
                     let album = try #require(try await ann.journal.loadAlbums(of: "me").first)
                     let id = album.id.uuidString.lowercased()
-                    #expect(try await ann.post("/albums/add", [("album", id), ("picture", name)]).status == 303)
+                    #expect(try await ann.post("/albums/add", [("album", id), ("picture", file)]).status == 303)
                     try await ann.shows("/storage", "Waiting to be sent</dt><dd>0 changes")
                     try await body(stand, ann, bob, id)
                 }
@@ -30,10 +30,12 @@ struct SharingTests {
         }
     }
 
+    /// Makes one, and gives its file.
     private func picture(_ seed: UInt8, of record: TimeRecord, _ web: WebSubject) async throws -> String {
         #expect(try await web.upload(WebSubject.picture(seed: seed), to: record).status == 201)
         try await web.journal.lfs.waitForUploads()
-        return try #require(try await web.journal.loadRecord(record.id).images.last)
+        let name = try #require(try await web.journal.loadRecord(record.id).images.last)
+        return try await web.file(name, of: record)
     }
 
     private func share(_ album: String, _ ann: WebSubject, _ role: String = "viewer") async throws {
@@ -79,8 +81,8 @@ struct SharingTests {
             try await share(album, ann)
             try await bob.shows("/albums/\(album)", "badge remote")
             let record = try await bob.record("A swim")
-            let name = try await picture(7, of: record, bob)
-            let put = [("album", album), ("picture", name)]
+            let file = try await picture(7, of: record, bob)
+            let put = [("album", album), ("picture", file)]
             #expect(try await bob.post("/albums/add", put).status == 400)
             #expect(try await bob.post("/albums/\(album)/delete", [("sure", "yes")]).status == 400)
             #expect(try await bob.post("/albums/\(album)/members", [("name", "ann")]).status == 400)

@@ -112,11 +112,12 @@ struct PageTests {
             let record = try await web.record()
             #expect(try await web.upload(WebSubject.picture(), to: record).status == 201)
             let image = try #require(try await web.journal.loadRecord(record.id).images.first)
+            let picture = try await web.file(image, of: record)
             #expect(try await web.post("/albums", [("name", "Best \"́ of")]).status == 303)
             let album = try #require(try await web.journal.loadAlbums(of: "me").first)
             let id = album.id.uuidString.lowercased()
             for _ in 0..<2 {
-                let put = try await web.post("/albums/add", [("album", id), ("picture", image)])
+                let put = try await web.post("/albums/add", [("album", id), ("picture", picture)])
                 #expect(put.header("Location") == "/albums/\(id)")
             }
             let assets = try await web.journal.loadAssets(inAlbum: album.id)
@@ -125,6 +126,9 @@ struct PageTests {
             #expect(page.text.contains("/files/\(assets[0].fileID)/thumbnail"))
             // A combining mark hides no quotation mark from the one who escapes it.
             #expect(page.text.contains("Best &quot;\u{301} of") && !page.text.contains("\"\u{301} of"))
+            // One that another window has deleted meanwhile is not put in, nor is another in its place.
+            let gone = try await web.post("/albums/add", [("album", id), ("picture", "\(FileID.make())")])
+            #expect(gone.status == 400 && gone.text.contains("gone by now"))
             #expect(try await web.post("/albums/\(id)/remove", [("file", "\(assets[0].fileID)")]).status == 303)
             #expect(try await web.journal.loadAssets(inAlbum: album.id).isEmpty)
             #expect(try await web.post("/albums/\(id)/delete", [("sure", "yes")]).status == 303)

@@ -92,8 +92,35 @@ struct PictureTests {
             let name = try #require(try await web.journal.loadRecord(record.id).images.first)
             let path = "\(web.path(record))/images/\(name)"
             #expect(try await web.get(path).body == bytes)
-            #expect(try await web.post("\(path)/delete").status == 303)
+            let file = [("file", try await web.file(name, of: record))]
+            #expect(try await web.post("\(path)/delete").status == 400)
+            #expect(try await web.post("\(path)/delete", file).status == 303)
             #expect(try await web.get(path).status == 404)
+        }
+    }
+
+    @Test("A page whose picture has another name by now deletes that picture, once, and no other")
+    func renamed() async throws {
+        try await withWeb { subject in
+            let web = try await subject.visiting()
+            let record = try await web.record()
+            for seed in [UInt8(1), 2] {
+                #expect(try await web.upload(WebSubject.picture(seed: seed), to: record).status == 201)
+            }
+            let names = try await web.journal.loadRecord(record.id).images
+            let files = [try await web.file(names[0], of: record), try await web.file(names[1], of: record)]
+            let page = try await web.get(web.path(record)).text
+            for file in files { #expect(page.contains("name=\"file\" value=\"\(file)\"")) }
+            // A device that has called its picture the same comes first in the order.
+            try await web.journal.database.write { db in
+                try db.execute(
+                    sql: "UPDATE picture SET name = ?, number = 0, position = -position", arguments: [names[0]])
+            }
+            let path = "\(web.path(record))/images/\(names[0])"
+            for _ in 0..<2 { #expect(try await web.post("\(path)/delete", [("file", files[0])]).status == 303) }
+            let left = try await web.journal.loadRecord(record.id)
+            #expect(left.images.count == 1)
+            #expect(try await web.journal.loadImage(filename: left.images[0], for: left) == WebSubject.picture(seed: 2))
         }
     }
 }

@@ -86,6 +86,11 @@ struct WebSubject: Sendable {
         return record
     }
 
+    /// The id of the file that a picture of a record is.
+    func file(_ name: String, of record: TimeRecord) async throws -> String {
+        "\(try await journal.imageFile(filename: name, for: record).id)"
+    }
+
     /// What begins as a PNG does.
     static func picture(_ count: Int = 2_000, seed: UInt8 = 1) -> Data {
         Data([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
