@@ -15,8 +15,9 @@ extension Outbox {
 
     /// The server has applied changes of rows that have others waiting: whoever made these had seen those. As positions
     /// that stays true when the numbers begin anew.
-    static func seeApplied(_ db: Database) throws {
-        guard let own = try SyncCheckpoints.ownScope(db) else { return }
+    ///
+    /// - Parameter own: the scope of the account's own rows.
+    static func seeApplied(of own: SyncScope, _ db: Database) throws {
         let applied = try Row.fetchAll(
             db,
             sql: """

@@ -105,7 +105,7 @@ enum SyncCheckpoints {
             try db.execute(sql: "DELETE FROM lfs_sync_seen")
         } else {
             try remember("true", [], db)
-            try Outbox.seeApplied(db)
+            if let own = try ownScope(db) { try Outbox.seeApplied(of: own, db) }
         }
         try db.execute(sql: "DELETE FROM lfs_sync_checkpoint")
         try db.execute(

@@ -127,7 +127,7 @@ struct PageTests {
             // A combining mark hides no quotation mark from the one who escapes it.
             #expect(page.text.contains("Best &quot;\u{301} of") && !page.text.contains("\"\u{301} of"))
             // One that another window has deleted meanwhile is not put in, nor is another in its place.
-            let gone = try await web.post("/albums/add", [("album", id), ("picture", "\(FileID.make())")])
+            let gone = try await web.post("/albums/add", [("album", id), ("picture", UUID().uuidString.lowercased())])
             #expect(gone.status == 400 && gone.text.contains("gone by now"))
             #expect(try await web.post("/albums/\(id)/remove", [("file", "\(assets[0].fileID)")]).status == 303)
             #expect(try await web.journal.loadAssets(inAlbum: album.id).isEmpty)
