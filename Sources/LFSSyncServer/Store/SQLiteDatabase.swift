@@ -16,7 +16,7 @@ public final class SQLiteDatabase: SQLDatabase {
         var configuration = Configuration()
         configuration.label = "lfs-sync"
         configuration.busyMode = .timeout(5)
-        configuration.maximumReaderCount = 8
+        configuration.maximumReaderCount = 7
         configuration.prepareDatabase { db in
             try db.execute(
                 sql: """

@@ -214,7 +214,7 @@ struct ServeCommand: AsyncParsableCommand {
     ///   from the end of the reply before, and not from the last byte: one byte a second holds no connection.
     static func http(_ patience: TimeAmount = .seconds(60)) -> HTTP1Channel.Configuration {
         .init(
-            idleTimeout: patience,
+            additionalChannelHandlers: [UnsentLimit()], idleTimeout: patience,
             httpDecoderConfiguration: .init(
                 maxHeaderFieldSize: 16 << 10, maxHeaderListSize: 32 << 10, maxHeaderFieldCount: 100))
     }
