@@ -168,7 +168,11 @@ public final class SyncClient: Sendable {
                 await onStatus(report)
                 delay = .seconds(1)
                 let start = ContinuousClock.now
-                try await worded { try await follow(onStatus) }
+                do {
+                    try await worded { try await follow(onStatus) }
+                } catch let error as SyncError where error.code == .forked {
+                    // The server was restored meanwhile, or this database: the next turn begins anew.
+                }
                 // A server that does not keep streams open is asked again and again, but not at once.
                 if ContinuousClock.now - start < .seconds(10) { try await clock.sleep(for: .seconds(10)) }
             } catch let error as SyncError where error.isRetryable {

@@ -47,6 +47,38 @@ struct NetworkTests {
         }
     }
 
+    @Test("a session that no longer agrees with this device begins anew, and the live sync goes on")
+    func forked() async throws {
+        try await run { sync, one, two, _, client, clock in
+            let (changes, changed) = AsyncStream.makeStream(of: SyncReport.self)
+            let running = Task { try await client.run { changed.yield($0) } }
+            var reports = changes.makeAsyncIterator()
+            // The first turn, and what the stream that stays open has had before.
+            for _ in 0..<2 { _ = await reports.next() }
+            // As one that was restored from a backup of another time.
+            try await sync.execute("UPDATE sync_session SET lastSequence = 1000")
+            try await two.execute("INSERT INTO recipe (id, title) VALUES ('r1', 'Soup')")
+            // The stream of the turn before ends with its next line.
+            let lines = Task {
+                for number in 0..<10_000 where !Task.isCancelled {
+                    try await one.execute("INSERT INTO recipe (id, title) VALUES ('n\(number)', 'x')")
+                    try await one.sync()
+                    sync.service.poke()
+                }
+            }
+            await clock.waitForSleepers()
+            lines.cancel()
+            clock.advance(by: .seconds(60))
+            while try await two.rows("SELECT count(*) FROM lfs_sync_outbox") != ["0"] { await Task.yield() }
+            try await one.sync()
+            #expect(try await one.rows("SELECT id FROM recipe WHERE id LIKE 'r%'") == ["r1"])
+            running.cancel()
+            // A stream that is open has nobody who takes it.
+            sync.service.shutdown()
+            await #expect(throws: CancellationError.self) { try await running.value }
+        }
+    }
+
     @Test("L 7 after an hour without a network it goes on without a gap, and has asked no more than once a minute")
     func hour() async throws {
         try await run { sync, one, two, network, client, clock in
