@@ -40,6 +40,7 @@ struct BatchApply: Sendable {
         try StateTable.applying(db, isWhole: true) {
             var work = try Work(tables, db, mayPark: mayPark)
             for line in lines { try apply(line, &work, &outcome, db) }
+            try work.flush(&outcome, db)
             try work.progress.write(db)
             // A child may have come before its parent. Once in a stream: each batch would try them all again.
             if work.hasParked, outcome.isComplete { outcome.changed += try tryParked(db) }
@@ -59,6 +60,8 @@ struct BatchApply: Sendable {
         /// Whether scopes of others may give rows here.
         var hasMembers: Bool
         private var last: Spot?
+        /// Has rows that are not written yet.
+        private var queue: RowApply?
 
         init(_ tables: [SyncedTable], _ db: Database, mayPark: Bool) throws {
             own = try SyncCheckpoints.ownScope(db)
@@ -70,6 +73,25 @@ struct BatchApply: Sendable {
                 tables.map { ($0.name, RowApply(table: $0, isQuiet: isQuiet)) }, uniquingKeysWith: { first, _ in first }
             )
             hasParked = try mayPark || !ParkedTable.isEmpty(db)
+        }
+
+        /// Writes a row with others, where nothing speaks against it.
+        ///
+        /// - Returns: false for a row that has to be written by itself.
+        mutating func queue(_ row: SyncRow, at spot: Spot, _ outcome: inout Outcome, _ db: Database) throws -> Bool {
+            guard !mayPark, spot.isOwn, !hasMembers else { return false }
+            if queue?.table.name != spot.rows.table.name { try flush(&outcome, db) }
+            guard let changed = try spot.rows.queue(row, db) else { return false }
+            queue = spot.rows
+            outcome.changed += changed
+            return true
+        }
+
+        /// Writes the rows that wait: before anything else that may concern them.
+        mutating func flush(_ outcome: inout Outcome, _ db: Database) throws {
+            guard let rows = queue else { return }
+            queue = nil
+            outcome.changed += try rows.flush(db)
         }
 
         /// - Throws: ``SyncError`` for a type that nobody has asked for.
@@ -99,6 +121,7 @@ struct BatchApply: Sendable {
     }
 
     private func apply(_ line: SyncLine, _ work: inout Work, _ outcome: inout Outcome, _ db: Database) throws {
+        if case .row = line {} else { try work.flush(&outcome, db) }
         switch line {
         case .row(let values, let token):
             try apply(values.text(SyncedTable.keyColumn) ?? "", values, token, &work, &outcome, db)
@@ -134,14 +157,17 @@ struct BatchApply: Sendable {
         let entry = ParkedTable.Entry(
             table: table.name, scope: spot.scope, key: key, row: values, position: token.position)
         if work.hasParked { try ParkedTable.remove(table.name, spot.scope, key, db) }
-        if work.mayPark {
+        if let values, try work.queue(values, at: spot, &outcome, db) {
+            // Written with the next ones.
+        } else if work.mayPark {
             var changed = false
             let isDone = try ParkedTable.orPark(entry, db) {
                 changed = try writeAlone(entry, spot, &work, db)
             }
             if isDone, changed { outcome.changed += 1 }
-        } else if try write(entry, spot, &work, db) {
-            outcome.changed += 1
+        } else {
+            try work.flush(&outcome, db)
+            if try write(entry, spot, &work, db) { outcome.changed += 1 }
         }
         if isMarking, values != nil { try PassTable.mark(table.name, key, in: token.place.scope, db) }
         work.progress.note(token)

@@ -9,11 +9,42 @@ struct RowApply {
     private let name: String
     /// Of a row with all of its columns, which nearly all have.
     private let whole: KeptStatement
+    private let queued: RowQueue
 
     init(table: SyncedTable, isQuiet: Bool = false) {
         (self.table, self.isQuiet) = (table, isQuiet)
         name = table.name.quotedDatabaseIdentifier
         whole = KeptStatement(sql: Self.insert(into: name, table.columns))
+        // No more values than each SQLite takes.
+        let count = min(16, 900 / (table.columns.count + 1))
+        queued = RowQueue(
+            statement: KeptStatement(sql: Self.insert(into: name, table.columns, count: count)), limit: count)
+    }
+
+    /// As ``put(_:at:_:)``, with several rows in one statement: what each statement costs, such as a savepoint for the
+    /// triggers, is as much as a row. ``flush(_:)`` writes those that still wait.
+    ///
+    /// - Returns: how many rows have changed something by now; nil for a row that needs a statement of its own.
+    func queue(_ row: SyncRow, _ db: Database) throws -> Int? {
+        guard isQuiet, queued.limit > 1, let key = row.text(SyncedTable.keyColumn) else { return nil }
+        guard Self.add(key, row, table.columns, to: &queued.values) else { return nil }
+        queued.count += 1
+        guard queued.count == queued.limit else { return 0 }
+        let values = queued.take()
+        try queued.statement.execute(StatementArguments(values), db)
+        return db.changesCount
+    }
+
+    /// - Returns: how many rows have changed something.
+    func flush(_ db: Database) throws -> Int {
+        let values = queued.take()
+        let width = table.columns.count + 1
+        var changed = 0
+        for start in stride(from: 0, to: values.count, by: width) {
+            try whole.execute(StatementArguments(values[start..<start + width]), db)
+            changed += db.changesCount
+        }
+        return changed
     }
 
     /// Whether something has changed. Columns that the device itself has changed, and that the server does not have
@@ -24,8 +55,9 @@ struct RowApply {
             try Outbox.note(row, table, key, db)
             return false
         }
-        if spared.isEmpty, let values = Self.values(key, row, table.columns) {
-            try whole.execute(values, db)
+        var all: [DatabaseValue] = []
+        if spared.isEmpty, Self.add(key, row, table.columns, to: &all) {
+            try whole.execute(StatementArguments(all), db)
             return db.changesCount > 0
         }
         if !spared.isEmpty { try Outbox.note(row, table, key, db) }
@@ -46,27 +78,34 @@ struct RowApply {
         return db.changesCount > 0
     }
 
-    /// Those of a row with all of its columns; nil for any other.
-    private static func values(_ key: String, _ row: SyncRow, _ columns: [String]) -> StatementArguments? {
-        var values: [(any DatabaseValueConvertible)?] = []
-        values.reserveCapacity(columns.count + 1)
-        values.append(key)
+    /// Adds the values of a row with all of its columns.
+    ///
+    /// - Returns: false for any other row, of which nothing is added.
+    private static func add(
+        _ key: String, _ row: SyncRow, _ columns: [String], to values: inout [DatabaseValue]
+    ) -> Bool {
+        let count = values.count
+        values.append(key.databaseValue)
         for (index, column) in columns.enumerated() {
             // The key comes first, and the others mostly in the order of the table.
-            guard let value = row.value(of: column, at: index + 1) else { return nil }
+            guard let value = row.value(of: column, at: index + 1) else {
+                values.removeLast(values.count - count)
+                return false
+            }
             values.append(value.databaseValue)
         }
-        return StatementArguments(values)
+        return true
     }
 
-    private static func insert(into name: String, _ columns: [String]) -> String {
+    private static func insert(into name: String, _ columns: [String], count: Int = 1) -> String {
         let quoted = columns.map(\.quotedDatabaseIdentifier)
         let names = ([SyncedTable.keyColumn.quotedDatabaseIdentifier] + quoted).joined(separator: ", ")
         let changes = quoted.map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
         let differs = quoted.map { "\(name).\($0) IS NOT excluded.\($0)" }.joined(separator: " OR ")
         let end = columns.isEmpty ? "DO NOTHING" : "DO UPDATE SET \(changes) WHERE \(differs)"
-        return "INSERT INTO \(name) (\(names)) VALUES (\(databaseQuestionMarks(count: columns.count + 1)))"
-            + " ON CONFLICT (id) \(end)"
+        let row = "(\(databaseQuestionMarks(count: columns.count + 1)))"
+        let rows = Array(repeating: row, count: count).joined(separator: ", ")
+        return "INSERT INTO \(name) (\(names)) VALUES \(rows) ON CONFLICT (id) \(end)"
     }
 
     func delete(_ key: String, at position: SyncPosition, _ db: Database) throws -> Bool {
@@ -130,6 +169,25 @@ private final class KeptStatement {
         statement = nil
         try prepared.execute(arguments: arguments)
         statement = prepared
+    }
+}
+
+/// Rows that wait for others to be written with them.
+private final class RowQueue {
+    let statement: KeptStatement
+    /// How many the statement takes.
+    let limit: Int
+    var values: [DatabaseValue] = []
+    var count = 0
+
+    init(statement: KeptStatement, limit: Int) { (self.statement, self.limit) = (statement, limit) }
+
+    func take() -> [DatabaseValue] {
+        defer {
+            values.removeAll(keepingCapacity: true)
+            count = 0
+        }
+        return values
     }
 }
 
