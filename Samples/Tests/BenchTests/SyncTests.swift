@@ -73,6 +73,16 @@ struct SyncTests {
         #expect(report.description.contains("sessions  KiB each"))
     }
 
+    @Test("Changes of another device come each time, and nothing comes in between", .enabled(if: server != nil))
+    func changes() throws {
+        let report = try BenchProcess.report(
+            SyncChangesReport.self, "sync", "changes", "--rows", "500,2000", "--changes", "20", "--times", "3",
+            "--rounds", "1")
+        #expect(report.samples.map(\.rows) == [500, 2_000])
+        #expect(report.samples.allSatisfy { $0.idle.count == 3 && $0.changed.count == 3 && $0.changed.median > 0 })
+        #expect(report.growth ?? 0 > 0 && report.description.contains("times as long"))
+    }
+
     @Test("Slow readers read as fast as they were told, and others sync meanwhile", .enabled(if: server != nil))
     func readers() throws {
         let report = try BenchProcess.report(

@@ -55,6 +55,23 @@ extension ProbeCommand {
         }
     }
 
+    struct SyncChanges: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(commandName: "sync-changes")
+
+        @Option var server: String
+        @Option var source: String
+        @Option var folder: String
+        @Option var rows: Int
+        @Option var changes: Int
+        @Option var times: Int
+
+        func run() async throws {
+            let probe = SyncChangesProbe(
+                server: server, source: source, folder: folder, rows: rows, changes: changes, times: times)
+            Console.result(try JSONDocument.text(try await probe.run()))
+        }
+    }
+
     struct SyncReaders: AsyncParsableCommand {
         static let configuration = CommandConfiguration(commandName: "sync-readers")
 

@@ -10,7 +10,7 @@ struct SyncCommand: ParsableCommand {
             The server is a built lfs-server, with its database in TMPDIR; devices speak to it
             through 127.0.0.1. A row has five columns and an index, about 300 bytes as a line.
             """,
-        subcommands: [First.self, Growth.self, Live.self, Readers.self])
+        subcommands: [First.self, Growth.self, Changes.self, Live.self, Readers.self])
 
     struct First: ParsableCommand {
         static let configuration = CommandConfiguration(
