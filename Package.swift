@@ -139,7 +139,7 @@ let package = Package(
         .testTarget(name: "LFSCurlTests", dependencies: ["LFSCurl", "LFSHTTP", "LFSSystem", "TestSupport"]),
         .testTarget(
             name: "LFSHTTPStorageTests",
-            dependencies: ["LFSHTTPStorage", "LFSHTTP", "LFSStorage", "TestSupport"]),
+            dependencies: ["LFSHTTPStorage", "LFSHTTP", "LFSStorage", "LFSSystem", "LFSTesting", "TestSupport"]),
         .testTarget(
             name: "LFSS3Tests",
             dependencies: [

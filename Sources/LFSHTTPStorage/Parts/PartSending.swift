@@ -1,5 +1,6 @@
 import LFSStorage
 package import LFSSystem
+import Synchronization
 
 /// Goes through the parts of a source in order, and sends those that are not there yet, several at once.
 ///
@@ -26,28 +27,48 @@ package struct PartSending: Sendable {
         send: @escaping @Sendable (PartPlan.Part, PayloadDigest) async throws -> Void
     ) async throws {
         let permits = permits
-        // The permit of a failed part is free before the group has its error. This flag is set before either, so that
-        // no further part begins in between.
-        let hasFailed = CancellationFlag()
-        try await withThrowingDiscardingTaskGroup { group in
-            for number in 1...plan.count {
-                let part = plan.part(number)
-                let digest = try await digester.next(Int64(part.range.count))
-                if number == plan.count { try await digester.requireWhole() }
-                if try await isThere(part, digest) { continue }
-                try await permits.acquire()
-                // A part has failed: its error ends the group, and no further part is of use.
-                if group.isCancelled || hasFailed.isCancelled { return permits.release() }
-                group.addTask {
-                    defer { permits.release() }
-                    do {
-                        try await send(part, digest)
-                    } catch {
-                        hasFailed.cancel()
-                        throw error
+        // What went wrong first. A group may tell of a part that it has cancelled for it instead; and the permit of a
+        // failed part is free before the group knows, so that a further part could begin in between.
+        let first = FirstError()
+        do {
+            try await withThrowingDiscardingTaskGroup { group in
+                do {
+                    for number in 1...plan.count {
+                        let part = plan.part(number)
+                        let digest = try await digester.next(Int64(part.range.count))
+                        if number == plan.count { try await digester.requireWhole() }
+                        if try await isThere(part, digest) { continue }
+                        try await permits.acquire()
+                        // A part has failed: its error ends the group, and no further part is of use.
+                        if group.isCancelled || first.error != nil { return permits.release() }
+                        group.addTask {
+                            defer { permits.release() }
+                            do {
+                                try await send(part, digest)
+                            } catch {
+                                throw first.note(error)
+                            }
+                        }
                     }
+                } catch {
+                    throw first.note(error)
                 }
             }
+        } catch {
+            throw first.error ?? error
         }
+    }
+}
+
+/// Owner: the mutex.
+private final class FirstError: Sendable {
+    private let state = Mutex<(any Error)?>(nil)
+
+    var error: (any Error)? { state.withLock { $0 } }
+
+    /// - Returns: the same.
+    func note(_ error: any Error) -> any Error {
+        state.withLock { if $0 == nil { $0 = error } }
+        return error
     }
 }
