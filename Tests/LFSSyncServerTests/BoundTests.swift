@@ -144,8 +144,8 @@ struct BoundTests {
                 var stream = try await device.open(types: Self.recipes, isLive: number % 2 == 0)
                 _ = try await stream.next()
             }
-            #expect(server.service.streamCount == 0 && database.now == 0)
-            // The task that looks after open streams ends with the last of them.
+            #expect(server.service.streamCount == 0)
+            // The task that looks after open streams ends with the last of them, which may be in a transaction yet.
             server.service.poke()
             var isQuiet = false
             while !isQuiet {
@@ -153,6 +153,7 @@ struct BoundTests {
                 for _ in 0..<100 { try await pause(database) }
                 isQuiet = database.transactions == 0
             }
+            #expect(database.now == 0)
         }
     }
 }
