@@ -91,6 +91,32 @@ struct SessionTests {
         }
     }
 
+    @Test("5 a token is compared with nothing: what the database is asked for is its hash, and no part of it")
+    func lookedUp() async throws {
+        try await TestServer.watched { server, database in
+            let device = try await server.device()
+            let hash = try #require(try await server.text("SELECT tokenHash FROM sync_session"))
+            database.clear()
+            try await device.put("RecipeV2", "r1", ["title": .text("x")])
+            try await device.sync()
+            #expect(try await status(server, device.token) == 200)
+            #expect(database.texts.contains(hash))
+            let secret = device.token.dropFirst(5)
+            for start in stride(from: 0, to: secret.count - 8, by: 8) {
+                let part = secret.dropFirst(start).prefix(8)
+                #expect(
+                    !database.texts.contains { $0.contains(part) }
+                        && !database.statements.contains {
+                            $0.contains(part)
+                        })
+            }
+            // A hash that nearly is one of those opens nothing, and neither does the hash itself.
+            for wrong in [hash, "lfss_" + hash, String(hash.dropLast())] {
+                #expect(try await status(server, wrong) == 401)
+            }
+        }
+    }
+
     @Test("a list says when a device was there last, to a day")
     func seen() async throws {
         let clock = ManualClock()

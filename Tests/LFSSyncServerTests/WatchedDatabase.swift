@@ -13,6 +13,7 @@ final class WatchedDatabase: SQLDatabase {
         var now = 0
         var most = 0
         var statements: [String] = []
+        var texts: Set<String> = []
         var failsFrom: (sql: String, failure: SQLFailure)?
     }
 
@@ -25,6 +26,8 @@ final class WatchedDatabase: SQLDatabase {
 
     /// The statements since the last ``clear()``.
     var statements: [String] { state.withLock(\.statements) }
+    /// What texts they were given.
+    var texts: Set<String> { state.withLock(\.texts) }
     /// How many pages were read since then: of each type's table, and of what is gone of it.
     var pages: Int { state.withLock { $0.statements.count { $0.contains("LIMIT ?4") } } }
     /// Reads and writes since then.
@@ -34,7 +37,7 @@ final class WatchedDatabase: SQLDatabase {
     var most: Int { state.withLock(\.most) }
 
     func clear() {
-        state.withLock { ($0.transactions, $0.statements, $0.most) = (0, [], $0.now) }
+        state.withLock { ($0.transactions, $0.statements, $0.texts, $0.most) = (0, [], [], $0.now) }
     }
 
     /// Every statement that has these words fails from now on; nil for none.
@@ -66,9 +69,10 @@ final class WatchedDatabase: SQLDatabase {
         return try body()
     }
 
-    fileprivate func note(_ sql: String) throws {
+    fileprivate func note(_ sql: String, _ arguments: [SQLValue]) throws {
         try state.withLock { state in
             state.statements.append(sql)
+            for case .text(let text) in arguments { state.texts.insert(text) }
             if let (words, failure) = state.failsFrom, sql.contains(words) { throw failure }
         }
     }
@@ -81,12 +85,12 @@ private struct Connection: SQLConnection {
     var dialect: SQLDialect { base.dialect }
 
     func execute(_ sql: String, _ arguments: [SQLValue]) throws -> Int {
-        try database.note(sql)
+        try database.note(sql, arguments)
         return try base.execute(sql, arguments)
     }
 
     func query(_ sql: String, _ arguments: [SQLValue], _ row: (any SQLRow) throws -> Bool) throws {
-        try database.note(sql)
+        try database.note(sql, arguments)
         try base.query(sql, arguments, row)
     }
 

@@ -1,6 +1,6 @@
-import LFSServerPostgres
 import Testing
 
+@testable import LFSServerPostgres
 @testable import LFSSyncServer
 
 @Suite("N 6: plans on PostgreSQL", .timeLimit(.minutes(5)))
@@ -36,5 +36,135 @@ struct PlanTests {
                 #expect(count <= 101, "\(plan)")
             }
         }
+    }
+
+    @Test("every statement of work finds its rows by an index, and sorts none that one could bring in order")
+    func plans() async throws {
+        try await TestStore.run { database in
+            let watched = WatchedDatabase(database)
+            let service = try await SyncService(watched, schema: SharingServer.schema)
+            try await TestServer(database: watched, service: service).runEveryStatement()
+            let statements = Set(watched.statements).filter {
+                $0.prefixMatch(of: /\s*(SELECT|INSERT|UPDATE|DELETE|WITH)\b/) != nil
+            }.sorted()
+            #expect(statements.count > 80, "\(statements.count)")
+            try await database.write { db in
+                // What is planned otherwise can only be planned so: no index leads there.
+                for setting in ["enable_seqscan = off", "enable_sort = off", "plan_cache_mode = force_generic_plan"] {
+                    try db.run(script: "SET LOCAL \(setting)")
+                }
+                for (number, sql) in statements.enumerated() {
+                    for step in try Self.slowSteps(of: sql, "p\(number)", db) where !Self.mayBe(step, in: sql) {
+                        Issue.record("\(step): \(sql)")
+                    }
+                }
+            }
+        }
+    }
+
+    @Test("the triggers of a change read few rows, however many there are of other albums, files and notes")
+    func triggers() async throws {
+        try await TestStore.run { database in
+            let service = try await SyncService(database, schema: SharingServer.schema)
+            let server = TestServer(database: database, service: service)
+            let (ann, bob) = (try await server.person("ann"), try await server.person("bob"))
+            for file in ["shared", "noted", "other"] { try await ann.file(file) }
+            let scope = try await server.scope(of: "ann")
+            let many = "FROM generate_series(1, 3000) i"
+            try await server.execute(
+                """
+                INSERT INTO album (id, title, scopeID) SELECT 'a' || i, 'x', '\(scope)' \(many);
+                INSERT INTO album_user (id, "albumID", "accountID", role, scopeID)
+                SELECT 'u' || i, 'a' || i, '\(bob.id)', 'viewer', '\(scope)' \(many);
+                INSERT INTO album_file (id, "albumID", "fileID", scopeID)
+                SELECT 'l' || i, 'a' || i, 'shared', '\(scope)' \(many);
+                INSERT INTO note (id, "fileID", text, scopeID) SELECT 'n' || i, 'noted', 'x', '\(scope)' \(many);
+                INSERT INTO note (id, text, scopeID) SELECT 'gone' || i, 'x', '\(scope)' \(many);
+                DELETE FROM note WHERE id LIKE 'gone%'
+                """, "ANALYZE")
+            let changes = [
+                "INSERT INTO album (id, title, scopeID) VALUES ('b', 'x', '\(scope)')",
+                """
+                INSERT INTO album_file (id, "albumID", "fileID", scopeID) VALUES ('lb', 'b', 'other', '\(scope)')
+                """,
+                """
+                INSERT INTO album_user (id, "albumID", "accountID", role, scopeID)
+                VALUES ('ub', 'b', '\(bob.id)', 'viewer', '\(scope)')
+                """,
+                "INSERT INTO note (id, \"fileID\", text, scopeID) VALUES ('nb', 'other', 'x', '\(scope)')",
+                "UPDATE note SET text = 'y' WHERE id = 'nb'", "UPDATE album SET title = 'y' WHERE id = 'b'",
+                "UPDATE lfs_file SET name = 'y' WHERE id = 'other'",
+                "UPDATE album_user SET role = 'editor' WHERE id = 'ub'", "DELETE FROM note WHERE id = 'nb'",
+                "DELETE FROM album_file WHERE id = 'lb'", "DELETE FROM album_user WHERE id = 'ub'",
+                "DELETE FROM lfs_file WHERE id = 'other'", "DELETE FROM album WHERE id = 'b'",
+            ]
+            for change in changes {
+                let reads = try await database.write { db in
+                    // Few enough for a plan without an index otherwise, while nobody has counted the rows.
+                    try db.run(script: "SET LOCAL enable_seqscan = off")
+                    let before = try Self.reads(db)
+                    try db.run(script: change)
+                    let after = try Self.reads(db)
+                    return after.filter { $0.value - before[$0.key, default: 0] > 50 }
+                        .map { "\($0.key): \($0.value - before[$0.key, default: 0])" }
+                }
+                #expect(reads.isEmpty, "\(change)")
+            }
+        }
+    }
+
+    /// How many rows of each table this connection has read, so far as PostgreSQL has not added them up yet.
+    private static func reads(_ db: any SQLConnection) throws -> [String: Int64] {
+        var reads: [String: Int64] = [:]
+        try db.query(
+            """
+            SELECT relname::text, seq_tup_read + coalesce(idx_tup_fetch, 0) FROM pg_stat_xact_user_tables
+            WHERE schemaname = current_schema()
+            """, []
+        ) { row in
+            reads[try row.text(0) ?? ""] = try row.integer(1)
+            return true
+        }
+        return reads
+    }
+
+    /// The steps of a plan for any values that read a table or an index from end to end, or sort.
+    private static func slowSteps(of sql: String, _ name: String, _ db: any SQLConnection) throws -> [String] {
+        let text = StatementText.translated(sql)
+        let count = text.matches(of: /\$(\d+)/).compactMap { Int($0.1) }.max() ?? 0
+        try db.run(script: "PREPARE \(name) AS \(text)")
+        let arguments = count == 0 ? "" : "(\(Array(repeating: "NULL", count: count).joined(separator: ", ")))"
+        var lines: [String] = []
+        try db.query("EXPLAIN (COSTS OFF) EXECUTE \(name)\(arguments)", []) { row in
+            lines.append(try row.text(0) ?? "")
+            return true
+        }
+        try db.run(script: "DEALLOCATE \(name)")
+        return lines.enumerated().compactMap { index, line in
+            let step = line.trimmingPrefix(/[ ]*(->)?[ ]*/)
+            let hasCondition = lines.dropFirst(index + 1).first?.contains("Index Cond:") == true
+            let isSlow =
+                step.hasPrefix("Seq Scan") || step.hasPrefix("Sort") && !step.hasPrefix("Sort Key")
+                || step.contains(/^(Bitmap )?Index (Only )?Scan/) && !hasCondition
+            return isSlow ? String(step) : nil
+        }
+    }
+
+    /// What may take longer: a part of a statement, and the beginning of a step of its plan.
+    private static let exceptions: [(part: String, step: String)] = [
+        // As many rows as one session has scopes.
+        ("SELECT DISTINCT c.scopeID, NULL", "Sort"),
+        // At the start.
+        ("DELETE FROM sync_object", "Seq Scan on sync_object"), ("FROM pg_class", "Seq Scan on pg_constraint"),
+        // Once a day, or when somebody asks who runs the server.
+        ("DELETE FROM sync_session WHERE expiresAt <= ?1", "Seq Scan on sync_session"),
+        ("ORDER BY a.name, s.createdAt, s.id", "Index Scan using sync_account_name_key on sync_account a"),
+        // When an account is removed.
+        ("DELETE FROM \"partner\" WHERE \"sharedWithID\"", "Seq Scan on partner"),
+        ("DELETE FROM \"album_user\" WHERE \"accountID\"", "Seq Scan on album_user"),
+    ]
+
+    private static func mayBe(_ step: String, in sql: String) -> Bool {
+        exceptions.contains { step.hasPrefix($0.step) && ($0.part.isEmpty || sql.contains($0.part)) }
     }
 }

@@ -18,6 +18,9 @@ struct ContainerSQL: Sendable {
     /// The scope of a container's id.
     private func scope(_ id: String) -> String { "'\(container.table)/' || \(id)" }
 
+    /// The id of the container whose scope it is: an index leads to it, which no comparison of scopes has.
+    private func id(_ scope: String) -> String { "substr(\(scope), \(container.table.utf8.count + 2))" }
+
     /// Statements that make them.
     var triggers: [String] {
         let role = TableSQL.quoted(container.role)
@@ -115,7 +118,7 @@ struct ContainerSQL: Sendable {
                 "EXISTS (SELECT 1 FROM \(table) c WHERE c.id = \(key) AND \(self.scope("c.id")) = \(s))"
             }, from: "SELECT \(scope) AS s, c.id AS k FROM \(table) c WHERE c.id = \(id)"))
             \(entries(of: container.members, here, isIn: { s, key in
-                "EXISTS (\(memberships("m.id = \(key) AND \(self.scope("c.id")) = \(s)")))"
+                "EXISTS (\(memberships("m.id = \(key) AND c.id = \(self.id(s))")))"
             }, from: "SELECT \(scope) AS s, m.id AS k FROM \(membershipsJoin) WHERE m.\(memberContainer) = \(id)"))
             \(entries(ofLinks: here, "l.\(linkContainer) = \(id)"))
             \(entries(ofContent: here, "l.\(linkContainer) = \(id)"))
@@ -169,12 +172,17 @@ struct ContainerSQL: Sendable {
 
     // MARK: What lies in it
 
-    /// Brings the entries of one link, and of what it leads to, to what the tables say.
+    /// Brings the entries of one link, and of what it leads to in its container, to what the tables say. What else the
+    /// content lies in does not depend on this link: there may be thousands.
     private func linked(_ row: String) -> String {
-        """
-        \(entries(ofLinks: "key = \(row).id", "l.id = \(row).id"))
-            \(entries(ofContent: "key = \(row).\(linkContent)", "l.\(linkContent) = \(row).\(linkContent)"))
-        """
+        let entry = "scopeID = \(scope("\(row).\(linkContainer)")) AND key = \(row).\(linkContent)"
+        let link = """
+            l.\(linkContent) = \(row).\(linkContent) AND l.\(linkContainer) = \(row).\(linkContainer)
+            """
+        return """
+            \(entries(ofLinks: "key = \(row).id", "l.id = \(row).id"))
+            \(entries(ofContent: entry, link))
+            """
     }
 
     /// The links that count: in the account of their container, to what one of its readers owns.
@@ -190,7 +198,9 @@ struct ContainerSQL: Sendable {
     private func entries(ofLinks entry: String, _ link: String) -> String {
         entries(
             of: container.links, entry,
-            isIn: { s, key in "EXISTS (SELECT 1 FROM \(counting("l.id = \(key) AND g.scopeID = \(s)")))" },
+            isIn: { s, key in
+                "EXISTS (SELECT 1 FROM \(counting("l.id = \(key) AND c.id = \(id(s)) AND g.scopeID = \(s)")))"
+            },
             from: "SELECT g.scopeID AS s, l.id AS k FROM \(counting(link))")
     }
 
@@ -198,7 +208,8 @@ struct ContainerSQL: Sendable {
         entries(
             of: container.content, entry,
             isIn: { s, key in
-                "EXISTS (SELECT 1 FROM \(counting("l.\(linkContent) = \(key) AND g.scopeID = \(s)")))"
+                let here = "l.\(linkContent) = \(key) AND c.id = \(id(s)) AND g.scopeID = \(s)"
+                return "EXISTS (SELECT 1 FROM \(counting(here)))"
             }, from: "SELECT g.scopeID AS s, l.\(linkContent) AS k FROM \(counting(link))")
     }
 

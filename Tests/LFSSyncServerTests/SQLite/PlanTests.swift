@@ -1,6 +1,5 @@
 import Foundation
 import LFSWire
-import Synchronization
 import Testing
 
 @testable import LFSSyncServer
@@ -10,10 +9,10 @@ struct PlanTests {
     @Test("every statement of work, and of every trigger, searches by an index among 100,000 rows, and sorts none")
     func plans() async throws {
         try await TestStore.run { database in
-            let recorder = StatementRecorder(database)
-            let service = try await SyncService(recorder, schema: SharingServer.schema)
-            let server = TestServer(database: recorder, service: service)
-            try await work(server)
+            let watched = WatchedDatabase(database)
+            let service = try await SyncService(watched, schema: SharingServer.schema)
+            let server = TestServer(database: watched, service: service)
+            try await server.runEveryStatement()
             // Enough for a plan that is wrong to be chosen, where it looks at numbers.
             let scope = try await server.scope(of: "ann")
             try await server.execute(
@@ -22,8 +21,8 @@ struct PlanTests {
                 INSERT INTO note (id, text, scopeID) SELECT 'n' || i, 'x', '\(scope)' FROM n;
                 DELETE FROM note WHERE id LIKE 'n1%'
                 """)
-            try await work(server)
-            let statements = recorder.statements + (try await triggerStatements(database))
+            try await server.runEveryStatement()
+            let statements = Set(watched.statements).sorted() + (try await triggerStatements(database))
             #expect(statements.count > 150, "\(statements.count)")
             try await database.read { db in
                 for sql in statements {
@@ -33,47 +32,6 @@ struct PlanTests {
                 }
             }
         }
-    }
-
-    /// Everything that a server does, so that each of its statements is run.
-    private func work(_ server: TestServer) async throws {
-        let (ann, bob) = (try await server.person("ann"), try await server.person("bob"))
-        let name = UUID().uuidString
-        for person in [ann, bob] {
-            let file = "f\(person.name)\(name)"
-            try await person.file(file)
-            try await person.rename(file, "new")
-            try await person.sync()
-        }
-        let file = "fann\(name)"
-        try await ann.album("x\(name)")
-        try await ann.link("x\(name)", file)
-        try await ann.share("x\(name)", bob)
-        try await ann.letRead(bob)
-        try await bob.sync()
-        try await ann.device.put("NoteV1", "note\(name)", ["fileID": .text(file), "text": .text("x")])
-        try await ann.device.push(.patch, "NoteV1", "note\(name)", ["text": .text("y")])
-        try await ann.unlink("x\(name)", file)
-        try await ann.unshare("x\(name)", bob)
-        try await ann.stopLetting(bob)
-        try await bob.sync()
-        try await ann.delete("NoteV1", "note\(name)")
-        try await ann.delete("FileV1", file)
-        try await ann.delete("AlbumV1", "x\(name)")
-        try await ann.sync()
-        let request = SyncStreamRequest(types: SharingServer.types.map { [$0] })
-        let body = try WireFormat.encode(request)
-        #expect(await server.service.digest(body, token: ann.device.token).status == 200)
-        #expect(await server.service.acknowledged(token: ann.device.token).status == 200)
-        #expect(await server.service.forget(Data(), token: ann.device.token).status == 204)
-        try await server.service.prune()
-        let session = try #require(try await server.service.sessions(account: "ann").first)
-        #expect(try await server.service.resetSession(session.id))
-        _ = try await server.service.sessions()
-        #expect(try await server.service.removeSession(session.id))
-        _ = try await server.person("carl")
-        #expect(try await server.service.removeAccount(named: "carl"))
-        try await server.service.restored()
     }
 
     // MARK: Plans
@@ -143,52 +101,4 @@ struct PlanTests {
             }
         }
     }
-}
-
-/// Notes the statements that a database runs. Owner of the notes: the mutex.
-private final class StatementRecorder: SQLDatabase {
-    private let base: any SQLDatabase
-    private let seen = Mutex<Set<String>>([])
-
-    init(_ base: any SQLDatabase) { self.base = base }
-
-    var dialect: SQLDialect { base.dialect }
-    var statements: [String] { seen.withLock { $0.sorted() } }
-
-    func read<Value: Sendable>(
-        _ body: @escaping @Sendable (any SQLConnection) throws -> Value
-    ) async throws -> Value {
-        try await base.read { [self] db in try body(Connection(base: db, recorder: self)) }
-    }
-
-    func write<Value: Sendable>(
-        _ body: @escaping @Sendable (any SQLConnection) throws -> Value
-    ) async throws -> Value {
-        try await base.write { [self] db in try body(Connection(base: db, recorder: self)) }
-    }
-
-    func close() async { await base.close() }
-
-    private struct Connection: SQLConnection {
-        let base: any SQLConnection
-        let recorder: StatementRecorder
-
-        var dialect: SQLDialect { base.dialect }
-
-        @discardableResult func execute(_ sql: String, _ arguments: [SQLValue]) throws -> Int {
-            recorder.note(sql)
-            return try base.execute(sql, arguments)
-        }
-
-        func query(_ sql: String, _ arguments: [SQLValue], _ row: (any SQLRow) throws -> Bool) throws {
-            recorder.note(sql)
-            try base.query(sql, arguments, row)
-        }
-
-        func run(script: String) throws { try base.run(script: script) }
-
-        func savepoint<Value>(_ body: () throws -> Value) throws -> Value { try base.savepoint(body) }
-    }
-
-    private func note(_ sql: String) { seen.withLock { _ = $0.insert(sql) } }
 }

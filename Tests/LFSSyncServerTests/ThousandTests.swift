@@ -3,7 +3,6 @@ import Testing
 @testable import LFSSyncServer
 @testable import LFSWire
 
-/// On SQLite alone: beside others, a pool of three connections has no room for so many.
 extension BoundTests {
     @Test(
         "L 8 a thousand streams that wait look with one statement each time, and a commit reaches each that it is for")
