@@ -70,7 +70,7 @@ struct PlanTests {
             let (ann, bob) = (try await server.person("ann"), try await server.person("bob"))
             for file in ["shared", "noted", "other"] { try await ann.file(file) }
             let scope = try await server.scope(of: "ann")
-            let many = "FROM generate_series(1, 3000) i"
+            let many = "FROM generate_series(1, 1000) i"
             try await server.execute(
                 """
                 INSERT INTO album (id, title, scopeID) SELECT 'a' || i, 'x', '\(scope)' \(many);
@@ -80,8 +80,12 @@ struct PlanTests {
                 SELECT 'l' || i, 'a' || i, 'shared', '\(scope)' \(many);
                 INSERT INTO note (id, "fileID", text, scopeID) SELECT 'n' || i, 'noted', 'x', '\(scope)' \(many);
                 INSERT INTO note (id, text, scopeID) SELECT 'gone' || i, 'x', '\(scope)' \(many);
-                DELETE FROM note WHERE id LIKE 'gone%'
-                """, "ANALYZE")
+                DELETE FROM note WHERE id LIKE 'gone%';
+                DO $$ BEGIN EXECUTE (
+                    SELECT 'ANALYZE ' || string_agg(quote_ident(relname), ', ') FROM pg_class
+                    WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'
+                ); END $$
+                """)
             let changes = [
                 "INSERT INTO album (id, title, scopeID) VALUES ('b', 'x', '\(scope)')",
                 """
@@ -150,12 +154,12 @@ struct PlanTests {
         }
     }
 
-    /// What may take longer: a part of a statement, and the beginning of a step of its plan.
+    /// What may take longer: a part of a statement, and the beginning of a step of its plan, or nothing for any step.
     private static let exceptions: [(part: String, step: String)] = [
         // As many rows as one session has scopes.
         ("SELECT DISTINCT c.scopeID, NULL", "Sort"),
-        // At the start.
-        ("DELETE FROM sync_object", "Seq Scan on sync_object"), ("FROM pg_class", "Seq Scan on pg_constraint"),
+        // At the start; what PostgreSQL keeps of its own tables it plans by how many there are.
+        ("DELETE FROM sync_object", "Seq Scan on sync_object"), ("FROM pg_class", ""),
         // Once a day, or when somebody asks who runs the server.
         ("DELETE FROM sync_session WHERE expiresAt <= ?1", "Seq Scan on sync_session"),
         ("ORDER BY a.name, s.createdAt, s.id", "Index Scan using sync_account_name_key on sync_account a"),
@@ -165,6 +169,6 @@ struct PlanTests {
     ]
 
     private static func mayBe(_ step: String, in sql: String) -> Bool {
-        exceptions.contains { step.hasPrefix($0.step) && ($0.part.isEmpty || sql.contains($0.part)) }
+        exceptions.contains { ($0.step.isEmpty || step.hasPrefix($0.step)) && sql.contains($0.part) }
     }
 }
