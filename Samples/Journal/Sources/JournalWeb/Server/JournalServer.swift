@@ -83,7 +83,7 @@ public struct JournalServer: Service {
         let isTLS = options.tls != nil
         let http = HTTPServerBuilder.http1(
             configuration: .init(
-                additionalChannelHandlers: [ReplyHeaders(isTLS: isTLS)], idleTimeout: .seconds(60),
+                additionalChannelHandlers: [SmallReads(), ReplyHeaders(isTLS: isTLS)], idleTimeout: .seconds(60),
                 httpDecoderConfiguration: .init(
                     maxHeaderFieldSize: 16 << 10, maxHeaderListSize: 32 << 10, maxHeaderFieldCount: 100)))
         guard let files = options.tls else { return http }
