@@ -32,26 +32,22 @@ package struct SyncPosition: Hashable, Sendable {
             return
         }
         guard text.count == Self.length else { return nil }
-        var bytes = Bytes()
-        for (index, byte) in text.enumerated() {
-            switch index {
-            case 8, 13, 18, 23: guard byte == UInt8(ascii: "-") else { return nil }
-            default:
-                let digit: UInt8
-                if byte.isBetween("0", "9") {
-                    digit = byte - UInt8(ascii: "0")
-                } else if byte.isBetween("a", "f") {
-                    digit = byte - UInt8(ascii: "a") + 10
-                } else {
-                    return nil
-                }
-                if index < 18 {
-                    bytes.high = bytes.high << 4 | UInt64(digit)
-                } else {
-                    bytes.low = bytes.low << 4 | UInt64(digit)
-                }
+        var isValid = true
+        func digits(_ range: Range<Int>, _ number: inout UInt64) {
+            for index in range {
+                let (decimal, letter) = (text[index] &- UInt8(ascii: "0"), text[index] &- UInt8(ascii: "a"))
+                isValid = isValid && (decimal < 10 || letter < 6)
+                number = number << 4 | UInt64(decimal < 10 ? decimal : letter &+ 10)
             }
         }
+        var bytes = Bytes()
+        digits(0..<8, &bytes.high)
+        digits(9..<13, &bytes.high)
+        digits(14..<18, &bytes.high)
+        digits(19..<23, &bytes.low)
+        digits(24..<36, &bytes.low)
+        let dash = UInt8(ascii: "-")
+        guard isValid, text[8] == dash, text[13] == dash, text[18] == dash, text[23] == dash else { return nil }
         self.bytes = bytes
     }
 

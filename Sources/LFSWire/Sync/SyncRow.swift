@@ -6,24 +6,20 @@ package struct SyncRow: Sendable {
     package static let columnLimit = 2_000
 
     package let columns: [String]
-    private let cells: [SyncValue]
+    /// As many as columns.
+    package let cells: SyncCells
 
     package init(_ values: [String: SyncValue] = [:]) {
         let sorted = values.sorted { $0.key < $1.key }
-        (columns, cells) = (sorted.map(\.key), sorted.map(\.value))
+        (columns, cells) = (sorted.map(\.key), SyncCells(sorted.lazy.map(\.value)))
     }
 
     /// By the columns' names.
     package var values: [String: SyncValue] {
-        Dictionary(zip(columns, cells), uniquingKeysWith: { first, _ in first })
+        Dictionary(zip(columns, cells.values), uniquingKeysWith: { first, _ in first })
     }
 
     package subscript(column: String) -> SyncValue? { columns.firstIndex(of: column).map { cells[$0] } }
-
-    /// - Parameter likely: where the column is looked for first.
-    package func value(of column: String, at likely: Int) -> SyncValue? {
-        columns.indices.contains(likely) && columns[likely] == column ? cells[likely] : self[column]
-    }
 
     /// The text of a column; nil when it has none.
     package func text(_ column: String) -> String? {
@@ -34,8 +30,8 @@ package struct SyncRow: Sendable {
     /// - Parameter expected: the columns that the row has most likely.
     /// - Throws: ``WireFailure/Code/invalidRequest``.
     package init(_ scanner: inout JSONScanner, like expected: [String] = []) throws {
-        var cells: [SyncValue] = []
-        cells.reserveCapacity(expected.count)
+        var cells = SyncCells()
+        cells.reserve(expected.count, byteCount: scanner.waitingCount)
         // The names, as soon as they are others than expected.
         var names: [String]?
         var known: Set<String> = []
@@ -53,7 +49,7 @@ package struct SyncRow: Sendable {
                 }
                 names?.append(name)
             }
-            cells.append(try scanner.value())
+            try scanner.value(to: &cells)
         }
         self.cells = cells
         columns = names ?? (cells.count == expected.count ? expected : Array(expected.prefix(cells.count)))
@@ -62,7 +58,7 @@ package struct SyncRow: Sendable {
     /// As JSON, with the columns in the order of their names.
     package func write(to bytes: inout [UInt8]) {
         bytes.append(UInt8(ascii: "{"))
-        for (index, column) in zip(columns, cells).sorted(by: { $0.0 < $1.0 }).enumerated() {
+        for (index, column) in zip(columns, cells.values).sorted(by: { $0.0 < $1.0 }).enumerated() {
             if index > 0 { bytes.append(UInt8(ascii: ",")) }
             SyncValue.write(column.0, to: &bytes)
             bytes.append(UInt8(ascii: ":"))
@@ -75,7 +71,7 @@ package struct SyncRow: Sendable {
 /// The order of the columns means nothing.
 extension SyncRow: Hashable {
     package static func == (left: SyncRow, right: SyncRow) -> Bool {
-        left.columns == right.columns ? left.cells == right.cells : left.values == right.values
+        left.columns == right.columns ? left.cells.values == right.cells.values : left.values == right.values
     }
 
     package func hash(into hasher: inout Hasher) { hasher.combine(values) }
