@@ -87,7 +87,7 @@ struct ParkedRowTests {
             try await device.execute("INSERT INTO step (id, recipeID) VALUES (x'0102', 'r1')")
             let token = try #require(SyncToken(Line.token("RecipeV1", 2)))
             let outcome = try await device.database.write { db in
-                try BatchApply(SyncedTable.all(db)).oneByOne([.deletion(key: "r1", token)], db)
+                try BatchApply(SyncedTable.all(db)).run([.deletion(key: "r1", token)], .oneByOne, db)
             }
             #expect(outcome.changed == 1)
             #expect(try await device.rows("SELECT * FROM lfs_sync_parked") == [])

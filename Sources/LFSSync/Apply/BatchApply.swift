@@ -23,17 +23,31 @@ struct BatchApply: Sendable {
         var hasReset = false
     }
 
-    /// All lines together, with references looked at when all of them are there. As ``oneByOne(_:_:)`` it is a whole
-    /// transaction, of which nothing stays when it throws.
-    ///
-    /// - Throws: `DatabaseError` about one of the rows: ``oneByOne(_:_:)`` is the way then.
-    func together(_ lines: [SyncLine], _ db: Database) throws -> Outcome {
-        try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
-        return try run(lines, db, mayPark: false)
+    /// How the lines of a batch are applied. Each is a whole transaction, of which nothing stays when it throws.
+    enum Way {
+        /// All together, each reference looked at with its row: parents mostly come first.
+        case inOrder
+        /// All together, with references looked at when all of them are there. SQLite compiles each statement anew
+        /// after that was asked for, which costs as much as writing the rows.
+        case together
+        /// Each row by itself: what cannot be applied is parked, and the others go on.
+        case oneByOne
+
+        /// What to try after an error about a row; nil after the last.
+        func next(after error: any Error) -> Way? {
+            switch self {
+            case .inOrder: (error as? DatabaseError)?.isOfReference == true ? .together : .oneByOne
+            case .together: .oneByOne
+            case .oneByOne: nil
+            }
+        }
     }
 
-    /// Each row by itself: what cannot be applied is parked, and the others go on.
-    func oneByOne(_ lines: [SyncLine], _ db: Database) throws -> Outcome { try run(lines, db, mayPark: true) }
+    /// - Throws: `DatabaseError` about one of the rows: ``Way/next(after:)`` says what to try then.
+    func run(_ lines: [SyncLine], _ way: Way, _ db: Database) throws -> Outcome {
+        if way == .together { try db.execute(sql: "PRAGMA defer_foreign_keys = ON") }
+        return try run(lines, db, mayPark: way == .oneByOne)
+    }
 
     private func run(_ lines: [SyncLine], _ db: Database, mayPark: Bool) throws -> Outcome {
         var outcome = Outcome()
@@ -81,9 +95,8 @@ struct BatchApply: Sendable {
         mutating func queue(_ row: SyncRow, at spot: Spot, _ outcome: inout Outcome, _ db: Database) throws -> Bool {
             guard !mayPark, spot.isOwn, !hasMembers else { return false }
             if queue?.table.name != spot.rows.table.name { try flush(&outcome, db) }
-            guard let changed = try spot.rows.queue(row, db) else { return false }
+            guard try spot.rows.queue(row, &outcome.changed, db) else { return false }
             queue = spot.rows
-            outcome.changed += changed
             return true
         }
 
@@ -91,7 +104,7 @@ struct BatchApply: Sendable {
         mutating func flush(_ outcome: inout Outcome, _ db: Database) throws {
             guard let rows = queue else { return }
             queue = nil
-            outcome.changed += try rows.flush(db)
+            try rows.flush(&outcome.changed, db)
         }
 
         /// - Throws: ``SyncError`` for a type that nobody has asked for.
@@ -124,6 +137,7 @@ struct BatchApply: Sendable {
         if case .row = line {} else { try work.flush(&outcome, db) }
         switch line {
         case .row(let values, let token):
+            if try queued(values, token, &work, &outcome, db) { return }
             try apply(values.text(SyncedTable.keyColumn) ?? "", values, token, &work, &outcome, db)
         case .deletion(let key, let token): try apply(key, nil, token, &work, &outcome, db)
         case .reached(let token, _):
@@ -145,6 +159,21 @@ struct BatchApply: Sendable {
             }
         case .failure, .heartbeat, .unknown: break
         }
+    }
+
+    /// What nearly all rows are: of the account's own, and nothing else has to be known of them than what they have.
+    ///
+    /// - Returns: false for one that has to be looked at.
+    private func queued(
+        _ values: SyncRow, _ token: SyncToken, _ work: inout Work, _ outcome: inout Outcome, _ db: Database
+    ) throws -> Bool {
+        guard !work.hasParked else { return false }
+        let spot = try work.spot(token.place, byType)
+        guard try !work.progress.isMarking(token.place, spot.rows.table, db),
+            try work.queue(values, at: spot, &outcome, db)
+        else { return false }
+        work.progress.note(token)
+        return true
     }
 
     private func apply(

@@ -15,37 +15,19 @@ struct RowApply {
         (self.table, self.isQuiet) = (table, isQuiet)
         name = table.name.quotedDatabaseIdentifier
         whole = KeptStatement(sql: Self.insert(into: name, table.columns))
-        // No more values than each SQLite takes.
-        let count = min(16, 900 / (table.columns.count + 1))
-        queued = RowQueue(
-            statement: KeptStatement(sql: Self.insert(into: name, table.columns, count: count)), limit: count)
+        queued = RowQueue(table)
     }
 
-    /// As ``put(_:at:_:)``, with several rows in one statement: what each statement costs, such as a savepoint for the
-    /// triggers, is as much as a row. ``flush(_:)`` writes those that still wait.
+    /// As ``put(_:at:_:)``, for a row that may be written with those that come next, or by ``flush(_:_:)``.
     ///
-    /// - Returns: how many rows have changed something by now; nil for a row that needs a statement of its own.
-    func queue(_ row: SyncRow, _ db: Database) throws -> Int? {
-        guard isQuiet, queued.limit > 1, let key = row.text(SyncedTable.keyColumn) else { return nil }
-        guard Self.add(key, row, table.columns, to: &queued.values) else { return nil }
-        queued.count += 1
-        guard queued.count == queued.limit else { return 0 }
-        let values = queued.take()
-        try queued.statement.execute(StatementArguments(values), db)
-        return db.changesCount
+    /// - Parameter changed: how many rows have changed something is added to it.
+    /// - Returns: false for a row that has to be written by itself.
+    func queue(_ row: SyncRow, _ changed: inout Int, _ db: Database) throws -> Bool {
+        try isQuiet && queued.add(row, &changed, db)
     }
 
-    /// - Returns: how many rows have changed something.
-    func flush(_ db: Database) throws -> Int {
-        let values = queued.take()
-        let width = table.columns.count + 1
-        var changed = 0
-        for start in stride(from: 0, to: values.count, by: width) {
-            try whole.execute(StatementArguments(values[start..<start + width]), db)
-            changed += db.changesCount
-        }
-        return changed
-    }
+    /// Writes the rows that still wait.
+    func flush(_ changed: inout Int, _ db: Database) throws { try queued.flush(&changed, db) }
 
     /// Whether something has changed. Columns that the device itself has changed, and that the server does not have
     /// yet, stay.
@@ -55,14 +37,15 @@ struct RowApply {
             try Outbox.note(row, table, key, db)
             return false
         }
-        var all: [DatabaseValue] = []
-        if spared.isEmpty, Self.add(key, row, table.columns, to: &all) {
-            try whole.execute(StatementArguments(all), db)
+        let all = row.values
+        let there = table.columns.compactMap { all[$0]?.databaseValue }
+        if spared.isEmpty, there.count == table.columns.count {
+            try whole.execute(StatementArguments([key.databaseValue] + there), db)
             return db.changesCount > 0
         }
         if !spared.isEmpty { try Outbox.note(row, table, key, db) }
-        let columns = table.columns.filter { row[$0] != nil && !spared.contains($0) }
-        var values = columns.map { row[$0]?.databaseValue ?? .null }
+        let columns = table.columns.filter { all[$0] != nil && !spared.contains($0) }
+        var values = columns.map { all[$0]?.databaseValue ?? .null }
         let sql: String
         if spared.isEmpty {
             sql = Self.insert(into: name, columns)
@@ -78,26 +61,9 @@ struct RowApply {
         return db.changesCount > 0
     }
 
-    /// Adds the values of a row with all of its columns.
-    ///
-    /// - Returns: false for any other row, of which nothing is added.
-    private static func add(
-        _ key: String, _ row: SyncRow, _ columns: [String], to values: inout [DatabaseValue]
-    ) -> Bool {
-        let count = values.count
-        values.append(key.databaseValue)
-        for (index, column) in columns.enumerated() {
-            // The key comes first, and the others mostly in the order of the table.
-            guard let value = row.value(of: column, at: index + 1) else {
-                values.removeLast(values.count - count)
-                return false
-            }
-            values.append(value.databaseValue)
-        }
-        return true
-    }
-
-    private static func insert(into name: String, _ columns: [String], count: Int = 1) -> String {
+    /// - Parameter columns: all but the key, which comes first.
+    /// - Parameter count: of rows.
+    static func insert(into name: String, _ columns: [String], count: Int = 1) -> String {
         let quoted = columns.map(\.quotedDatabaseIdentifier)
         let names = ([SyncedTable.keyColumn.quotedDatabaseIdentifier] + quoted).joined(separator: ", ")
         let changes = quoted.map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
@@ -157,40 +123,6 @@ struct RowApply {
     }
 }
 
-/// A statement that is looked for once, and once more after it has failed: such a one cannot be run again.
-private final class KeptStatement {
-    private let sql: String
-    private var statement: Statement?
-
-    init(sql: String) { self.sql = sql }
-
-    func execute(_ arguments: StatementArguments, _ db: Database) throws {
-        let prepared = try statement ?? db.cachedStatement(sql: sql)
-        statement = nil
-        try prepared.execute(arguments: arguments)
-        statement = prepared
-    }
-}
-
-/// Rows that wait for others to be written with them.
-private final class RowQueue {
-    let statement: KeptStatement
-    /// How many the statement takes.
-    let limit: Int
-    var values: [DatabaseValue] = []
-    var count = 0
-
-    init(statement: KeptStatement, limit: Int) { (self.statement, self.limit) = (statement, limit) }
-
-    func take() -> [DatabaseValue] {
-        defer {
-            values.removeAll(keepingCapacity: true)
-            count = 0
-        }
-        return values
-    }
-}
-
 /// Why a received row cannot be applied.
 enum RowProblem: Error, CustomStringConvertible {
     case noKey
@@ -206,6 +138,11 @@ enum RowProblem: Error, CustomStringConvertible {
         case .openReference: "It would leave a reference to a row that is not here."
         }
     }
+}
+
+extension DatabaseError {
+    /// Whether a row refers to one that is not there, or one is referred to that goes.
+    var isOfReference: Bool { extendedResultCode == .SQLITE_CONSTRAINT_FOREIGNKEY }
 }
 
 extension Error {

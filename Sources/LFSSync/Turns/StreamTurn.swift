@@ -92,9 +92,9 @@ struct StreamTurn: Sendable {
             }
             defer { feed.end() }
             var total = BatchApply.Outcome()
-            var turn = question.turn
+            var batches = Batches(turn: question.turn)
             for await batch in feed.batches {
-                let outcome = try await apply(batch, of: feed.own, &turn)
+                let outcome = try await apply(batch, of: feed.own, &batches)
                 feed.taken()
                 total.changed += outcome.changed
                 total.isComplete = total.isComplete || outcome.isComplete
@@ -113,28 +113,35 @@ struct StreamTurn: Sendable {
         }
     }
 
+    /// What batches of one stream have in common.
+    private struct Batches {
+        var turn: SyncCheckpoints.Turn
+        /// What most likely is the way of the next batch, since it was that of one before.
+        var way = BatchApply.Way.inOrder
+    }
+
     /// - Parameter own: the scope of the account's own rows; nil before a line has told it.
     private func apply(
-        _ batch: [SyncLine], of own: SyncScope?, _ turn: inout SyncCheckpoints.Turn
+        _ batch: [SyncLine], of own: SyncScope?, _ batches: inout Batches
     ) async throws -> BatchApply.Outcome {
-        let (apply, seen) = (BatchApply(tables), turn)
+        let apply = BatchApply(tables)
         let brings = batch.contains(where: \.bringsSomething)
-        func run(
-            _ body: @escaping @Sendable ([SyncLine], Database) throws -> BatchApply.Outcome
-        ) async throws -> BatchApply.Outcome {
-            let (outcome, taken) = try await runner.writeAlone { db in
-                var turn = seen
-                if brings { try SyncCheckpoints.take(&turn, db) }
-                try SyncCheckpoints.note(own, db)
-                return (try body(batch, db), turn)
+        var way = batches.way
+        while true {
+            do {
+                let (outcome, taken) = try await runner.writeAlone { [way, turn = batches.turn] db in
+                    var turn = turn
+                    if brings { try SyncCheckpoints.take(&turn, db) }
+                    try SyncCheckpoints.note(own, db)
+                    return (try apply.run(batch, way, db), turn)
+                }
+                batches.turn = taken
+                if way == .together { batches.way = way }
+                return outcome
+            } catch let error where error.isOfRow {
+                guard let next = way.next(after: error) else { throw error }
+                way = next
             }
-            turn = taken
-            return outcome
-        }
-        do {
-            return try await run { try apply.together($0, $1) }
-        } catch let error where error.isOfRow {
-            return try await run { try apply.oneByOne($0, $1) }
         }
     }
 
