@@ -108,7 +108,7 @@ let package = Package(
                 "LFS", "LFSDatabase", "LFSHTTPStorage", "LFSHTTP", "LFSStorage", "LFSSystem", "LFSWire", grdb, sqlite,
             ]),
         // What that server needs to share rows between devices, for any web framework and any database.
-        .target(name: "LFSSyncServer", dependencies: ["LFSWire", "LFSSystem", crypto, grdb, logging]),
+        .target(name: "LFSSyncServer", dependencies: ["LFSWire", "LFSSystem", crypto, grdb, sqlite, logging]),
 
         // How fast the engine is, measured against a bare C program. No product needs them.
         .executableTarget(

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import GRDBSQLite
 import LFSSystem
 
 /// A file of SQLite behind a sync server, in WAL mode. Whatever it has confirmed survives a power cut.
@@ -89,8 +90,8 @@ private struct SQLiteConnection: SQLConnection {
         try converting {
             let statement = try db.cachedStatement(sql: sql)
             let rows = try Row.fetchCursor(statement, arguments: Self.arguments(arguments))
-            while let next = try rows.next() {
-                if try !row(SQLiteRow(row: next)) { return }
+            while try rows.next() != nil {
+                if try !row(SQLiteRow(statement: statement.sqliteStatement)) { return }
             }
         }
     }
@@ -131,27 +132,32 @@ private struct SQLiteConnection: SQLConnection {
     }
 }
 
+/// The row at which a statement stands, read where it lies: each row of a stream is three values and nothing else.
 private struct SQLiteRow: SQLRow {
-    let row: Row
+    let statement: SQLiteStatement
 
     func integer(_ column: Int) throws -> Int64? {
-        switch (row[column] as DatabaseValue).storage {
-        case .null: nil
-        case .int64(let value): value
+        switch sqlite3_column_type(statement, Int32(column)) {
+        case SQLITE_NULL: return nil
+        case SQLITE_INTEGER: return sqlite3_column_int64(statement, Int32(column))
         default: throw SQLFailure(.unusable, "Column \(column) of a result is no integer.")
         }
     }
 
     func text(_ column: Int) throws -> String? {
-        switch (row[column] as DatabaseValue).storage {
-        case .null: nil
-        case .string(let text): text
+        switch sqlite3_column_type(statement, Int32(column)) {
+        case SQLITE_NULL: return nil
+        case SQLITE_TEXT: return try withBytes(column) { String(decoding: $0, as: UTF8.self) }
         default: throw SQLFailure(.unusable, "Column \(column) of a result is no text.")
         }
     }
 
     func withBytes<Value>(_ column: Int, _ body: (UnsafeRawBufferPointer) throws -> Value) throws -> Value? {
-        try row.withUnsafeData(atIndex: column) { data in try data.map { try $0.withUnsafeBytes(body) } }
+        guard sqlite3_column_type(statement, Int32(column)) != SQLITE_NULL else { return nil }
+        // First this, which makes a text of a number, and only then its length.
+        let start = sqlite3_column_blob(statement, Int32(column))
+        let count = Int(sqlite3_column_bytes(statement, Int32(column)))
+        return try body(UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : count))
     }
 }
 
