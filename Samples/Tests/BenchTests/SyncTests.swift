@@ -95,4 +95,31 @@ struct SyncTests {
         #expect(sample.alone.count == 100 && sample.beside.count == 100 && sample.serverBytes > sample.extraBytes)
         #expect(report.slowdown != nil)
     }
+
+    @Test("A device of many scopes has a note of each, and gets nothing from then on", .enabled(if: server != nil))
+    func idle() throws {
+        let report = try BenchProcess.report(
+            SyncIdleReport.self, "sync", "idle", "--scopes", "1,30", "--times", "5", "--rounds", "1")
+        #expect(report.samples.map(\.scopes) == [1, 30])
+        #expect(report.samples.allSatisfy { $0.latencies.count == 5 && $0.latencies.median > 0 })
+        #expect(report.description.contains("server CPU ms"))
+    }
+
+    @Test("A first sync that is cut off goes on each time, and no row comes twice", .enabled(if: server != nil))
+    func resume() throws {
+        let report = try BenchProcess.report(
+            SyncResumeReport.self, "sync", "resume", "--rows", "20000", "--cuts", "3", "--rounds", "1")
+        let sample = try #require(report.samples.first)
+        #expect(sample.rows == 20_000 && sample.cuts == 3 && sample.repeated == 0 && sample.firstRows.count == 2)
+        #expect(report.description.contains("came twice"))
+    }
+
+    @Test("The app writes while rows come", .enabled(if: server != nil))
+    func writes() throws {
+        let report = try BenchProcess.report(
+            SyncWritesReport.self, "sync", "writes", "--rows", "20000", "--writes", "20", "--rounds", "1")
+        let sample = try #require(report.samples.first)
+        #expect(sample.rows == 20_000 && sample.idle.count == 20 && sample.beside.count > 0)
+        #expect(report.slowdown ?? 0 > 0 && report.description.contains("p99 ratio"))
+    }
 }

@@ -7,9 +7,12 @@ extension ProbeCommand {
 
         @Option var rows: Int
         @Option var sessions: Int
+        @Option var partners = 0
         @Option var folder: String
 
-        func run() async throws { try await SyncMaker(rows: rows, sessions: sessions, folder: folder).run() }
+        func run() async throws {
+            try await SyncMaker(rows: rows, sessions: sessions, partners: partners, folder: folder).run()
+        }
     }
 
     struct FirstSync: AsyncParsableCommand {
@@ -19,10 +22,26 @@ extension ProbeCommand {
         @Option var source: String
         @Option var session: Int
         @Option var folder: String
+        @Option var database: String?
 
         func run() async throws {
-            let probe = FirstSyncProbe(server: server, source: source, session: session, folder: folder)
+            let probe = FirstSyncProbe(
+                server: server, source: source, session: session, folder: folder, database: database)
             Console.result(try JSONDocument.text(try await probe.run()))
+        }
+    }
+
+    struct SyncLoading: ParsableCommand {
+        static let configuration = CommandConfiguration(commandName: "sync-loader")
+
+        @Option var server: String
+        @Option var database: String
+        @Option var rows: Int
+        @Option var sessions: Int
+        @Option var folder: String
+
+        func run() throws {
+            try SyncLoader(server: server, database: database, rows: rows, sessions: sessions, folder: folder).run()
         }
     }
 
@@ -84,6 +103,54 @@ extension ProbeCommand {
         func run() async throws {
             let probe = SyncReadersProbe(
                 server: server, source: source, readers: readers, rate: rate, seconds: seconds)
+            Console.result(try JSONDocument.text(try await probe.run()))
+        }
+    }
+
+    struct SyncIdle: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(commandName: "sync-idle")
+
+        @Option var server: String
+        @Option var source: String
+        @Option var folder: String
+        @Option var scopes: Int
+        @Option var times: Int
+
+        func run() async throws {
+            let probe = SyncIdleProbe(server: server, source: source, folder: folder, scopes: scopes, times: times)
+            Console.result(try JSONDocument.text(try await probe.run()))
+        }
+    }
+
+    struct SyncResume: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(commandName: "sync-resume")
+
+        @Option var server: String
+        @Option var source: String
+        @Option var session: Int
+        @Option var folder: String
+        @Option var cuts: Int
+
+        func run() async throws {
+            let probe = SyncResumeProbe(server: server, source: source, session: session, folder: folder, cuts: cuts)
+            Console.result(try JSONDocument.text(try await probe.run()))
+        }
+    }
+
+    struct SyncWrites: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(commandName: "sync-writes")
+
+        @Option var server: String
+        @Option var source: String
+        @Option var session: Int
+        @Option var folder: String
+        @Option var writes: Int
+        @Option var pause: Int
+
+        func run() async throws {
+            let probe = SyncWritesProbe(
+                server: server, source: source, session: session, folder: folder, writes: writes,
+                pause: .milliseconds(pause))
             Console.result(try JSONDocument.text(try await probe.run()))
         }
     }

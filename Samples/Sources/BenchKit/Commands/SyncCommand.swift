@@ -10,7 +10,9 @@ struct SyncCommand: ParsableCommand {
             The server is a built lfs-server, with its database in TMPDIR; devices speak to it
             through 127.0.0.1. A row has five columns and an index, about 300 bytes as a line.
             """,
-        subcommands: [First.self, Growth.self, Changes.self, Live.self, Readers.self])
+        subcommands: [
+            First.self, Growth.self, Changes.self, Idle.self, Resume.self, Writes.self, Live.self, Readers.self,
+        ])
 
     struct First: ParsableCommand {
         static let configuration = CommandConfiguration(
@@ -28,9 +30,10 @@ struct SyncCommand: ParsableCommand {
         @Option(name: .long, help: "Numbers of rows, separated by commas.", transform: SyncCommand.sizes)
         var rows = [100_000]
         @OptionGroup var server: LFSServerOptions
+        @OptionGroup var database: SyncDatabaseOptions
         @OptionGroup var rounds: RoundOptions
 
-        func run() throws { try SyncCommand.run(rows, server, rounds, hasRivals: true) }
+        func run() throws { try SyncCommand.run(rows, server, database, rounds, hasRivals: true) }
     }
 
     struct Growth: ParsableCommand {
@@ -40,18 +43,21 @@ struct SyncCommand: ParsableCommand {
         @Option(name: .long, help: "Numbers of rows, separated by commas.", transform: SyncCommand.sizes)
         var rows = [10_000, 100_000, 1_000_000]
         @OptionGroup var server: LFSServerOptions
+        @OptionGroup var database: SyncDatabaseOptions
         @OptionGroup var rounds: RoundOptions
 
-        func run() throws { try SyncCommand.run(rows, server, rounds, hasRivals: false) }
+        func run() throws { try SyncCommand.run(rows, server, database, rounds, hasRivals: false) }
     }
 
     private static func run(
-        _ rows: [Int], _ server: LFSServerOptions, _ rounds: RoundOptions, hasRivals: Bool
+        _ rows: [Int], _ server: LFSServerOptions, _ database: SyncDatabaseOptions, _ rounds: RoundOptions,
+        hasRivals: Bool
     ) throws {
         try measuring { environment, temporary, runner in
             let comparison = FirstSyncComparison(
-                server: try server.path(from: environment), rounds: rounds.rounds, hasRivals: hasRivals,
-                temporary: temporary, probes: ProbeRunner(runner: runner, environment: environment))
+                server: try server.path(from: environment), database: database.database, rounds: rounds.rounds,
+                hasRivals: hasRivals, temporary: temporary,
+                probes: ProbeRunner(runner: runner, environment: environment))
             try rounds.show(FirstSyncReport(sizes: try comparison.run(rows)))
             return true
         }
@@ -67,6 +73,17 @@ struct SyncCommand: ParsableCommand {
         }
         return sizes
     }
+}
+
+/// Where that server has its rows.
+struct SyncDatabaseOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            """
+            A database of PostgreSQL, with the password in PGPASSWORD, into which the rows are pushed first. A file of \
+            SQLite by default. The processes of PostgreSQL itself are not counted.
+            """, valueName: "url"))
+    var database: String?
 }
 
 /// Which server the devices speak to.

@@ -1,6 +1,8 @@
 /// Brings the same rows into empty databases by sync and by SQLite alone, in turn.
 struct FirstSyncComparison {
     var server: String
+    /// The server's, by its URL; a file of SQLite by default.
+    var database: String?
     var rounds: Int
     var hasRivals: Bool
     var temporary: TemporaryFolder
@@ -19,6 +21,12 @@ struct FirstSyncComparison {
             try probes.run([
                 "sync-maker", "--rows", "\(rows[index])", "--sessions", "\(rounds)", "--folder", source,
             ])
+            if let database {
+                try probes.run([
+                    "sync-loader", "--server", server, "--database", database, "--rows", "\(rows[index])", "--sessions",
+                    "\(rounds)", "--folder", source,
+                ])
+            }
             for round in 0..<rounds {
                 for part in Schedule.order(of: hasRivals ? Part.allCases : [.sync], round: round) {
                     let sample = try run(part, round, source)
@@ -47,7 +55,9 @@ struct FirstSyncComparison {
         let places = ["--source", source, "--folder", scratch]
         let arguments =
             switch part {
-            case .sync: ["sync-first", "--server", server, "--session", "\(round)"] + places
+            case .sync:
+                ["sync-first", "--server", server, "--session", "\(round)"] + places
+                    + (database.map { ["--database", $0] } ?? [])
             case .scan: ["row-copy", "--scan"] + places
             case .select: ["row-copy", "--select"] + places
             }

@@ -11,17 +11,20 @@ package struct FirstSyncProbe: Sendable {
     package var session: Int
     /// Where the device's database is made.
     package var folder: String
+    /// The server's; ``SyncMaker``'s by default.
+    package var database: String?
 
-    package init(server: String, source: String, session: Int, folder: String) {
+    package init(server: String, source: String, session: Int, folder: String, database: String? = nil) {
         self.server = server
         self.source = source
         self.session = session
         self.folder = folder
+        self.database = database
     }
 
     package func run() async throws -> FirstSyncSample {
         let tokens = try SyncMaker.tokens(in: source)
-        let server = try SyncServerProcess(server, in: source)
+        let server = try SyncServerProcess(server, in: source, database: database)
         defer { server.stop() }
         // Of an account without rows, so that the code of both is there before memory is looked at.
         let idle = try SyncHost.open(in: folder, name: "idle.sqlite")

@@ -14,8 +14,13 @@ enum SyncHost {
         """
     static let columns = "id, title, body, createdAt, rating"
 
+    /// Whose rows an account may read besides its own, for `--partners`.
+    static let partners = "partner:sharedByID:sharedWithID"
+
     /// Opens a device's database in a folder, or makes it.
-    static func open(in folder: String, name: String = "device.sqlite") throws -> DatabasePool {
+    static func open(
+        in folder: String, name: String = "device.sqlite", hasPartners: Bool = false
+    ) throws -> DatabasePool {
         let pool = try DatabasePool(path: "\(folder)/\(name)")
         var migrator = DatabaseMigrator()
         migrator.registerLFSMigrations()
@@ -23,6 +28,17 @@ enum SyncHost {
         migrator.registerMigration("notes") { db in
             try db.execute(sql: creation)
             try SyncedTable.install("note", in: db)
+        }
+        if hasPartners {
+            migrator.registerMigration("partners") { db in
+                try db.execute(
+                    sql: """
+                        CREATE TABLE partner (
+                            id TEXT PRIMARY KEY NOT NULL, sharedByID TEXT NOT NULL, sharedWithID TEXT NOT NULL
+                        )
+                        """)
+                try SyncedTable.install("partner", in: db)
+            }
         }
         try migrator.migrate(pool)
         return pool

@@ -7,12 +7,15 @@ package struct SyncMaker: Sendable {
     package var rows: Int
     /// How many sessions of the account, besides the one that brings the rows.
     package var sessions: Int
+    /// How many other accounts let it read what they have: a note each.
+    package var partners: Int
     /// Where the databases are made.
     package var folder: String
 
-    package init(rows: Int, sessions: Int, folder: String) {
+    package init(rows: Int, sessions: Int, partners: Int = 0, folder: String) {
         self.rows = rows
         self.sessions = sessions
+        self.partners = partners
         self.folder = folder
     }
 
@@ -23,12 +26,13 @@ package struct SyncMaker: Sendable {
     static let tokens = "tokens"
 
     package func run() async throws {
-        try SyncHost.open(in: folder, name: Self.schema).close()
-        try await Self.withService(in: folder, sessionLimit: sessions + 1) { service in
+        try SyncHost.open(in: folder, name: Self.schema, hasPartners: partners > 0).close()
+        try await Self.withService(in: folder, sessionLimit: sessions + 1, hasPartners: partners > 0) { service in
             let writer = try await service.addSession(account: "ann")
             try await Self.push(rows, from: 0, through: service, token: writer)
             var tokens = [writer, try await service.addSession(account: "bob")]
             for _ in 0..<sessions { tokens.append(try await service.addSession(account: "ann")) }
+            for number in 0..<partners { try await Self.addPartner(number, after: rows, to: "ann", service) }
             try Data(tokens.joined(separator: "\n").utf8).write(to: URL(fileURLWithPath: "\(folder)/\(Self.tokens)"))
         }
     }
@@ -39,12 +43,14 @@ package struct SyncMaker: Sendable {
 
     /// Opens the server's database in this process.
     static func withService<Value>(
-        in folder: String, sessionLimit: Int = 50, _ body: (SyncService) async throws -> Value
+        in folder: String, sessionLimit: Int = 50, hasPartners: Bool = false,
+        _ body: (SyncService) async throws -> Value
     ) async throws -> Value {
         let database = try SQLiteDatabase(path: "\(folder)/\(Self.database)")
         var options = SyncServiceOptions()
         options.sessionLimit = sessionLimit
-        let schema = try SyncSchema(databaseAt: "\(folder)/\(Self.schema)")
+        var schema = try SyncSchema(databaseAt: "\(folder)/\(Self.schema)")
+        if hasPartners { schema.partners = .init("partner", from: "sharedByID", to: "sharedWithID") }
         let service = try await SyncService(database, schema: schema, options: options)
         do {
             let value = try await body(service)
@@ -70,12 +76,32 @@ package struct SyncMaker: Sendable {
             let lines = (start..<min(start + batch, count)).map { offset in
                 line(first + offset, sequence: (sequence ?? first) + offset + 1, title: title)
             }
-            let reply = await service.push(Data(lines.joined().utf8), token: token)
-            guard reply.status == 200, case .whole(let results) = reply.body,
-                String(decoding: results, as: UTF8.self).components(separatedBy: "\"result\":\"applied\"").count
-                    == lines.count + 1
-            else { throw BenchError("The server's store has not taken the rows: status \(reply.status).") }
+            try await push(lines, through: service, token: token)
         }
+    }
+
+    /// Makes an account with a note that lets another one read.
+    private static func addPartner(
+        _ number: Int, after first: Int, to reader: String, _ service: SyncService
+    ) async throws {
+        let name = "partner\(number)"
+        let token = try await service.addSession(account: name)
+        guard let own = try await service.account(named: name), let other = try await service.account(named: reader)
+        else { throw BenchError("An account was made and is not there.") }
+        let grant = """
+            {"id":"2","seq":2,"type":"PartnerV1","op":"put","key":"\(own)-\(other)","data":{"sharedByID":"\(own)",\
+            "sharedWithID":"\(other)"}}
+
+            """
+        try await push([line(first + number, sequence: 1, title: "Note"), grant], through: service, token: token)
+    }
+
+    private static func push(_ lines: [String], through service: SyncService, token: String) async throws {
+        let reply = await service.push(Data(lines.joined().utf8), token: token)
+        guard reply.status == 200, case .whole(let results) = reply.body,
+            String(decoding: results, as: UTF8.self).components(separatedBy: "\"result\":\"applied\"").count
+                == lines.count + 1
+        else { throw BenchError("The server's store has not taken the rows: status \(reply.status).") }
     }
 
     private static let batch = 500

@@ -18,8 +18,11 @@ final class SyncServerProcess {
 
     /// Returns when it listens.
     ///
+    /// - Parameter database: the file in the folder by default.
     /// - Throws: `BenchError` with what it has said when it does not start.
-    init(_ executable: String, in folder: String, _ options: [String] = []) throws {
+    init(
+        _ executable: String, in folder: String, database: String? = nil, _ options: [String] = []
+    ) throws {
         let port = try Self.freePort()
         (self.port, url) = (port, "http://127.0.0.1:\(port)")
         let (output, messages) = (
@@ -30,8 +33,8 @@ final class SyncServerProcess {
         process.executableURL = URL(fileURLWithPath: executable)
         process.arguments =
             [
-                "serve", "--listen", "127.0.0.1:\(port)", "--database", SyncMaker.database, "--schema-from",
-                SyncMaker.schema,
+                "serve", "--listen", "127.0.0.1:\(port)", "--database", database ?? SyncMaker.database,
+                "--schema-from", SyncMaker.schema,
             ] + options
         process.currentDirectoryURL = URL(fileURLWithPath: folder)
         process.standardInput = FileHandle.nullDevice

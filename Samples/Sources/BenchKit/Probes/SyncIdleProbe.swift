@@ -1,0 +1,44 @@
+import Foundation
+import LFSSync
+
+/// A device that may read many scopes, and syncs again and again while nobody changes anything. The server is another
+/// process.
+package struct SyncIdleProbe: Sendable {
+    package var server: String
+    /// Where ``SyncMaker`` has made the server's database, with as many partners.
+    package var source: String
+    /// Where the device's database is made.
+    package var folder: String
+    /// Its own and those of its partners.
+    package var scopes: Int
+    package var times: Int
+
+    package init(server: String, source: String, folder: String, scopes: Int, times: Int) {
+        (self.server, self.source, self.folder) = (server, source, folder)
+        (self.scopes, self.times) = (scopes, times)
+    }
+
+    package func run() async throws -> SyncIdleSample {
+        let tokens = try SyncMaker.tokens(in: source)
+        let server = try SyncServerProcess(
+            server, in: source, ["--requests-per-second", "100000", "--partners", SyncHost.partners])
+        defer { server.stop() }
+        let device = try SyncHost.open(in: folder, hasPartners: true)
+        let client = try await FirstSyncProbe.client(device, server, tokens[2])
+        let first = try await client.synchronize()
+        guard try SyncHost.count(device) == scopes, first.parked == 0 else {
+            throw BenchError("\(try SyncHost.count(device)) notes of \(scopes) scopes have come.")
+        }
+        let cpu = try server.cpuSeconds()
+        var seconds: [Double] = []
+        for _ in 0..<times {
+            let start = ContinuousClock.now
+            guard try await client.synchronize().received == 0 else { throw BenchError("Nobody had changed anything.") }
+            seconds.append((ContinuousClock.now - start) / .seconds(1))
+        }
+        let serverCPU = (try server.cpuSeconds() - cpu) / Double(times)
+        await client.shutdown()
+        guard let latencies = Latencies(seconds) else { throw BenchError("Nothing was measured: more --times.") }
+        return SyncIdleSample(scopes: scopes, latencies: latencies, serverCPUSeconds: serverCPU)
+    }
+}

@@ -1,0 +1,92 @@
+import Foundation
+import Synchronization
+
+/// How devices read slowly, and what others feel of it. The server is another process.
+package struct SyncReadersProbe: Sendable {
+    package var server: String
+    /// Where ``SyncMaker`` has made the server's database, with as many sessions.
+    package var source: String
+    package var readers: Int
+    /// Bytes a second that each of them takes.
+    package var rate: Int
+    package var seconds: Double
+
+    package init(server: String, source: String, readers: Int, rate: Int, seconds: Double) {
+        (self.server, self.source) = (server, source)
+        (self.readers, self.rate, self.seconds) = (readers, rate, seconds)
+    }
+
+    /// How often in a second each reader reads, and somebody else syncs.
+    private static let frequency = 50
+    /// How often in a second some of the readers read: devices do not wait for each other.
+    private static let turns = 1_000
+
+    package func run() async throws -> SyncReadersSample {
+        try SyncSocket.allow(readers)
+        let tokens = try SyncMaker.tokens(in: source)
+        let server = try SyncServerProcess(self.server, in: source, ["--requests-per-second", "100000"])
+        defer { server.stop() }
+        _ = try SyncSocket.stream(port: server.port, token: tokens[1]).whole()
+        let port = server.port
+        let alone = try await others(port, tokens[1])
+        let before = try server.memory()
+        let (begun, beginning) = AsyncStream<Void>.makeStream()
+        let isOver = Atomic(false)
+        async let reading = Self.read(
+            port, tokens[2..<2 + readers], rate, onBegin: { beginning.finish() },
+            until: { isOver.load(ordering: .relaxed) })
+        // Not beside the begin of all streams at once.
+        for await _ in begun {}
+        let beside: Latencies
+        do {
+            defer { isOver.store(true, ordering: .relaxed) }
+            beside = try await others(port, tokens[1])
+        }
+        return SyncReadersSample(
+            readers: readers, readBytes: try await reading, serverBytes: try server.memory().peak,
+            extraBytes: try server.memory().peak - before.now, connections: try server.connections(), alone: alone,
+            beside: beside)
+    }
+
+    /// Reads as many streams as there are tokens.
+    ///
+    /// - Returns: how many bytes have come.
+    private static func read(
+        _ port: UInt16, _ tokens: ArraySlice<String>, _ rate: Int, onBegin: () -> Void, until isOver: () -> Bool
+    ) async throws -> Int64 {
+        defer { onBegin() }
+        let sockets = try tokens.map { try SyncSocket.stream(port: port, token: $0, buffer: 4_096) }
+        let start = ContinuousClock.now
+        var (turn, next) = (0, 0)
+        while !isOver() {
+            turn += 1
+            if turn % turns == 0, sockets.allSatisfy({ $0.byteCount > 0 }) { onBegin() }
+            while next < turn * sockets.count * frequency / turns {
+                let socket = sockets[next % sockets.count]
+                try socket.read(atMost: max(1, rate / frequency))
+                socket.forget()
+                guard !socket.isEnded else {
+                    throw BenchError("The rows came to a reader's end: give more --rows, or less --seconds.")
+                }
+                next += 1
+            }
+            try await Task.sleep(until: start + .seconds(Double(turn) / Double(turns)))
+        }
+        return sockets.map { Int64($0.byteCount) }.reduce(0, +)
+    }
+
+    /// Syncs of another account, one after the other.
+    private func others(_ port: UInt16, _ token: String) async throws -> Latencies {
+        var latencies: [Double] = []
+        let count = Int(seconds * Double(Self.frequency))
+        let start = ContinuousClock.now
+        for turn in 0..<count {
+            let begin = ContinuousClock.now
+            _ = try SyncSocket.stream(port: port, token: token).whole()
+            latencies.append((ContinuousClock.now - begin) / .seconds(1))
+            try await Task.sleep(until: start + .seconds(Double(turn + 1) / Double(Self.frequency)))
+        }
+        guard let latencies = Latencies(latencies) else { throw BenchError("Nothing was measured: more --seconds.") }
+        return latencies
+    }
+}
