@@ -21,13 +21,17 @@ final class LineServer: HTTPTransport {
     }
 
     private let state: Mutex<State>
+    /// Runs before each piece of a stream, with how many have gone before.
+    private let onPiece: @Sendable (Int) async throws -> Void
 
     /// - Parameter scripts: the lines of each stream, without their ends.
     init(scripts: [[String]]) {
+        onPiece = { _ in }
         state = Mutex(State(scripts: scripts.map { Array(($0.joined(separator: "\n") + "\n").utf8) }))
     }
 
-    init(bytes: [UInt8], pieceSize: Int) {
+    init(bytes: [UInt8], pieceSize: Int, onPiece: @escaping @Sendable (Int) async throws -> Void = { _ in }) {
+        self.onPiece = onPiece
         state = Mutex(State(scripts: [bytes], pieceSize: pieceSize))
     }
 
@@ -54,6 +58,7 @@ final class LineServer: HTTPTransport {
         }
         for start in stride(from: 0, to: bytes.count, by: size) {
             let piece = Array(bytes[start..<min(start + size, bytes.count)])
+            try await onPiece(start / size)
             try await BlockingPool.sinks.run { _ in try piece.withUnsafeBytes { try sink($0) } }
         }
         return reply(200)

@@ -21,6 +21,12 @@ struct BatchApply: Sendable {
         var isComplete = false
         /// Whether the device begins anew.
         var hasReset = false
+
+        mutating func add(_ next: Outcome) {
+            changed += next.changed
+            isComplete = isComplete || next.isComplete
+            hasReset = hasReset || next.hasReset
+        }
     }
 
     /// How the lines of a batch are applied. Each is a whole transaction, of which nothing stays when it throws.

@@ -96,9 +96,7 @@ struct StreamTurn: Sendable {
             for await batch in feed.batches {
                 let outcome = try await apply(batch, of: feed.own, &batches)
                 feed.taken()
-                total.changed += outcome.changed
-                total.isComplete = total.isComplete || outcome.isComplete
-                total.hasReset = total.hasReset || outcome.hasReset
+                total.add(outcome)
                 if let failure = batch.lazy.compactMap(\.failure).last {
                     throw SyncError(
                         failure.isRetryable ? .unavailable : .unexpectedReply, failure.message,
@@ -118,26 +116,44 @@ struct StreamTurn: Sendable {
         var turn: SyncCheckpoints.Turn
         /// What most likely is the way of the next batch, since it was that of one before.
         var way = BatchApply.Way.inOrder
+        var pace = WriterPace()
     }
 
     /// - Parameter own: the scope of the account's own rows; nil before a line has told it.
     private func apply(
         _ batch: [SyncLine], of own: SyncScope?, _ batches: inout Batches
     ) async throws -> BatchApply.Outcome {
+        var total = BatchApply.Outcome()
+        var rest = batch[...]
+        while !rest.isEmpty {
+            let (outcome, count) = try await transact(rest, of: own, &batches)
+            rest = rest.dropFirst(count)
+            total.add(outcome)
+        }
+        return total
+    }
+
+    /// - Returns: what has come of the first lines, and how many these are.
+    private func transact(
+        _ lines: ArraySlice<SyncLine>, of own: SyncScope?, _ batches: inout Batches
+    ) async throws -> (BatchApply.Outcome, Int) {
         let apply = BatchApply(tables)
-        let brings = batch.contains(where: \.bringsSomething)
         var way = batches.way
         while true {
             do {
-                let (outcome, taken) = try await runner.writeAlone { [way, turn = batches.turn] db in
-                    var turn = turn
-                    if brings { try SyncCheckpoints.take(&turn, db) }
+                let (outcome, count, after) = try await runner.writeAlone { [way, batches] db in
+                    var after = batches
+                    after.pace.begin(db.totalChangesCount)
+                    let piece = Array(lines.prefix(after.pace.lineLimit))
+                    if piece.contains(where: \.bringsSomething) { try SyncCheckpoints.take(&after.turn, db) }
                     try SyncCheckpoints.note(own, db)
-                    return (try apply.run(batch, way, db), turn)
+                    let outcome = try apply.run(piece, way, db)
+                    after.pace.end(db.totalChangesCount)
+                    return (outcome, piece.count, after)
                 }
-                batches.turn = taken
+                batches = after
                 if way == .together { batches.way = way }
-                return outcome
+                return (outcome, count)
             } catch let error where error.isOfRow {
                 guard let next = way.next(after: error) else { throw error }
                 way = next

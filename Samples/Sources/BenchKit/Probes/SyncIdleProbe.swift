@@ -20,10 +20,12 @@ package struct SyncIdleProbe: Sendable {
 
     package func run() async throws -> SyncIdleSample {
         let tokens = try SyncMaker.tokens(in: source)
+        let hasPartners = scopes > 1
         let server = try SyncServerProcess(
-            server, in: source, ["--requests-per-second", "100000", "--partners", SyncHost.partners])
+            server, in: source,
+            ["--requests-per-second", "100000"] + (hasPartners ? ["--partners", SyncHost.partners] : []))
         defer { server.stop() }
-        let device = try SyncHost.open(in: folder, hasPartners: true)
+        let device = try SyncHost.open(in: folder, hasPartners: hasPartners)
         let client = try await FirstSyncProbe.client(device, server, tokens[2])
         let first = try await client.synchronize()
         guard try SyncHost.count(device) == scopes, first.parked == 0 else {
