@@ -11,7 +11,7 @@ public final class SyncService: Sendable {
     let database: any SQLDatabase
     let schema: CheckedSchema
     let options: SyncServiceOptions
-    private let logger: Logger
+    let logger: Logger
     private let streams: OpenStreams
     private let times: LiveTimes
     private let rate: RequestRate?
@@ -153,6 +153,7 @@ public final class SyncService: Sendable {
                     in: mutations, of: session, database)
             }
             let now = Milliseconds.of(options.now())
+            pushing.removesAt = options.removalDelay.map { now + Milliseconds.of($0) }
             let results = try await database.write { [pushing] db in
                 // The session as it is within the transaction: two requests may come at once.
                 guard let token, let session = try SessionTable.session(ofToken: token, at: now, changing: true, db)

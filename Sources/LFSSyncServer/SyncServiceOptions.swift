@@ -7,6 +7,12 @@ public struct SyncServiceOptions: Sendable {
     /// What it throws is told to the device as a storage that does not answer, and the device tries again.
     public var objectExists: (@Sendable (SyncFile) async throws -> Bool)?
 
+    /// How long an object stays in the storage when its file was deleted, for a server that then removes it by
+    /// ``SyncService/removeObjects(_:)``: a day is enough for devices that read it just then, and for a backup that is
+    /// put back. nil: nothing is noted, the devices that delete files remove the objects, and nobody does for one that
+    /// is lost.
+    public var removalDelay: Duration?
+
     /// Sessions of an account.
     public var sessionLimit = 50
 

@@ -30,6 +30,8 @@ extension TestServer {
         try await ann.delete("NoteV1", "note\(name)")
         try await ann.delete("FileV1", file)
         try await ann.delete("AlbumV1", "x\(name)")
+        #expect(try await service.owner(ofObject: "ann/\(file)", readableBy: bob.id) == nil)
+        try await service.removeObjects { key, _ in key.hasSuffix(file) }
         try await ann.sync()
         let request = SyncStreamRequest(types: SharingServer.types.map { [$0] })
         let body = try WireFormat.encode(request)

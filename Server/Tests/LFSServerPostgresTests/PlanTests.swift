@@ -42,7 +42,9 @@ struct PlanTests {
     func plans() async throws {
         try await TestStore.run { database in
             let watched = WatchedDatabase(database)
-            let service = try await SyncService(watched, schema: SharingServer.schema)
+            var options = SyncServiceOptions()
+            options.removalDelay = .zero
+            let service = try await SyncService(watched, schema: SharingServer.schema, options: options)
             try await TestServer(database: watched, service: service).runEveryStatement()
             let statements = Set(watched.statements).filter {
                 $0.prefixMatch(of: /\s*(SELECT|INSERT|UPDATE|DELETE|WITH)\b/) != nil

@@ -57,11 +57,12 @@ struct SchemaObject: Sendable, Hashable {
     /// What a schema needs besides the tables that every one has, in the order in which it is made.
     static func all(of schema: CheckedSchema, _ dialect: SQLDialect) -> [SchemaObject] {
         let tables = schema.tables.flatMap { TableSQL(table: $0, dialect: dialect).creation }
+        let removal = ServerTables.removal(dialect)
         let sharing =
             ScopeSQL(dialect: dialect).triggers
             + schema.sharing.containers.flatMap { ContainerSQL(container: $0, dialect: dialect).triggers }
             + (schema.sharing.partners.map { PartnerSQL(partners: $0, dialect: dialect).triggers } ?? [])
-        return (tables + sharing).map { SchemaObject($0, dialect) }
+        return (tables + removal + sharing).map { SchemaObject($0, dialect) }
     }
 }
 

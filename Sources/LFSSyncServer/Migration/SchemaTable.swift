@@ -85,7 +85,9 @@ enum SchemaTable {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
         let text = String(decoding: try encoder.encode(schema), as: UTF8.self)
-        try db.execute("UPDATE sync_state SET tables = ?1 WHERE id = 1", [.text(text)])
+        try db.execute(
+            "UPDATE sync_state SET tables = ?1, schemaVersion = ?2 WHERE id = 1",
+            [.text(text), .integer(ServerTables.version)])
         try db.execute("DELETE FROM sync_object WHERE source <> ''", [])
         let catalog = try SchemaCatalog.objects(db)
         for object in made {

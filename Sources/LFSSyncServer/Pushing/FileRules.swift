@@ -5,6 +5,8 @@ import LFSWire
 struct FileRules: Sendable {
     /// Mutations that say of a file that is not in the store that it is.
     let withoutObject: Set<Int64>
+    /// When the object of a file that is deleted goes, in milliseconds since 1970; nil where the server removes none.
+    var removesAt: Int64?
 
     private static let table = TableSQL.quoted(SyncType.fileTable)
     private static let content = ["byteCount", "sha256", "key", "createdAt"]
@@ -12,7 +14,7 @@ struct FileRules: Sendable {
 
     /// - Throws: ``WireFailure/Code/forbidden``, ``WireFailure/Code/missing``.
     func requireNew(_ mutation: SyncMutation, _ session: SyncSession, _ db: any SQLConnection) throws {
-        guard let namespace = mutation.row.text("key").flatMap(NamespaceTable.namespace) else {
+        guard let key = mutation.row.text("key"), let namespace = NamespaceTable.namespace(of: key) else {
             throw WireFailure(.invalidRequest, "A file's 'key' has to be a namespace, a slash, and a name.")
         }
         guard let status = mutation.row.text("status"), ["local", "remote"].contains(status) else {
@@ -22,6 +24,16 @@ struct FileRules: Sendable {
             throw WireFailure(.forbidden, "The file's 'key' begins with the namespace of another account.")
         }
         if status == "remote" { try requireObject(mutation) }
+        guard try RemovalTable.keep(key, db) else {
+            throw WireFailure(
+                .missing, "A file with this 'key' was deleted, and its object is going: make another file.")
+        }
+    }
+
+    /// Before the row of a file goes, in the same transaction.
+    func noteRemoval(of id: String, _ db: any SQLConnection) throws {
+        guard let removesAt, let object = try FileKeys.owner(ofFile: id, db) else { return }
+        try RemovalTable.note(object.key, of: object.account, notBefore: removesAt, db)
     }
 
     /// - Throws: ``WireFailure/Code/forbidden``, ``WireFailure/Code/missing``.

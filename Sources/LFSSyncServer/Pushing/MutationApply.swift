@@ -7,6 +7,8 @@ struct MutationApply: Sendable {
     let dialect: SQLDialect
     /// Mutations that say of a file that is not in the store that it is.
     var withoutObject: Set<Int64> = []
+    /// When the objects of files that are deleted go, in milliseconds since 1970; nil where the server removes none.
+    var removesAt: Int64?
     /// By the names of tables; ``SyncConflictPolicy/lastWriterWins`` for all others.
     var conflicts: [String: SyncConflictPolicy] = [:]
 
@@ -52,7 +54,8 @@ struct MutationApply: Sendable {
         let writer = RowWriter(
             sql: TableSQL(table: table, dialect: dialect), columns: columns, version: mutation.type.version,
             rights: RowRights(schema: schema, table: table),
-            files: table.name == SyncType.fileTable ? FileRules(withoutObject: withoutObject) : nil,
+            files: table.name == SyncType.fileTable
+                ? FileRules(withoutObject: withoutObject, removesAt: removesAt) : nil,
             policy: conflicts[table.name] ?? .lastWriterWins)
         do {
             return try db.savepoint { try writer.apply(mutation, of: session, db) }

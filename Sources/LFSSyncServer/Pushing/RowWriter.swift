@@ -57,6 +57,7 @@ struct RowWriter: Sendable {
             if case .refused = try stale.outcome(of: mutation, in: visible, session, db) {
                 return .conflict(row: try row(mutation.key, of: session, db))
             }
+            try files?.noteRemoval(of: mutation.key, db)
             try db.execute("DELETE FROM \(name) WHERE id = ?1", [.text(mutation.key)])
             return .applied(visible == session.own.description ? try head(of: visible, db) : nil)
         }

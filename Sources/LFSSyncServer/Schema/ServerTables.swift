@@ -1,11 +1,29 @@
 /// What the server keeps beside the devices' tables.
 enum ServerTables {
     /// Of the tables below. A server leaves alone what a newer one has made.
-    static let version: Int64 = 1
+    static let version: Int64 = 2
 
     /// Statements that make them, and what they need besides.
     static func scripts(_ dialect: SQLDialect) -> [String] {
         [dialect.tables(script)] + (dialect == .postgres ? [PostgresOrder.script] : [])
+    }
+
+    /// Statements that make what version 2 has besides: objects whose files were deleted, until the storage has
+    /// confirmed that they are gone. Noted as what a schema needs, so that a store of version 1 comes to have it.
+    static func removal(_ dialect: SQLDialect) -> [String] {
+        let table = """
+            CREATE TABLE "sync_removal" (
+                key TEXT PRIMARY KEY NOT NULL,
+                -- Who owns the namespace of the key.
+                accountID TEXT NOT NULL,
+                -- Milliseconds since 1970.
+                notBefore BIGINT NOT NULL,
+                tries BIGINT NOT NULL DEFAULT 0,
+                -- Whether the storage was asked.
+                isAsked INTEGER NOT NULL DEFAULT 0
+            )
+            """
+        return [dialect.tables(table), "CREATE INDEX \"sync_removal_due\" ON \"sync_removal\"(notBefore)"]
     }
 
     /// Statements that make them where they are not there.

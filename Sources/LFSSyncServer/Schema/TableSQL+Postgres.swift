@@ -15,7 +15,7 @@ extension TableSQL {
         return [
             "CREATE TABLE \(name) (\n    \(columns.joined(separator: ",\n    "))\n)",
             "CREATE INDEX \(Self.quoted("sync_\(table.name)_position")) ON \(name)(scopeID, updateID)",
-        ] + parents + PostgresOrder.triggers(ofTable: table.name)
+        ] + parents + keys + PostgresOrder.triggers(ofTable: table.name)
     }
 
     private static let text = "TEXT COLLATE \"C\""

@@ -30,7 +30,13 @@ struct TableSQL: Sendable {
         return [
             "CREATE TABLE \(name) (\n    \(columns.joined(separator: ",\n    "))\n)",
             "CREATE INDEX \(Self.quoted("sync_\(table.name)_position")) ON \(name)(scopeID, updateID)",
-        ] + parents + triggers
+        ] + parents + keys + triggers
+    }
+
+    /// Of files, which are looked for by their objects' keys as well.
+    var keys: [String] {
+        guard table.name == SyncType.fileTable else { return [] }
+        return ["CREATE INDEX \(Self.quoted("sync_\(table.name)_key")) ON \(name)(\(Self.quoted("key")))"]
     }
 
     func column(_ column: SyncSchema.Column) -> String {

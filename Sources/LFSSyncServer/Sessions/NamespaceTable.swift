@@ -12,6 +12,12 @@ enum NamespaceTable {
         return String(key[..<slash])
     }
 
+    /// The account that has the namespace of a key; nil for one that nobody has.
+    static func owner(of key: String, _ db: any SQLConnection) throws -> String? {
+        guard let namespace = namespace(of: key) else { return nil }
+        return try db.firstText("SELECT accountID FROM sync_namespace WHERE namespace = ?1", [.text(namespace)])
+    }
+
     /// - Parameter isMaker: whether the session's own database made the file, as far as one can see: its bytes are not
     ///   in the store yet.
     /// - Returns: false when it is another account's.

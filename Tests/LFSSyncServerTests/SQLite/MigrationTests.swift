@@ -222,7 +222,7 @@ struct MigrationTests {
     func newer() async throws {
         try await run { path in
             try await serve(path, Self.old)
-            try await change(path, "UPDATE sync_state SET schemaVersion = 2, tables = 'of the future'")
+            try await change(path, "UPDATE sync_state SET schemaVersion = 3, tables = 'of the future'")
             let error = await #expect(throws: SyncStoreError.self) { try await serve(path, Self.old) }
             #expect(error?.code == .newerServer)
         }

@@ -10,7 +10,9 @@ struct PlanTests {
     func plans() async throws {
         try await TestStore.run { database in
             let watched = WatchedDatabase(database)
-            let service = try await SyncService(watched, schema: SharingServer.schema)
+            var options = SyncServiceOptions()
+            options.removalDelay = .zero
+            let service = try await SyncService(watched, schema: SharingServer.schema, options: options)
             let server = TestServer(database: watched, service: service)
             try await server.runEveryStatement()
             // Enough for a plan that is wrong to be chosen, where it looks at numbers.
