@@ -99,6 +99,25 @@ public final class SigningService: Sendable {
         }
     }
 
+    /// Removes an object that a caller may remove, as its own request for that would. It returns when the store has
+    /// confirmed.
+    ///
+    /// - Parameter key: of the object.
+    /// - Returns: false when the caller may not, when nobody has written below its namespace yet, and for a text that
+    ///   is no key: nothing was removed.
+    /// - Throws: `StorageError`, what the host's rule throws, `CancellationError`.
+    public func remove(_ key: String, of caller: String) async throws -> Bool {
+        guard let key = ObjectKey(listed: key), key.rawValue.contains("/") else { return false }
+        do {
+            guard case .allowed = try await check.check(caller, .delete, key.namespace, key) else { return false }
+        } catch let failure as WireFailure where failure.code == .forbidden {
+            return false
+        }
+        try await backend.objects.delete(key)
+        log("remove", key.rawValue, caller, nil, nil)
+        return true
+    }
+
     private func accepted(_ body: Data, _ caller: String) -> Result<SigningRequest, WireFailure> {
         Result { () throws(WireFailure) in
             let request = try read(body)

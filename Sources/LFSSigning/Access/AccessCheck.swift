@@ -30,10 +30,12 @@ struct AccessCheck: Sendable {
             case false?: break
             }
         }
-        guard let rule = access.rule,
-            try await rule(.init(caller: caller, verb: verb, namespace: namespace, key: key?.rawValue))
-        else { throw Self.forbidden }
-        return .allowed
+        let question = SigningAccess.Question(caller: caller, verb: verb, namespace: namespace, key: key?.rawValue)
+        if let rule = access.rule, try await rule(question) { return .allowed }
+        if let lender = try await access.lender?(question), try await claims.isOwner(lender, of: namespace) == true {
+            return .allowed
+        }
+        throw Self.forbidden
     }
 
     static var forbidden: WireFailure { WireFailure(.forbidden, "This caller has no right to that.") }

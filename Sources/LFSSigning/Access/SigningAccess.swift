@@ -30,9 +30,14 @@ public struct SigningAccess: Sendable {
     /// Answers a ``Question``. An error refuses the request and is logged.
     public typealias Rule = @Sendable (Question) async throws -> Bool
 
+    /// Answers a ``Question`` with the name of who lends a right of its own; nil for nobody. An error refuses the
+    /// request and is logged.
+    public typealias Lender = @Sendable (Question) async throws -> String?
+
     /// Whether the first who writes below a namespace owns it.
     let claimsNamespaces: Bool
-    let rule: Rule?
+    var rule: Rule?
+    var lender: Lender?
 
     /// The first who writes below a namespace owns it and may do everything there. Nobody else may do anything.
     ///
@@ -43,6 +48,12 @@ public struct SigningAccess: Sendable {
     /// As ``claimedNamespaces``, and others may do what the rule allows: with records that are shared, for example.
     public static func claimedNamespaces(sharing rule: @escaping Rule) -> SigningAccess {
         SigningAccess(claimsNamespaces: true, rule: rule)
+    }
+
+    /// As ``claimedNamespaces``, and others may do what its owner lends them by the lender's word: with rows that are
+    /// shared, for example. Whom it names has to own the namespace in the store: nobody lends what is another's.
+    public static func claimedNamespaces(lending lender: @escaping Lender) -> SigningAccess {
+        SigningAccess(claimsNamespaces: true, lender: lender)
     }
 
     /// What the rule allows, and nothing is claimed.

@@ -76,6 +76,12 @@ struct ServeCommand: AsyncParsableCommand {
             """)
     var nameAccounts = false
 
+    @Option(
+        help: ArgumentHelp(
+            "After how long the server removes the object of a deleted file, whose device may be lost. With --database "
+                + "and --storage.", valueName: "seconds"))
+    var removeAfter = 86_400
+
     @Option(help: ArgumentHelp("The server's certificate, and what leads to its authority, as PEM.", valueName: "file"))
     var certificate: String?
 
@@ -125,6 +131,12 @@ struct ServeCommand: AsyncParsableCommand {
         guard !provider.areGiven || database != nil else {
             throw ValidationError("--jwt-keys belongs to --database.")
         }
+        guard (0...315_360_000).contains(removeAfter) else {
+            throw ValidationError("--remove-after has to be from 0 to 315360000.")
+        }
+        guard removeAfter == 86_400 || (database != nil && storage != nil) else {
+            throw ValidationError("--remove-after belongs to --database with --storage.")
+        }
         guard connections.map({ (1...1_000_000).contains($0) }) ?? true else {
             throw ValidationError("--connections has to be from 1 to 1000000.")
         }
@@ -151,11 +163,15 @@ struct ServeCommand: AsyncParsableCommand {
         var syncOptions = syncLimits.options()
         syncOptions.sessionLimit = sessionLimit.sessionLimit
         syncOptions.namesAccounts = nameAccounts
+        syncOptions.removalDelay = storage.map { _ in .seconds(removeAfter) }
         let parts = try await ServedParts(
             storage: storage, tokens: tokens, secret: secret, store: store, syncOptions: syncOptions,
             provider: provider, limits: limits, publicURL: publicURL, logger: logger)
         var services: [any Service] = [try application(parts, address, publicURL, connections, logger)]
         if let signing = parts.signing { services.insert(Sweep(service: signing, logger: logger), at: 0) }
+        if let sync = parts.sync, let signing = parts.signing {
+            services.insert(ObjectRemoval(sync: sync, signing: signing, logger: logger), at: 0)
+        }
         // Those that come last are asked to end first.
         if let sync = parts.sync { services.append(OpenStreamsEnd(sync: sync)) }
         if let metrics { services.append(Self.metrics(text, at: try Self.address(metrics, "--metrics"), logger)) }
@@ -174,6 +190,8 @@ struct ServeCommand: AsyncParsableCommand {
         return address
     }
 
+    private var scheme: String { certificate == nil ? "http" : "https" }
+
     private func publicURL(_ address: ListenAddress) throws -> URL {
         if let url {
             guard let found = URL(string: url), ["http", "https"].contains(found.scheme), found.host?.isEmpty == false,
@@ -184,7 +202,7 @@ struct ServeCommand: AsyncParsableCommand {
             return found
         }
         guard address.port != 0, !["0.0.0.0", "::"].contains(address.host),
-            let found = URL(string: "\(certificate == nil ? "http" : "https")://\(address)/lfs")
+            let found = URL(string: "\(scheme)://\(address)/lfs")
         else { throw ValidationError("Nobody knows how devices reach that address: give --url.") }
         return found
     }
@@ -206,7 +224,8 @@ struct ServeCommand: AsyncParsableCommand {
             configuration: ApplicationConfiguration(
                 address: .hostname(address.host, port: address.port),
                 availableConnectionsDelegate: MaximumAvailableConnections(connections.count)),
-            onServerRunning: { _ in Console.print(parts.signing == nil ? "http://\(address)" : publicURL.absoluteString)
+            onServerRunning: { [scheme] _ in
+                Console.print(parts.signing == nil ? "\(scheme)://\(address)" : publicURL.absoluteString)
             }, logger: logger)
     }
 

@@ -47,7 +47,8 @@ struct ServedParts: Sendable {
         let secret = try SecretFile.open(path)
         let backend = try await StorageArgument(parsing: storage).open(publicURL: publicURL, secret: secret)
         signing = try SigningService(
-            backend: backend, access: .claimedNamespaces, secret: secret, limits: limits, logger: logger)
+            backend: backend, access: sync.map { .sharedFiles($0) } ?? .claimedNamespaces, secret: secret,
+            limits: limits, logger: logger)
     }
 
     /// Adds what there is below `/lfs` and `/v1/sync`.

@@ -1,0 +1,320 @@
+import Crypto
+import Foundation
+import Hummingbird
+import LFSServer
+import LFSSyncServer
+import Logging
+import Synchronization
+import Testing
+
+@testable import LFSSigning
+
+@Suite("K 21, 22: a server with rows and a storage", .timeLimit(.minutes(2)))
+struct SharedFileTests {
+    /// A device that asks over HTTP.
+    struct Device: Sendable {
+        let server: RunningServer
+        let token: String
+        let account: String
+
+        /// - Returns: the result lines' words.
+        @discardableResult func push(_ sequence: Int, _ line: String) async throws -> String {
+            let body = "{\"id\":\"m\(sequence)\",\"seq\":\(sequence),\(line)}\n"
+            let reply = try await server.send(
+                "POST", "/v1/sync/push",
+                ["Authorization": "Bearer \(token)", "Content-Type": "application/jsonlines+json"], body: body)
+            #expect(reply.status == 200, "\(reply.text)")
+            return reply.text
+        }
+
+        /// The answer to an operation on one object.
+        func ask(_ operation: String, _ key: String, _ more: String = "") async throws -> [String: Any] {
+            let body = #"{"version":1,"operation":"\#(operation)","objects":[{"key":"\#(key)"\#(more)}]}"#
+            let reply = try await server.send("POST", "/lfs", ["Authorization": "Bearer \(token)"], body: body)
+            #expect(reply.status == 200, "\(reply.text)")
+            let fields = try JSONSerialization.jsonObject(with: reply.body) as? [String: Any]
+            return try #require((fields?["objects"] as? [[String: Any]])?.first)
+        }
+
+        /// The code of a refusal; nil for all else.
+        func refusal(_ operation: String, _ key: String, _ more: String = "") async throws -> String? {
+            (try await ask(operation, key, more)["error"] as? [String: Any])?["code"] as? String
+        }
+
+        func upload(_ text: String, to key: String) async throws -> Int {
+            let more = ",\"size\":\(text.utf8.count),\"sha256\":\"\(SharedFileTests.sha256(text))\""
+            let path = try path(try await ask("upload", key, more), "upload")
+            return try await server.send("PUT", path, body: text).status
+        }
+
+        /// The path of a signed URL.
+        func link(to key: String) async throws -> String { try path(try await ask("download", key), "download") }
+
+        private func path(_ answer: [String: Any], _ operation: String) throws -> String {
+            let action = (answer["actions"] as? [String: Any])?[operation] as? [String: Any]
+            return String(try #require(action?["href"] as? String, "\(answer)").dropFirst("http://app.example".count))
+        }
+    }
+
+    fileprivate static func sha256(_ text: String) -> String {
+        SHA256.hash(data: Data(text.utf8)).map { String(format: "%02x", $0) }.joined()
+    }
+
+    static func fileRow(_ id: String, _ key: String, _ text: String) -> String {
+        #""type":"FileV1","op":"put","key":"\#(id)","data":{"byteCount":\#(text.utf8.count),"#
+            + #""sha256":"\#(sha256(text))","key":"\#(key)","createdAt":"2026","status":"remote"}"#
+    }
+
+    private static let schema = SyncSchema(
+        tables: [
+            .init("album", [.init("title", .text)]),
+            .init(
+                "album_user",
+                [
+                    .init("albumID", .text, isRequired: true, parent: .init("album", onDelete: .cascade)),
+                    .init("accountID", .text, isRequired: true), .init("role", .text),
+                ]),
+            .init(
+                "album_file",
+                [
+                    .init("albumID", .text, isRequired: true, parent: .init("album", onDelete: .cascade)),
+                    .init("fileID", .text, isRequired: true, parent: .init("lfs_file", onDelete: .cascade)),
+                ]),
+        ], containers: [.init("album", members: "album_user", links: "album_file", of: "lfs_file")])
+
+    /// A clock that a test moves on. Owner of its state: the mutex.
+    private final class Clock: Sendable {
+        private let offset = Mutex<TimeInterval>(0)
+
+        func advance(_ seconds: TimeInterval) { offset.withLock { $0 += seconds } }
+        var now: Date { Date(timeIntervalSinceNow: offset.withLock { $0 }) }
+    }
+
+    private struct Parts: Sendable {
+        let sync: SyncService
+        let signing: SigningService
+        let clock: Clock
+        /// Where the objects are.
+        let objects: URL
+        let book: LogBook
+
+        func device(of account: String, on server: RunningServer) async throws -> Device {
+            let token = try await sync.addSession(account: account)
+            let id = try #require(try await sync.account(ofToken: token))
+            return Device(server: server, token: token, account: id)
+        }
+
+        func has(_ key: String) -> Bool { FileManager.default.fileExists(atPath: objects.appending(path: key).path) }
+
+        func removeObjects() async throws -> Int {
+            try await sync.removeObjects { [signing] in try await signing.remove($0, of: $1) }
+        }
+    }
+
+    private func serving(
+        _ body: @escaping @Sendable (RunningServer, Parts) async throws -> Void
+    ) async throws {
+        try await ForeignTokenTests.withFolder { folder in
+            let (clock, book) = (Clock(), LogBook())
+            let logger = Logger(label: "test") { _ in book }
+            let database = try SQLiteDatabase(path: folder.appending(path: "sync.sqlite").path)
+            var options = SyncServiceOptions()
+            options.now = { clock.now }
+            options.removalDelay = .seconds(86_400)
+            let sync = try await SyncService(database, schema: Self.schema, options: options, logger: logger)
+            let secret = try SigningSecret(SigningSecret.random())
+            let objects = folder.appending(path: "data")
+            let backend = try SigningBackend.directory(
+                at: objects, publicURL: try #require(URL(string: "http://app.example/lfs")), secret: secret,
+                now: { clock.now })
+            let signing = try SigningService(
+                backend: backend, access: .sharedFiles(sync), secret: secret, logger: logger)
+            let router = Router()
+            router.addMiddleware { ReplyMiddleware() }
+            SigningRoutes(signing) { request, _ in
+                guard let token = BearerToken.text(of: request) else { return nil }
+                return try await sync.account(ofToken: token)
+            }.add(to: router.group("lfs"))
+            SyncRoutes(sync).add(to: router.group("v1/sync"))
+            let parts = Parts(sync: sync, signing: signing, clock: clock, objects: objects, book: book)
+            try await LFSServerTests.serving(router) { try await body($0, parts) }
+            await signing.shutdown()
+            await database.close()
+        }
+    }
+
+    /// Ann has uploaded two files, and shares the first with Bob in an album.
+    private func sharing(
+        _ body: @escaping @Sendable (_ ann: Device, _ bob: Device, _ eve: Device, Parts) async throws -> Void
+    ) async throws {
+        try await serving { (server, parts) async throws in
+            let ann = try await parts.device(of: "ann", on: server)
+            let bob = try await parts.device(of: "bob", on: server)
+            let eve = try await parts.device(of: "eve", on: server)
+            for (number, key, text) in [(1, "phone/1", "soup"), (2, "phone/2", "secret")] {
+                #expect(try await ann.upload(text, to: key) == 200)
+                #expect(try await ann.push(number, Self.fileRow("f\(number)", key, text)).contains("applied"))
+            }
+            for (number, line) in [
+                (3, #""type":"AlbumV1","op":"put","key":"x","data":{"title":"x"}"#),
+                (4, #""type":"AlbumFileV1","op":"put","key":"l","data":{"albumID":"x","fileID":"f1"}"#),
+                (
+                    5,
+                    #""type":"AlbumUserV1","op":"put","key":"u","data":{"albumID":"x","accountID":"\#(bob.account)","#
+                        + #""role":"viewer"}"#
+                ),
+            ] { #expect(try await ann.push(number, line).contains("applied")) }
+            try await body(ann, bob, eve, parts)
+        }
+    }
+
+    @Test("who sees a file in a shared album downloads it by a session's token, and may do nothing else to it")
+    func viewer() async throws {
+        try await sharing { (ann, bob, eve, parts) async throws in
+            #expect(try await bob.server.send("GET", try await bob.link(to: "phone/1")).text == "soup")
+            #expect(try await bob.ask("head", "phone/1")["object"] != nil)
+            #expect(try await bob.refusal("download", "phone/2") == "forbidden")
+            #expect(try await bob.refusal("delete", "phone/1") == "forbidden")
+            let more = ",\"size\":4,\"sha256\":\"\(Self.sha256("evil"))\",\"replace\":true"
+            #expect(try await bob.refusal("upload", "phone/1", more) == "forbidden")
+            #expect(parts.has("phone/1"))
+        }
+    }
+
+    @Test("an account that is shown nothing is refused, the same whether there is something or not")
+    func unrelated() async throws {
+        try await sharing { (ann, bob, eve, parts) async throws in
+            for key in ["phone/1", "phone/2", "phone/3"] {
+                for operation in ["download", "head", "delete"] {
+                    #expect(try await eve.refusal(operation, key) == "forbidden", "\(operation) \(key)")
+                }
+            }
+            // Nor by a row of her own with the key, nor without a session.
+            let outcome = try await eve.push(1, Self.fileRow("evil", "phone/1", "soup"))
+            #expect(outcome.contains("forbidden"))
+            #expect(try await eve.refusal("download", "phone/1") == "forbidden")
+            let body = #"{"version":1,"operation":"download","objects":[{"key":"phone/1"}]}"#
+            for headers in [[:], ["Authorization": "Bearer \(eve.token.dropLast())"]] {
+                #expect(try await eve.server.send("POST", "/lfs", headers, body: body).status == 401)
+            }
+        }
+    }
+
+    @Test("a right that is withdrawn is a refusal from then on, and one that is given again is none")
+    func withdrawn() async throws {
+        try await sharing { (ann, bob, eve, parts) async throws in
+            _ = try await bob.link(to: "phone/1")
+            try await ann.push(6, #""type":"AlbumFileV1","op":"delete","key":"l""#)
+            #expect(try await bob.refusal("download", "phone/1") == "forbidden")
+            try await ann.push(
+                7, #""type":"AlbumFileV1","op":"put","key":"l","data":{"albumID":"x","fileID":"f1"}"#)
+            _ = try await bob.link(to: "phone/1")
+            try await ann.push(8, #""type":"AlbumUserV1","op":"delete","key":"u""#)
+            #expect(try await bob.refusal("download", "phone/1") == "forbidden")
+            #expect(try await ann.server.send("GET", try await ann.link(to: "phone/1")).text == "soup")
+        }
+    }
+
+    @Test("a signed URL that has expired is refused, and a new one is asked for and lets in")
+    func expired() async throws {
+        try await sharing { (ann, bob, eve, parts) async throws in
+            for device in [ann, bob] {
+                let link = try await device.link(to: "phone/1")
+                parts.clock.advance(899)
+                #expect(try await device.server.send("GET", link).status == 200)
+                parts.clock.advance(2)
+                #expect(try await device.server.send("GET", link).status == 403)
+                let next = try await device.link(to: "phone/1")
+                #expect(try await device.server.send("GET", next).text == "soup")
+            }
+        }
+    }
+
+    @Test("K 23 neither tokens nor signed URLs are in a file or in the log of the server, also when all is refused")
+    func secrets() async throws {
+        try await sharing { (ann, bob, eve, parts) async throws in
+            var secrets = [ann, bob, eve].map(\.token) + ["forged" + ann.token.dropFirst(6)]
+            for device in [ann, bob] {
+                let link = try await device.link(to: "phone/1")
+                secrets.append(String(link.suffix(64)))
+                #expect(try await device.server.send("GET", link).status == 200)
+                #expect(try await device.server.send("GET", link + "0").status == 403)
+            }
+            _ = try await eve.refusal("download", "phone/1")
+            let forged = Device(server: ann.server, token: secrets[3], account: "")
+            for path in ["/lfs", "/v1/sync/stream", "/v1/sync/push"] {
+                let headers = ["Authorization": "Bearer \(forged.token)"]
+                #expect(try await ann.server.send("POST", path, headers, body: "{").status == 401)
+            }
+            try await ann.push(6, #""type":"FileV1","op":"delete","key":"f1""#)
+            parts.clock.advance(86_401)
+            #expect(try await parts.removeObjects() == 1)
+            let folder = parts.objects.deletingLastPathComponent()
+            let names = try FileManager.default.subpathsOfDirectory(atPath: folder.path)
+            #expect(names.contains("sync.sqlite-wal") && parts.book.text.contains("download"))
+            for secret in secrets {
+                #expect(!parts.book.text.contains(secret))
+                for name in names {
+                    // Folders have no bytes.
+                    guard let bytes = FileManager.default.contents(atPath: folder.appending(path: name).path) else {
+                        continue
+                    }
+                    #expect(bytes.range(of: Data(secret.utf8)) == nil, "\(name)")
+                }
+            }
+        }
+    }
+
+    @Test("the object of a deleted file is gone from the storage a day later, though no device has removed it")
+    func removed() async throws {
+        try await sharing { (ann, bob, eve, parts) async throws in
+            try await ann.push(6, #""type":"FileV1","op":"delete","key":"f1""#)
+            #expect(try await parts.removeObjects() == 0)
+            #expect(parts.has("phone/1"))
+            parts.clock.advance(86_401)
+            #expect(try await parts.removeObjects() == 1)
+            #expect(!parts.has("phone/1") && parts.has("phone/2"))
+        }
+    }
+
+    @Test("the storage's own word on a namespace counts: rows that came first below another one's remove nothing")
+    func claimed() async throws {
+        try await sharing { (ann, bob, eve, parts) async throws in
+            // Ann has uploaded below a namespace, and has not told of a row there yet.
+            #expect(try await ann.upload("tea", to: "tablet/1") == 200)
+            for (number, key) in [(1, "tablet/1"), (2, "claims/tablet"), (3, "tablet/../phone/1"), (4, ".uploads/x")] {
+                #expect(try await eve.push(2 * number - 1, Self.fileRow("e\(number)", key, "tea")).contains("applied"))
+                #expect(try await eve.refusal("download", key) != nil)
+                try await eve.push(2 * number, #""type":"FileV1","op":"delete","key":"e\#(number)""#)
+            }
+            parts.clock.advance(86_401)
+            #expect(try await parts.removeObjects() == 0)
+            #expect(parts.has("tablet/1") && parts.has("claims/tablet") && parts.has("phone/1"))
+            #expect(try await ann.server.send("GET", try await ann.link(to: "tablet/1")).text == "tea")
+        }
+    }
+}
+
+/// Keeps all that is logged, with what stands beside it. Owner of its state: the mutex.
+private final class LogBook: LogHandler, Sendable {
+    private let lines = Mutex<[String]>([])
+
+    var text: String { lines.withLock { $0.joined(separator: "\n") } }
+    var metadata: Logger.Metadata {
+        get { [:] }
+        set {}
+    }
+    var logLevel: Logger.Level {
+        get { .trace }
+        set {}
+    }
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { nil }
+        set {}
+    }
+
+    func log(event: LogEvent) {
+        lines.withLock { $0.append("\(event.level) \(event.message) \(event.metadata ?? [:])") }
+    }
+}
