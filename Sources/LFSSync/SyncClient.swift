@@ -57,12 +57,13 @@ public final class SyncClient: Sendable {
         }
         var connection = ConnectionOptions()
         connection.allowsPlainHTTP = options.allowsPlainHTTP
+        connection.certificateAuthorities = options.certificateAuthorities
         transport = options.transport ?? DefaultTransport.make(HTTPOptions(connection))
         clock = options.clock
         server = SyncServer(base: base, transport: transport, token: options.token)
         (self.runner, self.database) = (runner, database)
         pushing = PushTurn(runner: runner, server: server, tables: tables)
-        streaming = StreamTurn(runner: runner, server: server, tables: tables)
+        streaming = StreamTurn(runner: runner, server: server, tables: tables, clock: options.lineClock)
         verifying = VerifyTurn(runner: runner, server: server, tables: tables)
     }
 

@@ -21,17 +21,27 @@ final class LineServer: HTTPTransport {
     }
 
     private let state: Mutex<State>
-    /// Runs before each piece of a stream, with how many have gone before.
+    private let byLine: Bool
     private let onPiece: @Sendable (Int) async throws -> Void
 
+    /// - Parameters:
+    ///   - scripts: the lines of each stream, without their ends.
+    ///   - onPiece: runs before each piece of a stream but the first, and makes each line one.
+    convenience init(scripts: [[String]], onPiece: @escaping @Sendable (Int) async throws -> Void) {
+        self.init(scripts: scripts, byLine: true, onPiece)
+    }
+
     /// - Parameter scripts: the lines of each stream, without their ends.
-    init(scripts: [[String]]) {
-        onPiece = { _ in }
+    convenience init(scripts: [[String]]) { self.init(scripts: scripts, byLine: false) { _ in } }
+
+    private init(scripts: [[String]], byLine: Bool, _ onPiece: @escaping @Sendable (Int) async throws -> Void) {
+        (self.byLine, self.onPiece) = (byLine, onPiece)
         state = Mutex(State(scripts: scripts.map { Array(($0.joined(separator: "\n") + "\n").utf8) }))
     }
 
+    /// - Parameter onPiece: runs before each piece but the first.
     init(bytes: [UInt8], pieceSize: Int, onPiece: @escaping @Sendable (Int) async throws -> Void = { _ in }) {
-        self.onPiece = onPiece
+        (byLine, self.onPiece) = (false, onPiece)
         state = Mutex(State(scripts: [bytes], pieceSize: pieceSize))
     }
 
@@ -56,9 +66,12 @@ final class LineServer: HTTPTransport {
         let (bytes, size) = state.withLock { state in
             (state.scripts.count > 1 ? state.scripts.removeFirst() : state.scripts[0], state.pieceSize)
         }
-        for start in stride(from: 0, to: bytes.count, by: size) {
-            let piece = Array(bytes[start..<min(start + size, bytes.count)])
-            try await onPiece(start / size)
+        let pieces =
+            byLine
+            ? bytes.split(separator: UInt8(ascii: "\n")).map { Array($0) + [UInt8(ascii: "\n")] }
+            : stride(from: 0, to: bytes.count, by: size).map { Array(bytes[$0..<min($0 + size, bytes.count)]) }
+        for (number, piece) in pieces.enumerated() {
+            if number > 0 { try await onPiece(number) }
             try await BlockingPool.sinks.run { _ in try piece.withUnsafeBytes { try sink($0) } }
         }
         return reply(200)
@@ -67,8 +80,11 @@ final class LineServer: HTTPTransport {
     func shutdown() async {}
 
     /// A client of the server on a database.
-    func client(_ database: any DatabaseWriter) async throws -> SyncClient {
+    func client(
+        _ database: any DatabaseWriter, lineClock: any Clock<Duration> = ContinuousClock()
+    ) async throws -> SyncClient {
         var options = SyncOptions(server: try #require(URL(string: "https://sync.example")), token: { "t" })
+        options.lineClock = lineClock
         options.transport = self
         return try await SyncClient.open(database, options: options)
     }

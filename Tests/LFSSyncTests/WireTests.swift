@@ -160,6 +160,93 @@ struct WireTests {
         #expect(LineFeed.lineLimit == 1_000 && LineFeed.byteLimit == 256 << 10)
     }
 
+    /// A feed that a test brings pieces to, and whose time it moves.
+    private func feeding(
+        _ body: (
+            LineFeed, ManualClock, _ next: () async -> Int?, _ bring: (ClosedRange<Int>) async throws -> Void
+        ) async throws -> Void
+    ) async throws {
+        let (feed, clock) = (LineFeed(own: nil), ManualClock())
+        let ending = Task { await feed.endSlowBatches(clock) }
+        try await body(feed, clock) {
+            for await batch in feed.batches { return batch.count }
+            return nil
+        } _: { numbers in
+            let lines = numbers.map { Line.row("RecipeV1", $0, "r\($0)") + "\n" }
+            let bytes = Array(lines.joined().utf8)
+            try await BlockingPool.sinks.run { _ in try bytes.withUnsafeBytes { try feed.take($0) } }
+        }
+        feed.end()
+        clock.advance(by: .seconds(1))
+        await ending.value
+    }
+
+    @Test("I 2 a batch ends 200 ms after its first line, although nothing follows")
+    func slowLines() async throws {
+        try await feeding { (feed, clock, next, bring) async throws in
+            for start in [1, 3, 5] {
+                try await bring(start...start)
+                await clock.waitForSleepers { $0 == [.milliseconds(200)] }
+                clock.advance(by: .milliseconds(199))
+                try await bring((start + 1)...(start + 1))
+                #expect(clock.remaining == [.milliseconds(1)])
+                clock.advance(by: .milliseconds(1))
+                #expect(await next() == 2)
+                feed.taken()
+            }
+        }
+    }
+
+    @Test("I 2 while the batch before is applied a slow one waits and grows, and follows as soon as that is done")
+    func slowBatch() async throws {
+        try await feeding { (feed, clock, next, bring) async throws in
+            try await bring(1...1_001)
+            #expect(await next() == 1_000)
+            await clock.waitForSleepers()
+            clock.advance(by: .milliseconds(200))
+            // Its time is over, and it is not handed over: the next one has begun none.
+            try await bring(1_002...1_003)
+            feed.taken()
+            #expect(await next() == 3)
+            feed.taken()
+            feed.finish()
+            #expect(await next() == nil)
+        }
+    }
+
+    @Test("I 2 time begins with the first line of a batch, and is over for none that was full before")
+    func fullBatch() async throws {
+        try await feeding { (feed, clock, next, bring) async throws in
+            try await bring(1...999)
+            await clock.waitForSleepers()
+            try await bring(1_000...1_001)
+            #expect(await next() == 1_000)
+            feed.taken()
+            clock.advance(by: .milliseconds(200))
+            await clock.waitForSleepers { $0 == [.milliseconds(200)] }
+            try await bring(1_002...1_002)
+            clock.advance(by: .milliseconds(200))
+            #expect(await next() == 2)
+        }
+    }
+
+    @Test("I 2 a row that came is in the database 200 ms later, although its stream goes on and brings no other")
+    func slowStream() async throws {
+        let clock = ManualClock()
+        try await TestSync.run(isQuick: true) { sync in
+            let device = try await sync.device("one", isQuick: true)
+            let server = LineServer(scripts: [Self.two + [Line.complete]]) { piece in
+                guard piece == 1 else { return }
+                await clock.waitForSleepers()
+                clock.advance(by: .milliseconds(200))
+                while try await device.rows(Self.recipes).first != "r1|Æ 💐 é" { await Task.yield() }
+            }
+            let client = try await server.client(device.database, lineClock: clock)
+            #expect(try await client.synchronize().received == 2)
+            #expect(try await device.rows(Self.recipes) == ["r1|Æ 💐 é", "r2|Soup"])
+        }
+    }
+
     @Test("16 while a batch is applied one more is read, and then nothing until it is done")
     func slow() async throws {
         let feed = LineFeed(own: nil)

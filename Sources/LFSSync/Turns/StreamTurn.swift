@@ -7,6 +7,8 @@ struct StreamTurn: Sendable {
     let runner: BackgroundRunner
     let server: SyncServer
     let tables: [SyncedTable]
+    /// For lines that come slowly.
+    let clock: any Clock<Duration>
 
     /// - Parameters:
     ///   - resets: whether everything has to come anew.
@@ -91,6 +93,7 @@ struct StreamTurn: Sendable {
                 try await server.stream(question.request, into: feed)
             }
             defer { feed.end() }
+            async let _ = feed.endSlowBatches(clock)
             var total = BatchApply.Outcome()
             var batches = Batches(turn: question.turn)
             for await batch in feed.batches {
