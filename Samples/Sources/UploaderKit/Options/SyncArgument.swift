@@ -37,6 +37,8 @@ struct SyncArgument: ExpressibleByArgument, Sendable {
         var options = SyncOptions(server: url) { token }
         // Whoever writes http has said so.
         options.allowsPlainHTTP = url.scheme == "http"
+        let environment = ProcessInfo.processInfo.environment
+        options.certificateAuthorities = environment["CURL_CA_BUNDLE"] ?? environment["SSL_CERT_FILE"]
         return try await SyncClient.open(database, options: options)
     }
 }

@@ -1,0 +1,1 @@
+../../../Tests/LFSSyncTests/TLSProxy.swift

@@ -1,0 +1,107 @@
+import ArgumentParser
+import Foundation
+import Hummingbird
+import HummingbirdCore
+import LFSServer
+import LFSSyncServer
+import Synchronization
+import Testing
+
+@testable import lfs_server
+
+@Suite("M 14: shared rows behind TLS", .timeLimit(.minutes(2)))
+struct TLSTests {
+    /// Notes which tokens came. Owner of its state: the mutex.
+    private final class Tokens: RouterMiddleware {
+        typealias Context = BasicRequestContext
+        private let seen = Mutex<[String]>([])
+
+        var all: [String] { seen.withLock { $0 } }
+
+        @concurrent func handle(
+            _ request: Request, context: Context, next: @concurrent (Request, Context) async throws -> Response
+        ) async throws -> Response {
+            seen.withLock { $0.append(BearerToken.text(of: request) ?? "") }
+            return try await next(request, context)
+        }
+    }
+
+    /// Rows behind a server, and who has asked it.
+    private func serving(
+        in folder: URL, over server: HTTPServerBuilder = .http1(),
+        _ body: @escaping @Sendable (RunningServer, Tokens, _ token: String) async throws -> Void
+    ) async throws {
+        let database = try SQLiteDatabase(path: folder.appending(path: "sync.sqlite").path)
+        let service = try await SyncService(database, schema: SyncSchema())
+        let token = try await service.addSession(account: "ann")
+        let (router, tokens) = (Router(), Tokens())
+        router.addMiddleware { tokens }
+        SyncRoutes(service).add(to: router.group("v1/sync"))
+        try await LFSServerTests.serving(router, server: server) { try await body($0, tokens, token) }
+        await database.close()
+    }
+
+    private func curl(_ port: Int, _ token: String, _ arguments: [String]) async throws -> (Int32, String) {
+        let (process, output) = (Process(), Pipe())
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments =
+            [
+                "curl", "--silent", "--noproxy", "*", "--max-time", "20", "--header", "Authorization: Bearer \(token)",
+                "--data", #"{"protocol":1,"types":["FileV1"]}"#,
+            ] + arguments
+        process.standardOutput = output
+        process.standardError = FileHandle.nullDevice
+        let (ends, ended) = AsyncStream.makeStream(of: Void.self)
+        process.terminationHandler = { _ in ended.finish() }
+        try process.run()
+        for await _ in ends {}
+        // What it prints fits into the pipe.
+        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        return (process.terminationStatus, text)
+    }
+
+    /// A stream comes whole to who trusts the authority; who does not sends no token, and nobody is heard without TLS.
+    private func check(
+        _ port: Int, _ right: TestCertificate, _ wrong: TestCertificate, _ tokens: Tokens, _ token: String
+    ) async throws {
+        let url = "https://127.0.0.1:\(port)/v1/sync/stream"
+        let (status, text) = try await curl(port, token, ["--cacert", right.certificate, url])
+        #expect(status == 0 && text.contains("SyncCompleteV1"), "\(status) \(text)")
+        #expect(tokens.all == [token])
+        for trust in [["--cacert", wrong.certificate], []] {
+            #expect(try await curl(port, "canary", trust + [url]).0 == 60)
+        }
+        let plain = try await curl(port, "canary", ["http://127.0.0.1:\(port)/v1/sync/stream"])
+        #expect(plain.0 != 0 && !plain.1.contains("SyncCompleteV1"))
+        #expect(tokens.all == [token])
+    }
+
+    @Test("directly: with --certificate and --key")
+    func directly() async throws {
+        try await ForeignTokenTests.withFolder { folder in
+            let (right, wrong) = (
+                try TestCertificate("right", in: folder), try TestCertificate("wrong", in: folder)
+            )
+            let command = try ServeCommand.parse(
+                ["--database", "x", "--certificate", right.certificate, "--key", right.key])
+            try await serving(in: folder, over: try command.channel()) { server, tokens, token in
+                try await check(server.port, right, wrong, tokens, token)
+            }
+        }
+    }
+
+    @Test("by a proxy that has the certificate, before a server without")
+    func byProxy() async throws {
+        try await ForeignTokenTests.withFolder { folder in
+            let (right, wrong) = (
+                try TestCertificate("right", in: folder), try TestCertificate("wrong", in: folder)
+            )
+            try await serving(in: folder) { server, tokens, token in
+                let proxy = try TLSProxy(right, before: server.port, in: folder)
+                try await check(proxy.port, right, wrong, tokens, token)
+                #expect(try proxy.received.contains(token) && !proxy.received.contains("canary"))
+                try proxy.stop()
+            }
+        }
+    }
+}
