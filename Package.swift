@@ -177,8 +177,8 @@ let package = Package(
         .testTarget(
             name: "LFSSyncTests",
             dependencies: [
-                "LFSSync", "LFSSyncServer", "LFS", "LFSDatabase", "LFSStorage", "LFSTesting", "LFSWire", "LFSHTTP",
-                "LFSSystem", "TestSupport", grdb,
+                "LFSSync", "LFSSyncServer", "LFS", "LFSDatabase", "LFSStorage", "LFSS3", "LFSTesting", "LFSWire",
+                "LFSHTTP", "LFSSystem", "TestSupport", grdb, logging,
             ]),
         .testTarget(
             name: "DocumentationTests",

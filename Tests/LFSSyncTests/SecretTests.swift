@@ -1,0 +1,149 @@
+import Foundation
+import GRDB
+import LFS
+import LFSS3
+import Logging
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import LFSSync
+@testable import LFSSyncServer
+
+@Suite("K 23: secrets, with sync on", .timeLimit(.minutes(1)))
+struct SecretTests {
+    /// Keeps all that is logged, with what stands beside it. Owner of its state: the mutex.
+    private final class LogBook: LogHandler, Sendable {
+        private let lines = Mutex<[String]>([])
+
+        var text: String { lines.withLock { $0.joined(separator: "\n") } }
+        var metadata: Logger.Metadata {
+            get { [:] }
+            set {}
+        }
+        var logLevel: Logger.Level {
+            get { .trace }
+            set {}
+        }
+
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { nil }
+            set {}
+        }
+
+        func log(event: LogEvent) {
+            lines.withLock { $0.append("\(event.level) \(event.message) \(event.metadata ?? [:])") }
+        }
+    }
+
+    private static let keys = S3Credentials(
+        accessKeyID: "AKCANARY", secretAccessKey: "canarySecretKeyOf40Characters/LikeAmazons",
+        sessionToken: "canarySessionToken/asLongAsAmazons")
+
+    private func files(below folder: URL) throws -> [(name: String, bytes: Data)] {
+        let names = try FileManager.default.subpathsOfDirectory(atPath: folder.path)
+        return try names.compactMap { name in
+            let url = folder.appending(path: name)
+            guard (try url.resourceValues(forKeys: [.isRegularFileKey])).isRegularFile == true else { return nil }
+            return (name, try Data(contentsOf: url))
+        }
+    }
+
+    @Test("neither sessions' tokens nor the storage's keys are in a file, a row or a log of device and server")
+    func files() async throws {
+        let storage = try ScriptedServer { request, connection in
+            try connection.readBody(of: request)
+            try connection.reply(403, [:], "<Error><Code>AccessDenied</Code><Message>No.</Message></Error>")
+        }
+        defer { storage.close() }
+        let book = LogBook()
+        let logger = Logger(label: "test") { _ in book }
+        try await withTemporaryFolder { folder in
+            let database = try SQLiteDatabase(path: folder.appending(path: "server.sqlite").path)
+            let service = try await SyncService(database, schema: TestSync.schema, logger: logger)
+            let sync = TestSync(folder: folder, service: service, serverDatabase: database)
+            let (one, two) = (try await sync.device("one"), try await sync.device("two"))
+            var bucket = S3Options()
+            bucket.allowsPlainHTTP = true
+            var options = LFSOptions(
+                storage: try S3Storage(
+                    bucket: "photos", region: "us-east-1", endpoint: storage.url, credentials: .static(Self.keys),
+                    options: bucket))
+            (options.logger, options.pollInterval) = (logger, .milliseconds(20))
+            let lfs = try await LFSManager.open(one.database, options: options)
+            try lfs.start()
+            let file = try await lfs.makeFile(from: .bytes([1, 2, 3]), name: "photo")
+            try await one.database.write { try file.insert($0) }
+            while storage.requests.isEmpty { await Task.yield() }
+            try await one.execute("INSERT INTO recipe (id, title) VALUES ('r1', 'findable soup')")
+            try await one.sync()
+            // What is refused, what is parked, and what the server cannot do.
+            try await two.execute("INSERT INTO recipe (id, title) VALUES ('r1', 'other soup')")
+            try await two.sync()
+            try await sync.execute("ALTER TABLE recipe RENAME TO gone")
+            try await two.execute("INSERT INTO recipe (id, title) VALUES ('r2', 'tea')")
+            await #expect(throws: SyncError.self) { try await two.sync() }
+            try await sync.execute("ALTER TABLE gone RENAME TO recipe")
+            try await lfs.stop()
+            let secrets = [one.token, two.token, Self.keys.secretAccessKey, try #require(Self.keys.sessionToken)]
+            let files = try files(below: folder)
+            #expect(files.count { $0.name.hasSuffix("-wal") } == 3)
+            // A text that is to be found is.
+            #expect(files.contains { $0.bytes.range(of: Data("findable soup".utf8)) != nil })
+            #expect(book.text.contains("error"))
+            for secret in secrets {
+                for file in files { #expect(file.bytes.range(of: Data(secret.utf8)) == nil, "\(file.name)") }
+                #expect(!book.text.contains(secret))
+            }
+            await database.close()
+        }
+    }
+
+    @Test(
+        "no error of a sync has the token, whatever the server or a proxy sends back",
+        arguments: [
+            "401", "403", "409", "422", "429", "500 page", "502 page", "200 page", "200 line", "307", "nobody", "cut",
+        ])
+    func errors(_ way: String) async throws {
+        let token = "canary-token-of-a-session"
+        let server = try ScriptedServer { request, connection in
+            try connection.readBody(of: request)
+            let echo = request.headers.map { "\($0): \($1)" }.joined(separator: " ")
+            let status = Int(way.prefix(3)) ?? 0
+            switch way {
+            case "307": try connection.reply(307, ["Location": "http://127.0.0.1:1/?\(token)"])
+            case "cut":
+                try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 999\r\n\r\n{\"type\":\"\(echo)")
+                connection.hangUp()
+            case "200 line": try connection.reply(200, [:], "{\"type\":\"\(echo)\",\"ack\":\"\(echo)\"}\n")
+            case _ where way.hasSuffix("page"): try connection.reply(status, [:], "<html>\(echo)</html>\n")
+            default: try connection.reply(status, [:], #"{"error":{"code":"x","message":"No."}}"#)
+            }
+        }
+        if way == "nobody" { server.close() }
+        defer { if way != "nobody" { server.close() } }
+        try await TestSync.run(isQuick: true) { sync in
+            let device = try await sync.device("one", isQuick: true)
+            var options = SyncOptions(server: server.url, token: { token })
+            options.allowsPlainHTTP = true
+            let client = try await SyncClient.open(device.database, options: options)
+            let calls: [() async throws -> Void] = [
+                { try await client.synchronize() }, { _ = try await client.verify() },
+                { _ = try await client.account(named: "bob") },
+            ]
+            // That line is an account without an id.
+            for call in calls.prefix(way == "200 line" ? 2 : 3) {
+                let error = await #expect(throws: (any Error).self) { try await call() }
+                var dumped = ""
+                dump(error, to: &dumped)
+                let texts = [
+                    "\(error as Any)", String(reflecting: error as Any), dumped, error?.localizedDescription ?? "",
+                    (error as? SyncError)?.message ?? "",
+                ]
+                for text in texts { #expect(!text.contains(token), "\(text)") }
+            }
+            if way != "nobody" { #expect(server.requests.first?.headers["authorization"] == "Bearer \(token)") }
+            await client.shutdown()
+        }
+    }
+}
