@@ -115,19 +115,6 @@ struct OperationTests {
         }
     }
 
-    /// Runs one of PostgreSQL's own programs.
-    private func tool(_ name: String, _ arguments: [String]) throws {
-        let folder = URL(fileURLWithPath: "/usr/lib/postgresql")
-        let versions = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
-        let process = Process()
-        process.executableURL = folder.appending(path: "\(try #require(versions.last))/bin/\(name)")
-        process.arguments = arguments
-        process.standardOutput = FileHandle.nullDevice
-        try process.run()
-        process.waitUntilExit()
-        #expect(process.terminationStatus == 0, "\(name)")
-    }
-
     @Test("C 18 dumped and put back into another database, positions go on behind those that devices have")
     func restored() async throws {
         try await PostgresCase.run { run in
@@ -140,12 +127,12 @@ struct OperationTests {
             let endpoint = try #require(TestStore.endpoint)
             let dump = FileManager.default.temporaryDirectory.appending(path: "\(name).sql")
             defer { try? FileManager.default.removeItem(at: dump) }
-            try tool("pg_dump", ["--schema", run.schema, "--file", dump.path, endpoint])
-            try tool("psql", ["--quiet", "--command", "CREATE DATABASE \(name)", endpoint])
+            try PostgresTool.run("pg_dump", ["--schema", run.schema, "--file", dump.path, endpoint])
+            try PostgresTool.run("psql", ["--quiet", "--command", "CREATE DATABASE \(name)", endpoint])
             let other = endpoint.replacing("/postgres?", with: "/\(name)?").replacing(
                 /\/postgres$/, with: "/\(name)")
             #expect(other != endpoint)
-            try tool("psql", ["--quiet", "--set", "ON_ERROR_STOP=1", "--file", dump.path, other])
+            try PostgresTool.run("psql", ["--quiet", "--set", "ON_ERROR_STOP=1", "--file", dump.path, other])
             let database = try PostgresDatabase(url: "\(other)?options=-csearch_path%3D\(run.schema)")
             // Nothing that the server has made is another.
             let service = try await SyncService(database, schema: TestServer.schema)
@@ -159,7 +146,7 @@ struct OperationTests {
             let last = try #require(delivery.tokens.map(\.position).max())
             #expect(next.tokens.map(\.position).filter { $0 > .start }.allSatisfy { $0 > last })
             await database.close()
-            try tool("psql", ["--quiet", "--command", "DROP DATABASE \(name)", endpoint])
+            try PostgresTool.run("psql", ["--quiet", "--command", "DROP DATABASE \(name)", endpoint])
         }
     }
 

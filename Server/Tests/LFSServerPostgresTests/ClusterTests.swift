@@ -1,0 +1,110 @@
+import Foundation
+import LFSServerPostgres
+import Testing
+
+@testable import LFSSyncServer
+@testable import LFSWire
+
+@Suite("C 18: a database that moves to a new cluster", .timeLimit(.minutes(5)))
+struct ClusterTests {
+    private static func titled(_ title: String) -> [String: SyncValue] { ["title": .text(title)] }
+
+    /// The device as it goes on with another server.
+    private static func moved(_ device: TestDevice, to service: SyncService) -> TestDevice {
+        let there = TestDevice(service: service, token: device.token)
+        (there.batch, there.sequence) = (device.batch, device.sequence)
+        return there
+    }
+
+    /// Dumps the rows of a server and puts them into a cluster where nothing was before.
+    private static func withCopy(of run: PostgresCase, _ body: (SyncService) async throws -> Void) async throws {
+        let dump = FileManager.default.temporaryDirectory.appending(path: "\(run.schema).sql")
+        defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: dump) } }
+        let endpoint = try #require(TestStore.endpoint)
+        try PostgresTool.run("pg_dump", ["--schema", run.schema, "--file", dump.path, endpoint])
+        try await OtherCluster.run { url in
+            #expect(url != endpoint)
+            try PostgresTool.run("psql", ["--quiet", "--set", "ON_ERROR_STOP=1", "--file", dump.path, url])
+            let database = try PostgresDatabase(url: "\(url)?options=-csearch_path%3D\(run.schema)")
+            try await body(try await SyncService(database, schema: TestServer.schema))
+            await database.close()
+        }
+    }
+
+    @Test("dumped and put back there, order goes on: whoever was half way gets the rest once, and all that follows")
+    func moved() async throws {
+        try await PostgresCase.run { run in
+            let writer = try await run.server.device()
+            let (whole, half, new) = (
+                try await run.server.device(), try await run.server.device(), try await run.server.device()
+            )
+            // Numbers of transactions and of the sequence that the new cluster does not have by itself.
+            for number in 1...60 { try await writer.put("RecipeV2", "r\(number)", Self.titled("Soup")) }
+            try await writer.push(.delete, "RecipeV2", "r2")
+            #expect(try await whole.sync().count >= 59)
+            let seen = try await half.delivery()
+            let first = Array(seen.tokens.filter { $0.place.type.name == "Recipe" }.prefix(20))
+            try await half.acknowledge(first)
+            let last = try #require(seen.tokens.map(\.position).max())
+            try await Self.withCopy(of: run) { service in
+                let there = Self.moved(writer, to: service)
+                let (wholeThere, halfThere) = (Self.moved(whole, to: service), Self.moved(half, to: service))
+                #expect(try await wholeThere.sync() == [])
+                #expect(try await halfThere.sync() == Array(seen.items.dropFirst(20)))
+                // A mutation whose reply was lost before the dump is answered as it was then, and not applied again.
+                let repeated = SyncMutation(
+                    id: "m60", sequence: 60, type: try #require(SyncType("RecipeV2")), operation: .put, key: "r60",
+                    row: SyncRow(Self.titled("Soup")))
+                #expect(try await there.send([repeated]).first?.outcome.isApplied == true)
+                #expect(try await wholeThere.sync() == [])
+                try await there.put("RecipeV2", "r61", Self.titled("Stew"))
+                try await there.push(.delete, "RecipeV2", "r1")
+                try await there.push(.patch, "RecipeV2", "r60", Self.titled("Stew"))
+                for device in [wholeThere, halfThere] {
+                    let next = try await device.delivery()
+                    #expect(next.items == ["Recipe r61", "-Recipe r1", "Recipe r60"])
+                    #expect(next.tokens.map(\.position).filter { $0 > .start }.allSatisfy { $0 > last })
+                    try await device.acknowledge(next.tokens)
+                    #expect(try await device.sync() == [])
+                }
+                #expect(try await Self.moved(new, to: service).delivery().rows.count == 59)
+            }
+        }
+    }
+
+    @Test("several that write at once in the new cluster are read in the order of their commits, none missed or twice")
+    func writers() async throws {
+        try await PostgresCase.run { run in
+            let reader = try await run.server.device()
+            var writers: [TestDevice] = []
+            for _ in 0..<4 { writers.append(try await run.server.device()) }
+            try await writers[0].put("RecipeV2", "before", Self.titled("Soup"))
+            try await reader.sync()
+            try await Self.withCopy(of: run) { service in
+                let there = Self.moved(reader, to: service)
+                let tokens = writers.map(\.token)
+                var items: [String] = []
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for (number, token) in tokens.enumerated() {
+                        group.addTask {
+                            let device = TestDevice(service: service, token: token)
+                            // The first has sent one before.
+                            device.sequence = number == 0 ? 1 : 0
+                            for row in 0..<25 {
+                                try await device.put("RecipeV2", "w\(number)-\(row)", Self.titled("Soup"))
+                            }
+                        }
+                    }
+                    while items.count < 100 { items += try await there.sync() }
+                    try await group.waitForAll()
+                }
+                items += try await there.sync()
+                #expect(items.count == 100 && Set(items).count == 100)
+                for number in tokens.indices {
+                    let own = items.filter { $0.hasPrefix("Recipe w\(number)-") }
+                    #expect(own == (0..<25).map { "Recipe w\(number)-\($0)" })
+                }
+            }
+        }
+    }
+}
