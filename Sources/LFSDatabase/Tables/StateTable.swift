@@ -23,7 +23,9 @@ package enum StateTable {
 
     /// Changes the row in a way that means nothing, so that the commit is synced: SQLite syncs nothing for a
     /// transaction that changes nothing.
-    static func touch(_ db: Database) throws { try db.execute(sql: "UPDATE lfs_state SET barrier = barrier + 1") }
+    static func touch(_ db: Database) throws {
+        try db.cachedStatement(sql: "UPDATE lfs_state SET barrier = barrier + 1").execute()
+    }
 
     // MARK: Files without a row
 
@@ -130,11 +132,11 @@ package enum StateTable {
     ///   one SQLite keeps what each page was that a statement with triggers changes, until the savepoint ends, and from
     ///   64 KiB on in a file (tempfiles.html, "Statement Journal Files"): for many rows that takes as long as the rest.
     package static func applying(_ db: Database, isWhole: Bool = false, _ body: () throws -> Void) throws {
-        if try Bool.fetchOne(db, sql: "SELECT \(isApplying())") == true { return try body() }
+        if try Bool.fetchOne(db.cachedStatement(sql: "SELECT \(isApplying())")) == true { return try body() }
         func run() throws {
-            try db.execute(sql: "UPDATE lfs_state SET isApplying = 1")
+            try db.cachedStatement(sql: "UPDATE lfs_state SET isApplying = 1").execute()
             try body()
-            try db.execute(sql: "UPDATE lfs_state SET isApplying = 0")
+            try db.cachedStatement(sql: "UPDATE lfs_state SET isApplying = 0").execute()
         }
         if isWhole { return try run() }
         try db.inSavepoint {

@@ -160,9 +160,8 @@ package enum TombstoneTable {
     ///
     /// - Parameter id: the last of the page before; nil for the first page.
     package static func held(after id: FileID?, limit: Int, _ db: Database) throws -> [FileID] {
-        try FileID.fetchAll(
-            db, sql: "SELECT fileID FROM lfs_tombstone WHERE isHeld = 1 AND fileID > ? ORDER BY fileID LIMIT ?",
-            arguments: [id?.text ?? "", limit])
+        let sql = "SELECT fileID FROM lfs_tombstone WHERE isHeld = 1 AND fileID > ? ORDER BY fileID LIMIT ?"
+        return try FileID.fetchAll(db.cachedStatement(sql: sql), arguments: [id?.text ?? "", limit])
     }
 
     /// Lets a deletion that was held be carried out, since the server has accepted it.

@@ -76,20 +76,22 @@ enum ParkedTable {
     }
 
     static func removeAll(of scope: SyncScope, _ db: Database) throws {
-        try db.execute(sql: "DELETE FROM lfs_sync_parked WHERE scope = ?", arguments: [scope.description])
+        try db.cachedStatement(sql: "DELETE FROM lfs_sync_parked WHERE scope = ?").execute(arguments: [
+            scope.description
+        ])
     }
 
     static func isEmpty(_ db: Database) throws -> Bool {
-        try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM lfs_sync_parked)") == false
+        try Bool.fetchOne(db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM lfs_sync_parked)")) == false
     }
 
     static func count(_ db: Database) throws -> Int {
-        try Int.fetchOne(db, sql: "SELECT count(*) FROM lfs_sync_parked") ?? 0
+        try Int.fetchOne(db.cachedStatement(sql: "SELECT count(*) FROM lfs_sync_parked")) ?? 0
     }
 
     static func newest(_ limit: Int, _ db: Database) throws -> [SyncProblem] {
         let sql = "SELECT tableName, key, reason FROM lfs_sync_parked ORDER BY rowid DESC LIMIT ?"
-        return try Row.fetchAll(db, sql: sql, arguments: [limit]).map {
+        return try Row.fetchAll(db.cachedStatement(sql: sql), arguments: [limit]).map {
             SyncProblem(kind: .parked, table: $0[0], id: $0[1], reason: $0[2])
         }
     }
@@ -112,7 +114,7 @@ enum ParkedTable {
     /// - Returns: nil when there is none any more.
     static func entry(_ rowID: Int64, _ db: Database) throws -> Entry? {
         let sql = "SELECT * FROM lfs_sync_parked WHERE rowid = ?"
-        return try Row.fetchOne(db, sql: sql, arguments: [rowID]).map { try Entry($0) }
+        return try Row.fetchOne(db.cachedStatement(sql: sql), arguments: [rowID]).map { try Entry($0) }
     }
 }
 

@@ -23,7 +23,7 @@ struct Sweep: Sendable {
     /// - Returns: where the next page begins; nil at the end.
     func step(_ cursor: Cursor?, _ db: Database) throws -> Cursor? {
         guard var cursor = try cursor ?? next(db) else { return nil }
-        let row = try Row.fetchOne(db, sql: "SELECT account, keepsAll FROM lfs_sync_state")
+        let row = try Row.fetchOne(db.cachedStatement(sql: "SELECT account, keepsAll FROM lfs_sync_state"))
         let isOwn = cursor.scope.description == row?["account"] as String?
         let keeps: Bool = row?["keepsAll"] ?? false
         guard let table = tables.first(where: { $0.name == cursor.table }) else {
@@ -62,7 +62,7 @@ struct Sweep: Sendable {
         }
         try PassTable.remove(table.name, cursor.scope, db)
         guard let next = try next(db) else {
-            try db.execute(sql: "UPDATE lfs_sync_state SET keepsAll = 0")
+            try db.cachedStatement(sql: "UPDATE lfs_sync_state SET keepsAll = 0").execute()
             return nil
         }
         return next
@@ -81,6 +81,6 @@ struct Sweep: Sendable {
             SELECT id FROM \(table.name.quotedDatabaseIdentifier) WHERE id > ? AND typeof(id) = 'text'
             ORDER BY id LIMIT \(Self.pageSize)
             """
-        return try String.fetchAll(db, sql: sql, arguments: [key])
+        return try String.fetchAll(db.cachedStatement(sql: sql), arguments: [key])
     }
 }

@@ -19,23 +19,25 @@ extension Outbox {
     /// - Parameter own: the scope of the account's own rows.
     static func seeApplied(of own: SyncScope, _ db: Database) throws {
         let applied = try Row.fetchAll(
-            db,
-            sql: """
-                SELECT tableName, key, max(appliedAt) FROM lfs_sync_outbox WHERE appliedAt IS NOT NULL
-                GROUP BY tableName, key
-                """)
+            db.cachedStatement(
+                sql: """
+                    SELECT tableName, key, max(appliedAt) FROM lfs_sync_outbox WHERE appliedAt IS NOT NULL
+                    GROUP BY tableName, key
+                    """))
         let select = "SELECT id, base FROM lfs_sync_outbox WHERE tableName = ? AND key = ? AND appliedAt IS NULL"
         for row in applied {
             guard let position = SyncPosition(row[2] as String), let name = SyncType.name(ofTable: row[0]) else {
                 continue
             }
-            for waiting in try Row.fetchAll(db, sql: select, arguments: [row[0] as String, row[1] as DatabaseValue]) {
+            for waiting in try Row.fetchAll(
+                db.cachedStatement(sql: select), arguments: [row[0] as String, row[1] as DatabaseValue])
+            {
                 let base = (waiting["base"] as String?).flatMap { SyncToken($0) }
                 if let base, base.position >= position { continue }
                 let place = base?.place ?? .init(SyncType(name: name, version: 1), own)
-                try db.execute(
-                    sql: "UPDATE lfs_sync_outbox SET base = ? WHERE id = ?",
-                    arguments: [SyncToken(place, position, epoch: 0).description, waiting["id"] as Int64])
+                try db.cachedStatement(sql: "UPDATE lfs_sync_outbox SET base = ? WHERE id = ?").execute(arguments: [
+                    SyncToken(place, position, epoch: 0).description, waiting["id"] as Int64,
+                ])
             }
         }
     }

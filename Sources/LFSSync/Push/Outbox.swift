@@ -33,25 +33,25 @@ enum Outbox {
     ) throws -> [Frozen] {
         var frozen: [Frozen] = []
         let sent = try Row.fetchAll(
-            db,
-            sql: """
-                SELECT sequence, mutation FROM lfs_sync_outbox WHERE sequence IS NOT NULL AND appliedAt IS NULL
-                ORDER BY sequence LIMIT ?
-                """, arguments: [limit])
+            db.cachedStatement(
+                sql: """
+                    SELECT sequence, mutation FROM lfs_sync_outbox WHERE sequence IS NOT NULL AND appliedAt IS NULL
+                    ORDER BY sequence LIMIT ?
+                    """), arguments: [limit])
         for row in sent { frozen.append(Frozen(sequence: row["sequence"], line: row["mutation"])) }
         var byteCount = frozen.reduce(0) { $0 + $1.line.utf8.count }
-        var next = 1 + (try Int64.fetchOne(db, sql: "SELECT sequence FROM lfs_sync_state") ?? 0)
+        var next = 1 + (try Int64.fetchOne(db.cachedStatement(sql: "SELECT sequence FROM lfs_sync_state")) ?? 0)
         let groups = tables.map { ($0, false) } + tables.reversed().map { ($0, true) }
         for (table, isDeleted) in groups {
             while frozen.count < limit, byteCount < byteLimit {
                 let rows = try Row.fetchAll(
-                    db,
-                    sql: """
-                        SELECT id, key, operation, columns, base, after,
-                            typeof(key) = 'text' AS isText, length(CAST(key AS BLOB)) AS keyLength
-                        FROM lfs_sync_outbox
-                        WHERE sequence IS NULL AND tableName = ? AND (operation = 'delete') = ? ORDER BY id LIMIT 50
-                        """, arguments: [table.name, isDeleted])
+                    db.cachedStatement(
+                        sql: """
+                            SELECT id, key, operation, columns, base, after,
+                                typeof(key) = 'text' AS isText, length(CAST(key AS BLOB)) AS keyLength
+                            FROM lfs_sync_outbox
+                            WHERE sequence IS NULL AND tableName = ? AND (operation = 'delete') = ? ORDER BY id LIMIT 50
+                            """), arguments: [table.name, isDeleted])
                 if rows.isEmpty { break }
                 for row in rows where frozen.count < limit && byteCount < byteLimit {
                     guard let entry = try freeze(row, table, of: own, as: next, db) else { continue }
@@ -61,7 +61,7 @@ enum Outbox {
                 }
             }
         }
-        try db.execute(sql: "UPDATE lfs_sync_state SET sequence = ?", arguments: [next - 1])
+        try db.cachedStatement(sql: "UPDATE lfs_sync_state SET sequence = ?").execute(arguments: [next - 1])
         // What is left is of none of the tables.
         if frozen.isEmpty { try requireNone(db) }
         return bounded(frozen, byteLimit)
@@ -79,7 +79,7 @@ enum Outbox {
 
     private static func requireNone(_ db: Database) throws {
         let sql = "SELECT tableName FROM lfs_sync_outbox WHERE sequence IS NULL LIMIT 1"
-        if let name = try String.fetchOne(db, sql: sql) {
+        if let name = try String.fetchOne(db.cachedStatement(sql: sql)) {
             throw SyncError(.missingTable, "The table '\(name)' was shared and is not any more: install it again.")
         }
     }
@@ -157,15 +157,16 @@ enum Outbox {
 
     /// Begins all numbers anew: what was frozen is open again, and one entry with what has changed since.
     static func thaw(_ db: Database) throws {
-        try db.execute(sql: "DELETE FROM lfs_sync_outbox WHERE appliedAt IS NOT NULL")
+        try db.cachedStatement(sql: "DELETE FROM lfs_sync_outbox WHERE appliedAt IS NOT NULL").execute()
         let frozen = try Row.fetchAll(
-            db, sql: "SELECT DISTINCT tableName, key FROM lfs_sync_outbox WHERE sequence IS NOT NULL")
+            db.cachedStatement(sql: "SELECT DISTINCT tableName, key FROM lfs_sync_outbox WHERE sequence IS NOT NULL"))
         for row in frozen {
             let arguments: StatementArguments = [row["tableName"], row["key"]]
             let entries = try Row.fetchAll(
-                db,
-                sql: "SELECT id, operation, columns FROM lfs_sync_outbox WHERE tableName = ? AND key = ? ORDER BY id",
-                arguments: arguments)
+                db.cachedStatement(
+                    sql:
+                        "SELECT id, operation, columns FROM lfs_sync_outbox WHERE tableName = ? AND key = ? ORDER BY id"
+                ), arguments: arguments)
             var columns: Set<String> = []
             for entry in entries { columns.formUnion(try names(in: entry["columns"], db)) }
             let operations = entries.map { $0["operation"] as String }
@@ -174,15 +175,16 @@ enum Outbox {
                 operations.last == "delete" ? "delete" : operations.allSatisfy { $0 == "patch" } ? "patch" : "put"
             let text =
                 last == "patch" ? "{" + columns.sorted().map { "\"\($0)\":1" }.joined(separator: ",") + "}" : "{}"
-            try db.execute(
+            try db.cachedStatement(
                 sql: """
                     UPDATE lfs_sync_outbox SET operation = ?, columns = ?, isKnown = 1, sequence = NULL, mutation = NULL
                     WHERE id = ?
-                    """, arguments: [last, text, entries[0]["id"]])
+                    """
+            ).execute(arguments: [last, text, entries[0]["id"]])
             for entry in entries.dropFirst() { try remove(entry["id"], db) }
         }
-        try db.execute(sql: "UPDATE lfs_sync_outbox SET after = NULL, came = NULL")
-        try db.execute(sql: "UPDATE lfs_sync_state SET sequence = 0")
+        try db.cachedStatement(sql: "UPDATE lfs_sync_outbox SET after = NULL, came = NULL").execute()
+        try db.cachedStatement(sql: "UPDATE lfs_sync_state SET sequence = 0").execute()
     }
 
     // MARK: After the answer
@@ -214,21 +216,22 @@ enum Outbox {
     /// Keeps what the server has refused, and what it said.
     static func rejected(_ sequence: Int64, _ failure: WireFailure, _ db: Database) throws {
         let sql = "SELECT id FROM lfs_sync_outbox WHERE \(unanswered)"
-        guard let id = try Int64.fetchOne(db, sql: sql, arguments: [sequence]) else { return }
+        guard let id = try Int64.fetchOne(db.cachedStatement(sql: sql), arguments: [sequence]) else { return }
         try refuse(id, failure.code.rawValue, failure.message, db)
     }
 
     private static func refuse(_ id: Int64, _ code: String, _ message: String, _ db: Database) throws {
-        try db.execute(
+        try db.cachedStatement(
             sql: """
                 INSERT INTO lfs_sync_rejection (tableName, key, mutation, code, message)
                 SELECT tableName, key, coalesce(mutation, ''), ?, ? FROM lfs_sync_outbox WHERE id = ?
-                """, arguments: [code, message, id])
+                """
+        ).execute(arguments: [code, message, id])
         try remove(id, db)
     }
 
     private static func remove(_ id: Int64, _ db: Database) throws {
-        try db.execute(sql: "DELETE FROM lfs_sync_outbox WHERE id = ?", arguments: [id])
+        try db.cachedStatement(sql: "DELETE FROM lfs_sync_outbox WHERE id = ?").execute(arguments: [id])
     }
 
     // MARK: What others ask
@@ -236,14 +239,14 @@ enum Outbox {
     /// The keys of the rows of which the server has refused a change.
     static func refused(_ table: String, _ db: Database) throws -> Set<String> {
         try String.fetchSet(
-            db, sql: "SELECT key FROM lfs_sync_rejection WHERE tableName = ? AND typeof(key) = 'text'",
+            db.cachedStatement(sql: "SELECT key FROM lfs_sync_rejection WHERE tableName = ? AND typeof(key) = 'text'"),
             arguments: [table])
     }
 
     /// Whether a change of one of its rows waits, or waits for its row to come back.
     static func isWaiting(_ table: String, _ db: Database) throws -> Bool {
         let sql = "SELECT EXISTS (SELECT 1 FROM lfs_sync_outbox WHERE tableName = ?)"
-        return try Bool.fetchOne(db, sql: sql, arguments: [table]) == true
+        return try Bool.fetchOne(db.cachedStatement(sql: sql), arguments: [table]) == true
     }
 
     /// What of a row an incoming line must not change: nil for all of it.
@@ -297,22 +300,22 @@ enum Outbox {
 
     /// Queues a row that the server does not have.
     static func addMissing(_ table: String, _ key: String, _ db: Database) throws {
-        try db.execute(
-            sql: "INSERT INTO lfs_sync_outbox (tableName, key, operation, isKnown) VALUES (?, ?, 'put', 1)",
-            arguments: [table, key])
+        try db.cachedStatement(
+            sql: "INSERT INTO lfs_sync_outbox (tableName, key, operation, isKnown) VALUES (?, ?, 'put', 1)"
+        ).execute(arguments: [table, key])
     }
 
     static func count(_ db: Database) throws -> Int {
-        try Int.fetchOne(db, sql: "SELECT count(*) FROM lfs_sync_outbox WHERE appliedAt IS NULL") ?? 0
+        try Int.fetchOne(db.cachedStatement(sql: "SELECT count(*) FROM lfs_sync_outbox WHERE appliedAt IS NULL")) ?? 0
     }
 
     /// The last change that nobody has sent; nil when there is none.
     static func newest(_ db: Database) throws -> Int64? {
-        try Int64.fetchOne(db, sql: "SELECT max(id) FROM lfs_sync_outbox WHERE sequence IS NULL")
+        try Int64.fetchOne(db.cachedStatement(sql: "SELECT max(id) FROM lfs_sync_outbox WHERE sequence IS NULL"))
     }
 
     static func isEmpty(_ db: Database) throws -> Bool {
-        try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM lfs_sync_outbox)") == false
+        try Bool.fetchOne(db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM lfs_sync_outbox)")) == false
     }
 
     static func rejections(_ limit: Int, _ db: Database) throws -> [SyncProblem] {
@@ -320,12 +323,12 @@ enum Outbox {
             SELECT tableName, CASE typeof(key) WHEN 'blob' THEN hex(key) ELSE key END, message
             FROM lfs_sync_rejection ORDER BY id DESC LIMIT ?
             """
-        return try Row.fetchAll(db, sql: sql, arguments: [limit]).map {
+        return try Row.fetchAll(db.cachedStatement(sql: sql), arguments: [limit]).map {
             SyncProblem(kind: .refused, table: $0[0], id: $0[1], reason: $0[2])
         }
     }
 
     static func rejectionCount(_ db: Database) throws -> Int {
-        try Int.fetchOne(db, sql: "SELECT count(*) FROM lfs_sync_rejection") ?? 0
+        try Int.fetchOne(db.cachedStatement(sql: "SELECT count(*) FROM lfs_sync_rejection")) ?? 0
     }
 }

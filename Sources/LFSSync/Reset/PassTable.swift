@@ -6,19 +6,20 @@ import LFSWire
 enum PassTable {
     static func begin(_ place: SyncToken.Place, _ table: SyncedTable, _ db: Database) throws {
         let rows = "SELECT EXISTS (SELECT 1 FROM \(table.name.quotedDatabaseIdentifier))"
-        guard try Bool.fetchOne(db, sql: rows) == true else { return }
-        try db.execute(
+        guard try Bool.fetchOne(db.cachedStatement(sql: rows)) == true else { return }
+        try db.cachedStatement(
             sql: """
                 INSERT INTO lfs_sync_pass (type, scope, tableName) VALUES (?, ?, ?)
                 ON CONFLICT (type, scope) DO UPDATE SET isDone = 0
-                """, arguments: [place.type.description, place.scope.description, table.name])
+                """
+        ).execute(arguments: [place.type.description, place.scope.description, table.name])
         try forgetMarks(table.name, place.scope, db)
     }
 
     static func isUnderWay(_ place: SyncToken.Place, _ db: Database) throws -> Bool {
         let sql = "SELECT EXISTS (SELECT 1 FROM lfs_sync_pass WHERE type = ? AND scope = ?)"
         return try Bool.fetchOne(
-            db, sql: sql, arguments: [place.type.description, place.scope.description]) == true
+            db.cachedStatement(sql: sql), arguments: [place.type.description, place.scope.description]) == true
     }
 
     static func mark(_ table: String, _ key: String, in scope: SyncScope, _ db: Database) throws {
@@ -34,38 +35,41 @@ enum PassTable {
 
     /// Its last row has come.
     static func end(_ place: SyncToken.Place, _ db: Database) throws {
-        try db.execute(
-            sql: "UPDATE lfs_sync_pass SET isDone = 1 WHERE type = ? AND scope = ?",
+        try db.cachedStatement(sql: "UPDATE lfs_sync_pass SET isDone = 1 WHERE type = ? AND scope = ?").execute(
             arguments: [place.type.description, place.scope.description])
     }
 
     /// The tables of the passes that are through, each with its scope.
     static func done(_ db: Database) throws -> [(table: String, scope: SyncScope)] {
-        try Row.fetchAll(db, sql: "SELECT tableName, scope FROM lfs_sync_pass WHERE isDone = 1").compactMap { row in
-            SyncScope(row[1] as String).map { (row[0], $0) }
-        }
+        try Row.fetchAll(db.cachedStatement(sql: "SELECT tableName, scope FROM lfs_sync_pass WHERE isDone = 1"))
+            .compactMap { row in
+                SyncScope(row[1] as String).map { (row[0], $0) }
+            }
     }
 
     /// What was here before is dealt with.
     static func remove(_ table: String, _ scope: SyncScope, _ db: Database) throws {
-        try db.execute(
-            sql: "DELETE FROM lfs_sync_pass WHERE tableName = ? AND scope = ?",
-            arguments: [table, scope.description])
+        try db.cachedStatement(sql: "DELETE FROM lfs_sync_pass WHERE tableName = ? AND scope = ?").execute(arguments: [
+            table, scope.description,
+        ])
         try forgetMarks(table, scope, db)
     }
 
     static func removeAll(of scope: SyncScope, _ db: Database) throws {
         for table in ["lfs_sync_pass", "lfs_sync_mark"] {
-            try db.execute(sql: "DELETE FROM \(table) WHERE scope = ?", arguments: [scope.description])
+            try db.cachedStatement(sql: "DELETE FROM \(table) WHERE scope = ?").execute(arguments: [scope.description])
         }
     }
 
     static func removeAll(_ db: Database) throws {
-        for table in ["lfs_sync_pass", "lfs_sync_mark"] { try db.execute(sql: "DELETE FROM \(table)") }
+        for table in ["lfs_sync_pass", "lfs_sync_mark"] {
+            try db.cachedStatement(sql: "DELETE FROM \(table)").execute()
+        }
     }
 
     private static func forgetMarks(_ table: String, _ scope: SyncScope, _ db: Database) throws {
-        try db.execute(
-            sql: "DELETE FROM lfs_sync_mark WHERE tableName = ? AND scope = ?", arguments: [table, scope.description])
+        try db.cachedStatement(sql: "DELETE FROM lfs_sync_mark WHERE tableName = ? AND scope = ?").execute(arguments: [
+            table, scope.description,
+        ])
     }
 }

@@ -18,7 +18,9 @@ enum SyncCheckpoints {
     /// Whose rows these are.
     static func note(_ own: SyncScope?, _ db: Database) throws {
         guard let own else { return }
-        try db.execute(sql: "UPDATE lfs_sync_state SET account = ? WHERE account IS NULL", arguments: [own.description])
+        try db.cachedStatement(sql: "UPDATE lfs_sync_state SET account = ? WHERE account IS NULL").execute(arguments: [
+            own.description
+        ])
     }
 
     /// What a stream knows of the others on this database, in this process or another one.
@@ -29,7 +31,7 @@ enum SyncCheckpoints {
 
     /// A stream that begins now.
     static func turn(_ db: Database) throws -> Turn {
-        Turn(count: try Int64.fetchOne(db, sql: "SELECT stream FROM lfs_sync_state") ?? 0)
+        Turn(count: try Int64.fetchOne(db.cachedStatement(sql: "SELECT stream FROM lfs_sync_state")) ?? 0)
     }
 
     /// The stream brings something. What another one has brought since it began may be newer.
@@ -41,14 +43,14 @@ enum SyncCheckpoints {
                 .cut, "Another sync of this database has begun meanwhile. What had come is kept; try again.")
         }
         guard !turn.isTaken else { return }
-        try db.execute(sql: "UPDATE lfs_sync_state SET stream = stream + 1")
+        try db.cachedStatement(sql: "UPDATE lfs_sync_state SET stream = stream + 1").execute()
         turn = Turn(count: turn.count + 1, isTaken: true)
     }
 
     static func contains(_ place: SyncToken.Place, _ db: Database) throws -> Bool {
         let sql = "SELECT EXISTS (SELECT 1 FROM lfs_sync_checkpoint WHERE type = ? AND scope = ?)"
         return try Bool.fetchOne(
-            db, sql: sql, arguments: [place.type.description, place.scope.description]) == true
+            db.cachedStatement(sql: sql), arguments: [place.type.description, place.scope.description]) == true
     }
 
     /// Whether a position of the account's own rows of a table has come already.
@@ -82,18 +84,19 @@ enum SyncCheckpoints {
 
     /// Remembers how far this device is, for the time when it comes whole again.
     private static func remember(_ condition: String, _ arguments: StatementArguments, _ db: Database) throws {
-        try db.execute(
+        try db.cachedStatement(
             sql: """
                 INSERT INTO lfs_sync_seen (type, scope, token)
                 SELECT type, scope, token FROM lfs_sync_checkpoint
                 WHERE (\(condition)) AND token NOT LIKE '%||%'
                 ON CONFLICT (type, scope) DO UPDATE SET token = max(token, excluded.token)
-                """, arguments: arguments)
+                """
+        ).execute(arguments: arguments)
     }
 
     /// The scope of the account's own rows; nil before a first stream has named it.
     static func ownScope(_ db: Database) throws -> SyncScope? {
-        try String.fetchOne(db, sql: "SELECT account FROM lfs_sync_state").flatMap { SyncScope($0) }
+        try String.fetchOne(db.cachedStatement(sql: "SELECT account FROM lfs_sync_state")).flatMap { SyncScope($0) }
     }
 
     /// Forgets all of them and says so with the next batch. What was sent and not answered is open again.
@@ -102,14 +105,14 @@ enum SyncCheckpoints {
     static func restart(_ token: SyncToken, keepsAll: Bool, _ db: Database) throws {
         if keepsAll {
             // What the server has now may be other changes at the same positions.
-            try db.execute(sql: "DELETE FROM lfs_sync_seen")
+            try db.cachedStatement(sql: "DELETE FROM lfs_sync_seen").execute()
         } else {
             try remember("true", [], db)
             if let own = try ownScope(db) { try Outbox.seeApplied(of: own, db) }
         }
-        try db.execute(sql: "DELETE FROM lfs_sync_checkpoint")
-        try db.execute(
-            sql: "UPDATE lfs_sync_state SET ackBatch = NULL, keepsAll = max(keepsAll, ?)", arguments: [keepsAll])
+        try db.cachedStatement(sql: "DELETE FROM lfs_sync_checkpoint").execute()
+        try db.cachedStatement(sql: "UPDATE lfs_sync_state SET ackBatch = NULL, keepsAll = max(keepsAll, ?)").execute(
+            arguments: [keepsAll])
         try PassTable.removeAll(db)
         try Outbox.thaw(db)
         try note(token, db)
@@ -117,29 +120,30 @@ enum SyncCheckpoints {
 
     /// Forgets those of some types and scopes, which come whole again.
     static func forget(_ types: [SyncType]?, _ scopes: [SyncScope]?, _ db: Database) throws {
-        for row in try Row.fetchAll(db, sql: "SELECT type, scope FROM lfs_sync_checkpoint") {
+        for row in try Row.fetchAll(db.cachedStatement(sql: "SELECT type, scope FROM lfs_sync_checkpoint")) {
             let (type, scope): (String, String) = (row[0], row[1])
             guard types?.contains(where: { $0.description == type }) ?? true,
                 scopes?.contains(where: { $0.description == scope }) ?? true
             else { continue }
             try remember("type = ? AND scope = ?", [type, scope], db)
-            try db.execute(
-                sql: "DELETE FROM lfs_sync_checkpoint WHERE type = ? AND scope = ?", arguments: [type, scope])
+            try db.cachedStatement(sql: "DELETE FROM lfs_sync_checkpoint WHERE type = ? AND scope = ?").execute(
+                arguments: [type, scope])
         }
     }
 
     /// A scope is left: only that has to be said of it.
     static func leave(_ token: SyncToken, _ db: Database) throws {
         for table in ["lfs_sync_checkpoint", "lfs_sync_seen"] {
-            try db.execute(
-                sql: "DELETE FROM \(table) WHERE scope = ?", arguments: [token.place.scope.description])
+            try db.cachedStatement(sql: "DELETE FROM \(table) WHERE scope = ?").execute(arguments: [
+                token.place.scope.description
+            ])
         }
         try note(token, db)
     }
 
     /// The batch that has to be sent: the one on its way, or else what is not acknowledged yet.
     static func batch(_ db: Database) throws -> SyncAckBatch? {
-        let state = try Row.fetchOne(db, sql: "SELECT batch, ackBatch, account FROM lfs_sync_state")
+        let state = try Row.fetchOne(db.cachedStatement(sql: "SELECT batch, ackBatch, account FROM lfs_sync_state"))
         guard let state else { return nil }
         let own = (state["account"] as String?).flatMap { SyncScope($0) }
         let number: Int64 = state["batch"]
@@ -149,19 +153,21 @@ enum SyncCheckpoints {
             return SyncAckBatch(number: number, id: lines.first ?? "", tokens: tokens, account: own)
         }
         let texts = try String.fetchAll(
-            db, sql: "SELECT token FROM lfs_sync_checkpoint WHERE isAcknowledged = 0 LIMIT \(SyncAckBatch.limit)")
+            db.cachedStatement(
+                sql: "SELECT token FROM lfs_sync_checkpoint WHERE isAcknowledged = 0 LIMIT \(SyncAckBatch.limit)"))
         guard !texts.isEmpty else { return nil }
         let id = FileID.make().text
-        try db.execute(
-            sql: "UPDATE lfs_sync_state SET batch = batch + 1, ackBatch = ?",
-            arguments: [([id] + texts).joined(separator: "\n")])
+        try db.cachedStatement(sql: "UPDATE lfs_sync_state SET batch = batch + 1, ackBatch = ?").execute(arguments: [
+            ([id] + texts).joined(separator: "\n")
+        ])
         return SyncAckBatch(
             number: number + 1, id: id, tokens: texts.compactMap { SyncToken($0) }, account: own)
     }
 
     /// The last batch that the server has, which goes with each stream: an older copy of either database shows by it.
     static func last(_ db: Database) throws -> SyncAckBatch {
-        let row = try Row.fetchOne(db, sql: "SELECT batch, lastAckBatch FROM lfs_sync_state WHERE ackBatch IS NULL")
+        let row = try Row.fetchOne(
+            db.cachedStatement(sql: "SELECT batch, lastAckBatch FROM lfs_sync_state WHERE ackBatch IS NULL"))
         guard let row, let id: String = row[1] else { return SyncAckBatch(number: 0, id: "none", tokens: []) }
         return SyncAckBatch(number: row[0], id: id, tokens: [])
     }
@@ -172,16 +178,15 @@ enum SyncCheckpoints {
         for token in batch.tokens {
             let place = token.place
             if place.type.description == SyncLine.Name.reset || place.type.description == SyncLine.Name.scopeDeleted {
-                try db.execute(
-                    sql: "DELETE FROM lfs_sync_checkpoint WHERE type = ? AND scope = ? AND token = ?",
-                    arguments: [place.type.description, place.scope.description, token.description])
+                try db.cachedStatement(
+                    sql: "DELETE FROM lfs_sync_checkpoint WHERE type = ? AND scope = ? AND token = ?"
+                ).execute(arguments: [place.type.description, place.scope.description, token.description])
             } else {
                 try db.cachedStatement(sql: sql).execute(
                     arguments: [place.type.description, place.scope.description, token.description])
             }
         }
-        try db.execute(
-            sql: "UPDATE lfs_sync_state SET ackBatch = NULL, lastAckBatch = ? WHERE batch = ?",
-            arguments: [batch.id, batch.number])
+        try db.cachedStatement(sql: "UPDATE lfs_sync_state SET ackBatch = NULL, lastAckBatch = ? WHERE batch = ?")
+            .execute(arguments: [batch.id, batch.number])
     }
 }

@@ -4,14 +4,15 @@ import LFSWire
 /// `lfs_sync_member`: which scopes of others give a row. A row that is in none is the account's own.
 enum MemberTable {
     static func isEmpty(_ db: Database) throws -> Bool {
-        try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM lfs_sync_member)") == false
+        try Bool.fetchOne(db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM lfs_sync_member)")) == false
     }
 
     /// Those that give rows, in their order.
     static func scopes(_ db: Database) throws -> [SyncScope] {
-        try String.fetchAll(db, sql: "SELECT DISTINCT scope FROM lfs_sync_member ORDER BY scope").compactMap {
-            SyncScope($0)
-        }
+        try String.fetchAll(db.cachedStatement(sql: "SELECT DISTINCT scope FROM lfs_sync_member ORDER BY scope"))
+            .compactMap {
+                SyncScope($0)
+            }
     }
 
     static func contains(_ table: String, _ key: String, _ db: Database) throws -> Bool {
@@ -54,6 +55,6 @@ enum MemberTable {
         let sql = """
             SELECT key FROM lfs_sync_member WHERE scope = ? AND tableName = ? AND key > ? ORDER BY key LIMIT ?
             """
-        return try String.fetchAll(db, sql: sql, arguments: [scope.description, table, key, limit])
+        return try String.fetchAll(db.cachedStatement(sql: sql), arguments: [scope.description, table, key, limit])
     }
 }
