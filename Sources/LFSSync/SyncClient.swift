@@ -85,8 +85,7 @@ public final class SyncClient: Sendable {
 
     private func synchronize(_ progress: SyncProgress) async throws -> SyncReport {
         // A reset that this device has begun and the server has not heard of comes before all else.
-        try await streamTurn.withPermit { try await streaming.acknowledge() }
-        if try await runner.read({ try SyncCheckpoints.ownScope($0) }) == nil {
+        if try await streamTurn.withPermit({ try await streaming.acknowledge() }) == nil {
             // Nothing is sent before it is known whose rows these are: the next session may be another account's.
             try await receive(progress)
         }

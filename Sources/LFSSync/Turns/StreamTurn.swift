@@ -48,13 +48,20 @@ struct StreamTurn: Sendable {
     }
 
     /// Says how far this device is.
-    func acknowledge() async throws {
-        while let batch = try await runner.write({ try SyncCheckpoints.batch($0) }) {
+    ///
+    /// - Returns: the scope of the account's own rows; nil before a first stream has named it.
+    @discardableResult func acknowledge() async throws -> SyncScope? {
+        var (next, own) = try await runner.write { (try SyncCheckpoints.batch($0), try SyncCheckpoints.ownScope($0)) }
+        while let batch = next {
             // What the server is told is here stays here when the power goes: else it would all have to come anew.
             try await runner.writeDurably { _ in }
             try await server.acknowledge(batch)
-            try await runner.write { try SyncCheckpoints.acknowledged(batch, $0) }
+            (next, own) = try await runner.write { db in
+                try SyncCheckpoints.acknowledged(batch, db)
+                return (try SyncCheckpoints.batch(db), try SyncCheckpoints.ownScope(db))
+            }
         }
+        return own
     }
 
     /// What to ask for.
