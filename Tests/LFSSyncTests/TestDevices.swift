@@ -32,7 +32,7 @@ struct TestSync: Sendable {
             ]),
     ])
 
-    /// - Parameter isQuick: whether nothing has to reach a disk.
+    /// - Parameter isQuick: whether nothing has to reach a disk, and no migration has to run.
     static func run(
         isQuick: Bool = false, schema: SyncSchema = Self.schema, options: SyncServiceOptions = SyncServiceOptions(),
         _ body: (TestSync) async throws -> Void
@@ -41,7 +41,9 @@ struct TestSync: Sendable {
         let isThere = FileManager.default.isWritableFile(atPath: memory.path)
         let parent = isQuick && isThere ? memory : FileManager.default.temporaryDirectory
         try await withTemporaryFolder(in: parent) { folder in
-            let database = try SQLiteDatabase(path: folder.appending(path: "server.sqlite").path)
+            let path = folder.appending(path: "server.sqlite").path
+            let isCopy = isQuick && schema == Self.schema
+            let database = try isCopy ? await MigratedCopies.server(at: path) : SQLiteDatabase(path: path)
             let service = try await SyncService(database, schema: schema, options: options)
             try await body(TestSync(folder: folder, service: service, serverDatabase: database))
             await database.close()
@@ -68,25 +70,36 @@ struct TestSync: Sendable {
     }
 
     /// - Parameters:
+    ///   - isQuick: whether it is in memory.
     ///   - place: where its database is; nil for beside the server's.
-    ///   - tables: makes the tables of the host, and shares them.
+    ///   - tables: makes the tables of the host, and shares them; nil for ``recipes(_:)``.
     func device(
         _ name: String, account: String = "ann", isQuick: Bool = false, in place: URL? = nil,
-        tables: @escaping @Sendable (Database) throws -> Void = TestSync.recipes
+        tables: (@Sendable (Database) throws -> Void)? = nil
     ) async throws -> Device {
         let token = try await service.addSession(account: account, device: name)
-        let database: any DatabaseWriter =
-            isQuick
-            ? try DatabaseQueue() : try DatabasePool(path: (place ?? folder).appending(path: "\(name).sqlite").path)
+        let database: any DatabaseWriter
+        if isQuick, tables == nil {
+            database = try MigratedCopies.device()
+        } else {
+            let path = (place ?? folder).appending(path: "\(name).sqlite").path
+            database = try isQuick ? DatabaseQueue() : DatabasePool(path: path)
+            try Self.migrate(database, tables ?? Self.recipes)
+        }
+        let transport = ServiceTransport(service)
+        return Device(
+            database: database, client: try await Self.client(database, transport, token), transport: transport,
+            token: token)
+    }
+
+    static func migrate(
+        _ database: any DatabaseWriter, _ tables: @escaping @Sendable (Database) throws -> Void
+    ) throws {
         var migrator = DatabaseMigrator()
         migrator.registerLFSMigrations()
         migrator.registerLFSSyncMigrations()
         migrator.registerMigration("recipes", migrate: tables)
         try migrator.migrate(database)
-        let transport = ServiceTransport(service)
-        return Device(
-            database: database, client: try await Self.client(database, transport, token), transport: transport,
-            token: token)
     }
 
     static func client(
@@ -117,8 +130,9 @@ struct TestSync: Sendable {
 
         /// A query's rows, each with its values between bars.
         func rows(_ sql: String) async throws -> [String] {
-            try await database.read { db in
-                try Row.fetchAll(db, sql: sql).map { row in
+            // One statement needs no transaction.
+            try await database.unsafeRead { db in
+                try Row.fetchAll(db.cachedStatement(sql: sql)).map { row in
                     row.databaseValues.map { $0.isNull ? "NULL" : "\($0.storage.value ?? "")" }.joined(separator: "|")
                 }
             }
