@@ -32,8 +32,8 @@ enum SharingServer {
     static let types = ["FileV1", "AlbumV1", "AlbumUserV1", "AlbumFileV1", "PartnerV1", "NoteV1"]
         .compactMap { SyncType($0) }
 
-    static func run(_ body: (TestServer) async throws -> Void) async throws {
-        try await TestServer.run(schema: schema, body)
+    static func run(isQuick: Bool = false, _ body: (TestServer) async throws -> Void) async throws {
+        try await TestServer.run(isQuick: isQuick, schema: schema, body)
     }
 }
 

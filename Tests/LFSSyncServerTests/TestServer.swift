@@ -32,11 +32,12 @@ struct TestServer: Sendable {
 
     static let types = ["FileV1", "RecipeV2", "StepV1", "CommentV1"].compactMap { SyncType($0) }
 
+    /// - Parameter isQuick: whether nothing has to reach a disk.
     static func run(
-        schema: SyncSchema = Self.schema, options: SyncServiceOptions = SyncServiceOptions(),
+        isQuick: Bool = false, schema: SyncSchema = Self.schema, options: SyncServiceOptions = SyncServiceOptions(),
         _ body: (TestServer) async throws -> Void
     ) async throws {
-        try await TestStore.run { database in
+        try await TestStore.run(isQuick: isQuick) { database in
             let service = try await SyncService(database, schema: schema, options: options)
             try await body(TestServer(database: database, service: service))
         }

@@ -72,7 +72,9 @@ struct SynchronizeTests {
                 try await one.execute("INSERT INTO recipe (id, title) VALUES ('r\(number)', 'Soup \(number)')")
             }
             try await one.sync()
-            for cut in stride(from: 1, through: 20_480, by: step) {
+            let cuts = Array(stride(from: 1, through: 20_480, by: step))
+            try await forEachOnAllProcessors(0..<cuts.count) { index in
+                let cut = cuts[index]
                 let two = try await sync.device("cut\(cut)", isQuick: true)
                 two.transport.faults.withLock { ($0.cutsStreamAfter, $0.pieceSize) = (cut, 61) }
                 let error = await #expect(throws: SyncError.self) { try await two.sync() }
@@ -83,8 +85,9 @@ struct SynchronizeTests {
                 #expect("\(120 - report.received)" == before.first, "\(cut)")
                 #expect(try await two.rows("SELECT count(*), max(title) FROM recipe") == ["120|Soup 99"], "\(cut)")
                 // An account has no more than fifty sessions.
-                try await sync.execute("DELETE FROM sync_session WHERE name <> 'one'")
+                try await sync.execute("DELETE FROM sync_session WHERE name = 'cut\(cut)'")
             }
+            print("Bytes after which the stream was cut: \(cuts.count)")
         }
     }
 

@@ -15,7 +15,8 @@ enum TestStore {
         return try? JSONDecoder().decode([Server].self, from: Data(text.utf8)).first?.endpoint
     }()
 
-    static func run(_ body: (any SQLDatabase) async throws -> Void) async throws {
+    /// - Parameter isQuick: for SQLite.
+    static func run(isQuick: Bool = false, _ body: (any SQLDatabase) async throws -> Void) async throws {
         try await run { url, _ in
             // Many cases run beside each other.
             var options = PostgresOptions()
@@ -64,6 +65,11 @@ enum TestStore {
         try await owner.write { try $0.run(script: "DROP SCHEMA \(schema) CASCADE") }
         await owner.close()
         try result.get()
+    }
+
+    /// Runs the body with each number, one after the other.
+    static func forEach(_ numbers: Range<Int>, _ body: @Sendable (Int) async throws -> Void) async throws {
+        for number in numbers { try await body(number) }
     }
 
     /// Numbers that follow from their seed.
