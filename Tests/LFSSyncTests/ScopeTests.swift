@@ -37,6 +37,31 @@ struct ScopeTests {
         }
     }
 
+    @Test("H 13 what began anew and was cut after its last row ends with the next stream, which says nothing of it")
+    func cutAfterLast() async throws {
+        let reset = #"{"type":"SyncResetV1","ack":"SyncResetV1|account/me||0","data":{"reason":"operator"}}"#
+        let first = [Line.row("RecipeV1", 1, "gone", #""title":"Soup""#), Line.reached("RecipeV1", 1), Line.complete]
+        let server = LineServer(
+            scripts: [
+                first, [Line.complete], [reset], [Line.row("RecipeV1", 2, "r1", #""title":"Stew""#)], [Line.complete],
+            ])
+        try await TestSync.run(isQuick: true) { sync in
+            let device = try await sync.device("one", isQuick: true)
+            let client = try await server.client(device.database)
+            try await client.synchronize()
+            let error = await #expect(throws: SyncError.self) { try await client.synchronize() }
+            #expect(error?.code == .cut)
+            // The server has nothing more to say: this device has acknowledged the last row.
+            #expect(server.tokens.last.map { "\($0)" } == Line.token("RecipeV1", 2))
+            #expect(try await device.rows(Self.recipes) == ["gone|Soup", "r1|Stew"])
+            try await client.synchronize()
+            #expect(try await device.rows(Self.recipes) == ["r1|Stew"])
+            for table in ["lfs_sync_pass", "lfs_sync_mark"] {
+                #expect(try await device.rows("SELECT * FROM \(table)") == [], "\(table)")
+            }
+        }
+    }
+
     @Test("H 6 when one type begins anew, what does not come of it goes, and the others stay")
     func oneType() async throws {
         let first = [
