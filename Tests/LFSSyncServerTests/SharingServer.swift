@@ -104,12 +104,7 @@ final class Person {
             rows[scope(token)]?[item] = nil
             return token
         case .reached(let token, _):
-            if let seen = marks.removeValue(forKey: token.place) {
-                let type = token.place.type.name + " "
-                for item in rows[scope(token)]?.keys.filter({ $0.hasPrefix(type) && !seen.contains($0) }) ?? [] {
-                    rows[scope(token)]?[item] = nil
-                }
-            }
+            sweep(token.place)
             return token
         case .scopeDeleted(let token):
             story.append("!" + scope(token))
@@ -121,13 +116,27 @@ final class Person {
                 for scope in reset.scopes ?? [] { marks[.init(type, scope)] = [] }
             }
             return token
-        case .complete(let token): return token
+        case .complete(let token):
+            // Those of which the last row had come before, and was acknowledged.
+            for place in marks.keys { sweep(place) }
+            return token
         case .failure, .heartbeat, .unknown: return nil
         }
     }
 
-    private func scope(_ token: SyncToken) -> String {
-        token.place.scope == .account(id) ? "" : token.place.scope.description
+    /// A full pass is through: what has not come in it goes.
+    private func sweep(_ place: SyncToken.Place) {
+        guard let seen = marks.removeValue(forKey: place) else { return }
+        let (scope, type) = (scope(place), place.type.name + " ")
+        for item in rows[scope]?.keys.filter({ $0.hasPrefix(type) && !seen.contains($0) }) ?? [] {
+            rows[scope]?[item] = nil
+        }
+    }
+
+    private func scope(_ token: SyncToken) -> String { scope(token.place) }
+
+    private func scope(_ place: SyncToken.Place) -> String {
+        place.scope == .account(id) ? "" : place.scope.description
     }
 
     private func label(_ token: SyncToken) -> String {

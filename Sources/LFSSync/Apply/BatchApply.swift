@@ -152,7 +152,9 @@ struct BatchApply: Sendable {
             work.progress.note(token)
             try PassTable.end(token.place, db)
         case .scopeDeleted(let token): try leave(token, &work, &outcome, db)
-        case .complete: outcome.isComplete = true
+        case .complete:
+            try PassTable.endAll(db)
+            outcome.isComplete = true
         case .reset(let reset, let token):
             if reset.types == nil, reset.scopes == nil {
                 work.progress = Progress()

@@ -39,6 +39,18 @@ enum PassTable {
             arguments: [place.type.description, place.scope.description])
     }
 
+    /// The last row of all of them has come: of one that was cut after that row was acknowledged, nothing is left to
+    /// come, not even its end.
+    static func endAll(_ db: Database) throws {
+        try db.cachedStatement(sql: "UPDATE lfs_sync_pass SET isDone = 1 WHERE isDone = 0").execute()
+    }
+
+    /// Whether the end of one is still to come.
+    static func isAnyUnderWay(_ db: Database) throws -> Bool {
+        let sql = "SELECT EXISTS (SELECT 1 FROM lfs_sync_pass WHERE isDone = 0)"
+        return try Bool.fetchOne(db.cachedStatement(sql: sql)) == true
+    }
+
     /// The tables of the passes that are through, each with its scope.
     static func done(_ db: Database) throws -> [(table: String, scope: SyncScope)] {
         try Row.fetchAll(db.cachedStatement(sql: "SELECT tableName, scope FROM lfs_sync_pass WHERE isDone = 1"))

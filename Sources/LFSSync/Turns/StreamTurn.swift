@@ -155,7 +155,12 @@ struct StreamTurn: Sendable {
                     var after = batches
                     after.pace.begin(db.totalChangesCount)
                     let piece = Array(lines.prefix(after.pace.lineLimit))
-                    if piece.contains(where: \.bringsSomething) { try SyncCheckpoints.take(&after.turn, db) }
+                    let brings = piece.contains(where: \.bringsSomething)
+                    let isEnd = piece.contains(where: \.isComplete)
+                    // The end of a stream ends the passes of this one and of those before it, not of a later one.
+                    if try brings || (isEnd && PassTable.isAnyUnderWay(db)) {
+                        try SyncCheckpoints.take(&after.turn, db)
+                    }
                     try SyncCheckpoints.note(own, db)
                     let outcome = try apply.run(piece, way, db)
                     after.pace.end(db.totalChangesCount)
@@ -187,6 +192,11 @@ extension SyncLine {
         case .row, .deletion, .reached, .scopeDeleted, .reset: true
         case .complete, .failure, .heartbeat, .unknown: false
         }
+    }
+
+    fileprivate var isComplete: Bool {
+        if case .complete = self { return true }
+        return false
     }
 
     fileprivate var failure: SyncStreamFailure? {
