@@ -21,11 +21,16 @@ extension SyncService {
     }
 
     /// Tells all devices that the store was put back from a backup: they keep what they have, take what is there, and
-    /// send what it lacks.
+    /// send what it lacks. Objects that were to be removed stay for thirty days more, in which devices bring back the
+    /// rows of those that the backup did not know to be needed again.
     ///
     /// - Throws: ``SQLFailure``.
     public func restored() async throws {
-        try await database.write { try SchemaTable.renewHistory($0) }
+        let day = Milliseconds.of(options.now()) + 30 * Milliseconds.day
+        try await database.write { db in
+            try SchemaTable.renewHistory(db)
+            try RemovalTable.postponeAll(until: day, db)
+        }
     }
 
     /// Makes a session begin anew: it gets every row again.

@@ -139,6 +139,23 @@ struct FileRemovalTests {
         }
     }
 
+    @Test("after the server was put back from a backup nothing goes for a month, and what has a row by then stays")
+    func restored() async throws {
+        try await run { (server, store, clock, phone, laptop, bob) async throws in
+            for name in ["f1", "f2"] { try await delete(phone, name) }
+            clock.advance(days: 2)
+            try await server.service.restored()
+            #expect(try await store.empty(server.service) == 0)
+            // What the backup did not know: the file was made again after it.
+            #expect(try await file(try await server.device(), "f1", key: "phone/1").isApplied)
+            clock.advance(days: 29.9)
+            #expect(try await store.empty(server.service) == 0)
+            clock.advance(days: 0.2)
+            #expect(try await store.empty(server.service) == 1)
+            #expect(store.removed == ["phone/2"])
+        }
+    }
+
     @Test("an object that two rows have goes with the last of them")
     func twoRows() async throws {
         try await run { server, store, clock, phone, laptop, bob in

@@ -200,8 +200,12 @@ struct WireTests {
     @Test("I 2 while the batch before is applied a slow one waits and grows, and follows as soon as that is done")
     func slowBatch() async throws {
         try await feeding { (feed, clock, next, bring) async throws in
-            try await bring(1...1_001)
+            try await bring(1...1_000)
             #expect(await next() == 1_000)
+            // The time of the full batch, which nobody asks about any more.
+            await clock.waitForSleepers()
+            clock.advance(by: .milliseconds(200))
+            try await bring(1_001...1_001)
             await clock.waitForSleepers()
             clock.advance(by: .milliseconds(200))
             // Its time is over, and it is not handed over: the next one has begun none.

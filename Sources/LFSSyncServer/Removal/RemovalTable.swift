@@ -73,4 +73,11 @@ enum RemovalTable {
             "UPDATE sync_removal SET tries = tries + 1, notBefore = ?2 WHERE key = ?1",
             [.text(key), .integer(notBefore)])
     }
+
+    /// What is noted may be older than what devices know: none of it is due for some time.
+    ///
+    /// - Parameter day: milliseconds since 1970.
+    static func postponeAll(until day: Int64, _ db: any SQLConnection) throws {
+        try db.execute("UPDATE sync_removal SET notBefore = ?1 WHERE notBefore < ?1", [.integer(day)])
+    }
 }
