@@ -1,11 +1,20 @@
-import LFSSystem
+package import LFSSystem
 
 /// What the store and the staging areas ask of a folder.
 extension Directory {
     /// The folder at a path; nil when nothing is there.
-    static func find(_ path: String) throws(SystemError) -> Directory? {
+    package static func find(_ path: String) throws(SystemError) -> Directory? {
         do {
             return try open(path)
+        } catch let error where error.isMissing {
+            return nil
+        }
+    }
+
+    /// Opens a file for reading, whatever it is; nil when nothing has the name.
+    package func findFile(_ name: String) throws(SystemError) -> Descriptor? {
+        do {
+            return try openForReading(name)
         } catch let error where error.isMissing {
             return nil
         }

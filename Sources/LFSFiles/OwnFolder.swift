@@ -1,11 +1,11 @@
-import LFSSystem
+package import LFSSystem
 
 /// What a folder or a file has to be before we keep anything in it.
 ///
 /// Root is no exception: a user whose folder root would use could lead it into any other.
-enum OwnFolder {
+package enum OwnFolder {
     /// - Throws: ``FileError/Code/permissionDenied`` when others could replace our files.
-    static func require(_ status: FileStatus, _ path: String) throws(FileError) {
+    package static func require(_ status: FileStatus, _ path: String) throws(FileError) {
         guard status.owner == FileStatus.currentUser else {
             throw FileError(
                 .permissionDenied,
@@ -50,7 +50,7 @@ enum OwnFolder {
     /// Opens a folder of ours below another one, and makes it if it is missing.
     ///
     /// - Throws: ``FileError/Code/wrongStore`` when a link or a file has its name.
-    static func open(_ name: String, in parent: Directory) throws(FileError) -> Directory {
+    package static func open(_ name: String, in parent: Directory) throws(FileError) -> Directory {
         let path = parent.child(name)
         do {
             let folder = try parent.openOrMake(name)
@@ -68,7 +68,7 @@ enum OwnFolder {
         FileLock(try openLockFile(name, in: folder))
     }
 
-    static func openLockFile(_ name: String, in folder: Directory) throws(FileError) -> Descriptor {
+    package static func openLockFile(_ name: String, in folder: Directory) throws(FileError) -> Descriptor {
         let path = folder.child(name)
         do {
             let file = try folder.openOrCreate(name)

@@ -25,10 +25,17 @@ package final class BackgroundRunner: Sendable {
     private static let operationsPerTransaction = 64
 
     private let writer: any DatabaseWriter
+    /// Changes a row in a way that means nothing: SQLite syncs nothing for a transaction that changes nothing.
+    private let touch: @Sendable (Database) throws -> Void
     private let state = Mutex(State())
 
-    package init(_ writer: any DatabaseWriter) {
-        self.writer = writer
+    /// - Parameters:
+    ///   - writer: the host's.
+    ///   - touch: changes a row that is there, in a way that means nothing; for durable writes.
+    package init(
+        _ writer: any DatabaseWriter, touch: @escaping @Sendable (Database) throws -> Void = StateTable.touch
+    ) {
+        (self.writer, self.touch) = (writer, touch)
     }
 
     /// Writes that wait for their transaction.
@@ -81,7 +88,7 @@ package final class BackgroundRunner: Sendable {
     package func writeDurably<Value: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws -> Value {
-        try await withWriter { db in try Self.transactDurably(db, body) }
+        try await withWriter { [touch] db in try Self.transactDurably(db, touch, body) }
     }
 
     /// Runs the body, once, in a transaction of its own: for what takes more than rows with it.
@@ -112,7 +119,9 @@ package final class BackgroundRunner: Sendable {
         return result
     }
 
-    private static func transactDurably<Value>(_ db: Database, _ body: (Database) throws -> Value) throws -> Value {
+    private static func transactDurably<Value>(
+        _ db: Database, _ touch: (Database) throws -> Void, _ body: (Database) throws -> Value
+    ) throws -> Value {
         let before = try Int.fetchOne(db, sql: "PRAGMA synchronous") ?? 2
         // 2 is FULL, 3 is EXTRA (pragma.html#pragma_synchronous). In WAL mode FULL syncs the whole log at the commit.
         if before < 2 { try db.execute(sql: "PRAGMA synchronous = FULL") }
@@ -126,8 +135,7 @@ package final class BackgroundRunner: Sendable {
             }
         }
         return try transactAlone(db) { db in
-            // A transaction that changes nothing syncs nothing.
-            try StateTable.touch(db)
+            try touch(db)
             return try body(db)
         }
     }

@@ -23,7 +23,7 @@ package enum StateTable {
 
     /// Changes the row in a way that means nothing, so that the commit is synced: SQLite syncs nothing for a
     /// transaction that changes nothing.
-    static func touch(_ db: Database) throws {
+    package static func touch(_ db: Database) throws {
         try db.cachedStatement(sql: "UPDATE lfs_state SET barrier = barrier + 1").execute()
     }
 

@@ -8,6 +8,8 @@ package final class Latch: Sendable {
     /// How many tasks wait for it.
     package var waiterCount: Int { queue.waiterCount }
 
+    package var isOpen: Bool { queue.change { isOpen, _ in isOpen } }
+
     package func open() {
         queue.change { isOpen, line in
             isOpen = true
