@@ -11,6 +11,8 @@ let settings: [SwiftSetting] = [
 ]
 
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+/// The name that swift-crypto 3 and 4 share; it builds BoringSSL on Apple platforms too, so one target alone has it.
+let cryptoExtras: Target.Dependency = .product(name: "_CryptoExtras", package: "swift-crypto")
 let heap: Target.Dependency = .product(name: "HeapModule", package: "swift-collections")
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
 /// For what GRDB has no function of its own for.
@@ -36,6 +38,8 @@ let package = Package(
         .library(name: "LFSSignedURL", targets: ["LFSSignedURL"]),
         .library(name: "LFSSync", targets: ["LFSSync"]),
         .library(name: "LFSSyncServer", targets: ["LFSSyncServer"]),
+        .library(name: "LFSSettings", targets: ["LFSSettings"]),
+        .library(name: "LFSPassphrase", targets: ["LFSPassphrase"]),
         // The pages of the protocols; what is in it is for the package's own server.
         .library(name: "LFSWire", targets: ["LFSWire"]),
         .library(name: "LFSTesting", targets: ["LFSTesting"]),
@@ -110,6 +114,10 @@ let package = Package(
         // What that server needs to share rows between devices, for any web framework and any database.
         .target(name: "LFSSyncServer", dependencies: ["LFSWire", "LFSSystem", crypto, grdb, sqlite, logging]),
 
+        // Typed settings and secrets beside an app's rows.
+        .target(name: "LFSSettings", dependencies: ["LFSDatabase", "LFSFiles", "LFSSystem", crypto, grdb, logging]),
+        .target(name: "LFSPassphrase", dependencies: ["LFSSettings", "LFSSystem", crypto, cryptoExtras]),
+
         // How fast the engine is, measured against a bare C program. No product needs them.
         .executableTarget(
             name: "engine-bench",
@@ -179,6 +187,14 @@ let package = Package(
             dependencies: [
                 "LFSSync", "LFSSyncServer", "LFS", "LFSDatabase", "LFSStorage", "LFSS3", "LFSTesting", "LFSWire",
                 "LFSHTTP", "LFSSystem", "TestSupport", grdb, logging,
+            ]),
+        // One process of several in the tests of settings. No product needs it.
+        .executableTarget(name: "settings-helper", dependencies: ["LFSSettings", grdb], path: "Tests/SettingsHelper"),
+        .testTarget(
+            name: "LFSSettingsTests",
+            dependencies: [
+                "LFSSettings", "LFSPassphrase", "LFSDatabase", "LFSFiles", "LFSSystem", "TestSupport",
+                "settings-helper", crypto, grdb, logging,
             ]),
         .testTarget(
             name: "DocumentationTests",

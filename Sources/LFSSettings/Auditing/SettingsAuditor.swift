@@ -1,0 +1,97 @@
+import Foundation
+import LFSDatabase
+import LFSSystem
+
+/// Goes through what is registered and what is stored.
+struct SettingsAuditor: Sendable {
+    let access: ValueAccess
+
+    private struct Stored {
+        let summary: StoredSummary
+        let domain: StorageDomain
+        let place: String
+    }
+
+    func audit() async throws -> SettingsAudit {
+        try await access.resets.finish()
+        var audit = SettingsAudit()
+        audit.pendingMigrations = access.pending.names
+        let stored = try await allStored(&audit)
+        var byKey: [String: [Stored]] = [:]
+        for item in stored {
+            // A value where its key is not counts as left over.
+            if let info = access.registry.entry(forStored: item.summary.name)?.info,
+                info.domain.word == item.domain.word, try isAt(item.place, info)
+            {
+                byKey[info.name, default: []].append(item)
+            } else {
+                audit.orphans.append(
+                    SettingsAudit.Orphan(
+                        name: item.summary.name, place: item.place, byteCount: item.summary.byteCount))
+            }
+        }
+        for entry in access.registry.all {
+            audit.entries.append(try await self.entry(entry, byKey[entry.info.name] ?? []))
+        }
+        audit.orphans.sort { ($0.place, $0.name) < ($1.place, $1.name) }
+        return audit
+    }
+
+    private func allStored(_ audit: inout SettingsAudit) async throws -> [Stored] {
+        var stored: [Stored] = []
+        var domains: [StorageDomain] = [.database, .memory]
+        if access.stores.keychain != nil { domains.append(.keychain()) }
+        domains += Set(access.registry.all.map(\.info.domain)).filter { $0.word == "file" }
+        var seen: Set<String> = []
+        for domain in domains {
+            let place = try place(domain)
+            guard seen.insert(place).inserted else { continue }
+            do {
+                stored += try await access.stores.store(for: domain).summaries().map {
+                    Stored(summary: $0, domain: domain, place: place)
+                }
+            } catch {
+                guard let error = SettingsError.wrapping(error, nil) as? SettingsError else { throw error }
+                audit.unreadablePlaces[place] = error.code.rawValue
+            }
+        }
+        return stored
+    }
+
+    private func entry(_ entry: Registry.Entry, _ stored: [Stored]) async throws -> SettingsAudit.Entry {
+        let info = entry.info
+        let isAvailable = info.availability.contains(.here)
+        var line = SettingsAudit.Entry(
+            key: info.name, isFamily: info.isFamily, catalog: entry.catalog, type: info.type,
+            domain: info.domain.description, security: info.security.description, sync: info.sync.description,
+            isAvailable: isAvailable, isFileProtected: nil)
+        line.storedCount = stored.count
+        line.byteCount = stored.reduce(0) { $0 + $1.summary.byteCount }
+        line.serializerVersion = stored.compactMap(\.summary.serializerVersion).min()
+        line.updatedAt = stored.compactMap(\.summary.updatedAt).max().map(Date.init(millisecondsSince1970:))
+        guard isAvailable else { return line }
+        for item in stored where line.problem == nil {
+            line.problem = await problem(item.summary.name, info)
+        }
+        return line
+    }
+
+    private func problem(_ name: String, _ info: KeyInfo) async -> String? {
+        do {
+            if let content = try await access.content(name, info) { try info.check(content) }
+            return nil
+        } catch {
+            let error = SettingsError.wrapping(error, nil) as? SettingsError
+            return (error ?? info.decodingError(UnreadableBytes())).code.rawValue
+        }
+    }
+
+    private func place(_ domain: StorageDomain) throws -> String {
+        if case .file = domain.kind, let store = try access.stores.store(for: domain) as? FileStore {
+            return store.path
+        }
+        return domain.word
+    }
+
+    private func isAt(_ place: String, _ info: KeyInfo) throws -> Bool { try self.place(info.domain) == place }
+}

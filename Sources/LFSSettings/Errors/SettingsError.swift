@@ -1,0 +1,35 @@
+/// Why a setting could not be read or written, and what to do.
+///
+/// Nothing in it is a value, a key or a passphrase, and of the members of a family it names the family only.
+public struct SettingsError: Error, Sendable, CustomStringConvertible {
+    /// The kind of failure. More kinds may come, so a `switch` needs a `default`.
+    public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+        /// The code as text, as it is logged.
+        public let rawValue: String
+        /// A code from its text.
+        public init(rawValue: String) { self.rawValue = rawValue }
+        /// The code's text.
+        public var description: String { rawValue }
+    }
+
+    /// The kind of failure.
+    public let code: Code
+    /// A sentence for a person, with what to do. It holds no value.
+    public let message: String
+    /// The name of the key that it is about, or of its family.
+    public let key: String?
+    /// What is below it; nil where that could quote a secret.
+    public let cause: (any Error)?
+
+    package init(_ code: Code, _ message: String, key: String? = nil, cause: (any Error)? = nil) {
+        (self.code, self.message, self.key, self.cause) = (code, message, key, cause)
+    }
+
+    /// The message.
+    public var description: String { message }
+
+    /// The same about a key, where it names none yet.
+    package func about(_ key: String) -> SettingsError {
+        self.key == nil ? SettingsError(code, message, key: key, cause: cause) : self
+    }
+}

@@ -1,0 +1,53 @@
+import LFSSystem
+
+/// What a key is, without the type of its values.
+struct KeyInfo: Sendable {
+    let name: String
+    /// What errors and logs call it.
+    let publicName: String
+    /// Whether it stands for all members of a family.
+    let isFamily: Bool
+    let type: String
+    let typeID: ObjectIdentifier
+    let domain: StorageDomain
+    let security: StorageSecurity
+    let serializer: String
+    let version: Int
+    let sync: SettingSync
+    let availability: SettingAvailability
+    let onUndecodable: UndecodablePolicy
+    /// Throws when the bytes are no value of the key.
+    let check: @Sendable (SerializedValue) throws -> Void
+    /// Looks for the value of an earlier version of the app; nil without migrations.
+    let migrate: (@Sendable (MigrationSources) async throws -> MigratedValue?)?
+
+    /// Whether nothing of its values may be in an error.
+    var isSecret: Bool { security != .none || domain.word == "keychain" }
+
+    /// Whether another key is made like this one.
+    func isLike(_ other: KeyInfo) -> Bool {
+        (typeID, domain, security) == (other.typeID, other.domain, other.security)
+            && (serializer, version, onUndecodable) == (other.serializer, other.version, other.onUndecodable)
+    }
+}
+
+extension StorageKey {
+    /// - Parameter isFamily: whether it is the pattern of a family.
+    func info(isFamily: Bool = false) -> KeyInfo {
+        let serializer = serializer
+        return KeyInfo(
+            name: name, publicName: publicName, isFamily: isFamily, type: String(describing: Value.self),
+            typeID: ObjectIdentifier(Value.self), domain: domain, security: security, serializer: serializer.id,
+            version: serializer.version, sync: sync, availability: availability, onUndecodable: onUndecodable,
+            check: { content in _ = try serializer.value(of: content) }, migrate: migrate)
+    }
+
+    private var migrate: (@Sendable (MigrationSources) async throws -> MigratedValue?)? {
+        guard !migrations.isEmpty else { return nil }
+        let (serializer, steps) = (serializer, migrations)
+        return { sources in
+            guard let found = try await KeyMigration.first(of: steps, sources) else { return nil }
+            return MigratedValue(content: try serializer.serialize(found.value), sources: found.sources)
+        }
+    }
+}

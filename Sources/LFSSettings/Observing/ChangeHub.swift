@@ -1,0 +1,96 @@
+import LFSSystem
+import Synchronization
+
+/// Tells those who observe a key that it may have changed. They look for themselves.
+///
+/// Owner of the list of observers: one mutex, under which nobody is told.
+final class ChangeHub: Sendable {
+    private struct State {
+        var lastID = 0
+        var byName: [String: [Int: Observer]] = [:]
+        var isClosed = false
+    }
+
+    private struct Observer {
+        let signal: Signal
+        let isInDatabase: Bool
+    }
+
+    private let state = Mutex(State())
+
+    var observerCount: Int { state.withLock { $0.byName.values.reduce(0) { $0 + $1.count } } }
+
+    /// Whether nobody will be told any more.
+    var isClosed: Bool { state.withLock { $0.isClosed } }
+
+    /// The names that are observed beside the database.
+    var namesBesideDatabase: [String] {
+        state.withLock { state in
+            state.byName.filter { $0.value.values.contains { !$0.isInDatabase } }.map(\.key)
+        }
+    }
+
+    func subscribe(_ name: String, isInDatabase: Bool) -> Subscription {
+        let signal = Signal()
+        let id = state.withLock { state in
+            state.lastID += 1
+            state.byName[name, default: [:]][state.lastID] = Observer(signal: signal, isInDatabase: isInDatabase)
+            return state.lastID
+        }
+        return Subscription(hub: self, name: name, id: id, signal: signal)
+    }
+
+    fileprivate func unsubscribe(_ name: String, _ id: Int) {
+        state.withLock { state in
+            state.byName[name]?[id] = nil
+            if state.byName[name]?.isEmpty == true { state.byName[name] = nil }
+        }
+    }
+
+    func notify(_ names: some Sequence<String>) {
+        let signals = state.withLock { state in names.flatMap { state.byName[$0]?.values.map(\.signal) ?? [] } }
+        for signal in signals { signal.notify() }
+    }
+
+    /// Tells all who observe a key in the database.
+    func notifyDatabase() {
+        let signals = state.withLock { state in
+            state.byName.values.flatMap { $0.values.filter(\.isInDatabase).map(\.signal) }
+        }
+        for signal in signals { signal.notify() }
+    }
+
+    /// Ends all observations.
+    func close() {
+        let signals = state.withLock { state in
+            state.isClosed = true
+            return state.byName.values.flatMap { $0.values.map(\.signal) }
+        }
+        for signal in signals { signal.notify() }
+    }
+}
+
+/// One observer's place in the hub, until the last reference goes.
+final class Subscription: Sendable {
+    private let hub: ChangeHub
+    private let name: String
+    private let id: Int
+    private let signal: Signal
+
+    fileprivate init(hub: ChangeHub, name: String, id: Int, signal: Signal) {
+        (self.hub, self.name, self.id, self.signal) = (hub, name, id, signal)
+    }
+
+    deinit { hub.unsubscribe(name, id) }
+
+    /// Returns when there may be a change since the last call.
+    ///
+    /// - Returns: false when the hub is closed or the task is cancelled.
+    func wait() async -> Bool {
+        if isOver { return false }
+        await signal.wait()
+        return !isOver
+    }
+
+    var isOver: Bool { hub.isClosed || Task.isCancelled }
+}

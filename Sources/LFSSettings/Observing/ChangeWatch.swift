@@ -1,0 +1,53 @@
+import LFSDatabase
+import LFSSystem
+import Logging
+
+/// Looks for changes that other processes have made: of the database by a number that SQLite changes, of files by
+/// their names, again and again.
+struct ChangeWatch: Sendable {
+    let runner: BackgroundRunner
+    let hub: ChangeHub
+    /// Something that is another after a change, by the name of a key beside the database.
+    let stamp: @Sendable (String) async throws -> String?
+    let onDatabaseChange: @Sendable () -> Void
+    let pollInterval: Duration
+    let clock: any Clock<Duration>
+    let logger: Logger?
+
+    /// Returns when the latch opens or the task is cancelled.
+    func run(until stop: Latch) async throws {
+        var version = try await runner.dataVersion()
+        var stamps: [String: String] = [:]
+        while true {
+            await stop.wait(atMost: pollInterval, clock: clock)
+            if stop.isOpen || Task.isCancelled { return }
+            do {
+                let next = try await runner.dataVersion()
+                if next != version {
+                    version = next
+                    onDatabaseChange()
+                    hub.notifyDatabase()
+                }
+            } catch {
+                // The next turn asks again; whoever reads meets the error.
+                logger?.warning("The settings could not ask the database for changes: \(error)")
+            }
+            await look(&stamps)
+        }
+    }
+
+    private func look(_ stamps: inout [String: String]) async {
+        var seen: [String: String] = [:]
+        for name in hub.namesBesideDatabase {
+            do {
+                seen[name] = try await stamp(name) ?? ""
+            } catch {
+                // Who observes it reads it, and meets the error.
+                seen[name] = "unreadable"
+            }
+            // The first look at a name has nothing to compare with, and something may have changed before it.
+            if stamps[name] != seen[name] { hub.notify([name]) }
+        }
+        stamps = seen
+    }
+}

@@ -1,0 +1,136 @@
+import Crypto
+import Foundation
+import GRDB
+import LFSDatabase
+import LFSSystem
+import Logging
+
+/// What a router is made of, and the work of its opening.
+struct Opening: Sendable {
+    let access: ValueAccess
+    let catalogs: [StorageCatalog]
+    let options: StorageOptions
+    let databasePath: String
+    let previousAppVersion: String?
+
+    init(_ database: any DatabaseWriter, _ catalogs: [StorageCatalog], _ options: StorageOptions) async throws {
+        let registry = try Registry(
+            catalogs.flatMap { catalog in catalog.keys.map { Registry.Entry(catalog: catalog.name, info: $0) } })
+        try Self.requireDistinct(catalogs)
+        let runner = BackgroundRunner(database, touch: SettingsStateTable.touch)
+        let (state, path) = try await runner.read { db in
+            let path = try String.fetchOne(db, sql: "SELECT file FROM pragma_database_list WHERE name = 'main'")
+            return (try SettingsStateTable.read(db), path ?? "")
+        }
+        let here = registry.all.map(\.info).filter { $0.availability.contains(.here) }
+        let keychain = try options.keychain.map {
+            KeychainStore(secrets: try $0.makeStore(state.installID), installID: state.installID, runner: runner)
+        }
+        try Self.requireConfigured(here, options)
+        let source = try options.rootKey.map { try Self.source($0, keychain, options.now) }
+        let ring = KeyRing(runner, installID: state.installID, source: source, now: options.now)
+        let stores = try StoreSet(
+            runner, installID: state.installID, databasePath: path, keychain: keychain,
+            domains: Set(here.map(\.domain)), now: options.now)
+        access = ValueAccess(
+            registry: registry, runner: runner, stores: stores, sealing: Sealing(ring: ring, now: options.now),
+            pending: PendingMigrations(), resets: ResetFlag(), hub: ChangeHub())
+        (self.catalogs, self.options, databasePath) = (catalogs, options, path)
+        previousAppVersion = state.appVersion
+        let reset = SettingsReset(runner: runner, stores: stores)
+        access.resets.finishes { try await reset.finish() }
+    }
+
+    /// Finishes what a crash has left, and brings the data to the present version.
+    func run() async throws {
+        let catalogWork = CatalogMigration(catalogs: catalogs, access: access)
+        try await catalogWork.requireKnown()
+        for store in access.stores.fileStores {
+            await reporting("The folder \(store.path) cannot be used") { try await store.prepare() }
+        }
+        try await access.resets.finish()
+        if access.registry.all.contains(where: { $0.info.security != .none && $0.info.availability.contains(.here) }) {
+            await reporting("The root key cannot be used") { try await access.sealing.ring.load() }
+        }
+        let keyWork = KeyMigrator(access: access, previousAppVersion: previousAppVersion, logger: options.logger)
+        let (hasData, hasKeys) = (try await catalogWork.isNeeded(), try await keyWork.isNeeded())
+        if hasData || hasKeys {
+            try await MigrationLock(databasePath: databasePath).run {
+                try await catalogWork.run()
+                try await keyWork.run()
+            }
+        }
+        // A migration that waits asks for the version again.
+        if let version = options.appVersion, version != previousAppVersion, access.pending.names.isEmpty {
+            try await access.runner.write { db in try SettingsStateTable.noteAppVersion(version, db) }
+        }
+    }
+
+    /// Runs a body whose failure concerns some keys only: each call for one of them tries again, and throws it.
+    private func reporting(_ what: String, _ body: () async throws -> Void) async {
+        do {
+            try await body()
+        } catch {
+            let error = SettingsError.wrapping(error, nil) as? SettingsError
+            options.logger?.warning("\(what): \(error.map { "\($0.code). \($0.message)" } ?? "an error of the app")")
+        }
+    }
+
+    private static func requireDistinct(_ catalogs: [StorageCatalog]) throws {
+        for (index, catalog) in catalogs.enumerated() {
+            guard !catalogs[..<index].contains(where: { $0.name == catalog.name }) else {
+                throw SettingsError(
+                    .duplicate, "Two catalogs have the name “\(catalog.name)”. Give one of them another name.")
+            }
+            guard StorageLimits.isName(catalog.name), catalog.version >= 1 else {
+                throw SettingsError(
+                    .invalidName,
+                    """
+                    A catalog has a version from 1 on, and a name of letters, digits, points and dashes: \
+                    \(catalog.name.debugDescription), \(catalog.version).
+                    """)
+            }
+        }
+    }
+
+    private static func requireConfigured(_ keys: [KeyInfo], _ options: StorageOptions) throws {
+        if let key = keys.first(where: { $0.security != .none }), options.rootKey == nil {
+            throw SettingsError(
+                .notConfigured,
+                "The key \(key.name) is encrypted. Set StorageOptions.rootKey, such as .keyFile(…).", key: key.name)
+        }
+        if let key = keys.first(where: { $0.domain.word == "keychain" }), options.keychain == nil {
+            throw SettingsError(
+                .notConfigured,
+                """
+                The key \(key.name) is in the key chain, and none is chosen by itself. Set StorageOptions.keychain, \
+                such as .sealedFile(at:key:).
+                """,
+                key: key.name)
+        }
+    }
+
+    private static func source(
+        _ source: KeySource, _ keychain: KeychainStore?, _ now: @escaping @Sendable () -> Int64
+    ) throws -> KeyRing.Source {
+        switch source.kind {
+        case .closures(let load, let make): return KeyRing.Source(load: load, make: make)
+        case .keychain:
+            guard let keychain else {
+                throw SettingsError(
+                    .notConfigured, "The root key is to be in the key chain: set StorageOptions.keychain as well.")
+            }
+            let name = KeychainStore.rootKey
+            return KeyRing.Source(
+                load: { _ in try await keychain.read(name).map { SymmetricKey(data: $0.content.bytes) } },
+                make: {
+                    let key = SymmetricKey(size: .bits256).withUnsafeBytes { Data($0) }
+                    let value = StoredValue(
+                        SerializedValue(serializer: "key", version: 1, bytes: key), updatedAt: now())
+                    // Another process may have made one by now.
+                    try await keychain.update(name, keys: .none) { read, _ in try read() == nil ? .put(value) : .keep }
+                    return nil
+                })
+        }
+    }
+}

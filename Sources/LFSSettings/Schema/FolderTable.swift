@@ -1,0 +1,18 @@
+import GRDB
+
+/// `lfs_setting_folder`: folders that have been in use, so that one that is not there is told from one that is new.
+enum FolderTable {
+    static func contains(_ folder: String, _ db: Database) throws -> Bool {
+        try Bool.fetchOne(
+            db, sql: "SELECT EXISTS (SELECT 1 FROM main.lfs_setting_folder WHERE folder = ?)", arguments: [folder])
+            ?? false
+    }
+
+    static func add(_ folder: String, _ db: Database) throws {
+        try db.execute(sql: "INSERT OR IGNORE INTO main.lfs_setting_folder (folder) VALUES (?)", arguments: [folder])
+    }
+
+    static func remove(_ folder: String, _ db: Database) throws {
+        try db.execute(sql: "DELETE FROM main.lfs_setting_folder WHERE folder = ?", arguments: [folder])
+    }
+}

@@ -1,0 +1,52 @@
+import Foundation
+import GRDB
+import LFSSystem
+
+/// `lfs_setting_key`: the data keys, wrapped by the root key.
+enum SettingKeyTable {
+    struct WrappedKey: Sendable, Hashable {
+        /// 32 lowercase hex digits.
+        let id: String
+        let wrapped: Data
+        let isCurrent: Bool
+    }
+
+    /// All keys; those of rows that another program has written wrongly are left out, and so are missing.
+    static func all(_ db: Database) throws -> [WrappedKey] {
+        let sql = "SELECT id, wrapped, state FROM main.lfs_setting_key"
+        return try Row.fetchAll(try db.cachedStatement(sql: sql)).compactMap { row in
+            guard let id = String.fromDatabaseValue(row["id"]), let wrapped = Data.fromDatabaseValue(row["wrapped"])
+            else { return nil }
+            return WrappedKey(
+                id: id, wrapped: wrapped, isCurrent: String.fromDatabaseValue(row["state"]) == "current")
+        }
+    }
+
+    static func isEmpty(_ db: Database) throws -> Bool {
+        try Bool.fetchOne(db, sql: "SELECT NOT EXISTS (SELECT 1 FROM main.lfs_setting_key)") ?? true
+    }
+
+    /// Adds a key, and makes it the current one; the former one retires.
+    static func add(_ id: String, wrapped: Data, now: Int64, _ db: Database) throws {
+        try db.execute(sql: "UPDATE main.lfs_setting_key SET state = 'retired' WHERE state = 'current'")
+        try db.execute(
+            sql: "INSERT INTO main.lfs_setting_key (id, wrapped, state, createdAt) VALUES (?, ?, 'current', ?)",
+            arguments: [id, wrapped, now])
+    }
+
+    static func replace(_ id: String, wrapped: Data, _ db: Database) throws {
+        try db.execute(sql: "UPDATE main.lfs_setting_key SET wrapped = ? WHERE id = ?", arguments: [wrapped, id])
+    }
+
+    /// - Returns: how many there were.
+    static func removeRetired(_ db: Database) throws -> Int {
+        try db.execute(sql: "DELETE FROM main.lfs_setting_key WHERE state = 'retired'")
+        return db.changesCount
+    }
+
+    static func remove(_ id: String, _ db: Database) throws {
+        try db.execute(sql: "DELETE FROM main.lfs_setting_key WHERE id = ?", arguments: [id])
+    }
+
+    static func removeAll(_ db: Database) throws { try db.execute(sql: "DELETE FROM main.lfs_setting_key") }
+}

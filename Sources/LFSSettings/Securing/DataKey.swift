@@ -1,0 +1,113 @@
+import Crypto
+import Foundation
+import LFSSystem
+
+/// The name of a data key: 16 random bytes.
+struct DataKeyID: Sendable, Hashable {
+    static let byteCount = 16
+
+    /// 32 lowercase hex digits.
+    let text: String
+    var bytes: Data { Data(stride(from: 0, to: text.utf8.count, by: 2).map { Self.byte(text.utf8.dropFirst($0)) }) }
+
+    init(bytes: some Sequence<UInt8>) { text = ContentHash.hex(of: Array(bytes)) }
+
+    init(unchecked text: String) { self.text = text }
+
+    static func random() -> DataKeyID { DataKeyID(bytes: randomBytes(byteCount)) }
+
+    private static func byte(_ digits: Substring.UTF8View) -> UInt8 {
+        digits.prefix(2).reduce(0) { $0 << 4 | ($1 < 0x40 ? $1 &- 0x30 : $1 &- 0x57) }
+    }
+}
+
+/// A key that closes envelopes.
+struct DataKey: Sendable, CustomStringConvertible, CustomReflectable {
+    let id: DataKeyID
+    let key: SymmetricKey
+
+    var description: String { "a data key" }
+    var customMirror: Mirror { Mirror(self, children: []) }
+
+    /// The key under the root key: an envelope of version 1 of AES-256-GCM whose context is the key's own id.
+    func wrapped(by root: SymmetricKey, _ installID: FileID) throws -> Data {
+        try Envelope.close(
+            key.withUnsafeBytes { Data($0) }, with: Self.root(root), .aesGCM, for: Self.context(id, installID))
+    }
+
+    /// - Throws: ``SettingsError/Code/corrupted`` when another root key has wrapped it.
+    static func unwrapping(
+        _ wrapped: Data, id: DataKeyID, by root: SymmetricKey, _ installID: FileID
+    ) throws(SettingsError) -> DataKey {
+        let bytes = try Envelope.open(wrapped, with: Self.root(root), for: context(id, installID))
+        return DataKey(id: id, key: SymmetricKey(data: bytes))
+    }
+
+    /// A root key as one that closes envelopes. Its id is part of a hash of it, by which another one is told.
+    static func root(_ key: SymmetricKey) -> DataKey {
+        let check = HKDF<SHA256>.deriveKey(
+            inputKeyMaterial: key, salt: Data(), info: Data("lfs-settings/1/root".utf8),
+            outputByteCount: DataKeyID.byteCount)
+        return DataKey(id: check.withUnsafeBytes { DataKeyID(bytes: $0) }, key: key)
+    }
+
+    private static func context(_ id: DataKeyID, _ installID: FileID) -> EnvelopeContext {
+        EnvelopeContext(installID: installID, domain: "key", name: id.text, serializer: "key", version: 1)
+    }
+}
+
+/// The data keys that a call has.
+struct KeySet: Sendable, CustomReflectable {
+    /// The one that closes what is written; nil without any.
+    let current: DataKey?
+    /// The one that closes and those that only open.
+    let all: [DataKeyID: DataKey]
+    /// Those that are there and that the root key does not open.
+    let unreadable: Set<DataKeyID>
+
+    static let none = KeySet(current: nil, all: [:], unreadable: [])
+
+    var customMirror: Mirror { Mirror(self, children: []) }
+
+    /// - Throws: ``SettingsError/Code/keyMissing`` or ``SettingsError/Code/keyMismatch`` without a key for it;
+    ///   ``SettingsError/Code/corrupted``.
+    func open(_ envelope: Data, for context: EnvelopeContext) throws(SettingsError) -> Data {
+        let id = try Envelope.header(of: envelope).keyID
+        guard let key = all[id] else {
+            if unreadable.contains(id) { throw RootKeyErrors.mismatch }
+            throw SettingsError(
+                .keyMissing,
+                """
+                The data key of the value is not in the database: it was forgotten, or the value is another \
+                database's. Put back the database that it belongs to, or call discardUnreadable().
+                """)
+        }
+        return try Envelope.open(envelope, with: key, for: context)
+    }
+
+    func close(_ value: Data, _ suite: EnvelopeSuite, for context: EnvelopeContext) throws -> Data {
+        guard let current else { throw RootKeyErrors.missing }
+        return try Envelope.close(value, with: current, suite, for: context)
+    }
+}
+
+/// What is said when there is no root key, or another one.
+enum RootKeyErrors {
+    static var missing: SettingsError {
+        SettingsError(
+            .keyMissing,
+            """
+            The root key is not there, and values are encrypted with it. Put it back where it was; nothing was changed \
+            and no other key was made. discardUnreadable() gives the values up.
+            """)
+    }
+
+    static var mismatch: SettingsError {
+        SettingsError(
+            .keyMismatch,
+            """
+            The root key is another one than the values are encrypted with. Put back the one that was used; nothing \
+            was changed. discardUnreadable() gives the values up.
+            """)
+    }
+}

@@ -1,0 +1,111 @@
+import Crypto
+import Foundation
+import LFSFiles
+import LFSSystem
+
+/// A file with a root key. Blocks the thread.
+struct KeyFile: Sendable {
+    let path: String
+
+    private var folder: String { (path as NSString).deletingLastPathComponent }
+    private var name: String { (path as NSString).lastPathComponent }
+
+    /// - Returns: nil when there is no such file.
+    /// - Throws: ``SettingsError/Code/permissionDenied`` when others could read or replace it;
+    ///   ``SettingsError/Code/keyMismatch`` for a file that holds no key.
+    func read() throws -> SymmetricKey? {
+        guard let folder = try Directory.find(folder) else { return nil }
+        try OwnFolder.require(try folder.status(), folder.path)
+        return try Self.read(name, in: folder, owners: [FileStatus.currentUser])
+    }
+
+    /// Makes the file unless there is one by now.
+    func make(_ key: SymmetricKey) throws {
+        let folder = try Directory.openOrMake(folder)
+        try OwnFolder.require(try folder.status(), folder.path)
+        let temporary = ".\(name).\(FileID.make().text)"
+        let file = try folder.create(temporary)
+        do {
+            try key.withUnsafeBytes { (bytes: UnsafeRawBufferPointer) throws -> Void in try file.write(bytes) }
+            try file.synchronize()
+            try folder.renameExclusively(temporary, to: folder, as: name)
+        } catch {
+            try folder.remove(temporary)
+            guard (error as? SystemError)?.isExisting == true else { throw error }
+        }
+        try folder.synchronize()
+    }
+
+    /// - Parameter owners: the users that it may belong to.
+    static func read(_ name: String, in folder: Directory, owners: Set<UInt32>) throws -> SymmetricKey? {
+        guard let file = try folder.findFile(name) else { return nil }
+        let status = try file.status()
+        guard status.isRegularFile, owners.contains(status.owner), status.permissions & 0o077 == 0 else {
+            throw SettingsError(
+                .permissionDenied,
+                """
+                \(file.path) is no file that this user alone can read, so it is not taken for a key. Run: \
+                chmod 600 '\(file.path)', and check its owner. If others have read it, it is no secret any more.
+                """)
+        }
+        let bytes = try file.prefix(longest + 1)
+        guard bytes.count <= longest, let key = key(in: bytes) else {
+            throw SettingsError(
+                .keyMismatch,
+                """
+                \(file.path) holds no key: 32 bytes, 64 hex digits, or 32 bytes in Base64. Put back the file that \
+                was there.
+                """)
+        }
+        return key
+    }
+
+    private static let longest = 256
+
+    private static func key(in bytes: [UInt8]) -> SymmetricKey? {
+        if bytes.count == 32 { return SymmetricKey(data: bytes) }
+        guard let text = String(validating: bytes, as: UTF8.self)?.trimmingCharacters(in: .whitespacesAndNewlines)
+        else { return nil }
+        let digits = text.utf8.compactMap { digit in UInt8(String(UnicodeScalar(digit)), radix: 16) }
+        if text.utf8.count == 64, digits.count == 64 {
+            return SymmetricKey(data: stride(from: 0, to: 64, by: 2).map { digits[$0] << 4 | digits[$0 + 1] })
+        }
+        guard let data = Data(base64Encoded: text), data.count == 32 else { return nil }
+        return SymmetricKey(data: data)
+    }
+}
+
+/// A credential of a service. Blocks the thread.
+struct ServiceCredential: Sendable {
+    let name: String
+
+    /// - Throws: ``SettingsError/Code/keyMissing`` outside of a service that has it.
+    func read() throws -> SymmetricKey? {
+        guard !name.isEmpty, !name.hasPrefix("."), !name.utf8.contains(where: { $0 == 0x2F || $0 == 0 }) else {
+            throw SettingsError(.invalidName, "The name of a credential has no slash and begins with no point.")
+        }
+        guard let path = ProcessInfo.processInfo.environment["CREDENTIALS_DIRECTORY"], path.hasPrefix("/") else {
+            throw missing("$CREDENTIALS_DIRECTORY is not set")
+        }
+        guard let folder = try Directory.find(path) else { throw missing("\(path) does not exist") }
+        // systemd gives the folder to the service's user, or leaves it to root and lets that user read it.
+        let owners: Set = [FileStatus.currentUser, 0]
+        let status = try folder.status()
+        guard owners.contains(status.owner), status.permissions & 0o022 == 0 else {
+            throw SettingsError(.permissionDenied, "Others can change what is in \(path), so no key is taken from it.")
+        }
+        guard let key = try KeyFile.read(name, in: folder, owners: owners) else {
+            throw missing("\(path) has no such file")
+        }
+        return key
+    }
+
+    private func missing(_ reason: String) -> SettingsError {
+        SettingsError(
+            .keyMissing,
+            """
+            The credential with the root key is not there: \(reason). Start the program as a service with \
+            LoadCredentialEncrypted=\(name):FILE, where systemd-creds encrypt has made the file.
+            """)
+    }
+}

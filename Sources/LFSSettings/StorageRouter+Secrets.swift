@@ -1,0 +1,62 @@
+import LFSDatabase
+
+extension StorageRouter {
+    /// Makes a new data key, and encrypts every encrypted value anew with it.
+    ///
+    /// Values stay readable throughout, and after a kill anywhere; call it again then. The former keys stay for
+    /// backups, until ``forgetRetiredKeys()``.
+    ///
+    /// - Throws: ``SettingsError/Code/keyMissing``, ``SettingsError/Code/keyMismatch``, ``SettingsError/Code/locked``;
+    ///   errors of the database and of files.
+    @discardableResult
+    public nonisolated func rotateKeys() async throws -> RotationReport {
+        try await SettingsError.catching(nil) { try await KeyRotation(access: access).rotate() }
+    }
+
+    /// Forgets the data keys that a rotation has retired. A backup from before the rotation keeps its own.
+    ///
+    /// - Returns: how many there were.
+    /// - Throws: ``SettingsError/Code/keyInUse`` while a value needs one of them.
+    @discardableResult
+    public nonisolated func forgetRetiredKeys() async throws -> Int {
+        try await SettingsError.catching(nil) { try await KeyRotation(access: access).forgetRetired() }
+    }
+
+    /// Gives up encrypted values that cannot be read, because their key is lost or they are damaged.
+    ///
+    /// It is the way on after ``SettingsError/Code/keyMissing`` and ``SettingsError/Code/keyMismatch`` when the root key
+    /// is gone for good: then all encrypted values go, and a root key is fetched or made anew.
+    ///
+    /// - Returns: the names of the keys, or of their families.
+    /// - Throws: ``SettingsError/Code/locked``: what is locked is not lost.
+    @discardableResult
+    public nonisolated func discardUnreadable() async throws -> [String] {
+        try await SettingsError.catching(nil) { try await KeyRotation(access: access).discard() }
+    }
+
+    /// Takes the key chain as it is after ``SettingsError/Code/keychainReplaced``: secrets that were in the former one
+    /// count as not stored from now on.
+    ///
+    /// - Throws: ``SettingsError/Code/notConfigured`` without a key chain; ``SettingsError/Code/locked``.
+    public nonisolated func adoptKeychain() async throws {
+        try await SettingsError.catching(nil) {
+            guard let keychain = access.stores.keychain else {
+                throw SettingsError(.notConfigured, "There is no key chain. Set StorageOptions.keychain.")
+            }
+            try await keychain.adopt()
+        }
+    }
+
+    /// Takes folders as they are after ``SettingsError/Code/folderAbsent``: values that were in them count as not
+    /// stored from now on.
+    ///
+    /// - Throws: errors of the system.
+    public nonisolated func adoptFolders() async throws {
+        try await SettingsError.catching(nil) {
+            for store in access.stores.fileStores {
+                try await store.notes.forget()
+                try await store.prepare()
+            }
+        }
+    }
+}

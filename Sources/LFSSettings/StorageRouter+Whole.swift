@@ -1,0 +1,34 @@
+public import GRDB
+import LFSDatabase
+
+extension StorageRouter {
+    /// What is registered and what is stored, with what cannot be read and what no catalog knows. Never a value.
+    ///
+    /// - Throws: the database's error. A place that cannot be looked at is named in the audit.
+    public nonisolated func audit() async throws -> SettingsAudit {
+        try await SettingsError.catching(nil) { try await SettingsAuditor(access: access).audit() }
+    }
+
+    /// Removes all values of all keys, those that no catalog knows too: in the database within this transaction, and
+    /// after its commit those in files and in the key chain.
+    ///
+    /// With the commit they count as removed, whenever the process ends; the next call that needs a file or the key
+    /// chain, or the next open, removes what is left. Encrypted values in a backup from before keep their keys there.
+    /// `UserDefaults` is not touched.
+    ///
+    /// - Throws: the database's error.
+    public nonisolated func removeAll(in db: Database) throws {
+        try SettingsError.catchingNow(nil) { try SettingsReset.begin(db) }
+    }
+
+    /// As ``removeAll(in:)`` in a transaction of its own, and returns when all of them are gone.
+    ///
+    /// - Throws: errors of the database, the files and the key chain; what is left then goes later.
+    public nonisolated func removeAll() async throws {
+        try await SettingsError.catching(nil) {
+            try await access.runner.writeDurably { db in try SettingsReset.begin(db) }
+            access.resets.raise()
+            try await access.resets.finish()
+        }
+    }
+}

@@ -1,0 +1,227 @@
+import Foundation
+import LFSDatabase
+import LFSFiles
+import LFSSystem
+
+/// One file for each value, in a folder that is this database's alone.
+///
+/// A change holds the folder's lock (`flock`), which ends with the call or the process. Reading takes none, since a file
+/// is replaced as a whole.
+struct FileStore: SettingsStore {
+    /// The folder in which that of this database is.
+    let location: String
+    let installID: FileID
+    /// What the database notes of the location, and how.
+    let notes: FolderNotes
+    /// One change of this process at a time: each blocks a thread while it waits for the lock.
+    private let turns = Permits(1)
+
+    static let lockName = ".lock"
+    static let longest = StorageLimits.file + Envelope.overhead + StoredValue.longestFrame
+
+    init(location: String, installID: FileID, notes: FolderNotes) {
+        (self.location, self.installID, self.notes) = (location, installID, notes)
+    }
+
+    var path: String { location + "/" + folderName }
+    private var folderName: String { "settings-\(installID.text)" }
+
+    func prepare() async throws {
+        guard try await !notes.isNoted() else { return try await sweep() }
+        let (location, folderName) = (location, folderName)
+        try await BlockingPool.shared.run { _ in
+            let parent = try Directory.openOrMake(location)
+            let folder = try OwnFolder.open(folderName, in: parent)
+            try folder.synchronize()
+            try parent.synchronize()
+        }
+        try await notes.note()
+        try await sweep()
+    }
+
+    private func sweep() async throws {
+        let open = openFolder
+        try await BlockingPool.shared.run { _ in
+            let folder = try open()
+            let lock = try Self.lock(folder)
+            // Who has it is alive, and its unfinished file with it.
+            guard try lock.tryLock(.exclusive) else { return }
+            try AtomicFile.sweep(folder)
+        }
+    }
+
+    func read(_ name: String) async throws -> StoredValue? {
+        let open = openFolder
+        let place = place(name)
+        do {
+            return try await BlockingPool.shared.run { _ in try Self.read(name, place, in: try open()) }
+        } catch let error as SettingsError where error.code == .folderAbsent {
+            // A folder that was never in use has no values: the place of an earlier version.
+            guard try await notes.isNoted() else { return nil }
+            throw error
+        }
+    }
+
+    func update(
+        _ name: String, keys: KeyAccess, _ body: @escaping @Sendable (ValueReader, KeySet) throws -> StoredChange
+    ) async throws {
+        let (open, place) = (openFolder, place(name))
+        try await turns.withPermit {
+            let (folder, lock) = try await BlockingPool.shared.run { _ in
+                let folder = try open()
+                let lock = try Self.lock(folder)
+                try lock.lock(.exclusive)
+                return (folder, lock)
+            }
+            // Within the lock: keys are forgotten by those who have it.
+            let set = try await keys.keys()
+            try await BlockingPool.shared.run { _ in
+                // The lock goes with its last reference, at the end of this.
+                try withExtendedLifetime(lock) {
+                    let file = AtomicFile(folder: folder, name: FileName.of(name))
+                    switch try body({ try Self.read(name, place, in: folder) }, set) {
+                    case .keep: return
+                    case .put(let value): try file.replace(with: value.encoded(for: place))
+                    case .remove: try file.remove()
+                    }
+                }
+            }
+        }
+    }
+
+    /// Runs the body while nobody changes a value here, in no process.
+    func withLock(_ body: () async throws -> Void) async throws {
+        let open = openFolder
+        try await turns.withPermit {
+            let lock = try await BlockingPool.shared.run { _ in
+                let lock = try Self.lock(try open())
+                try lock.lock(.exclusive)
+                return lock
+            }
+            defer { withExtendedLifetime(lock) {} }
+            try await body()
+        }
+    }
+
+    /// The names of the values that are there.
+    func names() async throws -> [String] {
+        let open = openFolder
+        return try await BlockingPool.shared.run { _ in try Self.names(in: try open()) }
+    }
+
+    func summaries() async throws -> [StoredSummary] {
+        let open = openFolder
+        let installID = installID
+        return try await BlockingPool.shared.run { _ in
+            let folder = try open()
+            return try Self.names(in: folder).map { name in
+                let size = try folder.status(of: FileName.of(name))?.byteCount ?? 0
+                do {
+                    let value = try Self.read(name, Self.place(name, installID), in: folder)
+                    return StoredSummary(
+                        name: name, byteCount: value?.content.bytes.count ?? 0,
+                        serializerVersion: value?.content.version, updatedAt: value?.updatedAt)
+                } catch {
+                    // The audit lists what is there, and that this one cannot be read.
+                    return StoredSummary(name: name, byteCount: Int(size), serializerVersion: nil, updatedAt: nil)
+                }
+            }
+        }
+    }
+
+    func stamp(of name: String) async throws -> String? {
+        let open = openFolder
+        return try await BlockingPool.shared.run { _ in
+            let status = try open().status(of: FileName.of(name))
+            return status.map { "\($0.inode) \($0.changed) \($0.byteCount)" } ?? ""
+        }
+    }
+
+    func removeAll() async throws {
+        let open = openFolder
+        try await withLock {
+            try await BlockingPool.shared.run { _ in
+                let folder = try open()
+                for name in try Self.names(in: folder) { try folder.remove(FileName.of(name)) }
+                try AtomicFile.sweep(folder)
+                try folder.synchronize()
+            }
+        }
+    }
+
+    // MARK: Files
+
+    private func place(_ name: String) -> String { Self.place(name, installID) }
+    private static func place(_ name: String, _ installID: FileID) -> String { "\(installID.text)/\(name)" }
+
+    /// Opens the folder of this database, which `prepare` has made.
+    private var openFolder: @Sendable () throws -> Directory {
+        let (path, location) = (path, location)
+        return {
+            do {
+                let folder = try Directory.open(path)
+                try OwnFolder.require(try folder.status(), path)
+                return folder
+            } catch let error as SystemError where error.isMissing {
+                throw SettingsError(
+                    .folderAbsent,
+                    """
+                    \(path) is not there, and has been. If its disk is not mounted, mount it at \(location) or above. \
+                    If its files are gone for good, call adoptFolders().
+                    """)
+            }
+        }
+    }
+
+    private static func lock(_ folder: Directory) throws -> FileLock {
+        FileLock(try OwnFolder.openLockFile(lockName, in: folder))
+    }
+
+    private static func read(_ name: String, _ place: String, in folder: Directory) throws -> StoredValue? {
+        let file = AtomicFile(folder: folder, name: FileName.of(name))
+        guard let bytes = try file.read(longest: longest) else { return nil }
+        return try StoredValue(encoded: bytes, for: place)
+    }
+
+    private static func names(in folder: Directory) throws -> [String] {
+        var names: [String] = []
+        try folder.forEachFile { file in
+            if let name = FileName.key(of: file) { names.append(name) }
+            return true
+        }
+        return names.sorted()
+    }
+}
+
+/// The names of files, which tell upper case from lower case on every file system: `accessToken` is
+/// `access_token.setting`.
+enum FileName {
+    private static let suffix = ".setting"
+
+    static func of(_ key: String) -> String {
+        var name = ""
+        for character in key.unicodeScalars {
+            if ("A"..."Z").contains(character) {
+                name += "_" + String(character).lowercased()
+            } else {
+                name.unicodeScalars.append(character)
+            }
+        }
+        return name + suffix
+    }
+
+    /// Nil for a name that no key has.
+    static func key(of file: String) -> String? {
+        guard file.hasSuffix(suffix) else { return nil }
+        var (name, isUpper) = ("", false)
+        for character in file.dropLast(suffix.count) {
+            if character == "_", !isUpper {
+                isUpper = true
+            } else {
+                name += isUpper ? character.uppercased() : String(character)
+                isUpper = false
+            }
+        }
+        return !isUpper && of(name) == file && StorageLimits.isName(name) ? name : nil
+    }
+}

@@ -1,0 +1,16 @@
+import LFSDatabase
+
+/// What the database remembers of a folder that has values: that it was there.
+struct FolderNotes: Sendable {
+    let runner: BackgroundRunner
+    /// The folder's path, or what stands for a path that moves with the database.
+    let folder: String
+
+    func isNoted() async throws -> Bool {
+        try await runner.read { [folder] db in try FolderTable.contains(folder, db) }
+    }
+
+    func note() async throws { try await runner.writeDurably { [folder] db in try FolderTable.add(folder, db) } }
+
+    func forget() async throws { try await runner.writeDurably { [folder] db in try FolderTable.remove(folder, db) } }
+}

@@ -1,0 +1,25 @@
+package import LFSSystem
+
+/// Where the values of the domain `.keychain` are.
+///
+/// It is chosen by name, and what was used is written down: another one later is
+/// ``SettingsError/Code/keychainReplaced``, and never the absence of a value.
+public struct KeychainBackend: Sendable {
+    package let makeStore: @Sendable (_ installID: FileID) throws -> any SecretStore
+
+    package init(makeStore: @escaping @Sendable (_ installID: FileID) throws -> any SecretStore) {
+        self.makeStore = makeStore
+    }
+
+    /// One file of encrypted items, for machines without a desktop.
+    ///
+    /// With a key file it protects backups, and against other users, not against programs of the same user.
+    ///
+    /// - Parameters:
+    ///   - path: the file's; its folder has to belong to this user and to exist. Several databases may share the file.
+    ///   - key: the source of its key, such as ``KeySource/keyFile(_:)`` or ``KeySource/credential(_:)``; not
+    ///     ``KeySource/keychain``.
+    public static func sealedFile(at path: String, key: KeySource) -> KeychainBackend {
+        KeychainBackend { installID in try SealedFile(path: path, source: key, installID: installID) }
+    }
+}

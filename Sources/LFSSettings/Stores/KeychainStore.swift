@@ -1,0 +1,110 @@
+import Foundation
+import LFSDatabase
+import LFSSystem
+
+/// Values in a key chain, beside a sentinel.
+///
+/// Before the first value `lfs.sentinel` is written there, and then the database notes which key chain it is. Where it
+/// is noted, nothing found is the absence of a value only as long as the sentinel is there.
+struct KeychainStore: SettingsStore {
+    static let sentinel = "lfs.sentinel"
+    /// The item with the root key of ``KeySource/keychain``.
+    static let rootKey = "lfs.root"
+    /// What is no key's.
+    private static let ownItems: Set = [sentinel, rootKey]
+
+    let secrets: any SecretStore
+    let installID: FileID
+    let runner: BackgroundRunner
+
+    func prepare() async throws {}
+
+    func read(_ name: String) async throws -> StoredValue? {
+        guard try await isNoted() else { return nil }
+        guard let bytes = try await secrets.read(name) else {
+            try await requireSentinel()
+            return nil
+        }
+        return try StoredValue(encoded: bytes, for: place(name))
+    }
+
+    func update(
+        _ name: String, keys: KeyAccess, _ body: @escaping @Sendable (ValueReader, KeySet) throws -> StoredChange
+    ) async throws {
+        if try await isNoted() { try await requireSentinel() } else { try await adopt() }
+        let place = place(name)
+        try await secrets.update(name) { read in
+            let value = { try read().map { try StoredValue(encoded: $0, for: place) } }
+            return switch try body(value, .none) {
+            case .keep: .keep
+            case .put(let value): .put(value.encoded(for: place))
+            case .remove: .remove
+            }
+        }
+    }
+
+    /// Takes the key chain as it is: writes the sentinel, and notes it.
+    func adopt() async throws {
+        let content = Data(installID.text.utf8)
+        try await secrets.update(Self.sentinel) { _ in .put(content) }
+        let kind = secrets.kind
+        try await runner.writeDurably { db in try SettingsStateTable.noteKeychain(kind, db) }
+    }
+
+    func summaries() async throws -> [StoredSummary] {
+        guard try await isNoted() else { return [] }
+        var summaries: [StoredSummary] = []
+        for name in try await secrets.items() where !Self.ownItems.contains(name) {
+            do {
+                guard let value = try await read(name) else { continue }
+                summaries.append(
+                    StoredSummary(
+                        name: name, byteCount: value.content.bytes.count, serializerVersion: value.content.version,
+                        updatedAt: value.updatedAt))
+            } catch let error as SettingsError where error.code == .corrupted || error.code == .newerValue {
+                // The audit lists what is there, and that this one cannot be read.
+                summaries.append(
+                    StoredSummary(name: name, byteCount: 0, serializerVersion: nil, updatedAt: nil))
+            }
+        }
+        return summaries
+    }
+
+    func stamp(of name: String) async throws -> String? { try await secrets.stamp() }
+
+    /// The sentinel stays, and the root key: without the data keys it opens nothing.
+    func removeAll() async throws {
+        guard try await isNoted() else { return }
+        for name in try await secrets.items() where !Self.ownItems.contains(name) {
+            try await secrets.update(name) { _ in .remove }
+        }
+    }
+
+    // MARK: The sentinel
+
+    /// Whether there has been a value. Throws when it was in another key chain.
+    private func isNoted() async throws -> Bool {
+        guard let noted = try await runner.read(SettingsStateTable.read).keychain else { return false }
+        guard noted == secrets.kind else {
+            throw SettingsError(
+                .keychainReplaced,
+                """
+                The secrets of this database are in \(noted), and the options name \(secrets.kind). Name the former \
+                one, or call adoptKeychain() to begin anew without them.
+                """)
+        }
+        return true
+    }
+
+    private func requireSentinel() async throws {
+        guard try await secrets.read(Self.sentinel) == nil else { return }
+        throw SettingsError(
+            .keychainReplaced,
+            """
+            \(secrets.kind) has lost the secrets of this database: it was emptied or put in place of another one. Put \
+            back the former one, or call adoptKeychain() to begin anew without them.
+            """)
+    }
+
+    private func place(_ name: String) -> String { "\(installID.text)/\(name)" }
+}

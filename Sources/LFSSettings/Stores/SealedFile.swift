@@ -1,0 +1,166 @@
+import Crypto
+import Foundation
+import LFSFiles
+import LFSSystem
+import Synchronization
+
+/// A file of encrypted items; see ``SealedFileContent`` for its form.
+///
+/// A change holds the lock beside the file (`flock`) and replaces the file as a whole.
+///
+/// Owner of the key in memory: one mutex.
+final class SealedFile: SecretStore {
+    let path: String
+    private let source: (load: @Sendable (Data?) async throws -> SymmetricKey?, make: (@Sendable () async throws -> Data?)?)
+    private let installID: FileID
+    private let turns = Permits(1)
+    private let key = Mutex<DataKey?>(nil)
+
+    static let longest = 16 << 20
+
+    var kind: String { "sealedFile:\(path)" }
+
+    private var folderPath: String { (path as NSString).deletingLastPathComponent }
+    private var name: String { (path as NSString).lastPathComponent }
+
+    init(path: String, source: KeySource, installID: FileID) throws {
+        guard case .closures(let load, let make) = source.kind else {
+            throw SettingsError(
+                .notConfigured,
+                "The key of a sealed file cannot be in the key chain, which is that file: name a .keyFile(…) for it.")
+        }
+        (self.path, self.source, self.installID) = (path, (load, make), installID)
+    }
+
+    // MARK: Items
+
+    func read(_ item: String) async throws -> Data? {
+        let content = try await content()
+        guard let envelope = content.items[entry(item)] else { return nil }
+        let key = try await key(for: content, mayMake: false)
+        return try open(envelope, item, key)
+    }
+
+    func update(_ item: String, _ body: @escaping @Sendable (() throws -> Data?) throws -> SecretChange) async throws {
+        try await turns.withPermit {
+            let lock = try await lock()
+            defer { withExtendedLifetime(lock) {} }
+            var content = try await content()
+            let isNew = content.items.isEmpty
+            let key = try await key(for: content, mayMake: isNew)
+            if isNew, content.note == nil { content.note = try await newNote(for: content) }
+            let entry = entry(item)
+            let envelope = content.items[entry]
+            switch try body({ try envelope.map { try self.open($0, item, key) } }) {
+            case .keep: return
+            case .put(let bytes):
+                content.items[entry] = try Envelope.close(bytes, with: key, .aesGCM, for: context(item))
+            case .remove:
+                guard envelope != nil else { return }
+                content.items[entry] = nil
+            }
+            let bytes = try content.encoded()
+            guard bytes.count <= Self.longest else {
+                throw SettingsError(.tooLarge, "\(path) would have more than 16 MiB. Keep large values in .file.")
+            }
+            let (folderPath, name) = (folderPath, name)
+            try await BlockingPool.shared.run { _ in
+                let folder = try Self.folder(folderPath)
+                try AtomicFile(folder: folder, name: name).replace(with: bytes)
+            }
+        }
+    }
+
+    func items() async throws -> [String] {
+        let prefix = entry("")
+        return try await content().items.keys.filter { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) }
+            .sorted()
+    }
+
+    func stamp() async throws -> String? {
+        let (folderPath, name) = (folderPath, name)
+        return try await BlockingPool.shared.run { _ in
+            let status = try Self.folder(folderPath).status(of: name)
+            return status.map { "\($0.inode) \($0.changed) \($0.byteCount)" } ?? ""
+        }
+    }
+
+    private func entry(_ item: String) -> String { "\(installID.text)/\(item)" }
+
+    private func context(_ item: String) -> EnvelopeContext {
+        EnvelopeContext(installID: installID, domain: "keychain", name: item, serializer: "item", version: 1)
+    }
+
+    private func open(_ envelope: Data, _ item: String, _ key: DataKey) throws -> Data {
+        guard try Envelope.header(of: envelope).keyID == key.id else { throw RootKeyErrors.mismatch }
+        return try Envelope.open(envelope, with: key, for: context(item))
+    }
+
+    // MARK: The key
+
+    /// - Parameter mayMake: while no item is closed with another one.
+    private func key(for content: SealedFileContent, mayMake: Bool) async throws -> DataKey {
+        if let key = key.withLock({ $0 }) { return key }
+        if let root = try await source.load(content.note) { return keep(root) }
+        guard mayMake, content.note == nil, let make = source.make else { throw RootKeyErrors.missing }
+        let note = try await make()
+        pendingNote.withLock { $0 = note }
+        guard let root = try await source.load(note) else { throw RootKeyErrors.missing }
+        return keep(root)
+    }
+
+    /// What the source wants to have kept beside the items, until the file has it.
+    private let pendingNote = Mutex<Data?>(nil)
+
+    private func newNote(for content: SealedFileContent) async throws -> Data? { pendingNote.withLock { $0 } }
+
+    private func keep(_ root: SymmetricKey) -> DataKey {
+        let made = DataKey.root(root)
+        key.withLock { $0 = made }
+        return made
+    }
+
+    // MARK: The file
+
+    private func content() async throws -> SealedFileContent {
+        let (folderPath, name) = (folderPath, name)
+        return try await BlockingPool.shared.run { _ in
+            let file = AtomicFile(folder: try Self.folder(folderPath), name: name)
+            guard let bytes = try file.read(longest: Self.longest) else { return SealedFileContent() }
+            return try SealedFileContent(encoded: bytes)
+        }
+    }
+
+    private func lock() async throws -> FileLock {
+        let (folderPath, name) = (folderPath, name)
+        return try await BlockingPool.shared.run { _ in
+            let folder = try Self.folder(folderPath)
+            let lock = FileLock(try OwnFolder.openLockFile("\(name).lock", in: folder))
+            try lock.lock(.exclusive)
+            try Self.sweep(folder, name)
+            return lock
+        }
+    }
+
+    /// What a crash has left of this file, and of no other one in the folder.
+    private static func sweep(_ folder: Directory, _ name: String) throws {
+        var names: [String] = []
+        try folder.forEachFile { file in
+            if file.hasPrefix(".\(name)."), file.hasSuffix(AtomicFile.unfinished) { names.append(file) }
+            return true
+        }
+        for name in names { try folder.remove(name) }
+    }
+
+    private static func folder(_ path: String) throws -> Directory {
+        do {
+            let folder = try Directory.open(path)
+            try OwnFolder.require(try folder.status(), path)
+            return folder
+        } catch let error as SystemError where error.isMissing {
+            throw SettingsError(
+                .folderAbsent,
+                "\(path), the folder of the sealed file, is not there. Make it (mode 0700), or mount its disk.")
+        }
+    }
+}

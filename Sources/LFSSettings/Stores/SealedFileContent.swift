@@ -1,0 +1,69 @@
+import Crypto
+import Foundation
+
+/// What is in a sealed file: `LFSS`, version 1, length and bytes of the note, number of items, for each the length and
+/// text of its name and the length of its envelope, SHA-256 of all that, and then the envelopes.
+///
+/// Numbers have 4 bytes, the most significant first. Damage in an envelope is damage of that item alone; the envelope
+/// of a damaged item is written back as it was.
+struct SealedFileContent: Sendable {
+    /// What the source of the key wants to have kept.
+    var note: Data?
+    /// Envelopes by the names of their items.
+    var items: [String: Data] = [:]
+
+    private static let magic = Data("LFSS".utf8) + [1]
+
+    init() {}
+
+    func encoded() throws -> Data {
+        var bytes = Self.magic
+        bytes.append(UInt32(note?.count ?? 0))
+        bytes.append(note ?? Data())
+        bytes.append(UInt32(items.count))
+        let inOrder = items.sorted { $0.key < $1.key }
+        for (name, envelope) in inOrder {
+            bytes.append(UInt32(name.utf8.count))
+            bytes.append(contentsOf: name.utf8)
+            bytes.append(UInt32(envelope.count))
+        }
+        bytes.append(contentsOf: SHA256.hash(data: bytes))
+        for (_, envelope) in inOrder { bytes.append(envelope) }
+        return bytes
+    }
+
+    /// - Throws: ``SettingsError/Code/corrupted``; ``SettingsError/Code/newerValue`` for a later form.
+    init(encoded bytes: Data) throws(SettingsError) {
+        var reader = ByteReader(bytes)
+        guard let magic = reader.take(5), magic.prefix(4) == Self.magic.prefix(4) else { throw Self.damaged }
+        guard magic == Self.magic else {
+            throw SettingsError(
+                .newerValue, "The sealed file has a later form. It stays as it is: update the app.")
+        }
+        guard let note = reader.bytes(), let count = reader.length(), count <= bytes.count else { throw Self.damaged }
+        var lengths: [(name: String, length: Int)] = []
+        var listCount = 5 + 4 + note.count + 4
+        for _ in 0..<count {
+            guard let name = reader.text(), let length = reader.length() else { throw Self.damaged }
+            lengths.append((name, length))
+            listCount += 4 + name.utf8.count + 4
+        }
+        guard let digest = reader.take(SHA256.byteCount),
+            Data(SHA256.hash(data: bytes.prefix(listCount))) == digest
+        else { throw Self.damaged }
+        for (name, length) in lengths {
+            // A file that is cut ends in the middle of an item: that one and those behind it are damaged.
+            items[name] = reader.take(length) ?? Data()
+        }
+        self.note = note.isEmpty ? nil : note
+    }
+
+    private static var damaged: SettingsError {
+        SettingsError(
+            .corrupted,
+            """
+            The sealed file is damaged: torn, or changed by another program. It stays as it is, and nothing is \
+            written to it: put it back from a backup, or move it away and call adoptKeychain().
+            """)
+    }
+}

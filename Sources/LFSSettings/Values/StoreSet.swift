@@ -1,0 +1,94 @@
+import Foundation
+import LFSDatabase
+import LFSSystem
+
+/// The stores, by domain.
+struct StoreSet: Sendable {
+    let runner: BackgroundRunner
+    let installID: FileID
+    /// The file of the database; empty for one in memory.
+    let databasePath: String
+    let keychain: KeychainStore?
+    let now: @Sendable () -> Int64
+    private let memory = MemoryStore()
+    private let files: [StorageDomain.FileLocation: FileStore]
+
+    /// - Parameter domains: those of the registered keys.
+    /// - Throws: ``SettingsError/Code/notConfigured`` for one that is not there.
+    init(
+        _ runner: BackgroundRunner, installID: FileID, databasePath: String, keychain: KeychainStore?,
+        domains: Set<StorageDomain>, now: @escaping @Sendable () -> Int64
+    ) throws {
+        (self.runner, self.installID, self.databasePath) = (runner, installID, databasePath)
+        (self.keychain, self.now) = (keychain, now)
+        var files: [StorageDomain.FileLocation: FileStore] = [:]
+        for domain in domains {
+            guard case .file(let location) = domain.kind else { continue }
+            files[location] = try Self.file(location, databasePath, installID, runner)
+        }
+        self.files = files
+    }
+
+    /// The stores of files, of the registered keys.
+    var fileStores: [FileStore] { files.values.sorted { $0.path < $1.path } }
+
+    /// Those of the registered keys that keep values beside the database.
+    var beside: [any SettingsStore] { fileStores + [memory] + (keychain.map { [$0] } ?? []) }
+
+    func store(for domain: StorageDomain) throws -> any SettingsStore {
+        switch domain.kind {
+        case .database(let isDurable): return DatabaseStore(runner: runner, isDurable: isDurable, now: now)
+        case .file(let location):
+            return try files[location] ?? Self.file(location, databasePath, installID, runner)
+        case .keychain:
+            guard let keychain else {
+                throw SettingsError(
+                    .notConfigured,
+                    """
+                    A key is in the key chain, and the options name none. Set StorageOptions.keychain, such as \
+                    .sealedFile(at:key:).
+                    """)
+            }
+            return keychain
+        case .userDefaults(let suite): return UserDefaultsStore(suite: suite)
+        case .memory: return memory
+        }
+    }
+
+    private static func file(
+        _ location: StorageDomain.FileLocation, _ databasePath: String, _ installID: FileID, _ runner: BackgroundRunner
+    ) throws -> FileStore {
+        let (path, note) = try place(of: location, databasePath)
+        return FileStore(location: path, installID: installID, notes: FolderNotes(runner: runner, folder: note))
+    }
+
+    /// The path, and what the database notes of it.
+    private static func place(
+        of location: StorageDomain.FileLocation, _ databasePath: String
+    ) throws -> (path: String, note: String) {
+        switch location {
+        case .besideDatabase:
+            guard !databasePath.isEmpty else {
+                throw SettingsError(
+                    .notConfigured, "The database is in memory and has no folder beside it. Name one: .file(in: …).")
+            }
+            return (databasePath + ".settings", "beside the database")
+        case .folder(let path):
+            guard path.hasPrefix("/"), !path.utf8.contains(0) else {
+                throw SettingsError(.notConfigured, "The folder of .file(in:) has to be an absolute path.")
+            }
+            return (path, path)
+        case .appGroup(let id):
+            #if canImport(Darwin)
+            guard let url = FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: id) else {
+                throw SettingsError(
+                    .missingEntitlement, "The app has no app group \(id). Add it to its entitlements.")
+            }
+            return (url.appendingPathComponent("lfs-settings").path, "app group \(id)")
+            #else
+            throw SettingsError(
+                .notConfigured, "There are no app groups on this platform (\(id)). Name a folder: .file(in: .folder(…)).")
+            #endif
+        }
+    }
+}
