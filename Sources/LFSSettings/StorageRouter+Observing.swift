@@ -52,3 +52,8 @@ extension StorageRouter {
         }
     }
 }
+
+extension StorageRouter {
+    /// How many observations are under way.
+    package nonisolated var observerCount: Int { access.hub.observerCount }
+}

@@ -8,7 +8,6 @@ struct SettingsAuditor: Sendable {
 
     private struct Stored {
         let summary: StoredSummary
-        let domain: StorageDomain
         let place: String
     }
 
@@ -21,7 +20,7 @@ struct SettingsAuditor: Sendable {
         for item in stored {
             // A value where its key is not counts as left over.
             if let info = access.registry.entry(forStored: item.summary.name)?.info,
-                info.domain.word == item.domain.word, try isAt(item.place, info)
+                info.availability.contains(.here), try place(info.domain) == item.place
             {
                 byKey[info.name, default: []].append(item)
             } else {
@@ -41,14 +40,15 @@ struct SettingsAuditor: Sendable {
         var stored: [Stored] = []
         var domains: [StorageDomain] = [.database, .memory]
         if access.stores.keychain != nil { domains.append(.keychain()) }
-        domains += Set(access.registry.all.map(\.info.domain)).filter { $0.word == "file" }
+        let here = access.registry.all.map(\.info).filter { $0.availability.contains(.here) }
+        domains += Set(here.map(\.domain)).filter { $0.word == "file" }
         var seen: Set<String> = []
         for domain in domains {
             let place = try place(domain)
             guard seen.insert(place).inserted else { continue }
             do {
                 stored += try await access.stores.store(for: domain).summaries().map {
-                    Stored(summary: $0, domain: domain, place: place)
+                    Stored(summary: $0, place: place)
                 }
             } catch {
                 guard let error = SettingsError.wrapping(error, nil) as? SettingsError else { throw error }
@@ -92,6 +92,4 @@ struct SettingsAuditor: Sendable {
         }
         return domain.word
     }
-
-    private func isAt(_ place: String, _ info: KeyInfo) throws -> Bool { try self.place(info.domain) == place }
 }

@@ -18,7 +18,8 @@ extension SettingsError {
         do { return try body() } catch { throw wrapping(error, key) }
     }
 
-    /// An error of a part below in the words of this module. What a closure of the app has thrown passes unchanged.
+    /// An error of a part below in the words of this module. What a closure of the app has thrown
+    /// passes unchanged, and a `CancellationError` too.
     static func wrapping(_ error: any Error, _ key: String?) -> any Error {
         let wrapped: SettingsError
         switch error {
@@ -27,8 +28,6 @@ extension SettingsError {
         case let error as DatabaseError: wrapped = ofDatabase(error)
         case let error as FileError: wrapped = ofFile(error)
         case let error as SystemError: wrapped = ofFile(FileError.wrapping(error))
-        case is CancellationError:
-            wrapped = SettingsError(.cancelled, "The task was cancelled; nothing was changed.", cause: error)
         default: return error
         }
         return key.map(wrapped.about) ?? wrapped

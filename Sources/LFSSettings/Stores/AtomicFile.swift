@@ -30,7 +30,7 @@ struct AtomicFile {
     }
 
     func replace(with bytes: Data) throws {
-        let temporary = ".\(name).\(FileID.make().text)\(Self.unfinished)"
+        let temporary = "\(Self.beginning(of: name))\(FileID.make().text)\(Self.unfinished)"
         let file = try folder.create(temporary)
         do {
             try bytes.withUnsafeBytes { (bytes: UnsafeRawBufferPointer) throws -> Void in try file.write(bytes) }
@@ -49,6 +49,9 @@ struct AtomicFile {
         try folder.remove(name)
         try folder.synchronize()
     }
+
+    /// What the names of unfinished files of a name begin with: not all of it, since names have 255 bytes at most.
+    static func beginning(of name: String) -> String { ".\(name.prefix(100))." }
 
     /// Removes what a crash has left, for who holds the lock of the folder.
     static func sweep(_ folder: Directory) throws {

@@ -146,7 +146,7 @@ final class SealedFile: SecretStore {
     private static func sweep(_ folder: Directory, _ name: String) throws {
         var names: [String] = []
         try folder.forEachFile { file in
-            if file.hasPrefix(".\(name)."), file.hasSuffix(AtomicFile.unfinished) { names.append(file) }
+            if file.hasPrefix(AtomicFile.beginning(of: name)), file.hasSuffix(AtomicFile.unfinished) { names.append(file) }
             return true
         }
         for name in names { try folder.remove(name) }

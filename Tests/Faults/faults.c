@@ -1,0 +1,137 @@
+// Lets the n-th file operation of a process fail, or end the process: LD_PRELOAD for tests. Linux only.
+//
+//   LFS_FAULT_ROOT  operations on files below this folder count
+//   LFS_FAULT_KIND  kill, EIO, ENOSPC, EMFILE or short
+//   LFS_FAULT_AT    which one; 0 counts only
+//
+// Counting begins with faults_arm(). `kill` ends the process before the operation; `short` lets a write take half.
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+enum operation { OPENING = 1, WRITING = 2, SYNCING = 4, NAMING = 8, READING = 16 };
+
+static int armed, at, operations, result_errno, is_kill, is_short;
+static long count, fired;
+static char root[4096];
+
+#define REAL(name) ((typeof(&name))dlsym(RTLD_NEXT, #name))
+
+void faults_arm(void) {
+    const char *kind = getenv("LFS_FAULT_KIND"), *number = getenv("LFS_FAULT_AT"), *folder = getenv("LFS_FAULT_ROOT");
+    if (!kind || !number || !folder) return;
+    snprintf(root, sizeof root, "%s/", folder);
+    at = atoi(number);
+    if (!strcmp(kind, "kill")) operations = OPENING | WRITING | SYNCING | NAMING, is_kill = 1;
+    if (!strcmp(kind, "EIO")) operations = WRITING | SYNCING | READING, result_errno = EIO;
+    if (!strcmp(kind, "ENOSPC")) operations = OPENING | WRITING | NAMING, result_errno = ENOSPC;
+    if (!strcmp(kind, "EMFILE")) operations = OPENING, result_errno = EMFILE;
+    if (!strcmp(kind, "short")) operations = WRITING, is_short = 1;
+    __atomic_store_n(&armed, 1, __ATOMIC_SEQ_CST);
+}
+
+long faults_count(void) { return count; }
+long faults_fired(void) { return fired; }
+
+static int is_ours(int folder, const char *name) {
+    char path[4096];
+    if (name && name[0] == '/') return !strncmp(name, root, strlen(root));
+    if (folder == AT_FDCWD) return 0;
+    char link[64];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", folder);
+    ssize_t length = readlink(link, path, sizeof path - 2);
+    if (length < 0) return 0;
+    path[length] = '/', path[length + 1] = 0;
+    return !strncmp(path, root, strlen(root));
+}
+
+// Whether this operation fails. Keeps errno otherwise.
+static int strikes(enum operation operation, int folder, const char *name) {
+    if (!__atomic_load_n(&armed, __ATOMIC_SEQ_CST) || !(operations & operation)) return 0;
+    int before = errno, ours = is_ours(folder, name);
+    errno = before;
+    if (!ours) return 0;
+    if (__atomic_add_fetch(&count, 1, __ATOMIC_SEQ_CST) != at) return 0;
+    fired = 1;
+    if (is_kill) kill(getpid(), SIGKILL);
+    errno = result_errno;
+    return 1;
+}
+
+#define OPENS(name, real, folder, path)                                             \
+    int mode = 0;                                                                   \
+    if (flags & (O_CREAT | O_TMPFILE)) {                                            \
+        va_list arguments;                                                          \
+        va_start(arguments, flags), mode = va_arg(arguments, int), va_end(arguments); \
+    }                                                                               \
+    if ((!is_kill || flags & O_CREAT) && strikes(OPENING, folder, path)) return -1;
+
+int open(const char *path, int flags, ...) {
+    OPENS(open, open, AT_FDCWD, path)
+    return REAL(open)(path, flags, mode);
+}
+int open64(const char *path, int flags, ...) {
+    OPENS(open64, open64, AT_FDCWD, path)
+    return REAL(open64)(path, flags, mode);
+}
+int openat(int folder, const char *path, int flags, ...) {
+    OPENS(openat, openat, folder, path)
+    return REAL(openat)(folder, path, flags, mode);
+}
+int openat64(int folder, const char *path, int flags, ...) {
+    OPENS(openat64, openat64, folder, path)
+    return REAL(openat64)(folder, path, flags, mode);
+}
+
+#define WRITES(call)                                              \
+    if (strikes(WRITING, file, NULL)) {                           \
+        if (!is_short) return -1;                                 \
+        size = size / 2;                                          \
+    }                                                             \
+    return call;
+
+ssize_t write(int file, const void *bytes, size_t size) { WRITES(REAL(write)(file, bytes, size)) }
+ssize_t pwrite(int file, const void *bytes, size_t size, off_t offset) {
+    WRITES(REAL(pwrite)(file, bytes, size, offset))
+}
+ssize_t pwrite64(int file, const void *bytes, size_t size, off64_t offset) {
+    WRITES(REAL(pwrite64)(file, bytes, size, offset))
+}
+ssize_t read(int file, void *bytes, size_t size) {
+    return strikes(READING, file, NULL) ? -1 : REAL(read)(file, bytes, size);
+}
+ssize_t pread(int file, void *bytes, size_t size, off_t offset) {
+    return strikes(READING, file, NULL) ? -1 : REAL(pread)(file, bytes, size, offset);
+}
+ssize_t pread64(int file, void *bytes, size_t size, off64_t offset) {
+    return strikes(READING, file, NULL) ? -1 : REAL(pread64)(file, bytes, size, offset);
+}
+int ftruncate(int file, off_t length) { return !is_short && strikes(WRITING, file, NULL) ? -1 : REAL(ftruncate)(file, length); }
+int ftruncate64(int file, off64_t length) {
+    return !is_short && strikes(WRITING, file, NULL) ? -1 : REAL(ftruncate64)(file, length);
+}
+int fsync(int file) { return strikes(SYNCING, file, NULL) ? -1 : REAL(fsync)(file); }
+int fdatasync(int file) { return strikes(SYNCING, file, NULL) ? -1 : REAL(fdatasync)(file); }
+int unlink(const char *path) { return strikes(NAMING, AT_FDCWD, path) ? -1 : REAL(unlink)(path); }
+int unlinkat(int folder, const char *path, int flags) {
+    return strikes(NAMING, folder, path) ? -1 : REAL(unlinkat)(folder, path, flags);
+}
+int renameat(int from, const char *path, int to, const char *new_path) {
+    return strikes(NAMING, from, path) ? -1 : REAL(renameat)(from, path, to, new_path);
+}
+int linkat(int from, const char *path, int to, const char *new_path, int flags) {
+    return strikes(NAMING, to, new_path) ? -1 : REAL(linkat)(from, path, to, new_path, flags);
+}
+int mkdir(const char *path, mode_t mode) { return strikes(NAMING, AT_FDCWD, path) ? -1 : REAL(mkdir)(path, mode); }
+int mkdirat(int folder, const char *path, mode_t mode) {
+    return strikes(NAMING, folder, path) ? -1 : REAL(mkdirat)(folder, path, mode);
+}

@@ -1,0 +1,216 @@
+import Foundation
+import GRDB
+import LFSSettings
+import TestSupport
+import Testing
+
+@Suite("Damaged values", .timeLimit(.minutes(3)))
+struct DamageTests {
+    /// The file of the value, in the file domain or the whole sealed file.
+    private func file(_ store: Store, _ place: Place, _ name: String) throws -> URL {
+        store == .keychain ? place.folder.child("sealed") : try place.filesFolder().child(name + ".setting")
+    }
+
+    @Test("With any byte of its file flipped a value is an error, and the bytes stay", arguments: [Store.file, .encryptedFile, .keychain])
+    func flipped(store: Store) async throws {
+        try await withPlace { place in
+            let (one, two): (StorageKey<String>, StorageKey<String>) = (store.key("one"), store.key("two"))
+            let catalog = { [one, two] as [any CatalogEntry] }
+            let storage = try await place.open { catalog() }
+            try await storage.set("first", for: one)
+            try await storage.set("second", for: two)
+            let file = try file(store, place, "one")
+            let bytes = try Data(contentsOf: file)
+            var readable = 0
+            for index in bytes.indices {
+                var damaged = bytes
+                damaged[index] ^= 0x10
+                try damaged.write(to: file)
+                do {
+                    let value = try await storage.get(one)
+                    // In a sealed file the byte may be another item's.
+                    #expect(store == .keychain && value == "first", "byte \(index)")
+                    readable += 1
+                } catch let error as SettingsError {
+                    #expect([.corrupted, .newerValue, .keyMismatch].contains(error.code), "byte \(index): \(error)")
+                    #expect(!"\(error)".contains("first"))
+                }
+                #expect(try Data(contentsOf: file) == damaged)
+                if store != .keychain { #expect(try await storage.get(two) == "second") }
+            }
+            #expect(readable < bytes.count)
+            try bytes.write(to: file)
+            #expect(try await storage.get(one) == "first")
+        }
+    }
+
+    @Test("A torn or too long file is an error; a set mends it", arguments: [Store.file, .encryptedFile])
+    func torn(store: Store) async throws {
+        try await withPlace { place in
+            let (one, two): (StorageKey<String>, StorageKey<String>) = (store.key("one"), store.key("two"))
+            let storage = try await place.open {
+                one
+                two
+            }
+            try await storage.set("first", for: one)
+            try await storage.set("second", for: two)
+            let file = try file(store, place, "one")
+            let bytes = try Data(contentsOf: file)
+            let damages = (0..<bytes.count).map { bytes.prefix($0) } + [bytes + [0], bytes + bytes]
+            for damage in damages {
+                try damage.write(to: file)
+                await expectFailure(.corrupted, "\(damage.count) bytes") { _ = try await storage.get(one) }
+                await expectFailure(.corrupted) { try await storage.update(one) { $0 += "x" } }
+                #expect(try Data(contentsOf: file) == damage)
+            }
+            try Data(count: 17 << 20).write(to: file)
+            await expectFailure(.corrupted) { _ = try await storage.get(one) }
+            #expect(try await storage.get(two) == "second")
+            #expect(try await storage.audit().entries.map(\.problem) == ["corrupted", nil])
+            try await storage.set("mended", for: one)
+            #expect(try await storage.get(one) == "mended")
+        }
+    }
+
+    @Test("A file under another key's name, a link, a folder and a second name are no values", arguments: Store.files)
+    func misplaced(store: Store) async throws {
+        try await withPlace { place in
+            let (one, two): (StorageKey<String>, StorageKey<String>) = (store.key("one"), store.key("two"))
+            let storage = try await place.open {
+                one
+                two
+            }
+            try await storage.set("first", for: one)
+            try await storage.set("second", for: two)
+            let (file, other) = (try file(store, place, "one"), try self.file(store, place, "two"))
+            let manager = FileManager.default
+            try manager.removeItem(at: file)
+            try manager.copyItem(at: other, to: file)
+            await expectFailure(.corrupted, "moved") { _ = try await storage.get(one) }
+            try manager.removeItem(at: file)
+            try manager.createSymbolicLink(at: file, withDestinationURL: other)
+            await expectFailure(.corrupted, "link") { _ = try await storage.get(one) }
+            try manager.removeItem(at: file)
+            try manager.linkItem(at: other, to: file)
+            await expectFailure(.corrupted, "second name") { _ = try await storage.get(one) }
+            try manager.removeItem(at: file)
+            try manager.createDirectory(at: file, withIntermediateDirectories: false)
+            await expectFailure(.corrupted, "folder") { _ = try await storage.get(one) }
+        }
+    }
+
+    @Test("A file or a folder of another user is not read", .enabled(if: geteuid() == 0, "it takes root"), arguments: Store.files)
+    func foreign(store: Store) async throws {
+        try await withPlace { place in
+            let key: StorageKey<String> = store.key("one")
+            let storage = try await place.open { key }
+            try await storage.set("first", for: key)
+            let file = try file(store, place, "one")
+            try FileManager.default.setAttributes([.ownerAccountID: 65_534], ofItemAtPath: file.path)
+            await expectFailure(.corrupted) { _ = try await storage.get(key) }
+            try FileManager.default.setAttributes([.ownerAccountID: 0], ofItemAtPath: file.path)
+            let folder = try place.filesFolder().path
+            try FileManager.default.setAttributes([.ownerAccountID: 65_534], ofItemAtPath: folder)
+            await expectFailure(.permissionDenied) { _ = try await storage.get(key) }
+            await expectFailure(.permissionDenied) { try await storage.set("x", for: key) }
+            try FileManager.default.setAttributes([.ownerAccountID: 0], ofItemAtPath: folder)
+            #expect(try await storage.get(key) == "first")
+        }
+    }
+
+    @Test("A torn sealed file is an error, is not written to, and stays")
+    func tornSealedFile() async throws {
+        try await withPlace { place in
+            let (one, two): (StorageKey<String>, StorageKey<String>) = (Store.keychain.key("one"), Store.keychain.key("two"))
+            let storage = try await place.open {
+                one
+                two
+            }
+            try await storage.set("first", for: one)
+            try await storage.set("second", for: two)
+            let file = place.folder.child("sealed")
+            let bytes = try Data(contentsOf: file)
+            for count in 0..<bytes.count {
+                try bytes.prefix(count).write(to: file)
+                for key in [one, two] {
+                    do {
+                        // Items before the cut are whole.
+                        #expect(["first", "second"].contains(try await storage.get(key)))
+                    } catch let error as SettingsError {
+                        #expect(error.code == .corrupted, "\(count) bytes: \(error)")
+                    }
+                }
+                if count < 60 {
+                    await expectFailure(.corrupted) { try await storage.set("x", for: one) }
+                    #expect(try Data(contentsOf: file) == bytes.prefix(count))
+                }
+            }
+            // A damaged item is written back as it is when another one changes.
+            var damaged = bytes
+            damaged[damaged.count - 1] ^= 1
+            try damaged.write(to: file)
+            await expectFailure(.corrupted) { _ = try await storage.get(two) }
+            try await storage.set("third", for: one)
+            await expectFailure(.corrupted) { _ = try await storage.get(two) }
+            #expect(try Data(contentsOf: file).suffix(100) == damaged.suffix(100))
+            try await storage.set("mended", for: two)
+            #expect(try await storage.get(two) == "mended")
+        }
+    }
+
+    @Test("A folder that was there and is not is an error and no default; taken as it is, it is new", arguments: Store.files)
+    func absentFolder(store: Store) async throws {
+        try await withPlace { place in
+            let key: StorageKey<Int> = store.key("key", default: 1)
+            var storage = try await place.open { key }
+            try await storage.set(5, for: key)
+            let (folder, aside) = (try place.filesFolder(), place.folder.child("aside"))
+            try FileManager.default.moveItem(at: folder, to: aside)
+            await expectFailure(.folderAbsent) { _ = try await storage.get(key) }
+            storage = try await place.open { key }
+            await expectFailure(.folderAbsent) { _ = try await storage.get(key) }
+            await expectFailure(.folderAbsent) { try await storage.set(6, for: key) }
+            #expect(try await storage.audit().unreadablePlaces.values.sorted() == ["folderAbsent"])
+            try FileManager.default.moveItem(at: aside, to: folder)
+            #expect(try await storage.get(key) == 5)
+            try FileManager.default.removeItem(at: folder)
+            try await storage.adoptFolders()
+            #expect(try await storage.get(key) == 1)
+        }
+    }
+
+    @Test("Unfinished files go at the next open, unless somebody who has the lock writes them")
+    func sweep() async throws {
+        try await withPlace { place in
+            let key: StorageKey<Int> = Store.file.key("key", default: 1)
+            try await place.open { key }.set(1, for: key)
+            let folder = try place.filesFolder()
+            let left = folder.child(".key.setting.0192.unfinished")
+            try Data([1]).write(to: left)
+            try Data([1]).write(to: folder.child("own.txt"))
+            _ = try await place.open { key }
+            #expect(!FileManager.default.fileExists(atPath: left.path))
+            #expect(FileManager.default.fileExists(atPath: folder.child("own.txt").path))
+        }
+    }
+
+    @Test("A full disk is an error of its own, with the former value readable, and removing works on it")
+    func fullDisk() async throws {
+        let result: Void? = try await withSmallFileSystem(kilobytes: 400) { disk in
+            try await withPlace { place in
+                let key = StorageKey<Data>(
+                    "key", domain: .file(in: .folder(disk.child("settings").path)), serializer: .data)
+                let storage = try await place.open { key }
+                try await storage.set(Data([1]), for: key)
+                await expectFailure(.noSpace) { try await storage.set(Data(count: 1 << 20), for: key) }
+                #expect(try await storage.get(key) == Data([1]))
+                let folder = disk.child("settings")
+                let paths = try FileManager.default.subpathsOfDirectory(atPath: folder.path)
+                #expect(paths.filter { $0.hasSuffix(".unfinished") } == [])
+                try await storage.remove(key)
+                #expect(try await storage.getIfPresent(key) == nil)
+            }
+        }
+        _ = result
+    }
+}

@@ -1,0 +1,81 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// A run of `settings-helper`, which is built beside these tests.
+struct HelperRun: Sendable {
+    enum Kind: String, CaseIterable, Sendable {
+        case kill, EIO, ENOSPC, EMFILE, short
+    }
+
+    /// What it said.
+    struct Result: Sendable {
+        let status: Int32
+        /// `ok`, or the code of an error; nil when it was killed.
+        let word: String?
+        let operations: Int
+        let hasFired: Bool
+    }
+
+    let folder: URL
+    let arguments: [String]
+
+    init(_ command: String, in folder: URL, _ arguments: String...) {
+        (self.folder, self.arguments) = (folder, [command, folder.path] + arguments)
+    }
+
+    /// Runs it to its end.
+    func finish() async throws -> Result { try await run(environment: nil) }
+
+    /// Runs it with the n-th operation on a file below its folder failing; 0 lets none fail.
+    func finish(failing number: Int, _ kind: Kind) async throws -> Result {
+        var environment = ProcessInfo.processInfo.environment
+        environment["LD_PRELOAD"] = try FaultLibrary.path.get()
+        environment["LFS_FAULT_ROOT"] = folder.path
+        environment["LFS_FAULT_KIND"] = kind.rawValue
+        environment["LFS_FAULT_AT"] = String(number)
+        return try await run(environment: environment)
+    }
+
+    private func run(environment: [String: String]?) async throws -> Result {
+        var run = ToolRun(Self.path, arguments)
+        run.environment = environment
+        let output = FileManager.default.temporaryDirectory.appendingPathComponent("lfs-helper-\(UUID().uuidString)")
+        run.output = output
+        let status = try await run.finish()
+        let lines = String(decoding: try Data(contentsOf: output), as: UTF8.self).split(separator: "\n")
+        try FileManager.default.removeItem(at: output)
+        let numbers = lines.dropFirst().compactMap { $0.split(separator: " ").last.flatMap { Int($0) } }
+        if status == 0 { try #require(numbers.count == 2, "It said: \(lines)") }
+        return Result(
+            status: status, word: status == 0 ? lines.first.map(String.init) : nil, operations: numbers.first ?? 0,
+            hasFired: status == 128 + 9 || numbers.last == 1)
+    }
+
+    private static let path: String = {
+        let bundle = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
+        var folder = bundle.deletingLastPathComponent()
+        // On Apple platforms the bundle is a folder with the executable deep in it.
+        while folder.path != "/", !FileManager.default.fileExists(atPath: folder.child("settings-helper").path) {
+            folder.deleteLastPathComponent()
+        }
+        return folder.child("settings-helper").path
+    }()
+}
+
+/// Tests/Faults, built once for a run of the tests. Linux only.
+enum FaultLibrary {
+    private struct NotBuilt: Error {
+        let source: String
+    }
+
+    static let path: Result<String, any Error> = Result {
+        let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .child("Faults").child("faults.c")
+        let library = FileManager.default.temporaryDirectory
+            .appendingPathComponent("lfs-faults-\(UUID().uuidString).so")
+        let isBuilt = try runTool("clang", ["-shared", "-fPIC", "-O1", "-o", library.path, source.path, "-ldl"])
+        guard isBuilt else { throw NotBuilt(source: source.path) }
+        return library.path
+    }
+}

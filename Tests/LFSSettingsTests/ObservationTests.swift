@@ -1,0 +1,173 @@
+import Foundation
+import GRDB
+import LFSSettings
+import TestSupport
+import Testing
+
+@Suite("Observing settings", .timeLimit(.minutes(2)))
+struct ObservationTests {
+    @Test("The present value comes first, then each change, and none twice", arguments: Store.allCases)
+    func order(store: Store) async throws {
+        try await withPlace { place in
+            let key: StorageKey<Int> = store.key("key", default: 0)
+            let storage = try await place.open { key }
+            var values = storage.values(of: key).makeAsyncIterator()
+            #expect(try await values.next() == 0)
+            try await storage.set(1, for: key)
+            #expect(try await values.next() == 1)
+            // The same once more, and another one: the next that comes is the other one.
+            try await storage.set(1, for: key)
+            try await storage.set(2, for: key)
+            #expect(try await values.next() == 2)
+            try await storage.remove(key)
+            #expect(try await values.next() == 0)
+            try await storage.update(key) { $0 += 5 }
+            #expect(try await values.next() == 5)
+        }
+    }
+
+    @Test("Nothing is missed between the subscription and the first value", arguments: Store.allCases)
+    func subscription(store: Store) async throws {
+        try await withPlace { place in
+            let key: StorageKey<Int> = store.key("key", default: 0)
+            let storage = try await place.open { key }
+            for number in 1...20 {
+                var values = storage.values(of: key).makeAsyncIterator()
+                // Either comes first, or after it.
+                async let change: Void = storage.set(number, for: key)
+                var last: Int?
+                repeat { last = try await values.next() } while last != number
+                try await change
+                #expect(last == number)
+            }
+        }
+    }
+
+    @Test("Without a value there is nil, or an error where the key has no default", arguments: Store.allCases)
+    func absence(store: Store) async throws {
+        try await withPlace { place in
+            let key: StorageKey<Int> = store.key("key")
+            let storage = try await place.open { key }
+            var values = storage.valuesIfPresent(of: key).makeAsyncIterator()
+            #expect(try await values.next() == .some(nil))
+            try await storage.set(1, for: key)
+            #expect(try await values.next() == 1)
+            try await storage.remove(key)
+            #expect(try await values.next() == .some(nil))
+            await expectFailure(.noValue) {
+                for try await _ in storage.values(of: key) {}
+            }
+        }
+    }
+
+    @Test("Changes of the host's own transactions and statements come, those rolled back do not")
+    func transactions() async throws {
+        try await withPlace { place in
+            let key = StorageKey<Int>("key", default: 0)
+            let storage = try await place.open { key }
+            var values = storage.values(of: key).makeAsyncIterator()
+            #expect(try await values.next() == 0)
+            try await place.database.write { db in
+                try db.inSavepoint {
+                    try storage.set(7, for: key, in: db)
+                    return .rollback
+                }
+            }
+            try await place.database.write { db in try storage.set(8, for: key, in: db) }
+            #expect(try await values.next() == 8)
+            try await place.execute("UPDATE lfs_setting SET value = CAST('9' AS BLOB) WHERE name = 'key'")
+            #expect(try await values.next() == 9)
+            try await place.execute("DELETE FROM lfs_setting")
+            #expect(try await values.next() == 0)
+        }
+    }
+
+    @Test("An observation ends when its task is cancelled, and leaves nothing in the router", arguments: Store.allCases)
+    func cancellation(store: Store) async throws {
+        try await withPlace { place in
+            let key: StorageKey<Int> = store.key("key", default: 0)
+            let storage = try await place.open { key }
+            let seen = EventLog<Int>()
+            let task = Task {
+                for try await value in storage.values(of: key) { seen.add(value) }
+            }
+            await seen.wait { !$0.isEmpty }
+            #expect(storage.observerCount == 1)
+            task.cancel()
+            try await task.value
+            #expect(storage.observerCount == 0)
+        }
+    }
+
+    @Test("A stop ends every observation, also of a router that never ran", arguments: [true, false])
+    func stop(runs: Bool) async throws {
+        try await withPlace { place in
+            let keys: [StorageKey<Int>] = Store.allCases.map { $0.key("key.\($0.rawValue)", default: 0) }
+            let storage = try await place.open { keys }
+            if runs { try await storage.start() }
+            let seen = EventLog<Int>()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for key in keys {
+                    group.addTask { for try await value in storage.values(of: key) { seen.add(value) } }
+                }
+                await seen.wait { $0.count == keys.count }
+                try await storage.stop()
+                try await group.waitForAll()
+            }
+            #expect(storage.observerCount == 0)
+            // Reading and writing go on, and an observation that begins now ends at once.
+            try await storage.set(1, for: keys[0])
+            #expect(try await storage.get(keys[0]) == 1)
+            var late = storage.values(of: keys[0]).makeAsyncIterator()
+            #expect(try await late.next() == nil)
+            await expectFailure(.notRunning) { try await storage.start() }
+        }
+    }
+
+    @Test("A run ends with its task, and with it every observation")
+    func run() async throws {
+        try await withPlace { place in
+            let key = StorageKey<Int>("key", default: 0)
+            let storage = try await place.open { key }
+            let seen = EventLog<Int>()
+            let run = Task { try await storage.run() }
+            let observation = Task { for try await value in storage.values(of: key) { seen.add(value) } }
+            await seen.wait { !$0.isEmpty }
+            run.cancel()
+            try await run.value
+            try await observation.value
+            try await storage.stop()
+        }
+    }
+
+    @Test("A value that cannot be read ends the observation with its error")
+    func unreadable() async throws {
+        try await withPlace { place in
+            let key = StorageKey<Int>("key", default: 0)
+            let storage = try await place.open { key }
+            var values = storage.values(of: key).makeAsyncIterator()
+            #expect(try await values.next() == 0)
+            try await storage.set(1, for: key)
+            try await place.execute("UPDATE lfs_setting SET value = x'00'")
+            await expectFailure(.undecodable) { _ = try await values.next() }
+        }
+    }
+
+    @Test("A snapshot has the values of one moment and no secret")
+    func snapshot() async throws {
+        try await withPlace { place in
+            let keys: [StorageKey<Int>] = Store.allCases.map { $0.key("key.\($0.rawValue)", default: 0) }
+            let storage = try await place.open { keys }
+            for key in keys { try await storage.set(3, for: key) }
+            let snapshot = try await storage.snapshot()
+            for key in keys { try await storage.set(4, for: key) }
+            for (key, store) in zip(keys, Store.allCases) {
+                if store.security != .none || store == .keychain {
+                    await expectFailure(.notInSnapshot) { _ = try snapshot.get(key) }
+                } else {
+                    #expect(try snapshot.get(key) == 3)
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,61 @@
+import LFSSettings
+
+/// The keys of the helper's process, by the words of its command line.
+enum HelperKeys {
+    static func counter(_ domain: String, folder: String) throws -> StorageKey<Int> {
+        StorageKey("counter", default: 0, domain: try self.domain(domain, folder), security: try security(domain))
+    }
+
+    static func first(_ domain: String, folder: String) throws -> StorageKey<String> {
+        StorageKey("first", domain: try self.domain(domain, folder), security: try security(domain))
+    }
+
+    static func second(_ domain: String, folder: String) throws -> StorageKey<String> {
+        StorageKey("second", domain: try self.domain(domain, folder), security: try security(domain))
+    }
+
+    static let legacy = StorageKey<String>("legacy", domain: .database)
+
+    /// A key whose value is taken over from ``legacy`` and, of another type, from a file.
+    static func migrated(_ domain: String, _ kind: String, folder: String) throws -> StorageKey<String> {
+        let target = try self.domain(domain, folder)
+        let number = StorageKey<Int>("number", domain: .file(in: .folder(folder + "/old")))
+        let migration: KeyMigration<String> =
+            switch kind {
+            case "legacy": .legacy(from: legacy)
+            case "transform": .transform(from: number) { "\($0)" }
+            case "condition": .ifPreviousApp(.below("2.0"), .legacy(from: legacy))
+            case "firstOf": .firstOf([.legacy(from: StorageKey("nowhere")), .legacy(from: legacy)])
+            default: .aggregate(legacy, number) { "\($0 ?? "-") \($1 ?? -1)" }
+            }
+        return StorageKey("migrated", domain: target, security: try security(domain), migrations: [migration])
+    }
+
+    static func number(folder: String) -> StorageKey<Int> {
+        StorageKey("number", domain: .file(in: .folder(folder + "/old")))
+    }
+
+    private static func domain(_ word: String, _ folder: String) throws -> StorageDomain {
+        switch word {
+        case "database", "encrypted": .database
+        case "durable": .database(durability: .full)
+        case "file", "encryptedFile": .file()
+        case "keychain": .keychain()
+        default: throw HelperFailure(message: "There is no domain \(word).")
+        }
+    }
+
+    private static func security(_ word: String) throws -> StorageSecurity {
+        word.hasPrefix("encrypted") ? .encrypted : .none
+    }
+
+    static func options(_ folder: String, appVersion: String? = nil) -> StorageOptions {
+        StorageOptions(
+            appVersion: appVersion, rootKey: .keyFile(folder + "/keys/root"),
+            keychain: .sealedFile(at: folder + "/sealed", key: .keyFile(folder + "/keys/sealed")))
+    }
+}
+
+struct HelperFailure: Error {
+    let message: String
+}
