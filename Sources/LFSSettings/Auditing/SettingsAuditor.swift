@@ -20,7 +20,7 @@ struct SettingsAuditor: Sendable {
         for item in stored {
             // A value where its key is not counts as left over.
             if let info = access.registry.entry(forStored: item.summary.name)?.info,
-                info.availability.contains(.here), try place(info.domain) == item.place
+                info.availability.contains(.here), try place(access.stores.store(for: info.domain)) == item.place
             {
                 byKey[info.name, default: []].append(item)
             } else {
@@ -38,18 +38,11 @@ struct SettingsAuditor: Sendable {
 
     private func allStored(_ audit: inout SettingsAudit) async throws -> [Stored] {
         var stored: [Stored] = []
-        var domains: [StorageDomain] = [.database, .memory]
-        if access.stores.keychain != nil { domains.append(.keychain()) }
-        let here = access.registry.all.map(\.info).filter { $0.availability.contains(.here) }
-        domains += Set(here.map(\.domain)).filter { $0.word == "file" }
-        var seen: Set<String> = []
-        for domain in domains {
-            let place = try place(domain)
-            guard seen.insert(place).inserted else { continue }
+        let database = try access.stores.store(for: .database)
+        for store in [database] + (try await access.stores.beside()) {
+            let place = place(store)
             do {
-                stored += try await access.stores.store(for: domain).summaries().map {
-                    Stored(summary: $0, place: place)
-                }
+                stored += try await store.summaries().map { Stored(summary: $0, place: place) }
             } catch {
                 guard let error = SettingsError.wrapping(error, nil) as? SettingsError else { throw error }
                 audit.unreadablePlaces[place] = error.code.rawValue
@@ -86,10 +79,12 @@ struct SettingsAuditor: Sendable {
         }
     }
 
-    private func place(_ domain: StorageDomain) throws -> String {
-        if case .file = domain.kind, let store = try access.stores.store(for: domain) as? FileStore {
-            return store.path
+    private func place(_ store: any SettingsStore) -> String {
+        switch store {
+        case let store as FileStore: store.path
+        case is KeychainStore: "keychain"
+        case is MemoryStore: "memory"
+        default: "database"
         }
-        return domain.word
     }
 }

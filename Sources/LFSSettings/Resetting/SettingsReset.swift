@@ -19,7 +19,7 @@ struct SettingsReset: Sendable {
         guard try await runner.read(SettingsStateTable.read).isResetting else { return }
         // What goes now must not come back with a commit that a power cut takes back.
         try await runner.writeDurably { _ in }
-        for store in stores.beside { try await store.removeAll() }
+        for store in try await stores.beside() { try await store.removeAll() }
         try await runner.writeDurably { db in try SettingsStateTable.setResetting(false, db) }
     }
 }

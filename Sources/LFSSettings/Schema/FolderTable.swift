@@ -2,6 +2,11 @@ import GRDB
 
 /// `lfs_setting_folder`: folders that have been in use, so that one that is not there is told from one that is new.
 enum FolderTable {
+    static func all(_ db: Database) throws -> [String] {
+        try DatabaseValue.fetchAll(db, sql: "SELECT folder FROM main.lfs_setting_folder ORDER BY folder")
+            .compactMap(String.fromDatabaseValue)
+    }
+
     static func contains(_ folder: String, _ db: Database) throws -> Bool {
         try Bool.fetchOne(
             db, sql: "SELECT EXISTS (SELECT 1 FROM main.lfs_setting_folder WHERE folder = ?)", arguments: [folder])

@@ -32,8 +32,18 @@ struct StoreSet: Sendable {
     /// The stores of files, of the registered keys.
     var fileStores: [FileStore] { files.values.sorted { $0.path < $1.path } }
 
-    /// Those of the registered keys that keep values beside the database.
-    var beside: [any SettingsStore] { fileStores + [memory] + (keychain.map { [$0] } ?? []) }
+    /// The stores of files that have ever been in use, also of keys that are registered no more.
+    func usedFileStores() async throws -> [FileStore] {
+        try await runner.read(FolderTable.all).compactMap { note in
+            guard let location = Self.location(ofNote: note) else { return nil }
+            return try files[location] ?? Self.file(location, databasePath, installID, runner)
+        }
+    }
+
+    /// All that keep values beside the database.
+    func beside() async throws -> [any SettingsStore] {
+        try await usedFileStores() + [memory] + (keychain.map { [$0] } ?? [])
+    }
 
     func store(for domain: StorageDomain) throws -> any SettingsStore {
         switch domain.kind {
@@ -62,6 +72,15 @@ struct StoreSet: Sendable {
         return FileStore(location: path, installID: installID, notes: FolderNotes(runner: runner, folder: note))
     }
 
+    private static let besideNote = "beside the database"
+    private static let groupNote = "app group "
+
+    private static func location(ofNote note: String) -> StorageDomain.FileLocation? {
+        if note == besideNote { return .besideDatabase }
+        if note.hasPrefix(groupNote) { return .appGroup(String(note.dropFirst(groupNote.count))) }
+        return note.hasPrefix("/") ? .folder(note) : nil
+    }
+
     /// The path, and what the database notes of it.
     private static func place(
         of location: StorageDomain.FileLocation, _ databasePath: String
@@ -72,7 +91,7 @@ struct StoreSet: Sendable {
                 throw SettingsError(
                     .notConfigured, "The database is in memory and has no folder beside it. Name one: .file(in: …).")
             }
-            return (databasePath + ".settings", "beside the database")
+            return (databasePath + ".settings", besideNote)
         case .folder(let path):
             guard path.hasPrefix("/"), !path.utf8.contains(0) else {
                 throw SettingsError(.notConfigured, "The folder of .file(in:) has to be an absolute path.")
@@ -84,7 +103,7 @@ struct StoreSet: Sendable {
                 throw SettingsError(
                     .missingEntitlement, "The app has no app group \(id). Add it to its entitlements.")
             }
-            return (url.appendingPathComponent("lfs-settings").path, "app group \(id)")
+            return (url.appendingPathComponent("lfs-settings").path, groupNote + id)
             #else
             throw SettingsError(
                 .notConfigured, "There are no app groups on this platform (\(id)). Name a folder: .file(in: .folder(…)).")
