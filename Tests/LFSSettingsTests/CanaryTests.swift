@@ -1,0 +1,118 @@
+import Foundation
+import GRDB
+import LFSPassphrase
+import LFSSettings
+import TestSupport
+import Testing
+
+@Suite("Secrets stay secret", .timeLimit(.minutes(2)))
+struct CanaryTests {
+    private struct Account: Codable, Sendable, Equatable {
+        var token: String
+        var scopes: [String: Int]
+    }
+
+    private struct Other: Codable, Sendable {
+        var token: Int
+        var scopes: [String: String]
+    }
+
+    private static let stores: [Store] = [.encrypted, .chaCha, .encryptedFile, .keychain]
+    private static let canary = "canary-7f3a"
+
+    @Test("A secret that does not decode is in no error, log, audit or dump", arguments: stores)
+    func undecodable(store: Store) async throws {
+        try await withPlace { place in
+            let log = LogLines()
+            var options = place.options
+            options.logger = log.logger
+            let key: StorageKey<Account> = store.key("account")
+            let other: StorageKey<Other> = store.key("account")
+            let account = Account(token: Self.canary, scopes: [Self.canary: 1])
+            try await place.open(options) { key }.set(account, for: key)
+            let moved: StorageKey<Int> = StorageKey(
+                "moved", domain: store.domain, security: store.security,
+                migrations: [.transform(from: other) { _ in 1 }])
+            let storage = try await place.open(options) {
+                other
+                moved
+            }
+            let large = Other(token: 1, scopes: [Self.canary: String(repeating: "x", count: 17 << 20)])
+            let attempts: [@Sendable () async throws -> Void] = [
+                { _ = try await storage.get(other) },
+                { try await storage.update(other) { $0.token = 1 } },
+                { for try await _ in storage.values(of: other) {} },
+                { _ = try await storage.get(moved) },
+                { try await storage.set(large, for: other) },
+            ]
+            var text = ""
+            for attempt in attempts { text += await Self.failure(of: attempt) }
+            text += String(decoding: try JSONEncoder().encode(try await storage.audit()), as: UTF8.self)
+            text += log.all.joined()
+            #expect(!text.contains("canary") && !text.contains("7f3a"))
+            #expect(try await place.open(options) { key }.get(key) == account)
+        }
+    }
+
+    /// All that the error of a body says.
+    private static func failure(of body: @Sendable () async throws -> Void) async -> String {
+        do {
+            try await body()
+            Issue.record("No error was thrown.")
+            return ""
+        } catch {
+            var text = "\(error) \(String(reflecting: error)) \((error as NSError).userInfo)"
+            dump(error, to: &text)
+            return text
+        }
+    }
+
+    @Test("No canary is in the database, its log, files, sealed file, keys, logs or errors after all that is done with it")
+    func everywhere() async throws {
+        try await withPlace { place in
+            let log = LogLines()
+            var options = place.options
+            options.logger = log.logger
+            let keys: [StorageKey<String>] = Self.stores.map { $0.key("key.\($0.rawValue)") }
+            let family = StorageKey<String>.Family(StorageKey("family", security: .encrypted))
+            let member = family["\(Self.canary)@example.com"]
+            func open() async throws -> StorageRouter {
+                try await place.open(options) {
+                    keys
+                    family
+                }
+            }
+            let storage = try await open()
+            for key in keys + [member] {
+                try await storage.set(Self.canary, for: key)
+                try await storage.update(key) { $0 += Self.canary }
+                #expect(try await storage.get(key).contains(Self.canary))
+            }
+            try await storage.write { batch in try batch.set(Self.canary, for: keys[0]) }
+            try await storage.rotateKeys()
+            _ = try await storage.audit()
+            _ = try await storage.snapshot()
+            _ = try await open().get(keys[2])
+            try await storage.remove(keys[1])
+            var found: [String] = []
+            for path in try FileManager.default.subpathsOfDirectory(atPath: place.folder.path) {
+                var isFolder: ObjCBool = false
+                let file = place.folder.child(path)
+                guard FileManager.default.fileExists(atPath: file.path, isDirectory: &isFolder), !isFolder.boolValue
+                else { continue }
+                let bytes = try Data(contentsOf: file)
+                let forms = [Self.canary, Data(Self.canary.utf8).base64EncodedString(), "7f3a"]
+                if path.contains("7f3a") || forms.contains(where: { bytes.range(of: Data($0.utf8)) != nil }) {
+                    found.append(path)
+                }
+            }
+            #expect(found == [])
+            #expect(!log.all.joined().contains("7f3a"))
+            // The plain domain shows that the search finds what is there.
+            let plain = StorageKey<String>("plain")
+            try await place.open { plain }.set(Self.canary, for: plain)
+            let log2 = try Data(contentsOf: place.folder.child("app.sqlite-wal"))
+            #expect(log2.range(of: Data(Self.canary.utf8)) != nil)
+        }
+    }
+}

@@ -1,0 +1,142 @@
+import Foundation
+import GRDB
+import LFSSettings
+import TestSupport
+import Testing
+
+@Suite("The key chain and its sentinel", .timeLimit(.minutes(2)))
+struct SentinelTests {
+    private let token: StorageKey<String> = Store.keychain.key("account.token")
+
+    @Test("Before the first secret nothing is there, and nothing is made by asking")
+    func untouched() async throws {
+        try await withPlace { place in
+            let storage = try await place.open { token }
+            #expect(try await storage.getIfPresent(token) == nil)
+            #expect(try await !storage.exists(token))
+            #expect(try await storage.audit().entries.first?.storedCount == 0)
+            #expect(!FileManager.default.fileExists(atPath: place.folder.child("sealed").path))
+        }
+    }
+
+    @Test("A key chain that was emptied is an error and not the absence of a secret, until it is adopted")
+    func emptied() async throws {
+        try await withPlace { place in
+            let storage = try await place.open { token }
+            try await storage.set("secret", for: token)
+            try await storage.remove(token)
+            #expect(try await storage.getIfPresent(token) == nil)
+            try await storage.set("secret", for: token)
+            try FileManager.default.removeItem(at: place.folder.child("sealed"))
+            for storage in [storage, try await place.open { token }] {
+                await expectFailure(.keychainReplaced) { _ = try await storage.getIfPresent(token) }
+                await expectFailure(.keychainReplaced) { try await storage.set("x", for: token) }
+            }
+            #expect(!FileManager.default.fileExists(atPath: place.folder.child("sealed").path))
+            try await storage.adoptKeychain()
+            #expect(try await storage.getIfPresent(token) == nil)
+            try await storage.set("new", for: token)
+            #expect(try await place.open { token }.get(token) == "new")
+        }
+    }
+
+    @Test("Another key chain than the one in use is an error that names both, until it is adopted")
+    func changed() async throws {
+        try await withPlace { place in
+            try await place.open { token }.set("secret", for: token)
+            var options = place.options
+            let other = place.folder.child("other").path
+            options.keychain = .sealedFile(at: other, key: .keyFile(place.folder.child("keys").child("other").path))
+            let storage = try await place.open(options) { token }
+            do {
+                _ = try await storage.getIfPresent(token)
+                Issue.record("No error was thrown.")
+            } catch let error as SettingsError {
+                #expect(error.code == .keychainReplaced)
+                #expect(error.message.contains(other) && error.message.contains(place.folder.child("sealed").path))
+            }
+            try await storage.adoptKeychain()
+            #expect(try await storage.getIfPresent(token) == nil)
+            await expectFailure(.keychainReplaced) { _ = try await place.open { token }.getIfPresent(token) }
+        }
+    }
+
+    @Test("Two databases share a sealed file, and each has its own secrets")
+    func shared() async throws {
+        try await withPlace { first in
+            try await withPlace { second in
+                var options = second.options
+                options.keychain = first.keychain
+                let (one, two) = (try await first.open { token }, try await second.open(options) { token })
+                try await one.set("one", for: token)
+                #expect(try await two.getIfPresent(token) == nil)
+                try await two.set("two", for: token)
+                #expect(try await one.get(token) == "one")
+                try await one.removeAll()
+                #expect(try await one.getIfPresent(token) == nil)
+                #expect(try await two.get(token) == "two")
+            }
+        }
+    }
+
+    @Test("A removal of everything takes rows, files and secrets with it, at the latest when they are asked for")
+    func reset() async throws {
+        for byOpen in [true, false] {
+            try await withPlace { place in
+                let keys: [StorageKey<String>] = Store.allCases.map { $0.key("key.\($0.rawValue)") }
+                let orphan = StorageKey<String>("orphan", domain: .file(in: .folder(place.folder.child("old").path)))
+                try await place.open { orphan }.set("canary", for: orphan)
+                let storage = try await place.open { keys }
+                for key in keys { try await storage.set("canary", for: key) }
+                await #expect(throws: CancellationError.self) {
+                    try await place.database.write { db in
+                        try storage.removeAll(in: db)
+                        throw CancellationError()
+                    } as Void
+                }
+                for key in keys { #expect(try await storage.get(key) == "canary") }
+                try await place.database.write { db in try storage.removeAll(in: db) }
+                if byOpen { _ = try await place.open { keys } }
+                for key in keys.dropLast(byOpen ? 1 : 0) {
+                    #expect(try await storage.getIfPresent(key) == nil, "\(key.name)")
+                }
+                let audit = try await storage.audit()
+                #expect(audit.orphans == [])
+                for key in keys { try await storage.set("new", for: key) }
+                for key in keys { #expect(try await storage.get(key) == "new") }
+                for key in keys.dropLast() { #expect(try await place.open { keys }.get(key) == "new") }
+            }
+        }
+    }
+
+    @Test("Killed at each operation of a removal of everything, nothing is left after the next open")
+    func resetKilled() async throws {
+        for domain in ["file", "keychain", "encryptedFile"] {
+            let store = try #require(Store(rawValue: domain))
+            let (first, second): (StorageKey<String>, StorageKey<String>) = (store.key("first"), store.key("second"))
+            for number in 1...200 {
+                var hasFired = false
+                try await withPlace { place in
+                    func open() async throws -> StorageRouter {
+                        try await place.open {
+                            first
+                            second
+                        }
+                    }
+                    let storage = try await open()
+                    try await storage.set("one", for: first)
+                    try await storage.set("two", for: second)
+                    hasFired = try await HelperRun("flow", in: place.folder, domain, "reset")
+                        .finish(failing: number, .kill).hasFired
+                    let again = try await open()
+                    let values = [try await again.getIfPresent(first), try await again.getIfPresent(second)]
+                    #expect(values == [nil, nil] || values == ["one", "two"], "\(domain) \(number): \(values)")
+                    try await again.removeAll()
+                    let counts = try await again.audit().entries.map(\.storedCount)
+                    #expect(counts == [0, 0])
+                }
+                if !hasFired { break }
+            }
+        }
+    }
+}
