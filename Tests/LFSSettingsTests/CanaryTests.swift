@@ -67,7 +67,9 @@ struct CanaryTests {
         }
     }
 
-    @Test("No canary is in the database, its log, files, sealed file, keys, logs or errors after all that is done with it")
+    @Test(
+        "No canary is in the database, its log, files, sealed file, keys, logs or errors after all that is done with it"
+    )
     func everywhere() async throws {
         try await withPlace { place in
             let log = LogLines()

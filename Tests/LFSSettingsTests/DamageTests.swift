@@ -11,7 +11,9 @@ struct DamageTests {
         store == .keychain ? place.folder.child("sealed") : try place.filesFolder().child(name + ".setting")
     }
 
-    @Test("With any byte of its file flipped a value is an error, and the bytes stay", arguments: [Store.file, .encryptedFile, .keychain])
+    @Test(
+        "With any byte of its file flipped a value is an error, and the bytes stay",
+        arguments: [Store.file, .encryptedFile, .keychain])
     func flipped(store: Store) async throws {
         try await withPlace { place in
             let (one, two): (StorageKey<String>, StorageKey<String>) = (store.key("one"), store.key("two"))
@@ -99,7 +101,9 @@ struct DamageTests {
         }
     }
 
-    @Test("A file or a folder of another user is not read", .enabled(if: geteuid() == 0, "it takes root"), arguments: Store.files)
+    @Test(
+        "A file or a folder of another user is not read", .enabled(if: geteuid() == 0, "it takes root"),
+        arguments: Store.files)
     func foreign(store: Store) async throws {
         try await withPlace { place in
             let key: StorageKey<String> = store.key("one")
@@ -121,7 +125,9 @@ struct DamageTests {
     @Test("A torn sealed file is an error, is not written to, and stays")
     func tornSealedFile() async throws {
         try await withPlace { place in
-            let (one, two): (StorageKey<String>, StorageKey<String>) = (Store.keychain.key("one"), Store.keychain.key("two"))
+            let (one, two): (StorageKey<String>, StorageKey<String>) = (
+                Store.keychain.key("one"), Store.keychain.key("two")
+            )
             let storage = try await place.open {
                 one
                 two
@@ -158,7 +164,9 @@ struct DamageTests {
         }
     }
 
-    @Test("A folder that was there and is not is an error and no default; taken as it is, it is new", arguments: Store.files)
+    @Test(
+        "A folder that was there and is not is an error and no default; taken as it is, it is new",
+        arguments: Store.files)
     func absentFolder(store: Store) async throws {
         try await withPlace { place in
             let key: StorageKey<Int> = store.key("key", default: 1)

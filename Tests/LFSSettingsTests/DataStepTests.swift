@@ -77,7 +77,9 @@ struct DataStepTests {
         }
     }
 
-    @Test("The last step stands only when every value decodes; those that do not are named", arguments: [Store.database, .encrypted, .file])
+    @Test(
+        "The last step stands only when every value decodes; those that do not are named",
+        arguments: [Store.database, .encrypted, .file])
     func verification(store: Store) async throws {
         try await withPlace { place in
             let text: StorageKey<String> = store.key("odd")
@@ -147,7 +149,8 @@ struct DataStepTests {
                 try batch.removeLegacy(old)
             }
             let storage = try await place.open(version: 2, steps: [step]) { key }
-            #expect(try await place.database.read { try String.fetchAll($0, sql: "SELECT name FROM tag") } == ["a", "b"])
+            #expect(
+                try await place.database.read { try String.fetchAll($0, sql: "SELECT name FROM tag") } == ["a", "b"])
             #expect(try await storage.audit().orphans == [])
         }
     }

@@ -81,13 +81,15 @@ struct EnvelopeTests {
             #expect(try await storage.get(two) == "second")
             try await place.execute("UPDATE lfs_setting SET value = ? WHERE name = 'one'", [elsewhere])
             await expectFailure(.keyMissing) { _ = try await storage.get(one) }
-            try await place.execute("UPDATE lfs_setting SET value = ?, serializer = 'string' WHERE name = 'one'", [first])
+            try await place.execute(
+                "UPDATE lfs_setting SET value = ?, serializer = 'string' WHERE name = 'one'", [first])
             await expectFailure(.corrupted) { _ = try await storage.get(one) }
             try await place.execute("UPDATE lfs_setting SET value = ?, version = 9 WHERE name = 'one'", [first])
             await expectFailure(.corrupted) { _ = try await storage.get(one) }
             // What is written in the clear in place of an envelope is not taken either.
             try await place.execute(
-                "UPDATE lfs_setting SET value = CAST('\"x\"' AS BLOB), serializer = 'json', version = 1 WHERE name = 'one'")
+                "UPDATE lfs_setting SET value = CAST('\"x\"' AS BLOB), serializer = 'json', version = 1 WHERE name = 'one'"
+            )
             await expectFailure(.corrupted) { _ = try await storage.get(one) }
         }
     }

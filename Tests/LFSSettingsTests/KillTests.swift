@@ -63,7 +63,8 @@ struct KillTests {
         return hasFired
     }
 
-    @Test("Killed at each operation there is the old value or the new one, and never a part of a batch", arguments: flows)
+    @Test(
+        "Killed at each operation there is the old value or the new one, and never a part of a batch", arguments: flows)
     private func kill(flow: Flow) async throws {
         let new: String? = flow.name == "remove" ? nil : "new"
         var count = 0

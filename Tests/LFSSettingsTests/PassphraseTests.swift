@@ -89,7 +89,9 @@ struct PassphraseTests {
             try await place.open(StorageOptions(rootKey: source("words"))) { key }.set("value", for: key)
             let salt = Data(count: 32).base64EncodedString()
             var notes = [1, 0, -1, 1 << 31, 209_999, 10_000_001].flatMap { cost in
-                ["pbkdf2-sha256", "pbkdf2-sha512"].map { "{\"algorithm\":\"\($0)\",\"cost\":\(cost),\"salt\":\"\(salt)\"}" }
+                ["pbkdf2-sha256", "pbkdf2-sha512"].map {
+                    "{\"algorithm\":\"\($0)\",\"cost\":\(cost),\"salt\":\"\(salt)\"}"
+                }
             }
             notes += [1, 3, 1 << 13, 1 << 21, 1 << 31, (1 << 17) + 1].map {
                 "{\"algorithm\":\"scrypt\",\"cost\":\($0),\"blockSize\":8,\"parallelism\":1,\"salt\":\"\(salt)\"}"
@@ -104,7 +106,8 @@ struct PassphraseTests {
             for note in notes {
                 try await place.execute("UPDATE lfs_setting_state SET rootKeyNote = ?", [Data(note.utf8)])
                 let storage = try await place.open(
-                    StorageOptions(rootKey: .passphrase { Passphrase("words") })) { key }
+                    StorageOptions(rootKey: .passphrase { Passphrase("words") })
+                ) { key }
                 await expectFailure(.corrupted, "\(note)") { _ = try await storage.get(key) }
             }
         }

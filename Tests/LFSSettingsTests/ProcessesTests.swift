@@ -9,7 +9,8 @@ struct ProcessesTests {
     /// 2,500 each are what a release is measured by; `LFS_SETTINGS_UPDATES` sets another number.
     private static let updates = Int(ProcessInfo.processInfo.environment["LFS_SETTINGS_UPDATES"] ?? "") ?? 250
 
-    @Test("Four processes that add to one number lose nothing", arguments: ["database", "file", "keychain", "encrypted"])
+    @Test(
+        "Four processes that add to one number lose nothing", arguments: ["database", "file", "keychain", "encrypted"])
     func increments(domain: String) async throws {
         try await withPlace { place in
             let count = Self.updates
@@ -28,7 +29,9 @@ struct ProcessesTests {
         }
     }
 
-    @Test("What another process sets arrives within two polls", arguments: ["database", "file", "keychain", "encryptedFile"])
+    @Test(
+        "What another process sets arrives within two polls",
+        arguments: ["database", "file", "keychain", "encryptedFile"])
     func arrival(domain: String) async throws {
         try await withPlace { place in
             let clock = ManualClock()
@@ -68,7 +71,9 @@ struct ProcessesTests {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<1_000 {
                     group.addTask {
-                        for try await value in storage.values(of: key) { value == 0 ? first.add(value) : second.add(value) }
+                        for try await value in storage.values(of: key) {
+                            value == 0 ? first.add(value) : second.add(value)
+                        }
                     }
                 }
                 await first.wait { $0.count == 1_000 }

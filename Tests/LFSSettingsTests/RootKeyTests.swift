@@ -86,7 +86,9 @@ struct RootKeyTests {
         }
     }
 
-    @Test("A root key in the folder of another user is not used", .enabled(if: geteuid() == 0, "it takes root"), arguments: stores)
+    @Test(
+        "A root key in the folder of another user is not used", .enabled(if: geteuid() == 0, "it takes root"),
+        arguments: stores)
     func foreign(store: Store) async throws {
         try await withValue(store) { place, key, file in
             let folder = file.deletingLastPathComponent().path
@@ -138,7 +140,8 @@ struct RootKeyTests {
             #expect(try await storage.get(keys[0]) == "new")
             #expect(try await storage.get(keys[1]) == "new")
             // One that is damaged goes alone.
-            try await place.execute("UPDATE lfs_setting SET value = CAST(value || x'00' AS BLOB) WHERE name = 'key.encrypted'")
+            try await place.execute(
+                "UPDATE lfs_setting SET value = CAST(value || x'00' AS BLOB) WHERE name = 'key.encrypted'")
             #expect(try await storage.discardUnreadable() == ["key.encrypted"])
             #expect(try await storage.get(keys[1]) == "new")
         }
@@ -222,11 +225,15 @@ struct RootKeyTests {
                 try await expectCode(.invalidName, "../keys/root")
                 try await expectCode(.invalidName, "..")
             }
-            #expect(try await place.database.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM lfs_setting_key") } == 0)
+            #expect(
+                try await place.database.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM lfs_setting_key") } == 0
+            )
         }
     }
 
-    @Test("A credential that systemd-creds has encrypted and decrypted again opens the values", .enabled(if: Systemd.isThere))
+    @Test(
+        "A credential that systemd-creds has encrypted and decrypted again opens the values",
+        .enabled(if: Systemd.isThere))
     func systemd() async throws {
         try await withPlace { place in
             let (plain, sealed) = (place.folder.child("plain"), place.folder.child("sealed.cred"))
@@ -235,7 +242,9 @@ struct RootKeyTests {
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
             let key: StorageKey<String> = Store.encrypted.key("key")
             let options = StorageOptions(rootKey: .credential("lfs-root"))
-            #expect(try runTool("systemd-creds", ["encrypt", "--name=lfs-root", "--with-key=host", plain.path, sealed.path]))
+            #expect(
+                try runTool(
+                    "systemd-creds", ["encrypt", "--name=lfs-root", "--with-key=host", plain.path, sealed.path]))
             for round in 0..<2 {
                 let file = folder.child("lfs-root")
                 if round > 0 { try FileManager.default.removeItem(at: file) }
@@ -257,7 +266,8 @@ enum Systemd {
         do {
             let folder = FileManager.default.temporaryDirectory.appendingPathComponent("lfs-creds-\(UUID().uuidString)")
             try Data([1]).write(to: folder)
-            let isMade = try runTool("systemd-creds", ["encrypt", "--with-key=host", folder.path, folder.path + ".out"])
+            let isMade = try runTool(
+                "systemd-creds", ["encrypt", "--with-key=host", folder.path, folder.path + ".out"])
             if isMade { try FileManager.default.removeItem(atPath: folder.path + ".out") }
             try FileManager.default.removeItem(at: folder)
             if !isMade { print("skipped: systemd-creds makes no credentials here") }

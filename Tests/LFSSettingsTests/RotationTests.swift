@@ -9,7 +9,9 @@ struct RotationTests {
     private static let stores: [Store] = [.encrypted, .chaCha, .encryptedFile]
 
     private func keyIDs(_ place: Place) async throws -> [String] {
-        try await place.database.read { try String.fetchAll($0, sql: "SELECT id FROM lfs_setting_key ORDER BY createdAt") }
+        try await place.database.read {
+            try String.fetchAll($0, sql: "SELECT id FROM lfs_setting_key ORDER BY createdAt")
+        }
     }
 
     @Test("Every value opens after a rotation, with the new key, and the former one can be forgotten")
@@ -115,7 +117,9 @@ struct RotationTests {
         }
     }
 
-    @Test("Killed at each step of a rotation, every value opens, and the next one ends", arguments: ["encrypted", "encryptedFile"])
+    @Test(
+        "Killed at each step of a rotation, every value opens, and the next one ends",
+        arguments: ["encrypted", "encryptedFile"])
     func kill(domain: String) async throws {
         let store = try #require(Store(rawValue: domain))
         let (first, second): (StorageKey<String>, StorageKey<String>) = (store.key("first"), store.key("second"))
@@ -129,8 +133,10 @@ struct RotationTests {
                 }
                 try await storage.set("one", for: first)
                 try await storage.set("two", for: second)
-                hasFired = try await HelperRun("flow", in: place.folder, domain, "rotate").finish(failing: number, .kill)
-                    .hasFired
+                hasFired = try await HelperRun("flow", in: place.folder, domain, "rotate").finish(
+                    failing: number, .kill
+                )
+                .hasFired
                 let again = try await place.open {
                     first
                     second

@@ -70,7 +70,9 @@ struct SerializerTests {
         let first = SettingSerializer<Int>.custom(
             id: "number", encode: { Data("\($0)".utf8) },
             decode: { bytes in
-                guard let value = Int(String(decoding: bytes, as: UTF8.self)) else { throw CocoaError(.coderReadCorrupt) }
+                guard let value = Int(String(decoding: bytes, as: UTF8.self)) else {
+                    throw CocoaError(.coderReadCorrupt)
+                }
                 return value
             })
         switch version {
@@ -79,7 +81,9 @@ struct SerializerTests {
         default:
             return StorageKey(
                 "number", default: -1,
-                serializer: first.upgrading(from: 1) { Int($0.count) * 100 }.upgrading(from: 2) { Int($0.count) * 10_000 })
+                serializer: first.upgrading(from: 1) { Int($0.count) * 100 }.upgrading(from: 2) {
+                    Int($0.count) * 10_000
+                })
         }
     }
 
@@ -105,7 +109,8 @@ struct SerializerTests {
             let first = try await place.open { number(1) }
             await expectFailure(.newerValue) { _ = try await first.get(number(1)) }
             await expectFailure(.newerValue) { try await first.update(number(1)) { $0 += 1 } }
-            #expect(try await place.open { number(3) }.get(number(3)) == 12)
+            let third = try await place.open { number(3) }
+            #expect(try await third.get(number(3)) == 12)
         }
     }
 

@@ -8,7 +8,9 @@ import Testing
 struct TransactionTests {
     private static let stores: [Store] = [.database, .durable, .encrypted]
 
-    private func withRows(_ store: Store, _ body: (Place, StorageRouter, StorageKey<Int>) async throws -> Void) async throws {
+    private func withRows(_ store: Store, _ body: (Place, StorageRouter, StorageKey<Int>) async throws -> Void)
+        async throws
+    {
         try await withPlace { place in
             try await place.execute("CREATE TABLE recipe (title TEXT UNIQUE)")
             let key: StorageKey<Int> = store.key("count", default: 0)
@@ -125,13 +127,15 @@ struct TransactionTests {
             try await storage.set(6, for: good)
             try await place.execute("PRAGMA ignore_check_constraints = 1")
             for value in ["'text'", "17", "2.5"] {
-                try await place.execute("PRAGMA ignore_check_constraints = 1; UPDATE lfs_setting SET value = \(value) WHERE name = 'odd'")
+                try await place.execute(
+                    "PRAGMA ignore_check_constraints = 1; UPDATE lfs_setting SET value = \(value) WHERE name = 'odd'")
                 await expectFailure(.corrupted) { _ = try await storage.get(odd) }
                 #expect(try await storage.get(good) == 6)
             }
             for column in ["serializer = x'FF'", "version = 'x'", "version = 1e300", "updatedAt = 'then'"] {
                 try await storage.set(5, for: odd)
-                try await place.execute("PRAGMA ignore_check_constraints = 1; UPDATE lfs_setting SET \(column) WHERE name = 'odd'")
+                try await place.execute(
+                    "PRAGMA ignore_check_constraints = 1; UPDATE lfs_setting SET \(column) WHERE name = 'odd'")
                 await expectFailure(.corrupted, "\(column)") { _ = try await storage.get(odd) }
                 #expect(try await storage.snapshot().get(good) == 6)
                 _ = try await storage.audit()

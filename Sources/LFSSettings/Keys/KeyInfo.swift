@@ -20,6 +20,11 @@ struct KeyInfo: Sendable {
     let check: @Sendable (SerializedValue) throws -> Void
     /// Looks for the value of an earlier version of the app; nil without migrations.
     let migrate: (@Sendable (MigrationSources) async throws -> MigratedValue?)?
+    /// The keys that it may read for that.
+    let migrationKeys: @Sendable () -> [KeyInfo]
+
+    /// What a note calls it as a source: its name and place.
+    var sourceName: String { "\(domain.word)/\(name)" }
 
     /// Whether nothing of its values may be in an error.
     var isSecret: Bool { security != .none || domain.word == "keychain" }
@@ -39,7 +44,8 @@ extension StorageKey {
             name: name, publicName: publicName, isFamily: isFamily, type: String(describing: Value.self),
             typeID: ObjectIdentifier(Value.self), domain: domain, security: security, serializer: serializer.id,
             version: serializer.version, sync: sync, availability: availability, onUndecodable: onUndecodable,
-            check: { content in _ = try serializer.value(of: content) }, migrate: migrate)
+            check: { content in _ = try serializer.value(of: content) }, migrate: migrate,
+            migrationKeys: { [migrations] in migrations.flatMap(\.keys) })
     }
 
     private var migrate: (@Sendable (MigrationSources) async throws -> MigratedValue?)? {

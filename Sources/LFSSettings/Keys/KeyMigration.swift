@@ -5,11 +5,13 @@
 /// overwritten. A source that is locked, or a closure that throws, keeps the source, and reading the key is
 /// ``SettingsError/Code/migrationPending`` until a later open, or a set.
 public struct KeyMigration<Value: Sendable>: Sendable {
+    /// All keys that it may read.
+    let keys: [KeyInfo]
     let find: @Sendable (MigrationSources) async throws -> FoundValue<Value>?
 
     /// The value of an earlier key, which need not be in any catalog.
     public static func legacy(from key: StorageKey<Value>) -> Self {
-        KeyMigration { sources in
+        KeyMigration(keys: [key.info()]) { sources in
             guard let value = try await sources.value(of: key) else { return nil }
             return FoundValue(value: value, sources: [key.info()])
         }
@@ -23,7 +25,7 @@ public struct KeyMigration<Value: Sendable>: Sendable {
     public static func transform<Old>(
         from key: StorageKey<Old>, _ transform: @escaping @Sendable (Old) throws -> Value?
     ) -> Self {
-        KeyMigration { sources in
+        KeyMigration(keys: [key.info()]) { sources in
             guard let old = try await sources.value(of: key) else { return nil }
             return try transform(old).map { FoundValue(value: $0, sources: [key.info()]) }
         }
@@ -35,14 +37,14 @@ public struct KeyMigration<Value: Sendable>: Sendable {
     ///   - condition: about the version that has written the data, not the one that runs.
     ///   - migration: what is done then.
     public static func ifPreviousApp(_ condition: AppVersionCondition, _ migration: Self) -> Self {
-        KeyMigration { sources in
+        KeyMigration(keys: migration.keys) { sources in
             condition.isMet(sources.previousAppVersion) ? try await migration.find(sources) : nil
         }
     }
 
     /// The first one that finds a value.
     public static func firstOf(_ migrations: [Self]) -> Self {
-        KeyMigration { sources in try await first(of: migrations, sources) }
+        KeyMigration(keys: migrations.flatMap(\.keys)) { sources in try await first(of: migrations, sources) }
     }
 
     /// A value out of two earlier ones.
@@ -55,7 +57,7 @@ public struct KeyMigration<Value: Sendable>: Sendable {
         _ first: StorageKey<First>, _ second: StorageKey<Second>,
         _ combine: @escaping @Sendable (First?, Second?) throws -> Value?
     ) -> Self {
-        KeyMigration { sources in
+        KeyMigration(keys: [first.info(), second.info()]) { sources in
             let (one, two) = (try await sources.value(of: first), try await sources.value(of: second))
             guard one != nil || two != nil else { return nil }
             let used = [one.map { _ in first.info() }, two.map { _ in second.info() }].compactMap { $0 }

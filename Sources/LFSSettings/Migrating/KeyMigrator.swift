@@ -18,16 +18,16 @@ struct KeyMigrator: Sendable {
     func isNeeded() async throws -> Bool {
         if keys.isEmpty { return false }
         let states = try await access.runner.read(MigrationTable.states)
-        return keys.contains { states[$0.name] != .done }
+        return keys.contains { states[$0.name]?.isDone != true }
     }
 
     /// Keys that cannot be migrated now are pending, and do not keep the others.
     func run() async throws {
         access.pending.clear()
         let states = try await access.runner.read(MigrationTable.states)
-        for info in keys where states[info.name] != .done {
+        for info in keys where states[info.name]?.isDone != true {
             do {
-                try await migrate(info, isCopied: states[info.name] == .copied)
+                try await migrate(info, copiedFrom: states[info.name]?.sources)
             } catch is CancellationError {
                 throw CancellationError()
             } catch {
@@ -39,30 +39,27 @@ struct KeyMigrator: Sendable {
         }
     }
 
-    private func migrate(_ info: KeyInfo, isCopied: Bool) async throws {
+    private func migrate(_ info: KeyInfo, copiedFrom copied: [String]?) async throws {
+        if let copied { return try await removeSources(info, copied) }
         let sources = MigrationSources(previousAppVersion: previousAppVersion) { [access] source in
             try await access.content(source.name, source)
         }
         let standing = try await access.content(info.name, info)
-        let found = try await info.migrate?(sources)
-        guard let found else {
-            if isCopied || standing != nil { try await note(.done, info) }
+        guard let found = try await info.migrate?(sources) else {
+            if standing != nil { try await note(.done, info) }
             return
         }
         if let standing {
             // Equal, it was copied by an open that did not come to its end. Else the app has set it.
-            return try await end(info, found, removesSources: standing == found.content)
+            return standing == found.content ? try await end(info, found.sources) : try await note(.done, info)
         }
-        if isCopied {
-            // It was removed since. The source goes all the same, or it would come back.
-            return try await end(info, found, removesSources: true)
-        }
-        try await copy(found.content, to: info)
-        try await end(info, found, removesSources: true)
+        try await copy(found, to: info)
+        try await end(info, found.sources)
     }
 
-    private func copy(_ content: SerializedValue, to info: KeyInfo) async throws {
-        let (access, name) = (access, info.name)
+    private func copy(_ found: MigratedValue, to info: KeyInfo) async throws {
+        let (access, name, content) = (access, info.name, found.content)
+        let copied = MigrationTable.State.copied(from: found.sources.map(\.sourceName))
         let keys = access.sealing.access(for: info)
         if case .ring(let ring) = keys { try await ring.load() }
         if info.domain.isDatabase {
@@ -70,7 +67,7 @@ struct KeyMigrator: Sendable {
                 try DatabaseStore.update(name, keys: keys, keepsNote: false, now: access.sealing.now(), db) { _, keys in
                     .put(try access.sealing.close(content, name, info, keys))
                 }
-                try MigrationTable.note(.copied, of: name, now: access.sealing.now(), db)
+                try MigrationTable.note(copied, of: name, now: access.sealing.now(), db)
             }
         } else {
             try await access.stores.store(for: info.domain).update(name, keys: keys) { _, keys in
@@ -80,21 +77,22 @@ struct KeyMigrator: Sendable {
         guard try await access.content(name, info) == content else {
             throw SettingsError(.system, "The migrated value reads otherwise than it was written. The source is kept.")
         }
-        if !info.domain.isDatabase { try await note(.copied, info) }
     }
 
-    private func end(_ info: KeyInfo, _ found: MigratedValue, removesSources: Bool) async throws {
-        if removesSources {
-            try await note(.copied, info)
-            for source in found.sources {
-                do {
-                    try await access.stores.store(for: source.domain).update(source.name, keys: .none) { _, _ in
-                        .remove
-                    }
-                } catch let error as SettingsError where error.code == .readOnly {
-                    // A source that cannot be written stays, and is not asked again.
-                    continue
-                }
+    private func end(_ info: KeyInfo, _ sources: [KeyInfo]) async throws {
+        let names = sources.map(\.sourceName)
+        try await note(.copied(from: names), info)
+        try await removeSources(info, names)
+    }
+
+    /// Those that were noted as copied, and no others that the migration might read.
+    private func removeSources(_ info: KeyInfo, _ names: [String]) async throws {
+        for source in info.migrationKeys() where names.contains(source.sourceName) {
+            do {
+                try await access.stores.store(for: source.domain).update(source.name, keys: .none) { _, _ in .remove }
+            } catch let error as SettingsError where error.code == .readOnly {
+                // A source that cannot be written stays, and is not asked again.
+                continue
             }
         }
         try await note(.done, info)

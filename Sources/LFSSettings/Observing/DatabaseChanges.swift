@@ -30,7 +30,11 @@ final class DatabaseChanges: TransactionObserver, Sendable {
         changes.withLock { changes in
             guard event.tableName == SettingTable.name else { return changes.hasState = true }
             if event.kind == .delete { changes.hasRemoved = true }
-            if changes.rows.count > Self.mostRows { changes.hasRemoved = true } else { changes.rows.insert(event.rowID) }
+            if changes.rows.count > Self.mostRows {
+                changes.hasRemoved = true
+            } else {
+                changes.rows.insert(event.rowID)
+            }
         }
     }
 

@@ -141,7 +141,9 @@ struct KeyRotation: Sendable {
     }
 
     private func require(_ name: String, _ bytes: Data, _ keys: KeySet) throws {
-        guard let id = Envelope.keyID(of: bytes), id != keys.current?.id, keys.all[id] != nil || keys.unreadable.contains(id) else { return }
+        guard let id = Envelope.keyID(of: bytes), id != keys.current?.id,
+            keys.all[id] != nil || keys.unreadable.contains(id)
+        else { return }
         throw SettingsError(
             .keyInUse,
             """

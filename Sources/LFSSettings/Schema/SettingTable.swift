@@ -36,7 +36,9 @@ enum SettingTable {
         let rows = try Row.fetchCursor(db, sql: sql)
         while let row = try rows.next() {
             guard let name = String.fromDatabaseValue(row["name"]) else { continue }
-            do throws(SettingsError) { values[name] = .success(try value(row)) } catch { values[name] = .failure(error) }
+            do throws(SettingsError) { values[name] = .success(try value(row)) } catch {
+                values[name] = .failure(error)
+            }
         }
         return values
     }
@@ -51,7 +53,8 @@ enum SettingTable {
     static func names(ofRows rowIDs: some Collection<Int64>, _ db: Database) throws -> [String] {
         let marks = databaseQuestionMarks(count: rowIDs.count)
         let values = try DatabaseValue.fetchAll(
-            db, sql: "SELECT name FROM main.lfs_setting WHERE rowid IN (\(marks))", arguments: StatementArguments(rowIDs))
+            db, sql: "SELECT name FROM main.lfs_setting WHERE rowid IN (\(marks))",
+            arguments: StatementArguments(rowIDs))
         return values.compactMap(String.fromDatabaseValue)
     }
 
@@ -115,7 +118,8 @@ enum SettingTable {
     /// Puts other bytes in the place of those of a row, if they are still these.
     static func replace(_ name: String, _ bytes: Data, with newBytes: Data, _ db: Database) throws {
         try db.execute(
-            sql: "UPDATE main.lfs_setting SET value = ? WHERE name = ? AND value = ?", arguments: [newBytes, name, bytes])
+            sql: "UPDATE main.lfs_setting SET value = ? WHERE name = ? AND value = ?",
+            arguments: [newBytes, name, bytes])
     }
 
     /// - Parameter keepsNote: leaves a row that says so, for other devices.

@@ -83,8 +83,8 @@ enum SettingsSchema {
         -- Keys whose value was taken over from an earlier place.
         CREATE TABLE lfs_setting_migration (
             name TEXT PRIMARY KEY NOT NULL CHECK (typeof(name) = 'text'),
-            -- 'copied' until the source is gone, then 'done'.
-            state TEXT NOT NULL CHECK (state = 'copied' OR state = 'done'),
+            -- The sources that are still to go, a line each; NULL once they are gone.
+            sources TEXT CHECK (sources IS NULL OR typeof(sources) = 'text'),
             migratedAt INTEGER NOT NULL CHECK (typeof(migratedAt) = 'integer')
         );
         """

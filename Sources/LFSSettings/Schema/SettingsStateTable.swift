@@ -47,7 +47,8 @@ enum SettingsStateTable {
         }
         return State(
             installID: installID, appVersion: String.fromDatabaseValue(row["appVersion"]),
-            keychain: String.fromDatabaseValue(row["keychain"]), rootKeyNote: Data.fromDatabaseValue(row["rootKeyNote"]),
+            keychain: String.fromDatabaseValue(row["keychain"]),
+            rootKeyNote: Data.fromDatabaseValue(row["rootKeyNote"]),
             isResetting: Bool.fromDatabaseValue(row["isResetting"]) ?? false)
     }
 

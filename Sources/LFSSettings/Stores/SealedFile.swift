@@ -11,7 +11,8 @@ import Synchronization
 /// Owner of the key in memory: one mutex.
 final class SealedFile: SecretStore {
     let path: String
-    private let source: (load: @Sendable (Data?) async throws -> SymmetricKey?, make: (@Sendable () async throws -> Data?)?)
+    private let source:
+        (load: @Sendable (Data?) async throws -> SymmetricKey?, make: (@Sendable () async throws -> Data?)?)
     private let installID: FileID
     private let turns = Permits(1)
     private let key = Mutex<DataKey?>(nil)
@@ -146,7 +147,9 @@ final class SealedFile: SecretStore {
     private static func sweep(_ folder: Directory, _ name: String) throws {
         var names: [String] = []
         try folder.forEachFile { file in
-            if file.hasPrefix(AtomicFile.beginning(of: name)), file.hasSuffix(AtomicFile.unfinished) { names.append(file) }
+            if file.hasPrefix(AtomicFile.beginning(of: name)), file.hasSuffix(AtomicFile.unfinished) {
+                names.append(file)
+            }
             return true
         }
         for name in names { try folder.remove(name) }

@@ -101,6 +101,15 @@ struct Registry: Sendable {
                 .illegalPair, "The key \(info.name) has a secret, which no default replaces. Leave out onUndecodable.",
                 key: info.name)
         }
+        guard !info.migrationKeys().contains(where: { $0.sourceName == info.sourceName }) else {
+            throw SettingsError(
+                .illegalPair,
+                """
+                A migration of the key \(info.publicName) reads the key's own place. Give the key another name, or \
+                change the value in a DataStep.
+                """,
+                key: info.publicName)
+        }
         guard info.sync == .never || info.domain.isDatabase else {
             throw SettingsError(
                 .illegalPair, "The key \(info.name) is to go to other devices, for which it has to be in .database.",

@@ -106,7 +106,8 @@ struct StoreSet: Sendable {
             return (url.appendingPathComponent("lfs-settings").path, groupNote + id)
             #else
             throw SettingsError(
-                .notConfigured, "There are no app groups on this platform (\(id)). Name a folder: .file(in: .folder(…)).")
+                .notConfigured,
+                "There are no app groups on this platform (\(id)). Name a folder: .file(in: .folder(…)).")
             #endif
         }
     }
