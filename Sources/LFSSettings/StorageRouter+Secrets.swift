@@ -24,8 +24,8 @@ extension StorageRouter {
 
     /// Gives up encrypted values that cannot be read, because their key is lost or they are damaged.
     ///
-    /// It is the way on after ``SettingsError/Code/keyMissing`` and ``SettingsError/Code/keyMismatch`` when the root key
-    /// is gone for good: then all encrypted values go, and a root key is fetched or made anew.
+    /// It is the way on after ``SettingsError/Code/keyMissing`` and ``SettingsError/Code/keyMismatch`` when the root
+    /// key is gone for good: then all encrypted values go, and a root key is fetched or made anew.
     ///
     /// - Returns: the names of the keys, or of their families.
     /// - Throws: ``SettingsError/Code/locked``: what is locked is not lost.

@@ -88,7 +88,10 @@ struct EnvelopeTests {
             await expectFailure(.corrupted) { _ = try await storage.get(one) }
             // What is written in the clear in place of an envelope is not taken either.
             try await place.execute(
-                "UPDATE lfs_setting SET value = CAST('\"x\"' AS BLOB), serializer = 'json', version = 1 WHERE name = 'one'"
+                """
+                UPDATE lfs_setting SET value = CAST('"x"' AS BLOB), serializer = 'json', version = 1
+                WHERE name = 'one'
+                """
             )
             await expectFailure(.corrupted) { _ = try await storage.get(one) }
         }

@@ -3,8 +3,8 @@ import Logging
 
 /// Takes over the values of earlier versions of the app: read, write, read back and compare, note, remove the source.
 ///
-/// A kill between two of these leaves the value at one of the places at least, and the next open goes on. The note is on
-/// the device before the source goes.
+/// A kill between two of these leaves the value at one of the places at least, and the next open goes on. The note is
+/// on the device before the source goes.
 struct KeyMigrator: Sendable {
     let access: ValueAccess
     let previousAppVersion: String?

@@ -5,8 +5,8 @@ import LFSSystem
 
 /// One file for each value, in a folder that is this database's alone.
 ///
-/// A change holds the folder's lock (`flock`), which ends with the call or the process. Reading takes none, since a file
-/// is replaced as a whole.
+/// A change holds the folder's lock (`flock`), which ends with the call or the process. Reading takes none, since a
+/// file is replaced as a whole.
 struct FileStore: SettingsStore {
     /// The folder in which that of this database is.
     let location: String

@@ -1,8 +1,8 @@
 import Crypto
 import Foundation
 
-/// A stored value in a file or in an item of a key chain: `LFSV`, version 1, length and text of the serializer's id, its
-/// version, the time, length of the bytes, the bytes, SHA-256 (FIPS 180-4).
+/// A stored value in a file or in an item of a key chain: `LFSV`, version 1, length and text of the serializer's id,
+/// its version, the time, length of the bytes, the bytes, SHA-256 (FIPS 180-4).
 ///
 /// Numbers have the most significant byte first: lengths 4 bytes, the others 8. The digest is of all before it and of
 /// the place that the value belongs to, so that a file under another key's name is damage.
