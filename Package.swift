@@ -198,7 +198,10 @@ let package = Package(
             ]),
         .testTarget(
             name: "DocumentationTests",
-            dependencies: ["LFS", "LFSS3", "LFSSigning", "LFSStorage", "LFSSync", "LFSSyncServer", "LFSTesting", grdb]),
+            dependencies: [
+                "LFS", "LFSS3", "LFSSigning", "LFSStorage", "LFSSync", "LFSSyncServer", "LFSSettings", "LFSPassphrase",
+                "LFSTesting", grdb,
+            ]),
     ])
 
 for target in package.targets where target.type != .system && target.name != "CChecksum" {

@@ -44,21 +44,22 @@ struct PythonTests {
 enum Python {
     private static let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().child("envelope.py").path
 
-    /// Installed by Tests/install-tools, as `python3-cryptography`.
-    static let isThere: Bool = {
-        do {
-            if try runTool("python3", ["-c", "import cryptography"]) { return true }
-            print("skipped: python3 has no module cryptography; Tests/install-tools python3-cryptography installs it")
-            return false
-        } catch {
-            print("skipped: python3 does not run: \(error)")
+    /// The first Python that has the module, which Tests/install-tools installs as `python3-cryptography`.
+    private static let tool: String? = ["python3", "/usr/bin/python3"].first { tool in
+        do { return try runTool(tool, ["-c", "import cryptography"]) } catch {
+            print("\(tool) does not run: \(error)")
             return false
         }
+    }
+
+    static let isThere: Bool = {
+        if tool == nil { print("skipped: no python3 has the module cryptography; Tests/run-tests installs it") }
+        return tool != nil
     }()
 
     static func run(_ arguments: [String]) async throws -> String {
         try await withTemporaryFolder { folder in
-            var run = ToolRun("python3", [script] + arguments)
+            var run = ToolRun(try #require(tool), [script] + arguments)
             run.output = folder.child("output")
             let status = try await run.finish()
             let text = String(decoding: try Data(contentsOf: folder.child("output")), as: UTF8.self)

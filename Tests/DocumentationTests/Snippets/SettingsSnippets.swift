@@ -1,0 +1,95 @@
+import Foundation
+import GRDB
+import LFSPassphrase
+import LFSSettings
+
+// snippet
+extension StorageKey<Bool> {
+    static var backupRequiresWiFi: Self { .init("backup.requiresWiFi", default: true) }
+}
+
+func openSettings(_ database: DatabasePool) async throws -> StorageRouter {
+    let catalog = StorageCatalog("recipes") { StorageKey<Bool>.backupRequiresWiFi }
+    let storage = try await StorageRouter.open(database, catalogs: [catalog])
+    try await storage.set(false, for: .backupRequiresWiFi)  // durable as any commit of the app
+    return storage
+}
+// end
+
+// snippet
+extension StorageKey<String> {
+    static var themeMode: Self { .init("view.themeMode", default: "system") }
+    static var accessToken: Self { .init("account.accessToken", domain: .keychain()) }  // no default
+    static var serverNote: Self { .init("account.note", security: .encrypted) }
+}
+
+func openSecrets(_ database: DatabasePool, state: URL) async throws -> StorageRouter {
+    var migrator = DatabaseMigrator()
+    migrator.registerLFSSettingsMigrations()
+    try migrator.migrate(database)
+    let catalog = StorageCatalog("account", version: 1) {
+        StorageKey<String>.themeMode
+        StorageKey<String>.accessToken
+        StorageKey<String>.serverNote
+    }
+    let keys = state.appendingPathComponent("keys")
+    let options = StorageOptions(
+        appVersion: "2.4.0", rootKey: .keyFile(keys.appendingPathComponent("root").path),
+        keychain: .sealedFile(
+            at: state.appendingPathComponent("secrets").path,
+            key: .keyFile(keys.appendingPathComponent("secrets").path)))
+    return try await StorageRouter.open(database, catalogs: [catalog], options: options)
+}
+// end
+
+private func apply(_ mode: String) {}
+
+private func use(_ storage: StorageRouter, _ database: DatabasePool) async throws {
+    // snippet
+    let mode = try await storage.get(.themeMode)  // the default if nothing is stored
+    let token = try await storage.getIfPresent(.accessToken)  // nil if nothing is stored
+    try await database.write { db in
+        try db.execute(sql: "UPDATE recipe SET isSeen = 1")
+        try storage.set("dark", for: .themeMode, in: db)  // commits or rolls back with the row
+    }
+    for try await mode in storage.values(of: .themeMode) { apply(mode) }  // the present one first
+    // end
+    _ = (mode, token)
+}
+
+private func migrations() {
+    // snippet
+    let wifi = StorageKey<Bool>(
+        "backup.requiresWiFi", default: true,
+        migrations: [
+            .ifPreviousApp(
+                .below("2.0"), .legacy(from: StorageKey("wifiOnly", domain: .userDefaults(suite: "com.example.app"))))
+        ])
+    let delay = StorageKey<Int>("backup.delaySeconds", default: 0)
+    let catalog = StorageCatalog(
+        "backup", version: 2,
+        steps: [
+            .from(1) { batch in
+                // Version 1 had minutes.
+                if let minutes = try batch.legacy(StorageKey<Int>("backup.delay")) {
+                    try batch.set(minutes * 60, for: delay)
+                    try batch.removeLegacy(StorageKey<Int>("backup.delay"))
+                }
+            }
+        ]
+    ) {
+        wifi
+        delay
+    }
+    // end
+    _ = catalog
+}
+
+private func askForIt() async throws -> Passphrase { Passphrase("") }
+
+private func passphrase() {
+    // snippet
+    let options = StorageOptions(rootKey: .passphrase { try await askForIt() })
+    // end
+    _ = options
+}
