@@ -43,7 +43,7 @@ package struct PassphraseParameters: Codable, Sendable, Hashable {
     }
 
     /// - Parameter isChecked: false only for tests, whose cost is below all bounds.
-    /// - Throws: ``SettingsError/Code/corrupted`` for what no version of this has written.
+    /// - Throws: `SettingsError.Code.corrupted` for what no version of this has written.
     package static func decoded(_ note: Data, isChecked: Bool) throws -> PassphraseParameters {
         let parameters: PassphraseParameters
         do { parameters = try JSONDecoder().decode(PassphraseParameters.self, from: note) } catch { throw damaged }

@@ -1,6 +1,19 @@
+public import Foundation
 import LFSDatabase
 
 extension StorageRouter {
+    /// Lends the bytes of a secret in memory that is overwritten afterwards.
+    ///
+    /// Copies that were made on the way there, by Foundation and SQLite, are not.
+    ///
+    /// - Parameter body: must not keep the buffer.
+    /// - Throws: as ``get(_:)``; what the body throws.
+    public nonisolated func withBytes<Result: Sendable>(
+        of key: StorageKey<Data>, _ body: @Sendable (UnsafeRawBufferPointer) throws -> Result
+    ) async throws -> Result {
+        try WipedBuffer.with(try await get(key), body)
+    }
+
     /// Makes a new data key, and encrypts every encrypted value anew with it.
     ///
     /// Values stay readable throughout, and after a kill anywhere; call it again then. The former keys stay for

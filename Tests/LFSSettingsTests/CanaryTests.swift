@@ -54,6 +54,18 @@ struct CanaryTests {
         }
     }
 
+    @Test("The bytes of a secret are lent as they are, and an empty one is empty")
+    func lent() async throws {
+        try await withPlace { place in
+            let key = StorageKey<Data>("key", security: .encrypted, serializer: .data)
+            let storage = try await place.open { key }
+            for content in [Data(), Data("secret".utf8)] {
+                try await storage.set(content, for: key)
+                #expect(try await storage.withBytes(of: key) { Data($0) } == content)
+            }
+        }
+    }
+
     /// All that the error of a body says.
     private static func failure(of body: @Sendable () async throws -> Void) async -> String {
         do {

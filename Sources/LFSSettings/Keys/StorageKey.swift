@@ -69,7 +69,7 @@ public struct StorageKey<Value: Sendable>: Sendable {
 extension StorageKey where Value: Codable {
     /// A key whose values are stored as JSON, or in `UserDefaults` as property lists.
     ///
-    /// - Parameters: as those of the other initializer.
+    /// Its parameters are those of the other initializer.
     public init(
         _ name: String, default defaultValue: Value? = nil, domain: StorageDomain = .database,
         security: StorageSecurity = .none, sync: SettingSync = .never,
