@@ -1,3 +1,5 @@
+import Foundation
+import LFSSystem
 public import Logging
 
 /// What a router needs beside its database and its catalogs.
@@ -31,6 +33,6 @@ public struct StorageOptions: Sendable {
     ) {
         (self.appVersion, self.rootKey, self.keychain) = (appVersion, rootKey, keychain)
         (self.pollInterval, self.logger) = (max(pollInterval, .milliseconds(10)), logger)
-        now = { Self.systemTime() }
+        now = { Date().millisecondsSince1970 }
     }
 }

@@ -20,7 +20,7 @@ extension StorageRouter {
             subscribe: { access.hub.subscribe(key.name, isInDatabase: key.domain.isDatabase) },
             read: {
                 let info = try access.registry.info(of: key)
-                return try await SettingsError.catching(info.publicName) {
+                return try await access.catching(info, key.name) {
                     guard let content = try await access.content(key.name, info) else {
                         try access.pending.check(key.name)
                         return SettingValues.Reading(content: nil, value: try element(nil))

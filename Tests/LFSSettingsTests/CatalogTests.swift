@@ -129,6 +129,29 @@ struct CatalogTests {
         }
     }
 
+    @Test("The id of a family's member is in no error about its file")
+    func familyFiles() async throws {
+        try await withPlace { place in
+            let family = StorageKey<Int>.Family(Store.file.key("sync.mark"))
+            let storage = try await place.open { family }
+            let member = family["canary-id"]
+            try await storage.set(1, for: member)
+            let folder = try place.filesFolder()
+            let file = folder.child(try #require(try names(in: folder).first { $0.contains("canary") }))
+            try FileManager.default.removeItem(at: file)
+            try FileManager.default.createDirectory(at: file, withIntermediateDirectories: false)
+            do {
+                _ = try await storage.get(member)
+                Issue.record("No error was thrown.")
+            } catch let error as SettingsError {
+                var text = "\(error)"
+                dump(error, to: &text)
+                #expect(!text.contains("canary"))
+                #expect(error.code == .corrupted)
+            }
+        }
+    }
+
     @Test("What is stored and in no catalog is an orphan, in every domain", arguments: Store.kept)
     func orphans(store: Store) async throws {
         try await withPlace { place in

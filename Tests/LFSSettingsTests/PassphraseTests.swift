@@ -138,6 +138,26 @@ struct PassphraseTests {
         }
     }
 
+    @Test("A sealed file keeps the salt of its passphrase, also after it was emptied")
+    func sealedFile() async throws {
+        try await withPlace { place in
+            let key: StorageKey<String> = Store.keychain.key("key")
+            let path = place.folder.child("sealed").path
+            func options(_ words: String) -> StorageOptions {
+                StorageOptions(keychain: .sealedFile(at: path, key: source(words)))
+            }
+            let storage = try await place.open(options("words")) { key }
+            try await storage.set("value", for: key)
+            #expect(try await place.open(options("words")) { key }.get(key) == "value")
+            let wrong = try await place.open(options("other")) { key }
+            await expectFailure(.keyMismatch) { _ = try await wrong.get(key) }
+            try FileManager.default.removeItem(atPath: path)
+            try await storage.adoptKeychain()
+            try await storage.set("again", for: key)
+            #expect(try await place.open(options("words")) { key }.get(key) == "again")
+        }
+    }
+
     @Test("A passphrase shows nothing of itself")
     func redacted() {
         var text = "\(Passphrase("canary")) \(String(reflecting: Passphrase("canary")))"

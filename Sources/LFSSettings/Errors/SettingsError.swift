@@ -1,3 +1,5 @@
+import Foundation
+
 /// Why a setting could not be read or written, and what to do.
 ///
 /// Nothing in it is a value, a key or a passphrase, and of the members of a family it names the family only.
@@ -21,12 +23,25 @@ public struct SettingsError: Error, Sendable, CustomStringConvertible {
     /// What is below it; nil where that could quote a secret.
     public let cause: (any Error)?
 
-    package init(_ code: Code, _ message: String, key: String? = nil, cause: (any Error)? = nil) {
+    /// An error, also for closures of the app: one with the code `locked` has a root key asked for again later.
+    ///
+    /// - Parameters:
+    ///   - code: the kind of failure.
+    ///   - message: a sentence for a person, without a value.
+    ///   - key: the name of the key that it is about.
+    ///   - cause: what is below it.
+    public init(_ code: Code, _ message: String, key: String? = nil, cause: (any Error)? = nil) {
         (self.code, self.message, self.key, self.cause) = (code, message, key, cause)
     }
 
     /// The message.
     public var description: String { message }
+
+    /// The same without texts that are not for everybody's eyes, and without what is below, which may have them too.
+    func hiding(_ texts: [String]) -> SettingsError {
+        let message = texts.reduce(message) { $0.replacingOccurrences(of: $1, with: "…") }
+        return message == self.message ? self : SettingsError(code, message, key: key)
+    }
 
     /// The same about a key, where it names none yet.
     package func about(_ key: String) -> SettingsError {

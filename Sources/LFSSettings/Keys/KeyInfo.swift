@@ -28,12 +28,6 @@ struct KeyInfo: Sendable {
 
     /// Whether nothing of its values may be in an error.
     var isSecret: Bool { security != .none || domain.word == "keychain" }
-
-    /// Whether another key is made like this one.
-    func isLike(_ other: KeyInfo) -> Bool {
-        (typeID, domain, security) == (other.typeID, other.domain, other.security)
-            && (serializer, version, onUndecodable) == (other.serializer, other.version, other.onUndecodable)
-    }
 }
 
 extension StorageKey {

@@ -34,18 +34,10 @@ enum SettingKeyTable {
             arguments: [id, wrapped, now])
     }
 
-    static func replace(_ id: String, wrapped: Data, _ db: Database) throws {
-        try db.execute(sql: "UPDATE main.lfs_setting_key SET wrapped = ? WHERE id = ?", arguments: [wrapped, id])
-    }
-
     /// - Returns: how many there were.
     static func removeRetired(_ db: Database) throws -> Int {
         try db.execute(sql: "DELETE FROM main.lfs_setting_key WHERE state = 'retired'")
         return db.changesCount
-    }
-
-    static func remove(_ id: String, _ db: Database) throws {
-        try db.execute(sql: "DELETE FROM main.lfs_setting_key WHERE id = ?", arguments: [id])
     }
 
     static func removeAll(_ db: Database) throws { try db.execute(sql: "DELETE FROM main.lfs_setting_key") }

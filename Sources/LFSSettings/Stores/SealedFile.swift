@@ -10,12 +10,18 @@ import Synchronization
 ///
 /// Owner of the key in memory: one mutex.
 final class SealedFile: SecretStore {
+    /// The key, and the note that it was made with.
+    private struct Opened {
+        let note: Data?
+        let key: DataKey
+    }
+
     let path: String
     private let source:
         (load: @Sendable (Data?) async throws -> SymmetricKey?, make: (@Sendable () async throws -> Data?)?)
     private let installID: FileID
     private let turns = Permits(1)
-    private let key = Mutex<DataKey?>(nil)
+    private let opened = Mutex<Opened?>(nil)
 
     static let longest = 16 << 20
 
@@ -36,9 +42,9 @@ final class SealedFile: SecretStore {
     // MARK: Items
 
     func read(_ item: String) async throws -> Data? {
-        let content = try await content()
+        var content = try await content()
         guard let envelope = content.items[entry(item)] else { return nil }
-        let key = try await key(for: content, mayMake: false)
+        let key = try await key(for: &content, mayMake: false)
         return try open(envelope, item, key)
     }
 
@@ -47,9 +53,7 @@ final class SealedFile: SecretStore {
             let lock = try await lock()
             defer { withExtendedLifetime(lock) {} }
             var content = try await content()
-            let isNew = content.items.isEmpty
-            let key = try await key(for: content, mayMake: isNew)
-            if isNew, content.note == nil { content.note = try await newNote(for: content) }
+            let key = try await key(for: &content, mayMake: content.items.isEmpty)
             let entry = entry(item)
             let envelope = content.items[entry]
             switch try body({ try envelope.map { try self.open($0, item, key) } }) {
@@ -99,26 +103,21 @@ final class SealedFile: SecretStore {
 
     // MARK: The key
 
+    /// The key of the items. What its source wants to have kept is put into the content.
+    ///
     /// - Parameter mayMake: while no item is closed with another one.
-    private func key(for content: SealedFileContent, mayMake: Bool) async throws -> DataKey {
-        if let key = key.withLock({ $0 }) { return key }
-        if let root = try await source.load(content.note) { return keep(root) }
-        guard mayMake, content.note == nil, let make = source.make else { throw RootKeyErrors.missing }
-        let note = try await make()
-        pendingNote.withLock { $0 = note }
-        guard let root = try await source.load(note) else { throw RootKeyErrors.missing }
-        return keep(root)
-    }
-
-    /// What the source wants to have kept beside the items, until the file has it.
-    private let pendingNote = Mutex<Data?>(nil)
-
-    private func newNote(for content: SealedFileContent) async throws -> Data? { pendingNote.withLock { $0 } }
-
-    private func keep(_ root: SymmetricKey) -> DataKey {
-        let made = DataKey.root(root)
-        key.withLock { $0 = made }
-        return made
+    private func key(for content: inout SealedFileContent, mayMake: Bool) async throws -> DataKey {
+        let note = content.note
+        if let opened = opened.withLock({ $0 }), opened.note == note { return opened.key }
+        var root = try await source.load(note)
+        if root == nil, mayMake, note == nil, let make = source.make {
+            content.note = try await make()
+            root = try await source.load(content.note)
+        }
+        guard let root else { throw RootKeyErrors.missing }
+        let made = Opened(note: content.note, key: DataKey.root(root))
+        opened.withLock { $0 = made }
+        return made.key
     }
 
     // MARK: The file

@@ -16,11 +16,23 @@ struct ValueAccess: Sendable {
         TransactionAccess(registry: registry, sealing: sealing, pending: pending)
     }
 
+    /// Runs a body for a key. The id of a family's member is in no error, as part of a file's name neither.
+    @discardableResult
+    func catching<Result>(
+        _ info: KeyInfo, _ name: String, _ body: () async throws -> Result
+    ) async throws -> Result {
+        do {
+            return try await SettingsError.catching(info.publicName, body)
+        } catch let error as SettingsError where info.isFamily {
+            throw error.hiding([FileName.of(name), name])
+        }
+    }
+
     // MARK: Reading
 
     func getIfPresent<Value>(_ key: StorageKey<Value>) async throws -> Value? {
         let info = try registry.info(of: key)
-        return try await SettingsError.catching(info.publicName) {
+        return try await catching(info, key.name) {
             guard let content = try await content(key.name, info) else {
                 try pending.check(key.name)
                 return nil
@@ -31,7 +43,7 @@ struct ValueAccess: Sendable {
 
     func exists<Value>(_ key: StorageKey<Value>) async throws -> Bool {
         let info = try registry.info(of: key)
-        return try await SettingsError.catching(info.publicName) {
+        return try await catching(info, key.name) {
             if try await stored(key.name, info) != nil { return true }
             try pending.check(key.name)
             return false
@@ -73,7 +85,7 @@ struct ValueAccess: Sendable {
         let info = try registry.info(of: key)
         guard info.domain.isDatabase else { return try await change(key, info, needsKeys: false) { _, _ in .remove } }
         let access = transaction
-        try await SettingsError.catching(info.publicName) {
+        try await catching(info, key.name) {
             if case .database(isDurable: true) = info.domain.kind {
                 try await runner.writeDurably { db in try access.remove(key, db) }
             } else {
@@ -107,7 +119,7 @@ struct ValueAccess: Sendable {
         _ key: StorageKey<Value>, _ info: KeyInfo, needsKeys: Bool = true,
         _ body: @escaping @Sendable (ValueReader, KeySet) throws -> StoredChange
     ) async throws {
-        try await SettingsError.catching(info.publicName) {
+        try await catching(info, key.name) {
             let store = try stores.store(for: info.domain)
             if !info.domain.isDatabase {
                 // Another process may have reset without a word: what is written now must not go with it.
