@@ -86,7 +86,9 @@ struct RotationTests {
             // Values of the copy within the database of now: the retired key opens them.
             let row = try await copy.read { try Data.fetchOne($0, sql: "SELECT value FROM lfs_setting") }
             try await place.execute("UPDATE lfs_setting SET value = ?", [row])
-            #expect(try await storage.get(key) == "before")
+            // A router that has no key in memory yet.
+            let fresh = try await place.open { key }
+            #expect(try await fresh.get(key) == "before")
             try copy.close()
         }
     }
