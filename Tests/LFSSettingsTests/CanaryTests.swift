@@ -12,9 +12,14 @@ struct CanaryTests {
         var scopes: [String: Int]
     }
 
+    /// Swift's error about a text that is none of its cases quotes the text.
+    private enum Mode: String, Codable, Sendable {
+        case light
+    }
+
     private struct Other: Codable, Sendable {
-        var token: Int
-        var scopes: [String: String]
+        var token: Mode
+        var scopes: [String: String] = [:]
     }
 
     private static let stores: [Store] = [.encrypted, .chaCha, .encryptedFile, .keychain]
@@ -37,10 +42,10 @@ struct CanaryTests {
                 other
                 moved
             }
-            let large = Other(token: 1, scopes: [Self.canary: String(repeating: "x", count: 17 << 20)])
+            let large = Other(token: .light, scopes: [Self.canary: String(repeating: "x", count: 17 << 20)])
             let attempts: [@Sendable () async throws -> Void] = [
                 { _ = try await storage.get(other) },
-                { try await storage.update(other) { $0.token = 1 } },
+                { try await storage.update(other) { $0.token = .light } },
                 { for try await _ in storage.values(of: other) {} },
                 { _ = try await storage.get(moved) },
                 { try await storage.set(large, for: other) },

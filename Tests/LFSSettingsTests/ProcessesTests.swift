@@ -91,6 +91,29 @@ struct ProcessesTests {
         }
     }
 
+    @Test("Who reads while others write meets whole values", arguments: Store.kept)
+    func readers(store: Store) async throws {
+        try await withPlace { place in
+            let key: StorageKey<Int> = store.key("key", default: 0)
+            let other = try place.otherDatabase()
+            let writer = try await place.open { key }
+            let reader = try await StorageRouter.open(
+                other, catalogs: [StorageCatalog("app") { key }], options: place.options)
+            try await writer.set(1, for: key)
+            async let writing: Void = {
+                for number in 2...150 { try await writer.set(number, for: key) }
+            }()
+            var last = 0
+            while last < 150 {
+                let value = try await reader.get(key)
+                #expect(value >= last)
+                last = value
+            }
+            try await writing
+            try other.close()
+        }
+    }
+
     @Test("Two routers of one process change a value in turns", arguments: Store.kept)
     func routers(store: Store) async throws {
         try await withPlace { place in

@@ -24,7 +24,8 @@ struct AtomicFile {
             throw error.isSymbolicLink || error.isNoFile ? foreign : error as any Error
         }
         let status = try file.status()
-        guard status.isSolelyOurs else { throw foreign }
+        // No name is left of one that was replaced since it was opened; it is whole all the same.
+        guard status.isRegularFile, status.owner == FileStatus.currentUser, status.linkCount <= 1 else { throw foreign }
         guard status.byteCount <= longest else { throw StoredValue.damaged }
         return Data(try file.prefix(Int(status.byteCount)))
     }
