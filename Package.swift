@@ -36,6 +36,7 @@ let package = Package(
         .library(name: "LFSWebDAV", targets: ["LFSWebDAV"]),
         .library(name: "LFSSigning", targets: ["LFSSigning"]),
         .library(name: "LFSSignedURL", targets: ["LFSSignedURL"]),
+        .library(name: "LFSCache", targets: ["LFSCache"]),
         .library(name: "LFSSync", targets: ["LFSSync"]),
         .library(name: "LFSSyncServer", targets: ["LFSSyncServer"]),
         .library(name: "LFSSettings", targets: ["LFSSettings"]),
@@ -76,6 +77,8 @@ let package = Package(
                 "LFSSystem", "LFSFiles", "LFSTransfer", "LFSStorage", "LFSDatabase", grdb, heap, logging,
                 serviceLifecycle, metrics, tracing,
             ]),
+        // Thumbnails and other bytes that can be had again.
+        .target(name: "LFSCache", dependencies: ["LFSDatabase", "LFSFiles", "LFSSystem", grdb, logging]),
         .target(name: "LFSHTTP", dependencies: ["LFSSystem"]),
         .systemLibrary(
             name: "CCurl", pkgConfig: "libcurl",
@@ -143,6 +146,9 @@ let package = Package(
                 "LFS", "LFSDatabase", "LFSStorage", "LFSTesting", "LFSFiles", "LFSTransfer", "LFSSystem", "TestSupport",
                 grdb, logging,
             ]),
+        .testTarget(
+            name: "LFSCacheTests",
+            dependencies: ["LFSCache", "LFSDatabase", "LFSFiles", "LFSSystem", "TestSupport", grdb, logging]),
         .testTarget(name: "LFSHTTPTests", dependencies: ["LFSHTTP"]),
         .testTarget(name: "LFSCurlTests", dependencies: ["LFSCurl", "LFSHTTP", "LFSSystem", "TestSupport"]),
         .testTarget(

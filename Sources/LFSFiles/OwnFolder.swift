@@ -26,7 +26,7 @@ package enum OwnFolder {
     /// without its sticky bit, could put another one in its place.
     ///
     /// - Throws: ``FileError/Code/permissionDenied``.
-    static func requireShared(_ status: FileStatus, _ path: String) throws(FileError) {
+    package static func requireShared(_ status: FileStatus, _ path: String) throws(FileError) {
         guard status.owner == FileStatus.currentUser || status.owner == 0 else {
             throw FileError(
                 .permissionDenied,
@@ -64,7 +64,7 @@ package enum OwnFolder {
     /// A lock on a file of ours, made if it is missing.
     ///
     /// - Throws: ``FileError/Code/wrongStore`` when it is a link, or has a second name by which others lock it too.
-    static func lock(_ name: String, in folder: Directory) throws(FileError) -> FileLock {
+    package static func lock(_ name: String, in folder: Directory) throws(FileError) -> FileLock {
         FileLock(try openLockFile(name, in: folder))
     }
 

@@ -45,9 +45,12 @@ package struct CyclicRedundancyCheck: Sendable {
         self.register = register
     }
 
+    /// The checksum of what came so far, as a number.
+    package var value: UInt64 { register ^ algorithm.mask }
+
     /// The checksum of what came so far, as lowercase hex digits, the highest first.
     package var hex: String {
-        let value = register ^ algorithm.mask
+        let value = value
         let shifts = stride(from: algorithm.byteCount - 1, through: 0, by: -1).map { UInt64(8 * $0) }
         return ContentHash.hex(of: shifts.map { UInt8(value >> $0 & 0xFF) })
     }

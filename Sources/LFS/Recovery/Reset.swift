@@ -28,7 +28,8 @@ struct Reset: Sendable {
 
     /// Does all of it. Only for who has stopped everything else that this process does with the database.
     ///
-    /// - Throws: ``LFSError/Code/openElsewhere`` while another process has the database open.
+    /// - Throws: ``LFSError/Code/openElsewhere`` while another process has the database open, or anybody the cache in the
+    ///   store.
     func perform(
         _ confirmation: ResetConfirmation, alongside: @escaping @Sendable (Database) throws -> Void
     ) async throws {
@@ -39,8 +40,14 @@ struct Reset: Sendable {
         }
         let result = await Result.catching {
             try places.store.requireUnchanged()
+            // Before the rows go: who opens the cache afterwards sees that it is of before the reset.
+            let cache = try places.store.holdCache()
+            if case .busy = cache {
+                throw LFSError(
+                    .openElsewhere, "The MediaCache in \(places.store.path) is open. Close it before the reset.")
+            }
             try await deleteRows(confirmation, alongside: alongside)
-            try await finish()
+            try await finish(cache)
         }
         try places.release()
         try result.get()
@@ -65,7 +72,9 @@ struct Reset: Sendable {
     ///
     /// Only for the holder of the exclusive open lock, before anything is made or swept. What was made after the reset
     /// stays: the database may be a backup from its middle that was put back beside a newer folder.
-    func finish() async throws {
+    ///
+    /// - Parameter held: the cache, held since before the rows went; nil takes it now.
+    func finish(_ held: LocalStore.CacheHold? = nil) async throws {
         guard let resetBefore = try await runner.read(StateTable.resetBefore) else { return }
         let places = places
         let isOfReset: @Sendable (FileID) -> Bool = { !$0.tellsTime || $0.milliseconds < resetBefore }
@@ -76,7 +85,7 @@ struct Reset: Sendable {
             // Whatever came of it: others wait for these locks.
             try places.endSweep(swept)
             try result.get()
-            try places.store.removeEverything(where: isOfReset)
+            try places.store.removeEverything(cache: held ?? places.store.holdCache(), where: isOfReset)
             try places.store.directory.synchronize()
         }
         try await runner.write(StateTable.endReset)

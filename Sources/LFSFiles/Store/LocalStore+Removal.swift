@@ -96,11 +96,14 @@ extension LocalStore {
         return unfinished
     }
 
-    /// Removes the files for which a question is answered with yes, here and in quarantine, and whatever is in
-    /// `incoming/`. Only for the holder of the exclusive open lock.
+    /// Removes the files for which a question is answered with yes, here and in quarantine, whatever is in `incoming/`,
+    /// and what the cache holds. Only for the holder of the exclusive open lock.
     ///
     /// Names that are none of ours stay, and so do folders: somebody else has made what is in them. Blocks the thread.
-    package func removeEverything(where mayGo: (FileID) -> Bool) throws {
+    ///
+    /// - Parameter cache: as ``holdCache()`` has returned it.
+    package func removeEverything(cache: CacheHold, where mayGo: (FileID) -> Bool) throws {
+        try removeCache(cache)
         let cursor = try files()
         while let page = try cursor.next() { for file in page where mayGo(file.id) { try remove(file.id) } }
         try incoming.forEachFile { name in

@@ -1,0 +1,349 @@
+import Foundation
+import GRDB
+import LFSSystem
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import LFSCache
+
+@Suite("Taking entries out", .timeLimit(.minutes(2)))
+struct InvalidationTests {
+    private static let tags: Set<CacheTag> = [.asset("1"), .album("a")]
+    /// All that takes out `thumbnail(1)` with these tags, and whether it takes `preview(2)` with tag `album:a`.
+    private static let selections: [Selection] = [
+        .key(.thumbnail(1)), .tags([.asset("1")]), .tags([.album("a")]), .kind(.thumbnails), .all,
+    ]
+    /// What leaves it.
+    private static let others: [Selection] = [
+        .key(.thumbnail(2)), .key(CacheKey(.previews, "t1")), .tags([.asset("a")]), .tags([.album("1")]),
+        .tags([.asset("2"), .album("b")]), .tags([]), .kind(.previews),
+    ]
+
+    private func take(_ selection: Selection, from cache: MediaCache) async throws {
+        switch selection {
+        case .key(let key): try await cache.remove(key)
+        case .tags(let tags): try await cache.invalidate(tags)
+        case .kind(let kind): try await cache.removeAll(of: kind)
+        case .all: try await cache.removeAll()
+        }
+    }
+
+    @Test("takes out of memory and disk what it names, and nothing else", arguments: 0..<5, [10, 200_000])
+    func selection(_ index: Int, _ byteCount: Int) async throws {
+        try await withHost { host in
+            try await host.withCache { cache in
+                let first = content(.thumbnail(1), byteCount: byteCount)
+                for (key, tags) in [(CacheKey.thumbnail(1), Self.tags), (.preview(2), [.album("a")]), (.preview(3), [])] {
+                    await cache.store(content(key, byteCount: byteCount), for: key, tags: tags)
+                }
+                for other in Self.others where !isTaken(.preview(2), [.album("a")], other) {
+                    try await take(other, from: cache)
+                    #expect(await cache.content(for: .thumbnail(1)) == first, "\(other)")
+                }
+                await cache.store(content(.preview(3)), for: .preview(3))
+                let selection = Self.selections[index]
+                try await take(selection, from: cache)
+                #expect(await cache.content(for: .thumbnail(1)) == nil)
+                cache.dropMemory()
+                #expect(await cache.content(for: .thumbnail(1)) == nil)
+                let takes = isTaken(.preview(2), [.album("a")], selection)
+                #expect(await (cache.content(for: .preview(2)) == nil) == takes)
+                if case .all = selection {} else { #expect(await cache.content(for: .preview(3)) != nil) }
+            }
+            try await host.withCache { #expect(await $0.content(for: .thumbnail(1)) == nil) }
+        }
+    }
+
+    private func isTaken(_ key: CacheKey, _ tags: Set<CacheTag>, _ selection: Selection) -> Bool {
+        selection.contains(key, tags: tags)
+    }
+
+    @Test("takes the files of large entries with them")
+    func files() async throws {
+        try await withHost { host in
+            try await host.withCache { cache in
+                for number in 0..<4 {
+                    let key = CacheKey.preview(number)
+                    await cache.store(content(key, byteCount: 100_000), for: key, tags: [.asset("\(number % 2)")])
+                }
+                try #expect(host.files().count == 4)
+                await cache.store(content(.preview(0), version: 2, byteCount: 100_000), for: .preview(0))
+                try #expect(host.files().count == 4)
+                try await cache.invalidate(.asset("1"))
+                try #expect(host.files().count == 2)
+                try await cache.removeAll()
+                try #expect(host.files().count == 0)
+                #expect(await cache.usage().kinds.isEmpty)
+            }
+        }
+    }
+
+    @Test("in a load wins: who asked before gets the content, and who asks after it loads anew", arguments: 0..<5)
+    func duringLoad(_ index: Int) async throws {
+        try await withHost { host in
+            try await host.withCache { cache in
+                let (begun, gate, key) = (Latch(), Latch(), CacheKey.thumbnail(1))
+                async let old = cache.content(for: key, tags: Self.tags) {
+                    begun.open()
+                    await gate.wait()
+                    return content(key, version: 1)
+                }
+                await begun.wait()
+                async let joined = cache.content(for: key, load: noLoad)
+                try await yield(while: cache.flights.waitingCount(key) < 1)
+                try await take(Self.selections[index], from: cache)
+                #expect(await cache.content(for: key) == nil)
+                // The new load ends first or last, and either way it is the one that is kept.
+                let next = try await cache.content(for: key, tags: Self.tags) { content(key, version: 2) }
+                #expect(next == content(key, version: 2))
+                gate.open()
+                try await #expect(old == content(key, version: 1))
+                try await #expect(joined == content(key, version: 1))
+                #expect(await cache.content(for: key) == content(key, version: 2))
+                cache.dropMemory()
+                #expect(await cache.content(for: key) == content(key, version: 2))
+            }
+        }
+    }
+
+    @Test("in a load leaves nothing of it, when nobody asks again", arguments: 0..<5)
+    func duringLoadAlone(_ index: Int) async throws {
+        try await withHost { host in
+            try await host.withCache { cache in
+                let key = CacheKey.thumbnail(1)
+                _ = try await cache.content(for: key, tags: Self.tags) {
+                    try await take(Self.selections[index], from: cache)
+                    return content(key)
+                }
+                #expect(await cache.content(for: key) == nil)
+            }
+            try await host.withCache { #expect(await $0.content(for: .thumbnail(1)) == nil) }
+        }
+    }
+
+    @Test("of something else in a load lets it be kept", arguments: 0..<7)
+    func othersDuringLoad(_ index: Int) async throws {
+        try await withHost { host in
+            try await host.withCache { cache in
+                let key = CacheKey.thumbnail(1)
+                _ = try await cache.content(for: key, tags: Self.tags) {
+                    try await take(Self.others[index], from: cache)
+                    return content(key)
+                }
+                cache.dropMemory()
+                #expect(await cache.content(for: key) == content(key))
+            }
+        }
+    }
+
+    @Test("counts for a load that a task takes over from a cancelled one")
+    func handedOver() async throws {
+        try await withHost { host in
+            try await host.withCache { cache in
+                let (begun, key) = (Latch(), CacheKey.thumbnail(1))
+                let leader = Task {
+                    try await cache.content(for: key, tags: Self.tags) {
+                        begun.open()
+                        try await Task.sleep(for: .seconds(600))
+                        return Data()
+                    }
+                }
+                await begun.wait()
+                async let heir = cache.content(for: key, tags: Self.tags) { content(key, version: 1) }
+                try await yield(while: cache.flights.waitingCount(key) < 1)
+                try await cache.invalidate(.asset("1"))
+                leader.cancel()
+                try await #expect(heir == content(key, version: 1))
+                #expect(await cache.content(for: key) == nil)
+                await #expect(throws: CancellationError.self) { try await leader.value }
+            }
+        }
+    }
+
+    @Test("A store in a load wins over what was loaded")
+    func storeDuringLoad() async throws {
+        try await withHost { host in
+            try await host.withCache { cache in
+                let key = CacheKey.thumbnail(1)
+                _ = try await cache.content(for: key) {
+                    await cache.store(content(key, version: 2), for: key)
+                    return content(key, version: 1)
+                }
+                #expect(await cache.content(for: key) == content(key, version: 2))
+                cache.dropMemory()
+                #expect(await cache.content(for: key) == content(key, version: 2))
+            }
+        }
+    }
+
+    @Test("A content that is too large for the disk takes the place of the older one all the same")
+    func tooLarge() async throws {
+        try await withHost { host in
+            host.options.limits[.thumbnails] = CacheLimit(count: 100, byteCount: 100_000)
+            try await host.withCache { cache in
+                let key = CacheKey.thumbnail(1)
+                await cache.store(content(key, byteCount: 10_000), for: key)
+                await cache.store(content(key, version: 2, byteCount: 10_001), for: key)
+                cache.dropMemory()
+                #expect(await cache.content(for: key) == nil)
+                await cache.store(content(key, version: 3, byteCount: 10_000), for: key)
+                cache.dropMemory()
+                #expect(await cache.content(for: key) == content(key, version: 3, byteCount: 10_000))
+            }
+        }
+    }
+
+    @Test("never lets an older content come back, whoever reads, loads, stores and removes beside it", arguments: 1...4)
+    func model(_ seed: Int) async throws {
+        try await withHost { host in
+            host.options.memoryLimits[.thumbnails] = CacheLimit(count: 3, byteCount: 1 << 20)
+            host.options.limits[.thumbnails] = CacheLimit(count: 6)
+            try await host.withCache { cache in
+                let sources = Sources(count: 8)
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for task in 0..<8 {
+                        group.addTask {
+                            var generator = SeededGenerator(seed: UInt64(seed * 100 + task))
+                            for _ in 0..<400 { try await step(cache, sources, &generator) }
+                        }
+                    }
+                    try await group.waitForAll()
+                }
+                for number in 0..<8 {
+                    if let found = await cache.content(for: .thumbnail(number)) {
+                        #expect(sources.version(in: found) == sources.version(number))
+                    }
+                }
+                #expect(await cache.usage().failures == 0)
+            }
+        }
+    }
+
+    /// One step of the model: a change and its removal, or a read that must not be older than the last change whose
+    /// removal has ended.
+    private func step(_ cache: MediaCache, _ sources: Sources, _ generator: inout SeededGenerator) async throws {
+        let number = Int.random(in: 0..<8, using: &generator)
+        let (key, tag) = (CacheKey.thumbnail(number), CacheTag.asset("\(number)"))
+        switch Int.random(in: 0..<20, using: &generator) {
+        case 0:
+            let version = sources.change(number)
+            switch Int.random(in: 0..<4, using: &generator) {
+            case 0: try await cache.remove(key)
+            case 1: try await cache.removeAll()
+            default: try await cache.invalidate(tag)
+            }
+            sources.settle(number, version)
+        case 1: cache.dropMemory()
+        case 2...8:
+            let least = sources.settled(number)
+            if let found = await cache.content(for: key) {
+                #expect(sources.version(in: found) >= least)
+            }
+        default:
+            let least = sources.settled(number)
+            let yields = Int.random(in: 0..<4, using: &generator)
+            let found = try await cache.content(for: key, tags: [tag]) {
+                let version = sources.version(number)
+                for _ in 0..<yields { await Task.yield() }
+                return Data("\(version)".utf8)
+            }
+            #expect(sources.version(in: found) >= least)
+        }
+    }
+}
+
+/// What entries are made from.
+private final class Sources: Sendable {
+    private let versions: Mutex<[(now: Int, settled: Int)]>
+
+    init(count: Int) { versions = Mutex(Array(repeating: (0, 0), count: count)) }
+
+    func change(_ number: Int) -> Int {
+        versions.withLock { versions in
+            versions[number].now += 1
+            return versions[number].now
+        }
+    }
+
+    func settle(_ number: Int, _ version: Int) {
+        versions.withLock { $0[number].settled = max($0[number].settled, version) }
+    }
+
+    func version(_ number: Int) -> Int { versions.withLock { $0[number].now } }
+    func settled(_ number: Int) -> Int { versions.withLock { $0[number].settled } }
+    func version(in content: Data) -> Int { Int(String(decoding: content, as: UTF8.self)) ?? -1 }
+}
+
+@Suite("What is under way when something is removed")
+struct FlightsTests {
+    private let key = CacheKey.thumbnail(1)
+
+    private func lead(_ flights: Flights) -> Flights.ID? {
+        if case .lead(let id) = flights.join(key, tags: [.asset("1")], memory: { nil }) { id } else { nil }
+    }
+
+    private func generation(_ flights: Flights) -> UInt64? {
+        if case .read(let generation) = flights.look(key, memory: { nil }) { generation } else { nil }
+    }
+
+    @Test("A row that was read before a removal began, or before it ended, does not get into memory")
+    func readBeforeRemoval() throws {
+        let flights = Flights()
+        let before = try #require(generation(flights))
+        flights.beginRemoval(.tags([.asset("other")]))
+        let during = try #require(generation(flights))
+        flights.endRemoval()
+        #expect(!flights.fill(readAt: before) { Issue.record("older than the removal") })
+        #expect(!flights.fill(readAt: during) { Issue.record("older than the end of the removal") })
+        var isFilled = false
+        let after = try #require(generation(flights))
+        #expect(flights.fill(readAt: after) { isFilled = true })
+        #expect(isFilled)
+    }
+
+    @Test("A row that was read before a store began does not get into memory, and nobody reads until it ends")
+    func readBeforeStore() throws {
+        let flights = Flights()
+        let before = try #require(generation(flights))
+        let id = flights.beginStore(key, tags: [], Data([2])) {}
+        #expect(!flights.fill(readAt: before) { Issue.record("older than the store") })
+        #expect(generation(flights) == nil)
+        guard case .content(Data([2])) = flights.join(key, tags: [], memory: { nil }) else {
+            Issue.record("The content is known, and is not loaded.")
+            return
+        }
+        flights.end(id)
+        #expect(generation(flights) != nil)
+    }
+
+    @Test("A load that begins after a removal has begun is kept, and one from before is not, in its transaction either")
+    func loads() throws {
+        let flights = Flights()
+        let old = try #require(lead(flights))
+        flights.beginLoading(old)
+        flights.beginRemoval(.tags([.asset("1")]))
+        let new = try #require(lead(flights), "nobody joins a load from before")
+        flights.beginLoading(new)
+        flights.endRemoval()
+        #expect(flights.loaded(old, Data([1])) { _ in Issue.record("not kept") } == nil)
+        #expect(flights.loaded(new, Data([2])) { _ in } == [.asset("1")])
+        #expect(flights.mayKeep(new))
+        flights.beginRemoval(.key(key))
+        #expect(!flights.mayKeep(new), "it is being written, and the removal comes after it")
+        flights.end(new)
+        #expect(flights.count == 0)
+    }
+
+    @Test("Of two stores of a key the later one is kept")
+    func stores() {
+        let flights = Flights()
+        let first = flights.beginStore(key, tags: [], Data([1])) {}
+        let second = flights.beginStore(key, tags: [], Data([2])) {}
+        #expect(!flights.mayKeep(first) && flights.mayKeep(second))
+        flights.end(first)
+        #expect(generation(flights) == nil, "the second one is still being written")
+        flights.end(second)
+        #expect(flights.count == 0)
+    }
+}
