@@ -4,8 +4,8 @@ public import Logging
 /// How a cache is kept.
 public struct CacheOptions: Sendable {
     /// The folder of the cache. Its parent has to exist and the folder is made, for this user alone. Nil is the folder
-    /// `cache` in the local store beside the database, which a reset of LFS empties at once; any other folder is emptied
-    /// when the cache is opened after a reset.
+    /// `cache` in the local store beside the database, which a reset of LFS empties at once; any other folder is
+    /// emptied when the cache is opened after a reset.
     ///
     /// One folder is for one cache of one database, and for nothing else.
     public var folder: URL?
@@ -14,8 +14,8 @@ public struct CacheOptions: Sendable {
         .thumbnails: CacheLimit(count: 10_000), .previews: CacheLimit(count: 350),
         .albumCovers: CacheLimit(count: 200, byteCount: 128 << 20),
     ]
-    /// How much is kept of each kind in memory, and no more entries than on the disk. An entry counts 256 bytes more than
-    /// its content and its name.
+    /// How much is kept of each kind in memory, and no more entries than on the disk. An entry counts 256 bytes more
+    /// than its content and its name.
     public var memoryLimits: [CacheKind: CacheLimit] = [
         .thumbnails: CacheLimit(count: 10_000, byteCount: 32 << 20),
         .previews: CacheLimit(count: 350, byteCount: 64 << 20),

@@ -33,9 +33,9 @@ extension MediaCache {
 
     /// The content that is kept under a key, or else what the closure loads, which is kept then.
     ///
-    /// While a load is under way, all others who ask for the key wait for it. When it throws, they get the same error; when
-    /// the task that loads is cancelled, one of the others loads in its turn. A removal that comes while it loads wins:
-    /// those who have asked before it get the content, it is not kept, and who asks afterwards loads anew.
+    /// While a load is under way, all others who ask for the key wait for it. When it throws, they get the same error;
+    /// when the task that loads is cancelled, one of the others loads in its turn. A removal that comes while it loads
+    /// wins: those who have asked before it get the content, it is not kept, and who asks afterwards loads anew.
     ///
     /// - Parameters:
     ///   - key: what it is kept under.

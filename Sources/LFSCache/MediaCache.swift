@@ -16,9 +16,9 @@ import Synchronization
 /// try await cache.invalidate(.asset(photo.id))
 /// ```
 ///
-/// What it gives has been stored under the very key, or was just loaded: an entry is held against its checksum when it is
-/// read, and one that does not agree is dropped. It is bound to the database and its last reset, and with any other it
-/// begins empty.
+/// What it gives has been stored under the very key, or was just loaded: an entry is held against its checksum when it
+/// is read, and one that does not agree is dropped. It is bound to the database and its last reset, and with any other
+/// it begins empty.
 ///
 /// The disk may be full, damaged or slow: content comes nevertheless, and ``CacheUsage/failures`` counts it. Several
 /// processes may have it open. A removal counts for the disk and for the memory of this one.
@@ -55,7 +55,8 @@ public final class MediaCache: Sendable {
             if path.isEmpty {
                 guard !databasePath.isEmpty else {
                     throw CacheError(
-                        .notMigrated, "A database in memory has no folder beside it. Set CacheOptions.folder.", path: "")
+                        .notMigrated, "A database in memory has no folder beside it. Set CacheOptions.folder.", path: ""
+                    )
                 }
                 path = databasePath + ".lfs/" + CacheFolder.name
             }
@@ -79,9 +80,10 @@ public final class MediaCache: Sendable {
         limits = Mutex(options.limits)
         let kinds = Set(options.limits.keys).union(options.memoryLimits.keys)
         memory = MemoryLayer(
-            Dictionary(uniqueKeysWithValues: kinds.map { kind in
-                (kind, options.memoryLimit(of: kind, beside: options.limit(of: kind)))
-            }),
+            Dictionary(
+                uniqueKeysWithValues: kinds.map { kind in
+                    (kind, options.memoryLimit(of: kind, beside: options.limit(of: kind)))
+                }),
             standard: options.standardMemoryLimit)
     }
 

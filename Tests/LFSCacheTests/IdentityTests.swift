@@ -179,7 +179,8 @@ struct IdentityTests {
             try await host.withCache { await store($0) }
             try await host.resetRows()
             // The order of CacheFolder.removeEverything.
-            let order = ["cache.sqlite", "cache.sqlite-wal", "cache.sqlite-shm"] + (try host.files().map(\.lastPathComponent))
+            let order =
+                ["cache.sqlite", "cache.sqlite-wal", "cache.sqlite-shm"] + (try host.files().map(\.lastPathComponent))
             try Data([1]).write(to: host.cache.child("cache.sqlite-wal"))
             for name in order.prefix(steps) { _ = try Directory.open(host.cache.path).remove(name) }
             let id = try await host.database.read { db in try DatabaseIdentity(db).databaseID.text }

@@ -34,7 +34,9 @@ struct InvalidationTests {
         try await withHost { host in
             try await host.withCache { cache in
                 let first = content(.thumbnail(1), byteCount: byteCount)
-                for (key, tags) in [(CacheKey.thumbnail(1), Self.tags), (.preview(2), [.album("a")]), (.preview(3), [])] {
+                for (key, tags) in [
+                    (CacheKey.thumbnail(1), Self.tags), (.preview(2), [.album("a")]), (.preview(3), []),
+                ] {
                     await cache.store(content(key, byteCount: byteCount), for: key, tags: tags)
                 }
                 for other in Self.others where !isTaken(.preview(2), [.album("a")], other) {

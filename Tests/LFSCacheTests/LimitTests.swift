@@ -97,7 +97,9 @@ struct LimitTests {
                 #expect(await cache.usage().kinds[.thumbnails]?.memory.count == 20)
                 // The disk alone: the limit in memory would evict by itself.
                 cache.memory.remove(
-                    await cache.disk.shrink(.thumbnails, to: CacheLimit(count: 10)) { cache.memory.takeUses(.thumbnails) })
+                    await cache.disk.shrink(.thumbnails, to: CacheLimit(count: 10)) {
+                        cache.memory.takeUses(.thumbnails)
+                    })
                 #expect(await cache.usage().kinds[.thumbnails]?.memory.count == 9)
                 for number in 0..<11 { #expect(await cache.content(for: .thumbnail(number)) == nil) }
             }

@@ -51,7 +51,8 @@ struct LoadingTests {
         }
     }
 
-    @Test("is not needed again, neither while the cache is open nor after it was opened anew", arguments: [10, 200_000])
+    @Test(
+        "is not needed again, neither while the cache is open nor after it was opened anew", arguments: [10, 200_000])
     func again(_ byteCount: Int) async throws {
         try await withHost { host in
             let key = CacheKey.preview(1)
@@ -177,10 +178,14 @@ struct LoadingTests {
     @Test("of odd names and contents gives each its own")
     func oddNames() async throws {
         try await withHost { host in
-            let texts = ["", "a", "A", "a\u{0}b", "a\u{0}", "../x", "a/b", "é", "%", "'", String(repeating: "x", count: 5_000)]
+            let texts = [
+                "", "a", "A", "a\u{0}b", "a\u{0}", "../x", "a/b", "é", "%", "'", String(repeating: "x", count: 5_000),
+            ]
             let keys = texts.flatMap { [CacheKey(.thumbnails, $0), CacheKey(CacheKind($0), "a")] }
             try await host.withCache { cache in
-                for key in keys { await cache.store(content(key, byteCount: 9_000), for: key, tags: [.asset(key.name)]) }
+                for key in keys {
+                    await cache.store(content(key, byteCount: 9_000), for: key, tags: [.asset(key.name)])
+                }
                 await cache.store(Data(), for: .preview(1))
             }
             try await host.withCache { cache in

@@ -22,8 +22,8 @@ extension LFSManager {
     /// and files that were made and not inserted: all of them go. What `lfs_state`, `lfs_location` and `lfs_owner` say
     /// of the database itself stays, and so do deletions as ``ResetConfirmation/pendingDeletions`` says.
     ///
-    /// A `MediaCache` of the product `LFSCache` is emptied as well: one in the local store at once, so close it first; one
-    /// in another folder when it is opened the next time.
+    /// A `MediaCache` of the product `LFSCache` is emptied as well: one in the local store at once, so close it first;
+    /// one in another folder when it is opened the next time.
     ///
     /// Objects on the storage stay, and verification takes none of them for garbage: another device may have them. What
     /// was never uploaded nobody else has, so the next manager removes what an unfinished upload of it has left there.

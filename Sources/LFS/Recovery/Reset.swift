@@ -28,8 +28,8 @@ struct Reset: Sendable {
 
     /// Does all of it. Only for who has stopped everything else that this process does with the database.
     ///
-    /// - Throws: ``LFSError/Code/openElsewhere`` while another process has the database open, or anybody the cache in the
-    ///   store.
+    /// - Throws: ``LFSError/Code/openElsewhere`` while another process has the database open, or anybody the cache in
+    ///   the store.
     func perform(
         _ confirmation: ResetConfirmation, alongside: @escaping @Sendable (Database) throws -> Void
     ) async throws {

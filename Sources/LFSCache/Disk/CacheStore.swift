@@ -9,7 +9,8 @@ final class CacheStore: Sendable {
     /// Content up to this size is in the database: there it is read faster than from a file of its own, and takes less
     /// room.
     ///
-    /// Source: SQLite, "Internal Versus External BLOBs" (intern-v-extern-blob.html) and "35% Faster Than The Filesystem".
+    /// Source: SQLite, "Internal Versus External BLOBs" (intern-v-extern-blob.html) and "35% Faster Than The
+    /// Filesystem".
     static let largestRow = 64 << 10
 
     /// What a look-up has found.
@@ -111,12 +112,23 @@ final class CacheStore: Sendable {
             guard uses.contains(where: { !$0.names.isEmpty }) else { return }
             try await runner.write { db in for (kind, names) in uses { try EntryTable.use(names, of: kind, db) } }
         }
-        try await BlockingPool.shared.run { [pool] _ in try pool.close() }
+        try await BlockingPool.shared.run { _ in try self.closeNow() }
         try result.get()
     }
 
-    /// Closes the database before anybody uses it. Blocks the thread.
-    func closeNow() throws { try pool.close() }
+    /// Closes the database, which nobody uses. Blocks the thread.
+    func closeNow() throws {
+        let result = Result {
+            do {
+                // The log goes into the database: GRDB closes a connection last that can only read, and that leaves it.
+                try pool.writeWithoutTransaction { db in _ = try db.checkpoint(.truncate) }
+            } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
+                // Others have it open, and the last one does it.
+            }
+        }
+        try pool.close()
+        try result.get()
+    }
 
     // MARK: Reading
 
@@ -188,7 +200,9 @@ final class CacheStore: Sendable {
     }
 
     /// Evicts what is above a limit.
-    func shrink(_ kind: CacheKind, to limit: CacheLimit, uses: @escaping @Sendable () -> [String]) async throws -> [CacheKey] {
+    func shrink(_ kind: CacheKind, to limit: CacheLimit, uses: @escaping @Sendable () -> [String]) async throws
+        -> [CacheKey]
+    {
         let uses = Once(uses)
         let gone = try await runner.write { db in
             if try EntryTable.hasRoom(for: nil, kind, limit, db) { return (keys: [CacheKey](), files: [FileID]()) }

@@ -68,7 +68,8 @@ enum EntryTable {
         try db.execute(
             sql: """
                 DELETE FROM total;
-                INSERT INTO total (kind, count, byteCount) SELECT kind, count(*), sum(byteCount) FROM entry GROUP BY kind;
+                INSERT INTO total (kind, count, byteCount)
+                SELECT kind, count(*), sum(byteCount) FROM entry GROUP BY kind;
                 """)
     }
 
@@ -123,7 +124,8 @@ enum EntryTable {
         try remove("id = ? AND checksum = ?", [found.id, found.checksum], db)
     }
 
-    private static func remove(_ condition: String, _ arguments: StatementArguments, _ db: Database) throws -> [FileID] {
+    private static func remove(_ condition: String, _ arguments: StatementArguments, _ db: Database) throws -> [FileID]
+    {
         let files = try DatabaseValue.fetchAll(
             db.cachedStatement(sql: "SELECT file FROM entry WHERE file IS NOT NULL AND \(condition)"),
             arguments: arguments)

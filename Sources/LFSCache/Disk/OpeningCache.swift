@@ -16,8 +16,8 @@ enum OpeningCache {
     }
 
     /// - Parameter identity: read when the lock is held, since a reset takes the lock before it changes anything.
-    /// - Throws: ``CacheError/Code/inUse`` when others have the folder open for another database, or from before a reset;
-    ///   what reading the identity throws.
+    /// - Throws: ``CacheError/Code/inUse`` when others have the folder open for another database, or from before a
+    ///   reset; what reading the identity throws.
     static func open(
         _ folder: CacheFolder, _ failures: FailureLog, identity: () async throws -> CacheIdentity
     ) async throws -> DiskLayer {

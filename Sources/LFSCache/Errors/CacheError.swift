@@ -67,7 +67,8 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
             return CacheError(
                 [.notMigrated, .newerSchema].contains(error.code) ? .notMigrated : .system, error.message, path: path,
                 cause: error)
-        default: return CacheError(.system, "The cache in \(path) could not be opened: \(error)", path: path, cause: error)
+        default:
+            return CacheError(.system, "The cache in \(path) could not be opened: \(error)", path: path, cause: error)
         }
     }
 }

@@ -22,5 +22,7 @@ public struct CacheLimit: Hashable, Sendable {
 
     /// To what the disk is emptied when it has passed the limit, so that not every entry has to evict one. A kind that
     /// keeps any keeps the newest.
-    var floor: CacheLimit { CacheLimit(count: count == 0 ? 0 : max(count / 10 * 9 + count % 10 * 9 / 10, 1), byteCount: byteCount / 10 * 9) }
+    var floor: CacheLimit {
+        CacheLimit(count: count == 0 ? 0 : max(count / 10 * 9 + count % 10 * 9 / 10, 1), byteCount: byteCount / 10 * 9)
+    }
 }

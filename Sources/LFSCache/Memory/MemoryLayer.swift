@@ -55,7 +55,8 @@ final class MemoryLayer: Sendable {
     func remove(_ selection: Selection) {
         switch selection {
         case .key(let key): remove([key])
-        case .tags(let tags): for (_, kind) in all { kind.ring.withLock { ring in for tag in tags { ring.remove(tag: tag) } } }
+        case .tags(let tags):
+            for (_, kind) in all { kind.ring.withLock { ring in for tag in tags { ring.remove(tag: tag) } } }
         case .kind(let kind): self.kind(kind).ring.withLock { $0.removeAll() }
         case .all: removeAll()
         }
@@ -86,8 +87,9 @@ final class MemoryLayer: Sendable {
 
     /// What is held of each kind, and how often something was found.
     func usage() -> [CacheKind: (count: Int, byteCount: Int, hits: Int)] {
-        Dictionary(uniqueKeysWithValues: all.map { kind, held in
-            (kind, held.ring.withLock { ($0.count, $0.cost, $0.hits) })
-        })
+        Dictionary(
+            uniqueKeysWithValues: all.map { kind, held in
+                (kind, held.ring.withLock { ($0.count, $0.cost, $0.hits) })
+            })
     }
 }

@@ -97,8 +97,8 @@ package enum StateTable {
         try Int64.fetchOne(db, sql: "SELECT resetBefore FROM lfs_state WHERE isResetting = 1")
     }
 
-    /// A number that every reset changes: the millisecond since 1970 that it noted, and the largest number when there was
-    /// none. With the database's id it says of which install something is that is kept outside of the database.
+    /// A number that every reset changes: the millisecond since 1970 that it noted, and the largest number when there
+    /// was none. With the database's id it says of which install something is that is kept outside of the database.
     ///
     /// It is a time and no count: a backup that is put back and reset again would count to the same number.
     package static func lastReset(_ db: Database) throws -> Int64 {

@@ -99,8 +99,8 @@ package final class CacheFolder: Sendable {
     package func noteDamage() throws(SystemError) { _ = try directory.openOrCreate(Self.damageName) }
 
     /// Removes what is ours but the lock: the database first, without which the rest means nothing, and the note of
-    /// damage last. Only for the holder of the exclusive lock. Folders stay, and of a link only the name goes. Blocks the
-    /// thread.
+    /// damage last. Only for the holder of the exclusive lock. Folders stay, and of a link only the name goes. Blocks
+    /// the thread.
     package func removeEverything() throws {
         for suffix in ["", "-wal", "-shm", "-journal"] { try removeFile(Self.databaseName + suffix) }
         try removeFiles { _ in true }

@@ -1,6 +1,8 @@
 import Foundation
 import GRDB
+import LFSFiles
 import LFSStorage
+import LFSSystem
 import LFSTesting
 import Testing
 
@@ -149,6 +151,55 @@ struct ResetTests {
             #expect(await errorCode { try await next.reset(.everythingIsUploaded) } == .wrongStore)
             try #expect(TestHost.files(in: aside) == [file.id])
             try #expect(host.count("lfs_file") == 1)
+        }
+    }
+
+    /// What a `MediaCache` keeps in the store.
+    private func fillCache(_ host: TestHost) throws -> CacheFolder {
+        let cache = try CacheFolder(at: host.store.appendingPathComponent(CacheFolder.name).path)
+        for name in ["cache.sqlite", CacheFolder.fileName(of: FileID.make())] {
+            _ = try cache.directory.openOrCreate(name)
+        }
+        return cache
+    }
+
+    private static let emptyCache: Set<String> = ["cache", "cache/cache.lock"]
+
+    @Test("takes what a cache in the store holds, and is refused before anything goes while that is open")
+    func cache() async throws {
+        try await withHost { host in
+            let lfs = try await opened(host)
+            _ = try await keptFiles(1, host, lfs)
+            let cache = try fillCache(host)
+            try cache.lock.lock(.shared)
+            #expect(await errorCode { try await lfs.reset(.everythingIsUploaded) } == .openElsewhere)
+            try #expect(host.count("lfs_file") == 1)
+            try #expect(leftovers(host).count == 5)
+            try cache.lock.unlock()
+            let next = try await opened(host, running: false)
+            try await next.reset(.everythingIsUploaded)
+            try #expect(host.count("lfs_file") == 0)
+            try #expect(leftovers(host) == Self.emptyCache)
+            try #expect(cache.lock.tryLock(.exclusive), "a cache can be opened again")
+        }
+    }
+
+    @Test("takes a cache at the next open after a crash between rows and bytes, unless it was opened since")
+    func cacheAfterCrash() async throws {
+        try await withHost { host in
+            let lfs = try await opened(host, running: false)
+            try await lfs.stop()
+            let cache = try fillCache(host)
+            try await Reset(runner: lfs.runner, places: lfs.places, wallClock: { Date() })
+                .deleteRows(.everythingIsUploaded) { _ in }
+            try await withManager(host) { _ in try #expect(leftovers(host) == Self.emptyCache) }
+            try await Reset(runner: lfs.runner, places: lfs.places, wallClock: { Date() })
+                .deleteRows(.everythingIsUploaded) { _ in }
+            _ = try fillCache(host)
+            // Who opens it now finds the reset noted, and begins empty.
+            try cache.lock.lock(.shared)
+            try await withManager(host) { _ in try #expect(leftovers(host).count == 4) }
+            try cache.lock.unlock()
         }
     }
 
