@@ -171,6 +171,19 @@ struct IdentityTests {
         }
     }
 
+    @Test("A note of damage makes the next one begin empty, who has the cache alone")
+    func damageNote() async throws {
+        try await withHost { host in
+            try await host.withCache { await store($0) }
+            try Data().write(to: host.cache.child("cache.damaged"))
+            try await host.withCache { cache in
+                #expect(await count(cache) == 0)
+                try #expect(host.files() == [])
+                try #expect(!names(in: host.cache).contains("cache.damaged"))
+            }
+        }
+    }
+
     // MARK: What a reset removes
 
     @Test("A reset that was killed at any step goes on, and a cache opened in between is empty", arguments: 0..<6)

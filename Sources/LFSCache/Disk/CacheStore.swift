@@ -134,12 +134,23 @@ final class CacheStore: Sendable {
 
     /// Reads an entry and holds it against its checksum.
     func find(_ key: CacheKey) async throws -> Found {
-        let row = try await runner.readThroughCancellation { db in try EntryTable.find(key, db) }
-        guard let row else { return .nothing }
-        guard let content = try await content(of: row), content.count == row.byteCount,
-            StoredEntry.checksum(key, tags: row.tags, content) == row.checksum
-        else { return .damaged(row) }
-        return .content(content, tags: row.tags.compactMap(CacheTag.init(stored:)))
+        var last: EntryTable.Found?
+        while let row = try await runner.readThroughCancellation({ db in try EntryTable.find(key, db) }) {
+            if let content = try await content(of: row), content.count == row.byteCount,
+                StoredEntry.checksum(key, tags: row.tags, content) == row.checksum
+            {
+                return .content(content, tags: row.tags.compactMap(CacheTag.init(stored:)))
+            }
+            // Its file may have gone with the row, which another one has replaced meanwhile.
+            if let last, last.isSame(as: row) { return .damaged(row) }
+            last = row
+        }
+        return .nothing
+    }
+
+    /// Whether there is an entry, right or damaged.
+    func contains(_ key: CacheKey) async throws -> Bool {
+        try await runner.readThroughCancellation { db in try EntryTable.find(key, db) != nil }
     }
 
     private func content(of row: EntryTable.Found) async throws -> Data? {

@@ -59,8 +59,9 @@ final class DiskLayer: Sendable {
             try await store.store(entry, limit, mayKeep: mayKeep, uses: uses)
         }
         if let outcome { return outcome.evicted }
-        // An older content must not come back.
-        if !isClosed, mayKeep() {
+        // An older content must not come back. Looking whether there is one needs no room on the disk.
+        let isThere = await attempt("the cache could not be read") { store in try await store.contains(entry.key) }
+        if !isClosed, mayKeep(), isThere != false {
             do { try await remove(.key(entry.key)) } catch { failures.note("an old entry of the cache stays", error) }
         }
         return []

@@ -13,6 +13,10 @@ enum EntryTable {
         let content: Data?
         /// In the order of their bytes.
         let tags: [Data]
+
+        func isSame(as other: Found) -> Bool {
+            (id, checksum, file) == (other.id, other.checksum, other.file)
+        }
     }
 
     // MARK: Reading
