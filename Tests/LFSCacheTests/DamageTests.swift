@@ -39,7 +39,10 @@ struct DamageTests {
     private func expectUsable(_ cache: MediaCache, _ note: String = "") async throws {
         await fill(cache)
         // Damage may be met only now, and takes what was stored before.
-        if await right(cache) < Self.count { await fill(cache) }
+        for _ in 0..<2 {
+            cache.dropMemory()
+            if await right(cache) < Self.count { await fill(cache) }
+        }
         cache.dropMemory()
         let count = await right(cache)
         #expect(count == Self.count, "\(note)")
