@@ -28,10 +28,12 @@ struct HelperRun: Sendable {
     func finish() async throws -> Result { try await run(environment: nil) }
 
     /// Runs it with the n-th operation on a file below its folder failing; 0 lets none fail.
-    func finish(failing number: Int, _ kind: Kind) async throws -> Result {
+    ///
+    /// - Parameter below: a folder in its own, of whose files alone operations count.
+    func finish(failing number: Int, _ kind: Kind, below: String? = nil) async throws -> Result {
         var environment = ProcessInfo.processInfo.environment
         environment["LD_PRELOAD"] = try FaultLibrary.path.get()
-        environment["LFS_FAULT_ROOT"] = folder.path
+        environment["LFS_FAULT_ROOT"] = below.map { folder.child($0).path } ?? folder.path
         environment["LFS_FAULT_KIND"] = kind.rawValue
         environment["LFS_FAULT_AT"] = String(number)
         return try await run(environment: environment)
