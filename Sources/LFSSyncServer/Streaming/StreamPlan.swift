@@ -31,12 +31,15 @@ struct StreamPlan: Sendable {
 
     private struct Scope {
         let id: SyncScope
+        let text: String
         let head: SyncPosition
         let prunedThrough: SyncPosition
-        var checkpoints: [String: Checkpoint] = [:]
+        /// Of some types: a list is faster than a dictionary, and an account may have a thousand scopes.
+        var checkpoints: [Checkpoint] = []
     }
 
     private struct Checkpoint {
+        let type: String
         let position: SyncPosition
         let begunAt: SyncPosition
         let resetReason: SyncReset.Reason?
@@ -79,14 +82,16 @@ struct StreamPlan: Sendable {
         var legs: [Leg] = []
         var expired: [(place: SyncToken.Place, reason: SyncReset.Reason)] = []
         var newlyExpired: [Leg] = []
+        // Nearly all streams have sent nothing yet, and then nothing is looked for in what they have.
+        let (hasDropped, hasSent) = (!sent.dropped.isEmpty, !sent.positions.isEmpty)
         for (table, type) in types {
+            let name = type.description
             for scope in scopes where sharing.holds(table.name, inKind: scope.id.kind) {
                 let place = SyncToken.Place(type, scope.id)
-                let found = scope.checkpoints[type.description]
+                let found = scope.checkpoints.first { $0.type == name }
                 var checkpoint = found?.position == .start ? nil : found?.position
-                if sent.dropped.contains(scope.id) { checkpoint = nil }
-                let already = sent.positions[place]
-                if let already { checkpoint = max(checkpoint ?? already, already) }
+                if hasDropped, sent.dropped.contains(scope.id) { checkpoint = nil }
+                if hasSent, let already = sent.positions[place] { checkpoint = max(checkpoint ?? already, already) }
                 let known = max(checkpoint ?? .start, found?.begunAt ?? .start)
                 let isExpired = found != nil && known < scope.prunedThrough
                 if isExpired { checkpoint = nil }
@@ -122,25 +127,37 @@ struct StreamPlan: Sendable {
             ORDER BY 1
             """
         try db.query(sql, [.text(session.id), .text(session.account)]) { row in
-            guard let id = try row.text(0).flatMap({ SyncScope($0) }) else {
-                throw SQLFailure(.unusable, "A scope has an id that is none.")
+            if try !row.hasText(granted.last?.text, at: 0) {
+                guard let text = try row.text(0), let id = SyncScope(text) else {
+                    throw SQLFailure(.unusable, "A scope has an id that is none.")
+                }
+                guard let head = try row.position(1), let pruned = try row.position(2) else {
+                    lost.append(id)
+                    return true
+                }
+                granted.append(Scope(id: id, text: text, head: head, prunedThrough: pruned))
             }
-            guard let head = try row.text(1).flatMap({ SyncPosition($0) }),
-                let pruned = try row.text(2).flatMap({ SyncPosition($0) })
-            else {
-                lost.append(id)
-                return true
-            }
-            if granted.last?.id != id { granted.append(Scope(id: id, head: head, prunedThrough: pruned)) }
-            if let type = try row.text(3), let position = try row.text(4).flatMap({ SyncPosition($0) }),
-                let begunAt = try row.text(5).flatMap({ SyncPosition($0) })
-            {
-                granted[granted.count - 1].checkpoints[type] = Checkpoint(
-                    position: position, begunAt: begunAt,
-                    resetReason: try row.text(6).map(SyncReset.Reason.init))
+            if let type = try row.text(3), let position = try row.position(4), let begunAt = try row.position(5) {
+                granted[granted.count - 1].checkpoints.append(
+                    Checkpoint(
+                        type: type, position: position, begunAt: begunAt,
+                        resetReason: try row.text(6).map(SyncReset.Reason.init)))
             }
             return true
         }
         return (granted, lost)
+    }
+}
+
+extension SQLRow {
+    /// Read where it lies. nil for NULL, and for what is none.
+    fileprivate func position(_ column: Int) throws -> SyncPosition? {
+        try withBytes(column) { SyncPosition($0) } ?? nil
+    }
+
+    /// Whether a column has a text, and not NULL.
+    fileprivate func hasText(_ text: String?, at column: Int) throws -> Bool {
+        guard let text else { return false }
+        return try withBytes(column) { $0.elementsEqual(text.utf8) } == true
     }
 }
