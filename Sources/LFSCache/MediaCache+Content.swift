@@ -39,7 +39,7 @@ extension MediaCache {
     ///
     /// - Parameters:
     ///   - key: what it is kept under.
-    ///   - tags: what it is made from, for ``invalidate(_:)``.
+    ///   - tags: what it is made from, for ``invalidate(_:)-(CacheTag)``.
     ///   - load: runs in the calling task, and is asked for at most one key at a time.
     /// - Throws: what the closure throws; `CancellationError` when the task is cancelled while it waits.
     public func content(
@@ -126,7 +126,7 @@ extension MediaCache {
     /// - Parameters:
     ///   - content: the bytes.
     ///   - key: what it is kept under.
-    ///   - tags: what it is made from, for ``invalidate(_:)``.
+    ///   - tags: what it is made from, for ``invalidate(_:)-(CacheTag)``.
     public func store(_ content: Data, for key: CacheKey, tags: Set<CacheTag> = []) async {
         if disk.isClosed { return }
         let content = content.compact

@@ -6,7 +6,9 @@ extension StorageRouter {
     ///
     /// Copies that were made on the way there, by Foundation and SQLite, are not.
     ///
-    /// - Parameter body: must not keep the buffer.
+    /// - Parameters:
+    ///   - key: of the secret.
+    ///   - body: must not keep the buffer.
     /// - Throws: as ``get(_:)``; what the body throws.
     public nonisolated func withBytes<Result: Sendable>(
         of key: StorageKey<Data>, _ body: @Sendable (UnsafeRawBufferPointer) throws -> Result

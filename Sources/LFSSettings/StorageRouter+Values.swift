@@ -54,7 +54,9 @@ extension StorageRouter {
 
     /// Changes the value, or the key's default, while nobody else changes it, in no process.
     ///
-    /// - Parameter body: may run twice, so it changes the value and nothing else.
+    /// - Parameters:
+    ///   - key: of the value.
+    ///   - body: may run twice, so it changes the value and nothing else.
     /// - Returns: the new value.
     /// - Throws: as ``get(_:)`` and ``set(_:for:)``; what the body throws, and then nothing is changed.
     @discardableResult

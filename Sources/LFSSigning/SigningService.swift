@@ -102,7 +102,9 @@ public final class SigningService: Sendable {
     /// Removes an object that a caller may remove, as its own request for that would. It returns when the store has
     /// confirmed.
     ///
-    /// - Parameter key: of the object.
+    /// - Parameters:
+    ///   - key: of the object.
+    ///   - caller: on whose behalf it goes.
     /// - Returns: false when the caller may not, when nobody has written below its namespace yet, and for a text that
     ///   is no key: nothing was removed.
     /// - Throws: `StorageError`, what the host's rule throws, `CancellationError`.
