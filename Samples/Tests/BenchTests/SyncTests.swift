@@ -90,8 +90,9 @@ struct SyncTests {
             "--seconds", "2", "--rounds", "1")
         let sample = try #require(report.samples.first)
         #expect(sample.readers == 5 && sample.connections > 0)
-        // Two seconds of five readers.
-        #expect((1...5 * 2 * 8_192).contains(sample.readBytes))
+        // Five readers, of whom each may have had a turn right at the begin.
+        let most = 5.0 * (8_192 * sample.readSeconds + 164)
+        #expect(sample.readSeconds >= 2 && sample.readBytes > 0 && Double(sample.readBytes) <= most)
         #expect(sample.alone.count == 100 && sample.beside.count == 100 && sample.serverBytes > sample.extraBytes)
         #expect(report.slowdown != nil)
     }

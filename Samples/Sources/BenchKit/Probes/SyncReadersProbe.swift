@@ -42,25 +42,31 @@ package struct SyncReadersProbe: Sendable {
             defer { isOver.store(true, ordering: .relaxed) }
             beside = try await others(port, tokens[1])
         }
+        let read = try await reading
         return SyncReadersSample(
-            readers: readers, readBytes: try await reading, serverBytes: try server.memory().peak,
+            readers: readers, readBytes: read.bytes, readSeconds: read.seconds, serverBytes: try server.memory().peak,
             extraBytes: try server.memory().peak - before.now, connections: try server.connections(), alone: alone,
             beside: beside)
     }
 
     /// Reads as many streams as there are tokens.
     ///
-    /// - Returns: how many bytes have come.
+    /// - Returns: how many bytes have come since `onBegin`, and in which time.
     private static func read(
         _ port: UInt16, _ tokens: ArraySlice<String>, _ rate: Int, onBegin: () -> Void, until isOver: () -> Bool
-    ) async throws -> Int64 {
+    ) async throws -> (bytes: Int64, seconds: Double) {
         defer { onBegin() }
         let sockets = try tokens.map { try SyncSocket.stream(port: port, token: $0, buffer: 4_096) }
         let start = ContinuousClock.now
         var (turn, next) = (0, 0)
+        var begun: (bytes: Int64, time: ContinuousClock.Instant)?
+        func bytes() -> Int64 { sockets.map { Int64($0.byteCount) }.reduce(0, +) }
         while !isOver() {
             turn += 1
-            if turn % turns == 0, sockets.allSatisfy({ $0.byteCount > 0 }) { onBegin() }
+            if begun == nil, turn % turns == 0, sockets.allSatisfy({ $0.byteCount > 0 }) {
+                begun = (bytes(), .now)
+                onBegin()
+            }
             while next < turn * sockets.count * frequency / turns {
                 let socket = sockets[next % sockets.count]
                 try socket.read(atMost: max(1, rate / frequency))
@@ -72,7 +78,8 @@ package struct SyncReadersProbe: Sendable {
             }
             try await Task.sleep(until: start + .seconds(Double(turn) / Double(turns)))
         }
-        return sockets.map { Int64($0.byteCount) }.reduce(0, +)
+        guard let begun else { throw BenchError("Nobody has read anything: more --seconds.") }
+        return (bytes() - begun.bytes, (ContinuousClock.now - begun.time) / .seconds(1))
     }
 
     /// Syncs of another account, one after the other.

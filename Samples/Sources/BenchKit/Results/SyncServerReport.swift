@@ -50,6 +50,8 @@ package struct SyncReadersSample: Codable, Equatable, Sendable {
     package var readers: Int
     /// Of all of them.
     package var readBytes: Int64
+    /// In which time.
+    package var readSeconds: Double
     /// The server's memory at its peak.
     package var serverBytes: Int64
     /// The same above what it had before the readers.
@@ -62,10 +64,12 @@ package struct SyncReadersSample: Codable, Equatable, Sendable {
     package var beside: Latencies
 
     package init(
-        readers: Int, readBytes: Int64, serverBytes: Int64, extraBytes: Int64, connections: Int, alone: Latencies,
+        readers: Int, readBytes: Int64, readSeconds: Double, serverBytes: Int64, extraBytes: Int64, connections: Int,
+        alone: Latencies,
         beside: Latencies
     ) {
-        (self.readers, self.readBytes, self.serverBytes) = (readers, readBytes, serverBytes)
+        (self.readers, self.readBytes, self.readSeconds) = (readers, readBytes, readSeconds)
+        self.serverBytes = serverBytes
         (self.extraBytes, self.connections, self.alone, self.beside) = (extraBytes, connections, alone, beside)
     }
 }
