@@ -157,7 +157,7 @@ struct StoreTests {
             let older = await #expect(throws: SyncStoreError.self) { try await serve(databases[0], Self.old) }
             #expect(older?.code == .destructive)
             try await databases[1].write {
-                try $0.run(script: "UPDATE sync_state SET schemaVersion = 2, tables = 'of the future'")
+                try $0.run(script: "UPDATE sync_state SET schemaVersion = 3, tables = 'of the future'")
             }
             let error = await #expect(throws: SyncStoreError.self) { try await serve(databases[2], Self.new) }
             #expect(error?.code == .newerServer)
