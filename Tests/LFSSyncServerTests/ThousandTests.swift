@@ -33,4 +33,27 @@ extension BoundTests {
             #expect(database.most <= 11)
         }
     }
+
+    @Test("a device that has all of many scopes reads no row of them; of one that has changed it reads what has")
+    func settled() async throws {
+        try await TestServer.watched(schema: SharingServer.schema) { server, database in
+            let (ann, cat) = (try await server.person("ann"), try await server.person("cat"))
+            try await ann.file("f")
+            for number in 0..<20 {
+                try await ann.album("x\(number)")
+                try await ann.link("x\(number)", "f")
+                try await ann.share("x\(number)", cat)
+            }
+            try await cat.sync()
+            database.clear()
+            #expect(try await cat.sync() == [])
+            let idle = database.rows
+            // The session, its acks, and how many scopes there are.
+            #expect(idle < 10, "\(idle)")
+            try await ann.device.push(.patch, "AlbumV1", "x7", ["title": .text("Sea")])
+            database.clear()
+            #expect(try await cat.sync() == ["album/x7: Album x7"])
+            #expect(database.rows < idle + 20, "\(database.rows)")
+        }
+    }
 }

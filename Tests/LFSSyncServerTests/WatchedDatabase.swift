@@ -13,6 +13,7 @@ final class WatchedDatabase: SQLDatabase {
         var now = 0
         var most = 0
         var statements: [String] = []
+        var rows = 0
         var texts: Set<String> = []
         var failsFrom: (sql: String, failure: SQLFailure)?
     }
@@ -26,6 +27,8 @@ final class WatchedDatabase: SQLDatabase {
 
     /// The statements since the last ``clear()``.
     var statements: [String] { state.withLock(\.statements) }
+    /// How many rows they have brought.
+    var rows: Int { state.withLock(\.rows) }
     /// What texts they were given.
     var texts: Set<String> { state.withLock(\.texts) }
     /// How many pages were read since then: of each type's table, and of what is gone of it.
@@ -37,7 +40,7 @@ final class WatchedDatabase: SQLDatabase {
     var most: Int { state.withLock(\.most) }
 
     func clear() {
-        state.withLock { ($0.transactions, $0.statements, $0.texts, $0.most) = (0, [], [], $0.now) }
+        state.withLock { ($0.transactions, $0.statements, $0.rows, $0.texts, $0.most) = (0, [], 0, [], $0.now) }
     }
 
     /// Every statement that has these words fails from now on; nil for none.
@@ -76,6 +79,8 @@ final class WatchedDatabase: SQLDatabase {
             if let (words, failure) = state.failsFrom, sql.contains(words) { throw failure }
         }
     }
+
+    fileprivate func noteRow() { state.withLock { $0.rows += 1 } }
 }
 
 private struct Connection: SQLConnection {
@@ -91,7 +96,10 @@ private struct Connection: SQLConnection {
 
     func query(_ sql: String, _ arguments: [SQLValue], _ row: (any SQLRow) throws -> Bool) throws {
         try database.note(sql, arguments)
-        try base.query(sql, arguments, row)
+        try base.query(sql, arguments) { found in
+            database.noteRow()
+            return try row(found)
+        }
     }
 
     func run(script: String) throws { try base.run(script: script) }

@@ -77,8 +77,9 @@ struct StreamPlan: Sendable {
         sent: Sent = Sent(),
         _ db: any SQLConnection
     ) throws {
-        let (scopes, allLost) = try Self.scopes(of: session, db)
-        let lost = allLost.filter { !sent.lost.contains($0) }
+        let found = try Self.scopes(of: session, types, sharing, isWhole: !sent.dropped.isEmpty, db)
+        let scopes = found.granted
+        let lost = found.lost.filter { !sent.lost.contains($0) }
         var legs: [Leg] = []
         var expired: [(place: SyncToken.Place, reason: SyncReset.Reason)] = []
         var newlyExpired: [Leg] = []
@@ -106,27 +107,28 @@ struct StreamPlan: Sendable {
                 if isExpired { newlyExpired.append(legs[legs.count - 1]) }
             }
         }
-        (self.legs, self.lost, scopeCount) = (legs, lost, scopes.count)
+        (self.legs, self.lost, scopeCount) = (legs, lost, found.count)
         (self.expired, self.newlyExpired) = (expired, newlyExpired)
     }
 
+    /// The scopes that there may be something to send of, and those that the device has to drop.
+    ///
+    /// - Parameter isWhole: whether all scopes are wanted that the account may read.
+    /// - Returns: with the number of all that it may read.
     private static func scopes(
-        of session: SyncSession, _ db: any SQLConnection
-    ) throws -> (granted: [Scope], lost: [SyncScope]) {
+        of session: SyncSession, _ types: [(table: CheckedSchema.Table, type: SyncType)], _ sharing: CheckedSharing,
+        isWhole: Bool, _ db: any SQLConnection
+    ) throws -> (granted: [Scope], lost: [SyncScope], count: Int) {
         var granted: [Scope] = []
         var lost: [SyncScope] = []
-        let sql = """
-            SELECT g.scopeID, s.head, s.prunedThrough, c.typeName, c.position, c.begunAt, c.resetReason
-            FROM sync_grant g JOIN sync_scope s ON s.id = g.scopeID
-            LEFT JOIN sync_checkpoint c ON c.sessionID = ?1 AND c.scopeID = g.scopeID
-            WHERE g.accountID = ?2
-            UNION ALL
-            SELECT DISTINCT c.scopeID, NULL, NULL, NULL, NULL, NULL, NULL FROM sync_checkpoint c
-            WHERE c.sessionID = ?1
-                AND NOT EXISTS (SELECT 1 FROM sync_grant g WHERE g.accountID = ?2 AND g.scopeID = c.scopeID)
-            ORDER BY 1
-            """
-        try db.query(sql, [.text(session.id), .text(session.account)]) { row in
+        var count = 0
+        let names = types.map { SQLValue.text($0.type.description) }
+        let sql = statement(isWhole ? nil : types.map(\.table.name), sharing)
+        try db.query(sql, [.text(session.id), .text(session.account)] + (isWhole ? [] : names)) { row in
+            if let number = try row.integer(7) {
+                count = Int(number)
+                return true
+            }
             if try !row.hasText(granted.last?.text, at: 0) {
                 guard let text = try row.text(0), let id = SyncScope(text) else {
                     throw SQLFailure(.unusable, "A scope has an id that is none.")
@@ -145,7 +147,44 @@ struct StreamPlan: Sendable {
             }
             return true
         }
-        return (granted, lost)
+        return (granted, lost, count)
+    }
+
+    /// One row for each scope and type that the session has begun, and one with the number of scopes. Scopes of which
+    /// the session has all that there is are left out, since nearly all are such nearly always, and an account may have
+    /// a thousand.
+    ///
+    /// - Parameter tables: of the types that the device takes, which follow as the arguments 3, 4, …; nil for all scopes.
+    private static func statement(_ tables: [String]?, _ sharing: CheckedSharing) -> String {
+        var unsettled = ""
+        if let tables, !tables.isEmpty {
+            let settled = """
+                SELECT count(*) FROM sync_checkpoint d WHERE d.sessionID = ?1 AND d.scopeID = g.scopeID
+                    AND d.typeName IN (\(tables.indices.map { "?\($0 + 3)" }.joined(separator: ", ")))
+                    AND d.position >= s.head AND d.position >= s.prunedThrough AND d.resetReason IS NULL
+                """
+            let inContainer = sharing.containers.map { container in
+                let prefix = SyncScope(kind: container.table, id: "").description
+                let held = tables.filter { sharing.holds($0, inKind: container.table) }.count
+                return "WHEN substr(g.scopeID, 1, \(prefix.utf8.count)) = '\(prefix)' THEN \(held) "
+            }
+            let wanted =
+                inContainer.isEmpty ? "\(tables.count)" : "CASE \(inContainer.joined())ELSE \(tables.count) END"
+            unsettled = "AND (\(settled)) < \(wanted)"
+        }
+        return """
+            SELECT '', NULL, NULL, NULL, NULL, NULL, NULL, count(*) FROM sync_grant WHERE accountID = ?2
+            UNION ALL
+            SELECT g.scopeID, s.head, s.prunedThrough, c.typeName, c.position, c.begunAt, c.resetReason, NULL
+            FROM sync_grant g JOIN sync_scope s ON s.id = g.scopeID
+            LEFT JOIN sync_checkpoint c ON c.sessionID = ?1 AND c.scopeID = g.scopeID
+            WHERE g.accountID = ?2 \(unsettled)
+            UNION ALL
+            SELECT c.scopeID, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+            FROM (SELECT DISTINCT scopeID FROM sync_checkpoint WHERE sessionID = ?1) c
+            WHERE NOT EXISTS (SELECT 1 FROM sync_grant g WHERE g.accountID = ?2 AND g.scopeID = c.scopeID)
+            ORDER BY 1
+            """
     }
 }
 

@@ -64,7 +64,8 @@ struct PlanTests {
         ("", "SCAN sync_state"),
         // As many rows as one container has, or one session has scopes.
         ("INSERT INTO sync_member (scopeID, tableName, key, updateID) SELECT DISTINCT", "USE TEMP B-TREE FOR DISTINCT"),
-        ("SELECT DISTINCT c.scopeID, NULL", "USE TEMP B-TREE FOR DISTINCT"),
+        ("(SELECT DISTINCT scopeID FROM sync_checkpoint", "SCAN c"),
+        ("(SELECT DISTINCT scopeID FROM sync_checkpoint", "USE TEMP B-TREE FOR ORDER BY"),
         // At the start.
         ("DELETE FROM sync_object", "SCAN sync_object"), ("FROM sqlite_master", "SCAN sqlite_master"),
         // Once a day, or when somebody asks who runs the server.
