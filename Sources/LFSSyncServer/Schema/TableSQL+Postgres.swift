@@ -85,7 +85,8 @@ extension SQLDialect {
     func tables(_ script: String) -> String {
         switch self {
         case .sqlite: script
-        case .postgres: script.replacing(" TEXT", with: " TEXT COLLATE \"C\"")
+        case .postgres:
+            script.replacing(" TEXT", with: " TEXT COLLATE \"C\"").replacing(" WITHOUT ROWID", with: "")
         }
     }
 }

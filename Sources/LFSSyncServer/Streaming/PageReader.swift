@@ -5,6 +5,8 @@ import LFSWire
 struct PageReader: Sendable {
     static let rowLimit = 1_000
     static let byteLimit = 64 << 10
+    /// Before anything is known of a leg's rows.
+    static let firstRowLimit = 256
 
     struct Page: Sendable {
         var lines: [UInt8] = []
@@ -17,12 +19,22 @@ struct PageReader: Sendable {
         var isGranted = true
         /// Why the whole stream ends here; nil when it does not.
         var failure: SyncStreamFailure?
+
+        /// About as many rows as fill the next page, if they are like these. A database that works ahead of who reads
+        /// makes rows for nothing otherwise, and has to be stopped: PostgreSQL does.
+        var nextRowLimit: Int {
+            guard rowCount > 0 else { return PageReader.firstRowLimit }
+            return min(max(PageReader.byteLimit * rowCount / lines.count + 8, 16), PageReader.rowLimit)
+        }
     }
 
     let dialect: SQLDialect
     let session: SyncSession
 
-    func page(of leg: StreamPlan.Leg, after position: SyncPosition, _ db: any SQLConnection) throws -> Page {
+    /// - Parameter rowLimit: at most ``rowLimit``.
+    func page(
+        of leg: StreamPlan.Leg, after position: SyncPosition, rowLimit: Int, _ db: any SQLConnection
+    ) throws -> Page {
         var page = Page(position: position)
         // One piece of memory, instead of ever larger ones.
         page.lines.reserveCapacity(Self.byteLimit + 4_096)
@@ -48,7 +60,7 @@ struct PageReader: Sendable {
         let version = leg.place.type.version
         let scope = leg.place.scope.description
         var arguments: [SQLValue] = [
-            .text(scope), .text(position.text), .text(leg.end.text), .integer(Int64(Self.rowLimit)),
+            .text(scope), .text(position.text), .text(leg.end.text), .integer(Int64(rowLimit)),
         ]
         let isShared = leg.place.scope.kind != SyncScope.accountKind
         if isShared { arguments.append(.text(session.own.description)) }
@@ -74,7 +86,7 @@ struct PageReader: Sendable {
             (page.position, page.rowCount) = (at, page.rowCount + 1)
             return page.lines.count < Self.byteLimit
         }
-        page.mayHaveMore = page.rowCount == Self.rowLimit || page.lines.count >= Self.byteLimit
+        page.mayHaveMore = page.rowCount == rowLimit || page.lines.count >= Self.byteLimit
         return page
     }
 

@@ -32,6 +32,8 @@ public struct SyncStream: AsyncSequence, Sendable {
         private var sent = StreamPlan.Sent()
         private var leg = 0
         private var position: SyncPosition?
+        /// Of the next page of the leg.
+        private var rowLimit = PageReader.firstRowLimit
         private var hasBegun = false
         private var isComplete = false
         private var hasEnded = false
@@ -110,7 +112,10 @@ public struct SyncStream: AsyncSequence, Sendable {
             let current = plan.legs[leg]
             let after = position ?? current.start
             let reader = PageReader(dialect: source.database.dialect, session: session)
-            let page = try await source.database.read { try reader.page(of: current, after: after, $0) }
+            let page = try await source.database.read { [rowLimit] in
+                try reader.page(of: current, after: after, rowLimit: rowLimit, $0)
+            }
+            rowLimit = page.nextRowLimit
             if piece.isEmpty { piece = page.lines } else { piece += page.lines }
             position = page.position
             if let failure = page.failure { throw StreamEnd(failure: failure) }
@@ -120,7 +125,7 @@ public struct SyncStream: AsyncSequence, Sendable {
                 sent.positions[current.place] = current.end
             }
             leg += 1
-            position = nil
+            (position, rowLimit) = (nil, PageReader.firstRowLimit)
         }
 
         // MARK: Live
@@ -144,6 +149,7 @@ public struct SyncStream: AsyncSequence, Sendable {
                 }
                 if !new.isEmpty {
                     (self.session, plan, leg, position) = (session, new, 0, nil)
+                    rowLimit = PageReader.firstRowLimit
                     (hasBegun, isComplete) = (false, false)
                     return
                 }
