@@ -86,12 +86,9 @@ extension Response {
         case .whole(let data): body = ResponseBody(byteBuffer: ByteBuffer(bytes: data))
         case .stream(let stream):
             if isCompressed { headers[.contentEncoding] = "gzip" }
-            // Each piece is read from the database when the socket has taken the one before.
             body = ResponseBody { writer in
                 let gzip = isCompressed ? try GzipEncoder() : nil
-                for try await piece in stream {
-                    try await writer.write(ByteBuffer(bytes: try gzip?.encode(piece) ?? piece))
-                }
+                try await stream.write(to: &writer) { try gzip?.encode($0) ?? $0 }
                 if let gzip { try await writer.write(ByteBuffer(bytes: try gzip.finish())) }
                 try await writer.finish(nil)
             }

@@ -82,12 +82,13 @@ struct SharedFileTests {
                 ]),
         ], containers: [.init("album", members: "album_user", links: "album_file", of: "lfs_file")])
 
-    /// A clock that a test moves on. Owner of its state: the mutex.
+    /// A clock that only a test moves on. Owner of its state: the mutex.
     private final class Clock: Sendable {
+        private let start = Date()
         private let offset = Mutex<TimeInterval>(0)
 
         func advance(_ seconds: TimeInterval) { offset.withLock { $0 += seconds } }
-        var now: Date { Date(timeIntervalSinceNow: offset.withLock { $0 }) }
+        var now: Date { start.addingTimeInterval(offset.withLock { $0 }) }
     }
 
     private struct Parts: Sendable {

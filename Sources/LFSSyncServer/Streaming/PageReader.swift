@@ -38,9 +38,10 @@ struct PageReader: Sendable {
         var page = Page(position: position)
         // One piece of memory, instead of ever larger ones.
         page.lines.reserveCapacity(Self.byteLimit + 4_096)
-        page.failure = try failure(db)
+        let state = try state(of: leg.place.scope, db)
+        page.failure = failure(at: state.epoch)
         if page.failure != nil { return page }
-        guard let (prunedThrough, head) = try bounds(of: leg.place.scope, db) else {
+        guard let (prunedThrough, head) = state.bounds else {
             (page.isGranted, page.mayHaveMore) = (false, false)
             return page
         }
@@ -90,13 +91,7 @@ struct PageReader: Sendable {
         return page
     }
 
-    /// At each page, so that a session that is revoked ends in the middle of a stream.
-    private func failure(_ db: any SQLConnection) throws -> SyncStreamFailure? {
-        var epoch: Int64?
-        try db.query("SELECT epoch FROM sync_session WHERE id = ?1", [.text(session.id)]) { row in
-            epoch = try row.integer(0)
-            return false
-        }
+    private func failure(at epoch: Int64?) -> SyncStreamFailure? {
         switch epoch {
         case nil:
             return SyncStreamFailure("unauthorized", "The session has ended.", isRetryable: false, retryAfter: nil)
@@ -107,25 +102,29 @@ struct PageReader: Sendable {
         }
     }
 
-    /// Up to where deletions are forgotten, and where the last row is; nil for a scope that the account may not read
-    /// any more.
-    private func bounds(
+    /// The session's epoch, nil when it has ended; up to where a scope's deletions are forgotten, and where its last
+    /// row is, nil for one that the account may not read any more. They are asked for at each page, so that a session
+    /// that is revoked ends in the middle of a stream.
+    private func state(
         of scope: SyncScope, _ db: any SQLConnection
-    ) throws -> (prunedThrough: SyncPosition, head: SyncPosition)? {
+    ) throws -> (epoch: Int64?, bounds: (prunedThrough: SyncPosition, head: SyncPosition)?) {
         let sql = """
-            SELECT s.prunedThrough, s.head FROM sync_scope s
-            JOIN sync_grant g ON g.scopeID = s.id AND g.accountID = ?2 WHERE s.id = ?1
+            SELECT n.epoch, s.prunedThrough, s.head FROM sync_session n
+            LEFT JOIN sync_grant g ON g.accountID = ?3 AND g.scopeID = ?2 LEFT JOIN sync_scope s ON s.id = g.scopeID
+            WHERE n.id = ?1
             """
-        var found: (SyncPosition, SyncPosition)?
-        try db.query(sql, [.text(scope.description), .text(session.account)]) { row in
-            if let pruned = try row.text(0).flatMap({ SyncPosition($0) }),
-                let head = try row.text(1).flatMap({ SyncPosition($0) })
+        var epoch: Int64?
+        var bounds: (SyncPosition, SyncPosition)?
+        try db.query(sql, [.text(session.id), .text(scope.description), .text(session.account)]) { row in
+            epoch = try row.integer(0)
+            if let pruned = try row.text(1).flatMap({ SyncPosition($0) }),
+                let head = try row.text(2).flatMap({ SyncPosition($0) })
             {
-                found = (pruned, head)
+                bounds = (pruned, head)
             }
             return false
         }
-        return found
+        return (epoch, bounds)
     }
 }
 

@@ -24,7 +24,7 @@ public struct SyncStream: AsyncSequence, Sendable {
 
     public func makeAsyncIterator() -> Iterator { Iterator(self) }
 
-    public struct Iterator: AsyncIteratorProtocol {
+    public struct Iterator: AsyncIteratorProtocol, Sendable {
         private let source: Source
         private var session: SyncSession
         private var plan: StreamPlan
