@@ -129,7 +129,7 @@ public final class SyncService: Sendable {
                 return .lines(reset(.requested, session))
             }
             if let reason = session.resetReason { return .lines(reset(reason, session)) }
-            return try await opened(types, session, isLive: request.isLive)
+            return try await opened(types, session, request)
         }
     }
 
@@ -172,9 +172,10 @@ public final class SyncService: Sendable {
     // MARK: Parts
 
     private func opened(
-        _ types: [(table: CheckedSchema.Table, type: SyncType)], _ session: SyncSession, isLive: Bool
+        _ types: [(table: CheckedSchema.Table, type: SyncType)], _ session: SyncSession, _ request: SyncStreamRequest
     ) async throws -> SyncReply {
-        let (begun, plan) = try await self.plan(types, session, StreamPlan.Sent())
+        let (isLive, isEmpty) = (request.isLive, request.isEmpty)
+        let (begun, plan) = try await self.plan(types, session, isEmpty: isEmpty, StreamPlan.Sent())
         let database = database
         let source = SyncStream.Source(
             database: database, session: begun, ticket: streams.open(begun, isLive: isLive), logger: logger,
@@ -188,13 +189,16 @@ public final class SyncService: Sendable {
 
     /// What a stream has to send, and the session as it is then. An idle one writes nothing.
     private func plan(
-        _ types: [(table: CheckedSchema.Table, type: SyncType)], _ session: SyncSession, _ sent: StreamPlan.Sent
+        _ types: [(table: CheckedSchema.Table, type: SyncType)], _ session: SyncSession, isEmpty: Bool = false,
+        _ sent: StreamPlan.Sent
     ) async throws -> (SyncSession, StreamPlan) {
         let sharing = schema.sharing
-        let plan = try await database.read { try StreamPlan(types, sharing, of: session, sent: sent, $0) }
+        let plan = try await database.read {
+            try StreamPlan(types, sharing, of: session, isEmpty: isEmpty, sent: sent, $0)
+        }
         if plan.fresh.isEmpty, plan.newlyExpired.isEmpty { return (session, plan) }
         return try await database.write { db in
-            let plan = try StreamPlan(types, sharing, of: session, sent: sent, db)
+            let plan = try StreamPlan(types, sharing, of: session, isEmpty: isEmpty, sent: sent, db)
             try CheckpointTable.begin(plan.fresh.map { ($0.place, $0.end) }, of: session, db)
             if plan.newlyExpired.isEmpty { return (session, plan) }
             try CheckpointTable.restart(plan.newlyExpired.map { ($0.place, $0.end) }, .retention, of: session, db)

@@ -86,9 +86,10 @@ final class TestDevice {
 
     /// The lines of a stream as they came.
     func lines(
-        types: [SyncType] = TestServer.types, acks: SyncAckBatch? = nil, resets: Bool = false
+        types: [SyncType] = TestServer.types, acks: SyncAckBatch? = nil, resets: Bool = false, isEmpty: Bool = false
     ) async throws -> [String] {
-        let request = SyncStreamRequest(types: types.map { [$0] }, acks: acks, resets: resets)
+        var request = SyncStreamRequest(types: types.map { [$0] }, acks: acks, resets: resets)
+        request.isEmpty = isEmpty
         let reply = await service.stream(try WireFormat.encode(request), token: token)
         #expect(reply.status == 200, "\(reply.body)")
         return String(decoding: try await Self.bytes(reply), as: UTF8.self).split(separator: "\n").map(String.init)
@@ -113,9 +114,11 @@ final class TestDevice {
         var controls: [String] = []
     }
 
-    func delivery(types: [SyncType] = TestServer.types, resets: Bool = false) async throws -> Delivery {
+    func delivery(
+        types: [SyncType] = TestServer.types, resets: Bool = false, isEmpty: Bool = false
+    ) async throws -> Delivery {
         var delivery = Delivery()
-        for line in try await lines(types: types, resets: resets) {
+        for line in try await lines(types: types, resets: resets, isEmpty: isEmpty) {
             let fields = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
             let type = try #require(fields["type"] as? String)
             let scope = try #require((fields["ack"] as? String).flatMap { SyncToken($0) } ?? nil).place.scope

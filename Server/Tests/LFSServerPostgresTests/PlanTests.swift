@@ -22,7 +22,7 @@ struct PlanTests {
             let plan = try await run.database.read { db in
                 try db.run(script: "SET LOCAL plan_cache_mode = \(mode)")
                 var lines: [String] = []
-                let arguments: [SQLValue] = [.text(scope), .text(""), .text("ffffffff"), .integer(100)]
+                let arguments: [SQLValue] = [.text(scope), .text(""), .text("ffffffff"), .integer(100), .text("")]
                 try db.query("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) \(page)", arguments) { row in
                     lines.append(try row.text(0) ?? "")
                     return true

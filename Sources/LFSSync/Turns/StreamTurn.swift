@@ -71,12 +71,27 @@ struct StreamTurn: Sendable {
     }
 
     private func question(resets: Bool = false, isLive: Bool = false) async throws -> Question {
-        let (last, own, turn) = try await runner.read { db in
-            (try SyncCheckpoints.last(db), try SyncCheckpoints.ownScope(db), try SyncCheckpoints.turn(db))
+        let (last, own, turn, isEmpty) = try await runner.read { [tables] db in
+            let own = try SyncCheckpoints.ownScope(db)
+            return (
+                try SyncCheckpoints.last(db), own, try SyncCheckpoints.turn(db),
+                // Before its first line a device may have rows of its own, and those of a session before.
+                try own == nil && Self.isEmpty(tables, db)
+            )
         }
         var request = SyncStreamRequest(types: tables.map { [$0.type] }, acks: last, resets: resets, isLive: isLive)
         request.account = own
+        request.isEmpty = isEmpty
         return Question(request: request, turn: turn)
+    }
+
+    /// Whether there is nothing that a deletion could be about.
+    private static func isEmpty(_ tables: [SyncedTable], _ db: Database) throws -> Bool {
+        for name in tables.map(\.name) + ["lfs_sync_outbox", "lfs_sync_parked"] {
+            let sql = "SELECT EXISTS (SELECT 1 FROM \(name.quotedDatabaseIdentifier))"
+            if try Bool.fetchOne(db, sql: sql) == true { return false }
+        }
+        return true
     }
 
     private func stream(

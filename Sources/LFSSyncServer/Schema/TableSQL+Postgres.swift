@@ -39,7 +39,7 @@ extension TableSQL {
         WHERE t.scopeID = ?1 AND t.updateID > ?2 AND t.updateID <= ?3 ORDER BY t.updateID LIMIT ?4)
         UNION ALL
         (SELECT d.updateID, 1, '{"id":' || \(dialect.key("d.key")) || '}' FROM sync_tombstone d
-        WHERE d.scopeID = ?1 AND d.tableName = \(Self.literal(table.name)) AND d.updateID > ?2 AND d.updateID <= ?3
+        WHERE d.scopeID = ?1 AND d.tableName = \(Self.literal(table.name)) AND d.updateID > ?5 AND d.updateID <= ?3
         ORDER BY d.updateID LIMIT ?4)
         ORDER BY 1 LIMIT ?4
         """

@@ -209,7 +209,7 @@ struct TableSQL: Sendable {
     }
 
     /// One page of an account's own rows and of what is gone: position, whether it is gone, `data`. Arguments: scope,
-    /// after, up to, limit.
+    /// after, up to, limit, and after what of that which is gone.
     func ownPage(version: Int) -> String {
         if dialect == .postgres { return postgresOwnPage(version: version) }
         return """
@@ -217,7 +217,7 @@ struct TableSQL: Sendable {
             WHERE t.scopeID = ?1 AND t.updateID > ?2 AND t.updateID <= ?3
             UNION ALL
             SELECT d.updateID, 1, '{"id":' || \(dialect.key("d.key")) || '}' FROM sync_tombstone d
-            WHERE d.scopeID = ?1 AND d.tableName = \(Self.literal(table.name)) AND d.updateID > ?2 AND d.updateID <= ?3
+            WHERE d.scopeID = ?1 AND d.tableName = \(Self.literal(table.name)) AND d.updateID > ?5 AND d.updateID <= ?3
             ORDER BY 1 LIMIT ?4
             """
     }
@@ -230,7 +230,7 @@ struct TableSQL: Sendable {
             ELSE '{"id":' || \(dialect.key("m.key")) || '}' END
         FROM sync_member m LEFT JOIN \(name) t ON t.id = m.key
         WHERE m.scopeID = ?1 AND m.tableName = \(Self.literal(table.name)) AND m.updateID > ?2 AND m.updateID <= ?3
-            AND t.scopeID \(dialect.differs) ?5
+            AND (m.isDeleted = 0 OR m.updateID > ?5) AND t.scopeID \(dialect.differs) ?6
         ORDER BY m.updateID LIMIT ?4
         """
     }

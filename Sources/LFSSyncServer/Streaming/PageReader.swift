@@ -62,6 +62,7 @@ struct PageReader: Sendable {
         let scope = leg.place.scope.description
         var arguments: [SQLValue] = [
             .text(scope), .text(position.text), .text(leg.end.text), .integer(Int64(rowLimit)),
+            .text(max(position, leg.deletionsAfter).text),
         ]
         let isShared = leg.place.scope.kind != SyncScope.accountKind
         if isShared { arguments.append(.text(session.own.description)) }

@@ -14,6 +14,8 @@ struct StreamPlan: Sendable {
         let begunAt: SyncPosition
         /// Whether the session has never begun it.
         var isFresh = false
+        /// Deletions up to here are not sent: the device has said that it has no row.
+        var deletionsAfter = SyncPosition.start
 
         var start: SyncPosition { checkpoint ?? .start }
     }
@@ -71,10 +73,11 @@ struct StreamPlan: Sendable {
     /// - Parameters:
     ///   - types: those that the device takes, parents first.
     ///   - sharing: which tables shared scopes have rows of.
+    ///   - isEmpty: whether the device has said that it has no row.
     ///   - sent: what this stream has sent already.
     init(
         _ types: [(table: CheckedSchema.Table, type: SyncType)], _ sharing: CheckedSharing, of session: SyncSession,
-        sent: Sent = Sent(),
+        isEmpty: Bool = false, sent: Sent = Sent(),
         _ db: any SQLConnection
     ) throws {
         let found = try Self.scopes(of: session, types, sharing, isWhole: !sent.dropped.isEmpty, db)
@@ -103,7 +106,8 @@ struct StreamPlan: Sendable {
                 legs.append(
                     Leg(
                         table: table, place: place, checkpoint: checkpoint, end: scope.head,
-                        begunAt: isExpired ? scope.head : found?.begunAt ?? scope.head, isFresh: found == nil))
+                        begunAt: isExpired ? scope.head : found?.begunAt ?? scope.head, isFresh: found == nil,
+                        deletionsAfter: isEmpty && found == nil ? scope.head : .start))
                 if isExpired { newlyExpired.append(legs[legs.count - 1]) }
             }
         }

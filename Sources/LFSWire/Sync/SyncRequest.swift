@@ -16,12 +16,14 @@ package struct SyncStreamRequest: Hashable, Sendable, Codable {
     package var isLive: Bool
     /// Whose rows the device has; nil before it knows. A session of another account is refused.
     package var account: SyncScope?
+    /// Whether the device has no row at all, so that it needs to hear of no deletion from before.
+    package var isEmpty = false
 
     package init(types: [[SyncType]], acks: SyncAckBatch? = nil, resets: Bool = false, isLive: Bool = false) {
         (self.types, self.acks, self.resets, self.isLive) = (types, acks, resets, isLive)
     }
 
-    private enum Keys: String, CodingKey { case version = "protocol", types, acks, reset, live, account }
+    private enum Keys: String, CodingKey { case version = "protocol", types, acks, reset, live, empty, account }
 
     package init(from decoder: any Decoder) throws {
         let fields = try CheckedFields(decoder, Keys.self)
@@ -40,6 +42,7 @@ package struct SyncStreamRequest: Hashable, Sendable, Codable {
         acks = try fields.optional(.acks, "a batch of acks")
         resets = try fields.optional(.reset, "true or false") ?? false
         isLive = try fields.optional(.live, "true or false") ?? false
+        isEmpty = try fields.optional(.empty, "true or false") ?? false
         account = try SyncScope.account(in: try fields.optional(.account, SyncScope.expected))
     }
 
@@ -50,6 +53,7 @@ package struct SyncStreamRequest: Hashable, Sendable, Codable {
         try container.encodeIfPresent(acks, forKey: .acks)
         if resets { try container.encode(true, forKey: .reset) }
         if isLive { try container.encode(true, forKey: .live) }
+        if isEmpty { try container.encode(true, forKey: .empty) }
         try container.encodeIfPresent(account?.description, forKey: .account)
     }
 }
