@@ -14,7 +14,7 @@ extension MediaCache {
             switch flights.look(key, memory: { memory.content(key) }) {
             case .content(let content): return content
             case .read(let generation):
-                guard let found = await disk.find(key) else { return nil }
+                guard let found = await disk.find(key).entry else { return nil }
                 guard keep(found, key, readAt: generation) else { continue }
                 return found.content
             }
@@ -23,7 +23,9 @@ extension MediaCache {
     }
 
     /// Puts into memory what was read from the disk. Returns false when something was removed or stored meanwhile.
-    private func keep(_ found: (content: Data, tags: [CacheTag]), _ key: CacheKey, readAt generation: UInt64) -> Bool {
+    private func keep(
+        _ found: (content: Data, tags: [CacheTag]), _ key: CacheKey, readAt generation: Flights.Generation
+    ) -> Bool {
         let isCurrent = flights.fill(readAt: generation) {
             memory.insert(found.content, key, tags: found.tags, isUse: true)
         }
@@ -86,8 +88,9 @@ extension MediaCache {
                 flights.land(id, content)
                 return content
             case .read(let generation):
-                guard let found = await disk.find(key) else {
-                    flights.beginLoading(id)
+                let look = await disk.find(key)
+                guard let found = look.entry else {
+                    flights.beginLoading(id, removalsElsewhere: look.removalsElsewhere)
                     return nil
                 }
                 guard keep(found, key, readAt: generation) else { continue }
@@ -95,7 +98,7 @@ extension MediaCache {
                 return found.content
             }
         }
-        flights.beginLoading(id)
+        flights.beginLoading(id, removalsElsewhere: nil)
         return nil
     }
 
@@ -106,15 +109,19 @@ extension MediaCache {
             if !isClosed { memory.insert(content, key, tags: Array(tags), isUse: false) }
         }
         guard let tags else { return }
-        await write(content, key, tags: tags, id)
+        await write(content, key, tags: tags, id, loadedSince: flights.removalsElsewhere(id))
     }
 
     /// Writes for a flight, and ends it.
-    private func write(_ content: Data, _ key: CacheKey, tags: Set<CacheTag>, _ id: Flights.ID) async {
+    ///
+    /// - Parameter loadedSince: what other processes had removed before the load; nil for a content that is given.
+    private func write(
+        _ content: Data, _ key: CacheKey, tags: Set<CacheTag>, _ id: Flights.ID, loadedSince removals: Int64? = nil
+    ) async {
         let (flights, memory) = (flights, memory)
         let evicted = await disk.store(
-            StoredEntry(key, tags: tags, content: content), limit(of: key.kind), mayKeep: { flights.mayKeep(id) },
-            uses: { memory.takeUses(key.kind) })
+            StoredEntry(key, tags: tags, content: content), limit(of: key.kind), loadedSince: removals,
+            mayKeep: { flights.mayKeep(id) }, uses: { memory.takeUses(key.kind) })
         memory.remove(evicted)
         flights.end(id)
     }

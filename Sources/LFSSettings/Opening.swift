@@ -11,16 +11,16 @@ struct Opening: Sendable {
     let catalogs: [StorageCatalog]
     let options: StorageOptions
     let databasePath: String
-    let previousAppVersion: String?
+    let previousAppVersions: [String: String]
 
     init(_ database: any DatabaseWriter, _ catalogs: [StorageCatalog], _ options: StorageOptions) async throws {
         let registry = try Registry(
             catalogs.flatMap { catalog in catalog.keys.map { Registry.Entry(catalog: catalog.name, info: $0) } })
         try Self.requireDistinct(catalogs)
         let runner = BackgroundRunner(database, touch: SettingsStateTable.touch)
-        let (state, path) = try await runner.read { db in
+        let (state, versions, path) = try await runner.read { db in
             let path = try String.fetchOne(db, sql: "SELECT file FROM pragma_database_list WHERE name = 'main'")
-            return (try SettingsStateTable.read(db), path ?? "")
+            return (try SettingsStateTable.read(db), try CatalogTable.appVersions(db), path ?? "")
         }
         let here = registry.all.map(\.info).filter { $0.availability.contains(.here) }
         let keychain = try options.keychain.map {
@@ -28,17 +28,17 @@ struct Opening: Sendable {
         }
         try Self.requireConfigured(here, options)
         let source = try options.rootKey.map { try Self.source($0, keychain, options.now) }
-        let ring = KeyRing(runner, installID: state.installID, source: source, now: options.now)
+        let lock = DatabaseLock(databasePath: path, .rootKey)
+        let ring = KeyRing(runner, lock, installID: state.installID, source: source, now: options.now)
         let stores = try StoreSet(
             runner, installID: state.installID, databasePath: path, keychain: keychain,
             domains: Set(here.map(\.domain)), now: options.now)
         access = ValueAccess(
             registry: registry, runner: runner, stores: stores, sealing: Sealing(ring: ring, now: options.now),
-            pending: PendingMigrations(), resets: ResetFlag(), hub: ChangeHub())
+            pending: PendingMigrations(), resets: SettingsReset(runner: runner, stores: stores, databasePath: path),
+            hub: ChangeHub())
         (self.catalogs, self.options, databasePath) = (catalogs, options, path)
-        previousAppVersion = state.appVersion
-        let reset = SettingsReset(runner: runner, stores: stores)
-        access.resets.finishes { try await reset.finish() }
+        previousAppVersions = versions
     }
 
     /// Finishes what a crash has left, and brings the data to the present version.
@@ -48,22 +48,33 @@ struct Opening: Sendable {
         for store in access.stores.fileStores {
             await reporting("The folder \(store.path) cannot be used") { try await store.prepare() }
         }
-        try await access.resets.finish()
+        await reporting("What was removed cannot go yet") { try await access.resets.finish() }
         if access.registry.all.contains(where: { $0.info.security != .none && $0.info.availability.contains(.here) }) {
             await reporting("The root key cannot be used") { try await access.sealing.ring.load() }
         }
-        let keyWork = KeyMigrator(access: access, previousAppVersion: previousAppVersion, logger: options.logger)
+        let keyWork = KeyMigrator(access: access, previousAppVersions: previousAppVersions, logger: options.logger)
         let (hasData, hasKeys) = (try await catalogWork.isNeeded(), try await keyWork.isNeeded())
         if hasData || hasKeys {
-            try await MigrationLock(databasePath: databasePath).run {
-                try await catalogWork.run()
+            try await DatabaseLock(databasePath: databasePath, .settings).run {
+                access.pending.clear()
+                try await catalogWork.run { catalog, error in
+                    options.logger?.warning("The data of the catalog \(catalog) wait: \(error.code). \(error.message)")
+                }
                 try await keyWork.run()
             }
         }
-        // A migration that waits asks for the version again.
-        if let version = options.appVersion, version != previousAppVersion, access.pending.names.isEmpty {
-            try await access.runner.write { db in try SettingsStateTable.noteAppVersion(version, db) }
-        }
+        try await noteAppVersion()
+    }
+
+    /// A catalog is told of the version of its own data: an app and its extension may open with other ones.
+    private func noteAppVersion() async throws {
+        guard let version = options.appVersion else { return }
+        // A migration that waits asks for the former version again.
+        let waiting = Set(access.pending.catalogs).union(
+            access.pending.names.compactMap { access.registry.entry(forStored: $0)?.catalog })
+        let names = catalogs.map(\.name).filter { !waiting.contains($0) && previousAppVersions[$0] != version }
+        if names.isEmpty { return }
+        try await access.runner.write { db in try CatalogTable.noteAppVersion(version, of: names, db) }
     }
 
     /// Runs a body whose failure concerns some keys only: each call for one of them tries again, and throws it.
@@ -88,6 +99,29 @@ struct Opening: Sendable {
                     """
                     A catalog has a version from 1 on, and a name of letters, digits, points and dashes: \
                     \(catalog.name.debugDescription), \(catalog.version).
+                    """)
+            }
+            try requireSteps(catalog)
+        }
+    }
+
+    private static func requireSteps(_ catalog: StorageCatalog) throws {
+        var seen: Set<Int> = []
+        for step in catalog.steps {
+            guard (1..<max(catalog.version, 1)).contains(step.version) else {
+                throw SettingsError(
+                    .invalidStep,
+                    """
+                    The catalog “\(catalog.name)” has a step from version \(step.version), and its own version is \
+                    \(catalog.version): the step would never run. Raise the catalog's version, or remove the step.
+                    """)
+            }
+            guard seen.insert(step.version).inserted else {
+                throw SettingsError(
+                    .invalidStep,
+                    """
+                    The catalog “\(catalog.name)” has two steps from version \(step.version), of which one would never \
+                    run. Make one of them.
                     """)
             }
         }

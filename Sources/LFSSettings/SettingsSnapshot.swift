@@ -4,6 +4,8 @@
 public struct SettingsSnapshot: Sendable {
     let registry: Registry
     let pending: PendingMigrations
+    /// What to say of keys that have no value, and may have an earlier one.
+    let problems: [String: SettingsError]
     let values: [String: Result<SerializedValue, SettingsError>]
 
     /// The value, or the key's default.
@@ -15,14 +17,16 @@ public struct SettingsSnapshot: Sendable {
     ///
     /// - Throws: as ``get(_:)``, but for `noValue`.
     public func getIfPresent<Value>(_ key: StorageKey<Value>) throws -> Value? {
-        let info = try registry.info(of: key)
+        let entry = try registry.entry(of: key)
+        let info = entry.info
+        try pending.checkCatalog(entry.catalog, info.publicName)
         guard !info.isSecret else {
             throw SettingsError(
                 .notInSnapshot, "A snapshot holds no secret such as \(info.publicName). Ask the router for it.",
                 key: info.publicName)
         }
         guard let content = values[key.name] else {
-            try pending.check(key.name)
+            if let problem = problems[key.name] { throw problem }
             return nil
         }
         do {

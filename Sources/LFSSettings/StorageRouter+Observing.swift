@@ -4,26 +4,29 @@ extension StorageRouter {
     /// The values of a key over time: the present one or the default first, and from then on each change of this
     /// process, and while the router runs those of others.
     public nonisolated func values<Value>(of key: StorageKey<Value>) -> SettingValues<Value> {
-        readings(of: key) { try key.orDefault($0) }
+        readings(of: key, absent: key.serializedDefault) { try key.orDefault($0) }
     }
 
     /// As ``values(of:)``, nil while none is stored.
     public nonisolated func valuesIfPresent<Value>(of key: StorageKey<Value>) -> SettingValues<Value?> {
-        readings(of: key) { $0 }
+        readings(of: key, absent: nil) { $0 }
     }
 
+    /// - Parameter absent: what stands for a value that is not stored, so that an equal one is not told after it.
     private nonisolated func readings<Value, Element>(
-        of key: StorageKey<Value>, _ element: @escaping @Sendable (Value?) throws -> Element
+        of key: StorageKey<Value>, absent: SerializedValue?, _ element: @escaping @Sendable (Value?) throws -> Element
     ) -> SettingValues<Element> {
-        let access = access
+        let (access, changes) = (access, changes)
         return SettingValues(
             subscribe: { access.hub.subscribe(key.name, isInDatabase: key.domain.isDatabase) },
             read: {
-                let info = try access.registry.info(of: key)
+                // The database holds its observer weakly: it stays as long as somebody waits, also without the router.
+                defer { withExtendedLifetime(changes) {} }
+                let info = try access.usable(key)
                 return try await access.catching(info, key.name) {
                     guard let content = try await access.content(key.name, info) else {
-                        try access.pending.check(key.name)
-                        return SettingValues.Reading(content: nil, value: try element(nil))
+                        try await access.checkPending(key.name)
+                        return SettingValues.Reading(content: absent, value: try element(nil))
                     }
                     return SettingValues.Reading(content: content, value: try element(try key.value(of: content)))
                 }
@@ -48,7 +51,9 @@ extension StorageRouter {
                     values[info.name] = .failure(error)
                 }
             }
-            return SettingsSnapshot(registry: access.registry, pending: access.pending, values: values)
+            return SettingsSnapshot(
+                registry: access.registry, pending: access.pending, problems: try await access.pendingProblems(),
+                values: values)
         }
     }
 }

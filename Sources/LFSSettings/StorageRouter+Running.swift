@@ -52,8 +52,7 @@ extension StorageRouter {
                 guard let info = access.registry.entry(forStored: name)?.info else { return nil }
                 return try await access.stores.store(for: info.domain).stamp(of: name)
             },
-            onDatabaseChange: { access.resets.raise() }, pollInterval: options.pollInterval, clock: options.clock,
-            logger: options.logger)
+            pollInterval: options.pollInterval, clock: options.clock, logger: options.logger)
         let result = await Result.catching { try await watch.run(until: stopLatch) }
         phase = .stopped
         // The observations end with the run, also with one that was cancelled.

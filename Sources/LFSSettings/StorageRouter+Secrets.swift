@@ -37,16 +37,30 @@ extension StorageRouter {
         try await SettingsError.catching(nil) { try await KeyRotation(access: access).forgetRetired() }
     }
 
-    /// Gives up encrypted values that cannot be read, because their key is lost or they are damaged.
-    ///
-    /// It is the way on after ``SettingsError/Code/keyMissing`` and ``SettingsError/Code/keyMismatch`` when the root
-    /// key is gone for good: then all encrypted values go, and a root key is fetched or made anew.
+    /// Gives up encrypted values that cannot be read although the root key is there: they are damaged, or their data
+    /// key is.
     ///
     /// - Returns: the names of the keys, or of their families.
-    /// - Throws: ``SettingsError/Code/locked``: what is locked is not lost.
+    /// - Throws: ``SettingsError/Code/keyMissing``, ``SettingsError/Code/keyMismatch``, ``SettingsError/Code/locked``,
+    ///   and then nothing is removed: a root key that is not there, or a passphrase that was mistyped, says nothing
+    ///   about the values. See ``giveUpRootKey()``.
     @discardableResult
     public nonisolated func discardUnreadable() async throws -> [String] {
         try await SettingsError.catching(nil) { try await KeyRotation(access: access).discard() }
+    }
+
+    /// Gives up a root key that is gone for good, with all encrypted values: the way on after
+    /// ``SettingsError/Code/keyMissing`` and ``SettingsError/Code/keyMismatch`` when the key cannot be put back.
+    ///
+    /// A root key is fetched or made anew, and counts from then on: of a passphrase the one that is given now. While
+    /// the present one opens the values, only those go that ``discardUnreadable()`` gives up.
+    ///
+    /// - Returns: the names of the keys, or of their families.
+    /// - Throws: ``SettingsError/Code/locked``: what is locked is not lost. ``SettingsError/Code/keyMissing`` when no
+    ///   other root key can be had; then nothing is removed.
+    @discardableResult
+    public nonisolated func giveUpRootKey() async throws -> [String] {
+        try await SettingsError.catching(nil) { try await KeyRotation(access: access).giveUpRootKey() }
     }
 
     /// Takes the key chain as it is after ``SettingsError/Code/keychainReplaced``: secrets that were in the former one
@@ -68,10 +82,16 @@ extension StorageRouter {
     /// - Throws: errors of the system.
     public nonisolated func adoptFolders() async throws {
         try await SettingsError.catching(nil) {
-            for store in access.stores.fileStores {
+            let registered = access.stores.fileStores
+            for store in registered {
                 try await store.notes.forget()
                 try await store.prepare()
             }
+            // Those of keys that are registered no more would keep removals and rotations from their end.
+            let others = try await access.stores.usedFileStores().filter { other in
+                !registered.contains { $0.path == other.path }
+            }
+            for store in others where try await !store.isThere() { try await store.notes.forget() }
         }
     }
 }

@@ -30,7 +30,7 @@ extension StorageRouter {
         try await access.getIfPresent(key)
     }
 
-    /// Whether a value is stored. What it is, and whether it can be read, is not looked at.
+    /// Whether a value is stored, also one that cannot be read.
     ///
     /// - Throws: as ``get(_:)``, but for what is about the value itself.
     public nonisolated func exists<Value>(_ key: StorageKey<Value>) async throws -> Bool {
@@ -40,12 +40,15 @@ extension StorageRouter {
     /// Stores a value, in place of the one that is there, readable or not.
     ///
     /// - Throws: ``SettingsError/Code/tooLarge`` and ``SettingsError/Code/unencodable``, before anything is written;
-    ///   ``SettingsError/Code/noSpace``; else as ``get(_:)``. With any error the former value is there still.
+    ///   ``SettingsError/Code/noSpace``; else as ``get(_:)``. With an error the former value is there still, but for
+    ///   ``SettingsError/Code/system`` of a file whose folder could not be synced: the new one is there then, and may
+    ///   be gone after a power cut.
     public nonisolated func set<Value>(_ value: Value, for key: StorageKey<Value>) async throws {
         try await access.set(value, for: key)
     }
 
-    /// Removes the value, readable or not. Does nothing when none is stored.
+    /// Removes the value, readable or not, and with it what a migration that waits would bring. Does nothing more when
+    /// none is stored.
     ///
     /// - Throws: as ``set(_:for:)``.
     public nonisolated func remove<Value>(_ key: StorageKey<Value>) async throws {
@@ -68,7 +71,8 @@ extension StorageRouter {
 
     // MARK: Transactions
 
-    /// Reads and writes several settings of the database in one transaction.
+    /// Reads and writes several settings of the database in one transaction. With a key of full durability among those
+    /// that are set or removed, it is on the device when the call returns.
     ///
     /// - Parameter body: may run twice, so it does nothing but read and write settings and rows.
     /// - Throws: ``SettingsError/Code/notTransactional`` for keys of other domains; as ``get(_:)`` and
@@ -77,17 +81,38 @@ extension StorageRouter {
         _ body: @escaping @Sendable (SettingsBatch) throws -> Result
     ) async throws -> Result {
         try await SettingsError.catching(nil) {
-            let access = access.transaction
-            if access.registry.all.contains(where: { $0.info.security != .none }) {
+            let needs = BatchNeeds()
+            var transaction = access.transaction
+            transaction.needs = needs
+            let result: Result
+            do {
+                result = try await run(body, transaction, needs)
+            } catch let error where needs.lacksKeys {
+                options.logger?.debug("A batch needs a data key, and is run again: \(type(of: error))")
                 await loadKeys()
+                needs.beginLastRun()
+                result = try await run(body, transaction, needs)
             }
-            return try await self.access.runner.write { db in try body(SettingsBatch(database: db, access: access)) }
+            // A commit that is on the device has those before it with it.
+            if needs.isDurable { try await access.runner.writeDurably { _ in } }
+            return result
         }
     }
 
-    /// A value that is not there is told by who asks for it.
+    private nonisolated func run<Result: Sendable>(
+        _ body: @escaping @Sendable (SettingsBatch) throws -> Result, _ access: TransactionAccess, _ needs: BatchNeeds
+    ) async throws -> Result {
+        try await self.access.runner.write { db in
+            let result = try body(SettingsBatch(database: db, access: access))
+            // Also where the body goes on without a value that it could not read.
+            try needs.requireKeys()
+            return result
+        }
+    }
+
+    /// A key that is not there is told by who asks for its value.
     private nonisolated func loadKeys() async {
-        do { try await access.sealing.ring.load() } catch {
+        do { _ = try await access.sealing.ring.keys() } catch {
             options.logger?.debug("The root key is not there yet.")
         }
     }

@@ -13,12 +13,13 @@ extension StorageRouter {
     /// after its commit those in files and in the key chain.
     ///
     /// With the commit they count as removed, whenever the process ends; the next call that needs a file or the key
-    /// chain, or the next open, removes what is left. Encrypted values in a backup from before keep their keys there.
-    /// `UserDefaults` is not touched.
+    /// chain, or the next open, removes what is left. A router without a key chain leaves the secrets to one that has
+    /// it. Values of earlier versions that could not be taken over yet do not come back. Encrypted values in a backup
+    /// from before keep their keys there. `UserDefaults` is not touched.
     ///
     /// - Throws: the database's error.
     public nonisolated func removeAll(in db: Database) throws {
-        try SettingsError.catchingNow(nil) { try SettingsReset.begin(db) }
+        try SettingsError.catchingNow(nil) { try access.beginReset(db) }
     }
 
     /// As ``removeAll(in:)`` in a transaction of its own, and returns when all of them are gone.
@@ -26,8 +27,8 @@ extension StorageRouter {
     /// - Throws: errors of the database, the files and the key chain; what is left then goes later.
     public nonisolated func removeAll() async throws {
         try await SettingsError.catching(nil) {
-            try await access.runner.writeDurably { db in try SettingsReset.begin(db) }
-            access.resets.raise()
+            let access = access
+            try await access.runner.writeDurably { db in try access.beginReset(db) }
             try await access.resets.finish()
         }
     }

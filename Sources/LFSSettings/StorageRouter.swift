@@ -28,8 +28,9 @@ public actor StorageRouter {
     /// Opens the settings of a database whose migrations have run (`registerLFSSettingsMigrations()`), finishes what a
     /// crash has left, and takes over values of earlier versions of the app.
     ///
-    /// A root key or a folder that is not there is no error here but one of each call that needs it, so that other
-    /// settings can be used meanwhile.
+    /// A root key, a key chain or a folder that is not there is no error here but one of each call that needs it, so
+    /// that other settings can be used meanwhile. A catalog whose data cannot be brought to its version is none either:
+    /// its keys throw ``SettingsError/Code/migrationFailed`` until a later open, and can be removed.
     ///
     /// - Parameters:
     ///   - database: the host's own.
@@ -37,8 +38,8 @@ public actor StorageRouter {
     ///   - options: where secrets and the root key are.
     /// - Throws: ``SettingsError``: ``SettingsError/Code/notMigrated``, ``SettingsError/Code/newerSchema``;
     ///   ``SettingsError/Code/duplicate``, ``SettingsError/Code/invalidName``, ``SettingsError/Code/illegalPair``,
-    ///   ``SettingsError/Code/notConfigured`` for the catalogs; ``SettingsError/Code/newerData`` and
-    ///   ``SettingsError/Code/migrationFailed`` for the data.
+    ///   ``SettingsError/Code/invalidStep``, ``SettingsError/Code/notConfigured`` for the catalogs;
+    ///   ``SettingsError/Code/newerData`` for the data.
     public static func open(
         _ database: any DatabaseWriter, catalogs: [StorageCatalog], options: StorageOptions = StorageOptions()
     ) async throws -> StorageRouter {
@@ -58,8 +59,7 @@ public actor StorageRouter {
 
     private init(_ opening: Opening) {
         (access, options) = (opening.access, opening.options)
-        let resets = opening.access.resets
-        changes = DatabaseChanges(opening.access.hub) { resets.raise() }
+        changes = DatabaseChanges(opening.access.hub)
     }
 
     private nonisolated func attach() async throws {

@@ -11,6 +11,18 @@ struct ClockRingTests {
         ClockRing(limit: CacheLimit(count: count, byteCount: byteCount))
     }
 
+    @Test("Uses of entries that left memory are bounded, and those of removed ones are forgotten")
+    func boundedUses() {
+        var ring = ClockRing(limit: CacheLimit(count: 10, byteCount: 100_000))
+        for number in 0..<50_000 { ring.insert(Data([1]), "name \(number)", tags: [], isUse: true) }
+        let uses = ring.takeUses()
+        #expect(uses.count <= 5_000)
+        #expect(uses.last == "name 49999")
+        for number in 0..<20 { ring.insert(Data([1]), "name \(number)", tags: [], isUse: true) }
+        for number in 0..<20 { ring.remove("name \(number)") }
+        #expect(ring.takeUses() == [])
+    }
+
     @Test("are given back until others need the room, and never the content of another one")
     func find() {
         var ring = ring(count: 2)

@@ -57,6 +57,32 @@ struct InvalidationTests {
         }
     }
 
+    @Test("What another process takes out while this one loads is not brought back by it", arguments: 0..<5)
+    func otherProcess(_ index: Int) async throws {
+        try await withHost { host in
+            let key = CacheKey.thumbnail(1)
+            try await host.withCache { one in
+                try await host.withCache { other in
+                    let (old, new) = (content(key, version: 1), content(key, version: 2))
+                    let selection = Self.selections[index]
+                    let given = try await one.content(for: key, tags: Self.tags) {
+                        try await take(selection, from: other)
+                        return old
+                    }
+                    #expect(given == old)
+                    #expect(await other.content(for: key) == nil)
+                    #expect(try await other.content(for: key, tags: Self.tags) { new } == new)
+                    one.dropMemory()
+                    #expect(await one.content(for: key) == new)
+                    // One that is loaded after that is kept.
+                    let next = CacheKey.thumbnail(2)
+                    _ = try await one.content(for: next) { content(next) }
+                    #expect(await other.content(for: next) == content(next))
+                }
+            }
+        }
+    }
+
     private func isTaken(_ key: CacheKey, _ tags: Set<CacheTag>, _ selection: Selection) -> Bool {
         selection.contains(key, tags: tags)
     }
@@ -275,77 +301,4 @@ private final class Sources: Sendable {
     func version(_ number: Int) -> Int { versions.withLock { $0[number].now } }
     func settled(_ number: Int) -> Int { versions.withLock { $0[number].settled } }
     func version(in content: Data) -> Int { Int(String(decoding: content, as: UTF8.self)) ?? -1 }
-}
-
-@Suite("What is under way when something is removed")
-struct FlightsTests {
-    private let key = CacheKey.thumbnail(1)
-
-    private func lead(_ flights: Flights) -> Flights.ID? {
-        if case .lead(let id) = flights.join(key, tags: [.asset("1")], memory: { nil }) { id } else { nil }
-    }
-
-    private func generation(_ flights: Flights) -> UInt64? {
-        if case .read(let generation) = flights.look(key, memory: { nil }) { generation } else { nil }
-    }
-
-    @Test("A row that was read before a removal began, or before it ended, does not get into memory")
-    func readBeforeRemoval() throws {
-        let flights = Flights()
-        let before = try #require(generation(flights))
-        flights.beginRemoval(.tags([.asset("other")]))
-        let during = try #require(generation(flights))
-        flights.endRemoval()
-        #expect(!flights.fill(readAt: before) { Issue.record("older than the removal") })
-        #expect(!flights.fill(readAt: during) { Issue.record("older than the end of the removal") })
-        var isFilled = false
-        let after = try #require(generation(flights))
-        #expect(flights.fill(readAt: after) { isFilled = true })
-        #expect(isFilled)
-    }
-
-    @Test("A row that was read before a store began does not get into memory, and nobody reads until it ends")
-    func readBeforeStore() throws {
-        let flights = Flights()
-        let before = try #require(generation(flights))
-        let id = flights.beginStore(key, tags: [], Data([2])) {}
-        #expect(!flights.fill(readAt: before) { Issue.record("older than the store") })
-        #expect(generation(flights) == nil)
-        guard case .content(Data([2])) = flights.join(key, tags: [], memory: { nil }) else {
-            Issue.record("The content is known, and is not loaded.")
-            return
-        }
-        flights.end(id)
-        #expect(generation(flights) != nil)
-    }
-
-    @Test("A load that begins after a removal has begun is kept, and one from before is not, in its transaction either")
-    func loads() throws {
-        let flights = Flights()
-        let old = try #require(lead(flights))
-        flights.beginLoading(old)
-        flights.beginRemoval(.tags([.asset("1")]))
-        let new = try #require(lead(flights), "nobody joins a load from before")
-        flights.beginLoading(new)
-        flights.endRemoval()
-        #expect(flights.loaded(old, Data([1])) { _ in Issue.record("not kept") } == nil)
-        #expect(flights.loaded(new, Data([2])) { _ in } == [.asset("1")])
-        #expect(flights.mayKeep(new))
-        flights.beginRemoval(.key(key))
-        #expect(!flights.mayKeep(new), "it is being written, and the removal comes after it")
-        flights.end(new)
-        #expect(flights.count == 0)
-    }
-
-    @Test("Of two stores of a key the later one is kept")
-    func stores() {
-        let flights = Flights()
-        let first = flights.beginStore(key, tags: [], Data([1])) {}
-        let second = flights.beginStore(key, tags: [], Data([2])) {}
-        #expect(!flights.mayKeep(first) && flights.mayKeep(second))
-        flights.end(first)
-        #expect(generation(flights) == nil, "the second one is still being written")
-        flights.end(second)
-        #expect(flights.count == 0)
-    }
 }

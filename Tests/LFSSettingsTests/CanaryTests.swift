@@ -59,6 +59,52 @@ struct CanaryTests {
         }
     }
 
+    @Test("Nothing of a value or of a family's id is in an error of a full disk or of a file, however deep one looks")
+    func below() async throws {
+        try await withPlace { place in
+            let note = StorageKey<String>("note")
+            let family = StorageKey<String>.Family(StorageKey("mark", domain: .file()))
+            let secrets = StorageKey<String>.Family(StorageKey("secret", security: .encrypted))
+            let member = family[Self.canary]
+            let storage = try await place.open {
+                note
+                family
+                secrets
+            }
+            try await storage.set("x", for: note)
+            try await storage.set("x", for: member)
+            try await storage.set("x", for: secrets[Self.canary])
+            let file = try place.filesFolder().child("mark.\(Self.canary).setting")
+            try FileManager.default.removeItem(at: file)
+            try FileManager.default.createDirectory(at: file, withIntermediateDirectories: false)
+            var text = await Self.failure { _ = try await storage.get(member) }
+            text += await Self.failure { try await storage.set("y", for: member) }
+            // A full disk, as SQLite has it.
+            let pages = try await place.database.write { db in
+                let count = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
+                return try Int.fetchOne(db, sql: "PRAGMA max_page_count = \(count)")
+            }
+            #expect(pages != nil)
+            let large = String(repeating: Self.canary, count: 4_000)
+            text += await Self.failure { try await storage.set(large, for: note) }
+            try await place.database.write { db in
+                _ = try Int.fetchOne(db, sql: "PRAGMA max_page_count = 1000000")
+            }
+            // A family that no catalog has any more.
+            let other = try await place.open { note }
+            try await place.execute("DELETE FROM lfs_setting WHERE name = 'note'")
+            let row = try await place.bytes(of: "secret.\(Self.canary)")
+            try await other.rotateKeys()
+            try await place.execute("UPDATE lfs_setting SET value = ?", [row])
+            text += await Self.failure { try await other.forgetRetiredKeys() }
+            try await place.execute("UPDATE lfs_setting SET value = CAST(value || x'00' AS BLOB)")
+            var report = ""
+            dump(try await other.rotateKeys(), to: &report)
+            text += report
+            #expect(!text.contains("canary") && !text.contains("7f3a"))
+        }
+    }
+
     @Test("The bytes of a secret are lent as they are, and an empty one is empty")
     func lent() async throws {
         try await withPlace { place in

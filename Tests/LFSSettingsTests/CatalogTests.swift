@@ -71,6 +71,8 @@ struct CatalogTests {
                 StorageKey("other", default: 1), StorageKey("key", default: 1, domain: .memory),
                 StorageKey("key", default: 1, security: .encrypted),
                 StorageKey("key", default: 1, serializer: .propertyList),
+                StorageKey("key", default: 1, sync: .manual),
+                StorageKey("key", default: 1, availability: [.linux, .macOS]),
             ]
             for other in others {
                 await expectFailure(.unregistered) { _ = try await storage.get(other) }

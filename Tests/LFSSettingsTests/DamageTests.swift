@@ -202,6 +202,32 @@ struct DamageTests {
         }
     }
 
+    @Test("Whether a value is there does not ask whether it can be read", arguments: Store.kept)
+    func exists(store: Store) async throws {
+        try await withPlace { place in
+            let key: StorageKey<Int> = store.key("key")
+            let storage = try await place.open { key }
+            try await storage.set(1, for: key)
+            switch store {
+            case .file, .encryptedFile:
+                let file = try place.filesFolder().child("key.setting")
+                try Data([1, 2, 3]).write(to: file)
+                try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file.path)
+            case .keychain:
+                var bytes = try Data(contentsOf: place.folder.child("sealed"))
+                // The sentinel's item is before the key's, or behind it: one byte of each.
+                bytes[bytes.count - 1] ^= 1
+                bytes[bytes.count - 200] ^= 1
+                try bytes.write(to: place.folder.child("sealed"))
+                try FileManager.default.setAttributes(
+                    [.posixPermissions: 0o600], ofItemAtPath: place.folder.child("sealed").path)
+            default: try await place.execute("UPDATE lfs_setting SET value = x'00'")
+            }
+            await #expect(throws: SettingsError.self) { _ = try await storage.get(key) }
+            #expect(try await storage.exists(key))
+        }
+    }
+
     @Test("A full disk is an error of its own, with the former value readable, and removing works on it")
     func fullDisk() async throws {
         let result: Void? = try await withSmallFileSystem(kilobytes: 400) { disk in

@@ -31,9 +31,9 @@ struct DataStepTests {
             try await place.open { key }.set(0, for: key)
             #expect(try await version(place) == 1)
             for _ in 0..<2 {
-                await expectFailure(.migrationFailed) {
-                    _ = try await place.open(version: 5, steps: steps(failing: 3)) { key }
-                }
+                let waiting = try await place.open(version: 5, steps: steps(failing: 3)) { key }
+                await expectFailure(.migrationFailed) { _ = try await waiting.get(key) }
+                #expect(try await waiting.audit().pendingCatalogs == ["app"])
                 #expect(try await version(place) == 3)
             }
             let storage = try await place.open(version: 5, steps: steps(failing: nil)) { key }
@@ -58,7 +58,7 @@ struct DataStepTests {
             try await place.open(version: 3) { key }.set(7, for: key)
             let legacy = StorageKey<Int>("moved", migrations: [.legacy(from: key)])
             await expectFailure(.newerData) {
-                _ = try await place.open(version: 2, steps: steps(failing: nil)) {
+                _ = try await place.open(version: 2, steps: [steps(failing: nil)[0]]) {
                     key
                     legacy
                 }
@@ -96,7 +96,7 @@ struct DataStepTests {
                 _ = try await place.open(version: 3, steps: [step]) {
                     number
                     other
-                }
+                }.get(other)
                 Issue.record("No error was thrown.")
             } catch let error as SettingsError {
                 #expect(error.code == .migrationFailed)
@@ -129,7 +129,9 @@ struct DataStepTests {
                 try batch.set(2, for: self.key)
                 if fails.withLock({ $0 }) { throw Refusal() }
             }
-            await expectFailure(.migrationFailed) { _ = try await place.open(version: 2, steps: [step]) { key } }
+            await expectFailure(.migrationFailed) {
+                _ = try await place.open(version: 2, steps: [step]) { key }.get(key)
+            }
             fails.withLock { $0 = false }
             #expect(try await place.open(version: 2, steps: [step]) { key }.get(key) == 2)
             #expect(log.events == ["effect", "change", "effect", "change"])
@@ -152,6 +154,43 @@ struct DataStepTests {
             #expect(
                 try await place.database.read { try String.fetchAll($0, sql: "SELECT name FROM tag") } == ["a", "b"])
             #expect(try await storage.audit().orphans == [])
+        }
+    }
+
+    @Test("A version below 1, as another program has written it, is one from which the steps begin")
+    func belowOne() async throws {
+        try await withPlace { place in
+            try await place.open { key }.set(0, for: key)
+            try await place.execute("UPDATE lfs_setting_catalog SET version = -3")
+            #expect(try await place.open(version: 3, steps: steps(failing: nil).dropLast(2)) { key }.get(key) == 12)
+            #expect(try await version(place) == 3)
+        }
+    }
+
+    @Test(
+        "Two steps of one version, and one that leads past the catalog's, are refused",
+        arguments: [[1, 1], [2], [0], [1, 3]])
+    func oddSteps(versions: [Int]) async throws {
+        try await withPlace { place in
+            let steps = versions.map { DataStep.from($0) { _ in } }
+            await expectFailure(.invalidStep) {
+                _ = try await place.open(version: 2, steps: steps) { key }
+            }
+        }
+    }
+
+    @Test(
+        "The last step stands only when members of families decode too", arguments: [Store.database, .file, .keychain])
+    func families(store: Store) async throws {
+        try await withPlace { place in
+            let (text, number) = (
+                StorageKey<String>.Family(store.key("family")), StorageKey<Int>.Family(store.key("family"))
+            )
+            try await place.open { text }.set("no number", for: text["a"])
+            await expectFailure(.migrationFailed) {
+                _ = try await place.open(version: 2) { number }.get(number["b"])
+            }
+            #expect(try await version(place) == 1)
         }
     }
 }

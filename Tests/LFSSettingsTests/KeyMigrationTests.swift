@@ -219,7 +219,7 @@ struct KeyMigrationTests {
                 name, migrations: [.ifPreviousApp(condition, .transform(from: legacy) { "\(name) \($0)" })])
             value = try await place.open(options) { key }.getIfPresent(key)
             let version = try await place.database.read {
-                try String.fetchOne($0, sql: "SELECT appVersion FROM lfs_setting_state")
+                try String.fetchOne($0, sql: "SELECT appVersion FROM lfs_setting_catalog")
             }
             #expect(version == "3.1")
         }
@@ -245,7 +245,7 @@ struct KeyMigrationTests {
             let key = StorageKey<String>(
                 "key", migrations: [.ifPreviousApp(.below(bound), .transform(from: legacy) { $0 })])
             try await place.open { legacy }.set("x", for: legacy)
-            try await place.execute("UPDATE lfs_setting_state SET appVersion = ?", [previous])
+            try await place.execute("UPDATE lfs_setting_catalog SET appVersion = ?", [previous])
             isTaken = try await place.open { key }.exists(key)
         }
         return isTaken

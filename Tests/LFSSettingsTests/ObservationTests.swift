@@ -153,6 +153,70 @@ struct ObservationTests {
         }
     }
 
+    @Test("A value that equals the default comes once, whether it is stored or not", arguments: Store.allCases)
+    func equalToDefault(store: Store) async throws {
+        try await withPlace { place in
+            let key: StorageKey<Int> = store.key("key", default: 0)
+            let storage = try await place.open { key }
+            var values = storage.values(of: key).makeAsyncIterator()
+            #expect(try await values.next() == 0)
+            try await storage.set(0, for: key)
+            try await storage.set(1, for: key)
+            #expect(try await values.next() == 1)
+            try await storage.set(0, for: key)
+            #expect(try await values.next() == 0)
+            try await storage.remove(key)
+            try await storage.set(2, for: key)
+            #expect(try await values.next() == 2)
+        }
+        try await withPlace { place in
+            // One after the other, so that none is passed over.
+            let key: StorageKey<Int> = store.key("key", default: 0)
+            let storage = try await place.open { key }
+            let seen = EventLog<Int>()
+            let task = Task { for try await value in storage.values(of: key) { seen.add(value) } }
+            await seen.wait { $0 == [0] }
+            try await storage.set(0, for: key)
+            for _ in 0..<200 { await Task.yield() }
+            try await storage.set(1, for: key)
+            await seen.wait { $0.last == 1 }
+            #expect(seen.events == [0, 1])
+            task.cancel()
+            try await task.value
+        }
+    }
+
+    @Test("What another connection has changed before the run began is told when it begins")
+    func beforeRun() async throws {
+        try await withPlace { place in
+            let key = StorageKey<Int>("key", default: 0)
+            var options = place.options
+            options.clock = ManualClock()
+            let storage = try await place.open(options) { key }
+            var values = storage.values(of: key).makeAsyncIterator()
+            #expect(try await values.next() == 0)
+            let other = try place.otherDatabase()
+            try await StorageRouter.open(other, catalogs: [StorageCatalog("app") { key }]).set(1, for: key)
+            try other.close()
+            try await storage.start()
+            #expect(try await values.next() == 1)
+            try await storage.stop()
+        }
+    }
+
+    @Test("Who keeps the values alone, and not the router, goes on to get them")
+    func withoutRouter() async throws {
+        try await withPlace { place in
+            let key = StorageKey<Int>("key", default: 0)
+            var storage: StorageRouter? = try await place.open { key }
+            var values = try #require(storage?.values(of: key).makeAsyncIterator())
+            storage = nil
+            #expect(try await values.next() == 0)
+            try await place.open { key }.set(1, for: key)
+            #expect(try await values.next() == 1)
+        }
+    }
+
     @Test("A snapshot has the values of one moment and no secret")
     func snapshot() async throws {
         try await withPlace { place in

@@ -129,7 +129,7 @@ struct RootKeyTests {
             #expect(try await storage.discardUnreadable() == [])
             try FileManager.default.removeItem(at: file(.encrypted, place))
             storage = try await place.open { keys }
-            #expect(try await storage.discardUnreadable() == ["key.encrypted", "key.encryptedFile"])
+            #expect(try await storage.giveUpRootKey() == ["key.encrypted", "key.encryptedFile"])
             #expect(try await storage.getIfPresent(keys[0]) == nil)
             #expect(try await storage.getIfPresent(keys[1]) == nil)
             #expect(try await storage.get(keys[2]) == "value")
@@ -228,6 +228,32 @@ struct RootKeyTests {
             #expect(
                 try await place.database.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM lfs_setting_key") } == 0
             )
+        }
+    }
+
+    @Test(
+        "A credential that is root's may be readable for a group: it stands for the service's user in a list of access",
+        .enabled(if: geteuid() == 0, "it takes root"))
+    func credentialOfRoot() async throws {
+        try await withPlace { place in
+            let folder = place.folder.child("credentials")
+            let file = folder.child("lfs-root")
+            try FileManager.default.createDirectory(
+                at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o550])
+            try Data(count: 32).write(to: file)
+            let key: StorageKey<String> = Store.encrypted.key("key")
+            let options = StorageOptions(rootKey: .credential("lfs-root"))
+            try await withCredentials(folder) {
+                for (mode, isTaken) in [(0o444, false), (0o460, false), (0o450, false), (0o440, true)] {
+                    try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file.path)
+                    let storage = try await place.open(options) { key }
+                    if isTaken {
+                        try await storage.set("value", for: key)
+                    } else {
+                        await expectFailure(.permissionDenied) { try await storage.set("value", for: key) }
+                    }
+                }
+            }
         }
     }
 

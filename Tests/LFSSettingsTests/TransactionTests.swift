@@ -1,6 +1,8 @@
+import Crypto
 import Foundation
 import GRDB
 import LFSSettings
+import Synchronization
 import TestSupport
 import Testing
 
@@ -142,6 +144,63 @@ struct TransactionTests {
             }
             try await storage.set(7, for: odd)
             #expect(try await storage.get(odd) == 7)
+        }
+    }
+
+    @Test("A batch with a durable key is on the device when it returns, and one without is as the app's commits")
+    func durableBatch() async throws {
+        try await withPlace { place in
+            let (durable, plain): (StorageKey<Int>, StorageKey<Int>) = (
+                Store.durable.key("durable"), Store.database.key("plain")
+            )
+            let storage = try await place.open {
+                durable
+                plain
+            }
+            func syncs() async throws -> Int {
+                try await place.database.read {
+                    try Int.fetchOne($0, sql: "SELECT barrier FROM lfs_setting_state") ?? -1
+                }
+            }
+            let before = try await syncs()
+            try await storage.write { batch in try batch.set(1, for: plain) }
+            #expect(try await syncs() == before)
+            try await storage.write { batch in try batch.set(1, for: durable) }
+            let after = try await syncs()
+            #expect(after > before)
+            try await storage.write { batch in try batch.remove(durable) }
+            #expect(try await syncs() > after)
+        }
+    }
+
+    @Test("A batch asks for the root key only when one of its keys is encrypted")
+    func keyOfBatch() async throws {
+        try await withPlace { place in
+            let asked = Mutex(0)
+            let isOpen = Mutex(false)
+            let options = StorageOptions(
+                rootKey: .custom {
+                    asked.withLock { $0 += 1 }
+                    guard isOpen.withLock({ $0 }) else { throw SettingsError(.locked, "The device is locked.") }
+                    return SymmetricKey(data: Data(repeating: 5, count: 32))
+                })
+            let (plain, secret): (StorageKey<Int>, StorageKey<Int>) = (
+                Store.database.key("plain"), Store.encrypted.key("secret")
+            )
+            let storage = try await place.open(options) {
+                plain
+                secret
+            }
+            let atOpen = asked.withLock { $0 }
+            for number in 0..<3 { try await storage.write { batch in try batch.set(number, for: plain) } }
+            #expect(asked.withLock { $0 } == atOpen)
+            await expectFailure(.locked) { try await storage.write { batch in try batch.set(1, for: secret) } }
+            isOpen.withLock { $0 = true }
+            let sum = try await storage.write { batch in
+                try batch.set(2, for: secret)
+                return try batch.get(secret) + batch.get(plain)
+            }
+            #expect(sum == 4)
         }
     }
 }

@@ -3,7 +3,7 @@ import GRDB
 /// The tables of `cache.sqlite`. There are no migrations: with another version the cache begins empty.
 enum CacheSchema {
     /// In `PRAGMA user_version`.
-    static let version = 1
+    static let version = 2
 
     static func create(_ db: Database, _ identity: CacheIdentity) throws {
         try db.execute(sql: tables)
@@ -72,6 +72,12 @@ enum CacheSchema {
             PRIMARY KEY (tag, entryID)
         ) WITHOUT ROWID;
         CREATE INDEX tag_entry ON tag(entryID);
+
+        -- How often each of those that have the cache open has taken something out.
+        CREATE TABLE removal (
+            opening TEXT PRIMARY KEY NOT NULL,
+            count INTEGER NOT NULL
+        ) WITHOUT ROWID;
 
         -- What is there of each kind.
         CREATE TABLE total (

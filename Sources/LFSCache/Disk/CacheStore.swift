@@ -30,6 +30,8 @@ final class CacheStore: Sendable {
     }
 
     let gate = OpenGate()
+    /// Tells this opening's removals from those of others.
+    private let opening = FileID.make()
     private let folder: CacheFolder
     private let pool: DatabasePool
     private let runner: BackgroundRunner
@@ -85,7 +87,11 @@ final class CacheStore: Sendable {
                 try CacheSchema.create(db, identity)
                 return .current(identity)
             }
-            if isAlone, found == .current(identity) { try EntryTable.countAnew(db) }
+            if isAlone, found == .current(identity) {
+                try EntryTable.countAnew(db)
+                // Nobody loads.
+                try RemovalTable.removeAll(db)
+            }
             return found
         }
     }
@@ -133,19 +139,24 @@ final class CacheStore: Sendable {
     // MARK: Reading
 
     /// Reads an entry and holds it against its checksum.
-    func find(_ key: CacheKey) async throws -> Found {
+    ///
+    /// - Returns: what was found, and what other processes had removed before.
+    func find(_ key: CacheKey) async throws -> (found: Found, removalsElsewhere: Int64) {
         var last: EntryTable.Found?
-        while let row = try await runner.readThroughCancellation({ db in try EntryTable.find(key, db) }) {
+        while true {
+            let (row, removals) = try await runner.readThroughCancellation { [opening] db in
+                (try EntryTable.find(key, db), try RemovalTable.count(except: opening, db))
+            }
+            guard let row else { return (.nothing, removals) }
             if let content = try await content(of: row), content.count == row.byteCount,
                 StoredEntry.checksum(key, tags: row.tags, content) == row.checksum
             {
-                return .content(content, tags: row.tags.compactMap(CacheTag.init(stored:)))
+                return (.content(content, tags: row.tags.compactMap(CacheTag.init(stored:))), removals)
             }
             // Its file may have gone with the row, which another one has replaced meanwhile.
-            if let last, last.isSame(as: row) { return .damaged(row) }
+            if let last, last.isSame(as: row) { return (.damaged(row), removals) }
             last = row
         }
-        return .nothing
     }
 
     /// Whether there is an entry, right or damaged.
@@ -166,11 +177,13 @@ final class CacheStore: Sendable {
     /// Puts an entry in the place of another one with its key, and evicts what has to go for it.
     ///
     /// - Parameters:
+    ///   - removals: what other processes had removed before it was loaded: with others since, it may be made from what
+    ///     was taken out, and nothing changes. Nil for a content that was not loaded.
     ///   - mayKeep: asked within the transaction; when the answer is no, nothing changes.
     ///   - uses: which entries of the kind were used since this was asked last. Asked when some have to go.
     func store(
-        _ entry: StoredEntry, _ limit: CacheLimit, mayKeep: @escaping @Sendable () -> Bool,
-        uses: @escaping @Sendable () -> [String]
+        _ entry: StoredEntry, _ limit: CacheLimit, loadedSince removals: Int64?,
+        mayKeep: @escaping @Sendable () -> Bool, uses: @escaping @Sendable () -> [String]
     ) async throws -> Outcome {
         let byteCount = entry.content.count
         let fits = byteCount <= limit.largestEntry
@@ -182,9 +195,10 @@ final class CacheStore: Sendable {
         }
         // The transaction may run twice, and they are given once.
         let uses = Once(uses)
-        let result = await Result.catching { [runner] in
+        let result = await Result.catching { [runner, opening] in
             try await runner.write { db in
                 guard mayKeep() else { return Outcome() }
+                if let removals, try RemovalTable.count(except: opening, db) != removals { return Outcome() }
                 var outcome = Outcome()
                 outcome.files = try EntryTable.remove(.key(entry.key), db)
                 guard fits else { return outcome }
@@ -226,7 +240,10 @@ final class CacheStore: Sendable {
 
     /// Takes entries out.
     func remove(_ selection: Selection) async throws {
-        let files = try await runner.write { db in try EntryTable.remove(selection, db) }
+        let files = try await runner.write { [opening] db in
+            try RemovalTable.add(opening, db)
+            return try EntryTable.remove(selection, db)
+        }
         await remove(files)
         switch selection {
         case .all, .kind: try await runner.withWriter { db in try db.execute(sql: "PRAGMA incremental_vacuum") }

@@ -33,18 +33,22 @@ final class DiskLayer: Sendable {
 
     // MARK: What never throws
 
-    /// The content of an entry; nil also when it cannot be read, or is damaged, and is dropped then.
-    func find(_ key: CacheKey) async -> (content: Data, tags: [CacheTag])? {
-        let found = await attempt("reading the cache failed; what is asked for is loaded") { store in
+    /// The content of an entry; nil also when it cannot be read, or is damaged, and is dropped then. With it what other
+    /// processes had removed before; nil when that could not be read.
+    func find(
+        _ key: CacheKey
+    ) async -> (entry: (content: Data, tags: [CacheTag])?, removalsElsewhere: Int64?) {
+        let look = await attempt("reading the cache failed; what is asked for is loaded") { store in
             try await store.find(key)
         }
-        switch found {
-        case .content(let content, let tags): return (content, tags)
-        case .nothing, nil: return nil
+        guard let look else { return (nil, nil) }
+        switch look.found {
+        case .content(let content, let tags): return ((content, tags), look.removalsElsewhere)
+        case .nothing: return (nil, look.removalsElsewhere)
         case .damaged(let row):
             failures.noteDamaged(key.description)
             await attempt("a damaged entry of the cache could not be removed") { store in try await store.remove(row) }
-            return nil
+            return (nil, look.removalsElsewhere)
         }
     }
 
@@ -52,11 +56,11 @@ final class DiskLayer: Sendable {
     ///
     /// - Returns: what was evicted.
     func store(
-        _ entry: StoredEntry, _ limit: CacheLimit, mayKeep: @escaping @Sendable () -> Bool,
-        uses: @escaping @Sendable () -> [String]
+        _ entry: StoredEntry, _ limit: CacheLimit, loadedSince removals: Int64?,
+        mayKeep: @escaping @Sendable () -> Bool, uses: @escaping @Sendable () -> [String]
     ) async -> [CacheKey] {
         let outcome = await attempt("writing the cache failed; the content is read without it") { store in
-            try await store.store(entry, limit, mayKeep: mayKeep, uses: uses)
+            try await store.store(entry, limit, loadedSince: removals, mayKeep: mayKeep, uses: uses)
         }
         if let outcome { return outcome.evicted }
         // An older content must not come back. Looking whether there is one needs no room on the disk.

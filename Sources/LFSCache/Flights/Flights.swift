@@ -5,8 +5,9 @@ import Synchronization
 /// The loads and stores under way: one load of a key at a time, and none that is older than a removal is kept.
 ///
 /// A flight looks on the disk, then loads, then writes. A removal counts up ``State/generation`` before and after it
-/// takes rows away, so that who has read a row meanwhile reads again; and it marks flights that load or write as stale,
-/// so that their content is given to those who wait and not kept. Who asks after that begins a flight of its own.
+/// takes rows away, so that who has read a row meanwhile reads again, and a store that of its key; and it marks flights
+/// that load or write as stale, so that their content is given to those who wait and not kept. Who asks after that
+/// begins a flight of its own.
 ///
 /// Owner of all of it: one mutex. Memory is filled within it, so that a removal comes before or after as a whole.
 final class Flights: Sendable {
@@ -32,7 +33,14 @@ final class Flights: Sendable {
     /// What one gets who reads the disk.
     enum Look: Sendable {
         case content(Data)
-        case read(at: UInt64)
+        case read(at: Generation)
+    }
+
+    /// How often something was removed, and the key was stored.
+    struct Generation: Sendable, Equatable {
+        fileprivate let key: CacheKey
+        fileprivate let removals: UInt64
+        fileprivate let stores: UInt64
     }
 
     private enum Phase {
@@ -50,16 +58,29 @@ final class Flights: Sendable {
         var tags: Set<CacheTag>
         var phase: Phase
         var isStale = false
+        /// What other processes had removed when the disk was read for it; nil when it was not.
+        var removalsElsewhere: Int64?
         var waiting: [Waiter<Word>] = []
     }
 
     private struct State {
         /// Counts removals, twice each.
         var generation: UInt64 = 0
+        /// Counts stores of keys, by their hashes: who reads another key with the same one reads again, and that is
+        /// seldom.
+        var stores = [UInt64](repeating: 0, count: 1_024)
         var lastID = 0
         var flights: [ID: Flight] = [:]
         /// The flight of a key that others may join.
         var current: [CacheKey: ID] = [:]
+
+        func now(_ key: CacheKey) -> Generation {
+            Generation(key: key, removals: generation, stores: stores[Self.place(key)])
+        }
+
+        mutating func countStore(_ key: CacheKey) { stores[Self.place(key)] += 1 }
+
+        private static func place(_ key: CacheKey) -> Int { key.hashValue & 1_023 }
 
         mutating func begin(_ flight: Flight) -> ID {
             lastID += 1
@@ -131,14 +152,15 @@ final class Flights: Sendable {
             if let id = state.current[key], case .writing(let content) = state.flights[id]?.phase {
                 return .content(content)
             }
-            return .read(at: state.generation)
+            return .read(at: state.now(key))
         }
     }
 
-    /// Runs the body if nothing was removed or stored since the generation; it puts into memory what was read.
-    func fill(readAt generation: UInt64, _ body: () -> Void) -> Bool {
+    /// Runs the body if nothing was removed, and the key not stored, since the generation; it puts into memory what was
+    /// read.
+    func fill(readAt generation: Generation, _ body: () -> Void) -> Bool {
         state.withLock { state in
-            guard state.generation == generation else { return false }
+            guard state.now(generation.key) == generation else { return false }
             body()
             return true
         }
@@ -150,9 +172,17 @@ final class Flights: Sendable {
     }
 
     /// The disk has nothing, so what is removed from now on counts for this load.
-    func beginLoading(_ id: ID) {
-        state.withLock { $0.flights[id]?.phase = .loading }
+    ///
+    /// - Parameter removalsElsewhere: what other processes had removed by then; nil when the disk could not be read.
+    func beginLoading(_ id: ID, removalsElsewhere: Int64?) {
+        state.withLock { state in
+            state.flights[id]?.phase = .loading
+            state.flights[id]?.removalsElsewhere = removalsElsewhere
+        }
     }
+
+    /// What other processes had removed when the disk was read for a flight.
+    func removalsElsewhere(_ id: ID) -> Int64? { state.withLock { $0.flights[id]?.removalsElsewhere } }
 
     /// Gives the content to all who wait.
     ///
@@ -204,8 +234,8 @@ final class Flights: Sendable {
     /// Begins to write what the app gives. What loads or writes the same key is older, and is not kept.
     func beginStore(_ key: CacheKey, tags: Set<CacheTag>, _ content: Data, fill: () -> Void) -> ID {
         state.withLock { state in
-            // Who reads the disk now would give back what this replaces.
-            state.generation += 1
+            // Who reads the key from the disk now would give back what this replaces.
+            state.countStore(key)
             for (id, flight) in state.flights where flight.key == key && !flight.phase.isReading {
                 state.detach(id)
                 state.flights[id]?.isStale = true

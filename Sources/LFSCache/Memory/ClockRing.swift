@@ -31,6 +31,8 @@ struct ClockRing {
     private var taken: UInt64 = 0
     /// Uses of entries that are not in memory any more, or never were, since ``takeUses()``.
     private var usesElsewhere: [String: UInt64] = [:]
+    /// How many of them are kept: nobody asks as long as the disk has room. Of more the earlier half is forgotten.
+    private static let mostUsesElsewhere = 4_096
 
     private(set) var limit: CacheLimit
     /// What all entries cost, in bytes.
@@ -102,13 +104,21 @@ struct ClockRing {
     }
 
     private mutating func evict(_ slot: Int) {
-        if ticks[slot] > taken, let entry = slots[slot] { usesElsewhere[entry.name] = ticks[slot] }
+        if ticks[slot] > taken, let entry = slots[slot] { keepUse(entry.name, ticks[slot]) }
         clear(slot)
+    }
+
+    private mutating func keepUse(_ name: String, _ tick: UInt64) {
+        usesElsewhere[name] = tick
+        guard usesElsewhere.count > Self.mostUsesElsewhere else { return }
+        let middle = usesElsewhere.values.sorted()[usesElsewhere.count / 2]
+        usesElsewhere = usesElsewhere.filter { $0.value >= middle }
     }
 
     // MARK: Removing
 
     mutating func remove(_ name: String) {
+        usesElsewhere[name] = nil
         if let slot = index[name] { clear(slot) }
     }
 
@@ -149,7 +159,7 @@ struct ClockRing {
     /// Notes a use of an entry that is on the disk only.
     private mutating func noteUse(_ name: String) {
         now += 1
-        usesElsewhere[name] = now
+        keepUse(name, now)
     }
 
     /// The entries that were used since this was asked last, the one that was used last at the end.

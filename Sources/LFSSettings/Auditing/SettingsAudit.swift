@@ -50,6 +50,8 @@ public struct SettingsAudit: Codable, Sendable, Hashable {
     public internal(set) var orphans: [Orphan] = []
     /// Keys whose earlier value could not be taken over yet.
     public internal(set) var pendingMigrations: [String] = []
+    /// Catalogs whose data could not be brought to their versions.
+    public internal(set) var pendingCatalogs: [String] = []
     /// Places that could not be looked at, with the code of ``SettingsError``.
     public internal(set) var unreadablePlaces: [String: String] = [:]
 }

@@ -12,9 +12,9 @@ struct SettingsAuditor: Sendable {
     }
 
     func audit() async throws -> SettingsAudit {
-        try await access.resets.finish()
         var audit = SettingsAudit()
-        audit.pendingMigrations = access.pending.names
+        audit.pendingMigrations = try await access.pendingProblems().keys.sorted()
+        audit.pendingCatalogs = access.pending.catalogs
         let stored = try await allStored(&audit)
         var byKey: [String: [Stored]] = [:]
         for item in stored {
@@ -42,6 +42,7 @@ struct SettingsAuditor: Sendable {
         for store in [database] + (try await access.stores.beside()) {
             let place = place(store)
             do {
+                if let resetPlace = resetPlace(store) { try await access.resets.finish(resetPlace) }
                 stored += try await store.summaries().map { Stored(summary: $0, place: place) }
             } catch {
                 guard let error = SettingsError.wrapping(error, nil) as? SettingsError else { throw error }
@@ -76,6 +77,15 @@ struct SettingsAuditor: Sendable {
         } catch {
             let error = SettingsError.wrapping(error, nil) as? SettingsError
             return (error ?? info.decodingError(UnreadableBytes())).code.rawValue
+        }
+    }
+
+    private func resetPlace(_ store: any SettingsStore) -> ResetPlace? {
+        switch store {
+        case is FileStore: .files
+        case is KeychainStore: .keychain
+        case is MemoryStore: .memory
+        default: nil
         }
     }
 

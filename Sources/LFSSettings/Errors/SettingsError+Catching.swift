@@ -36,23 +36,21 @@ extension SettingsError {
     private static func ofTable(_ error: TableError) -> SettingsError {
         switch error.code {
         case .noSpace:
-            SettingsError(
-                .noSpace, "The disk that holds the database is full. Make room; nothing was changed.", cause: error)
+            SettingsError(.noSpace, noSpace)
         case .invalidRow: SettingsError(.corrupted, error.message)
-        default: SettingsError(.database, error.message, cause: error)
+        default: SettingsError(.database, error.message)
         }
     }
 
     private static func ofDatabase(_ error: DatabaseError) -> SettingsError {
-        if error.isNoSpace {
-            return SettingsError(
-                .noSpace, "The disk that holds the database is full. Make room; nothing was changed.", cause: error)
-        }
-        // Not its description, which has the arguments of the statement where the host shows them.
+        // Neither it nor its description: it has the arguments of the statement, the value among them.
+        if error.isNoSpace { return SettingsError(.noSpace, noSpace) }
         return SettingsError(
             .database,
             "The database failed: \(error.message ?? "SQLite code \(error.extendedResultCode.rawValue)").")
     }
+
+    private static let noSpace = "The disk that holds the database is full. Make room; nothing was changed."
 
     private static func ofFile(_ error: FileError) -> SettingsError {
         let code: Code =

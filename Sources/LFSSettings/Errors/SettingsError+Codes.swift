@@ -11,6 +11,8 @@ extension SettingsError.Code {
     public static let invalidName = Self(rawValue: "invalidName")
     /// The key asks for two things that do not go together.
     public static let illegalPair = Self(rawValue: "illegalPair")
+    /// A catalog has two steps from one version, or one that would never run.
+    public static let invalidStep = Self(rawValue: "invalidStep")
     /// A key asks for a store or a root key that the options do not name.
     public static let notConfigured = Self(rawValue: "notConfigured")
 
@@ -57,7 +59,7 @@ extension SettingsError.Code {
 
     /// A value of an earlier place could not be taken over yet.
     public static let migrationPending = Self(rawValue: "migrationPending")
-    /// A step of a catalog failed, or left values that do not decode.
+    /// A step of a catalog failed, or left values that cannot be read: the catalog's keys wait for a later open.
     public static let migrationFailed = Self(rawValue: "migrationFailed")
     /// A newer version of the app has written the data. Nothing was touched.
     public static let newerData = Self(rawValue: "newerData")

@@ -40,7 +40,7 @@ public struct SettingsError: Error, Sendable, CustomStringConvertible {
     /// The same without texts that are not for everybody's eyes, and without what is below, which may have them too.
     func hiding(_ texts: [String]) -> SettingsError {
         let message = texts.reduce(message) { $0.replacingOccurrences(of: $1, with: "…") }
-        return message == self.message ? self : SettingsError(code, message, key: key)
+        return SettingsError(code, message, key: key)
     }
 
     /// The same about a key, where it names none yet.

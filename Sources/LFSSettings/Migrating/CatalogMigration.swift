@@ -32,9 +32,19 @@ struct CatalogMigration: Sendable {
         }
     }
 
-    func run() async throws {
+    /// A catalog that cannot be brought to its version does not keep the others, nor the repair of what is wrong: it is
+    /// pending.
+    func run(onFailure: (_ catalog: String, SettingsError) -> Void) async throws {
         try await requireKnown()
-        for catalog in catalogs { try await run(catalog) }
+        for catalog in catalogs {
+            do {
+                try await run(catalog)
+            } catch {
+                guard let problem = SettingsError.wrapping(error, nil) as? SettingsError else { throw error }
+                access.pending.add(catalog: catalog.name, problem)
+                onFailure(catalog.name, problem)
+            }
+        }
     }
 
     private func run(_ catalog: StorageCatalog) async throws {
@@ -44,13 +54,15 @@ struct CatalogMigration: Sendable {
             // The first open: what comes into it is of the present version.
             return try await access.runner.write { db in try CatalogTable.setVersion(version, of: name, db) }
         }
-        // A version below 1 is none that an app has: another program has written it.
-        var next = max(stored, 1)
+        var next = Self.lowest(stored)
         while next < version {
             try await run(catalog.steps.first { $0.version == next }, from: next, of: catalog)
             next += 1
         }
     }
+
+    /// A version below 1 is none that an app has: another program has written it.
+    private static func lowest(_ version: Int) -> Int { max(version, 1) }
 
     private func run(_ step: DataStep?, from version: Int, of catalog: StorageCatalog) async throws {
         do { try await step?.effects() } catch { throw Self.failed(catalog, version, error) }
@@ -59,7 +71,7 @@ struct CatalogMigration: Sendable {
         let (access, name) = (access, catalog.name)
         try await access.runner.writeAlone { db in
             // Another process may have been here while the effects ran, where there is no lock between them.
-            guard try CatalogTable.version(of: name, db) ?? version == version else { return }
+            guard Self.lowest(try CatalogTable.version(of: name, db) ?? version) == version else { return }
             do {
                 try step?.change(SettingsBatch(database: db, access: access.transaction))
             } catch {
@@ -72,40 +84,52 @@ struct CatalogMigration: Sendable {
 
     // MARK: Verification
 
-    /// The names of the stored values of the catalog that do not decode, in the database.
+    /// The keys of the stored values of the catalog that cannot be read, in the database.
     private static func failures(
         of catalog: StorageCatalog, _ access: ValueAccess, _ db: Database
     ) throws -> [String] {
-        try SettingTable.names(db).filter { name in
-            guard let entry = access.registry.entry(forStored: name), entry.catalog == catalog.name else {
-                return false
-            }
+        try SettingTable.names(db).compactMap { name in
+            guard let entry = access.registry.entry(forStored: name), entry.catalog == catalog.name,
+                entry.info.domain.isDatabase
+            else { return nil }
             let info = entry.info
-            guard info.domain.isDatabase, let stored = try SettingTable.read(name, db) else { return false }
-            let keys = info.security == .none ? KeySet.none : try access.sealing.ring.keys(db)
             do {
+                guard let stored = try SettingTable.read(name, db) else { return nil }
+                let keys = info.security == .none ? KeySet.none : try access.sealing.ring.keys(db)
                 try info.check(try access.sealing.open(stored, name, info, keys))
-                return false
+                return nil
+            } catch let error as DatabaseError {
+                throw error
             } catch {
-                return info.onUndecodable == .fail
+                return info.onUndecodable == .fail ? info.publicName : nil
             }
         }
     }
 
     private func failuresBesideDatabase(of catalog: StorageCatalog) async throws -> [String] {
         var failures: [String] = []
-        let infos = catalog.keys.filter { !$0.domain.isDatabase && !$0.isFamily && $0.availability.contains(.here) }
+        let infos = catalog.keys.filter { !$0.domain.isDatabase && $0.availability.contains(.here) }
         for info in infos {
-            do {
-                if let content = try await access.content(info.name, info) { try info.check(content) }
-            } catch let error as SettingsError where error.code == .locked || error.code == .folderAbsent {
-                // Not known yet: the version stays below until it is.
-                throw error.about(info.publicName)
-            } catch {
-                if info.onUndecodable == .fail { failures.append(info.publicName) }
+            for name in try await storedNames(of: info) {
+                do {
+                    if let content = try await access.content(name, info) { try info.check(content) }
+                } catch let error as SettingsError where error.code == .locked || error.code == .folderAbsent {
+                    // Not known yet: the version stays below until it is.
+                    throw error.about(info.publicName)
+                } catch {
+                    if info.onUndecodable == .fail { failures.append(info.publicName) }
+                }
             }
         }
         return failures
+    }
+
+    /// The key's name, or those of the members of a family that are stored.
+    private func storedNames(of info: KeyInfo) async throws -> [String] {
+        guard info.isFamily else { return [info.name] }
+        return try await access.stores.store(for: info.domain).summaries().map(\.name).filter { name in
+            access.registry.entry(forStored: name)?.info.name == info.name
+        }
     }
 
     private static func require(_ failures: [String], _ catalog: StorageCatalog) throws {
@@ -114,8 +138,9 @@ struct CatalogMigration: Sendable {
         throw SettingsError(
             .migrationFailed,
             """
-            After the steps to version \(catalog.version) of the catalog “\(catalog.name)” these values do not \
-            decode: \(names.joined(separator: ", ")). The last step was taken back: mend it, and open again.
+            After the steps to version \(catalog.version) of the catalog “\(catalog.name)” values of these keys \
+            cannot be read: \(names.joined(separator: ", ")). The last step was taken back: mend it, put back what \
+            they need, or remove them, and open again.
             """)
     }
 

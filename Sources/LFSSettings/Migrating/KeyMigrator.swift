@@ -7,41 +7,45 @@ import Logging
 /// on the device before the source goes.
 struct KeyMigrator: Sendable {
     let access: ValueAccess
-    let previousAppVersion: String?
+    /// By the names of the catalogs; none for one whose data no version has signed.
+    let previousAppVersions: [String: String]
     let logger: Logger?
 
-    private var keys: [KeyInfo] {
-        access.registry.all.map(\.info).filter { $0.migrate != nil && $0.availability.contains(.here) }
+    private var entries: [Registry.Entry] {
+        access.registry.all.filter { $0.info.migrate != nil && $0.info.availability.contains(.here) }
     }
 
     /// Whether there is a key that was not migrated to the end.
     func isNeeded() async throws -> Bool {
-        if keys.isEmpty { return false }
+        if entries.isEmpty { return false }
         let states = try await access.runner.read(MigrationTable.states)
-        return keys.contains { states[$0.name]?.isDone != true }
+        return entries.contains { states[$0.info.name]?.isDone != true }
     }
 
-    /// Keys that cannot be migrated now are pending, and do not keep the others.
+    /// Keys that cannot be migrated now are pending, and do not keep the others. Those of a catalog whose data have an
+    /// earlier version wait with it.
     func run() async throws {
-        access.pending.clear()
         let states = try await access.runner.read(MigrationTable.states)
-        for info in keys where states[info.name]?.isDone != true {
+        let waiting = Set(access.pending.catalogs)
+        for entry in entries where states[entry.info.name]?.isDone != true && !waiting.contains(entry.catalog) {
+            let (info, copied) = (entry.info, states[entry.info.name]?.sources)
             do {
-                try await migrate(info, copiedFrom: states[info.name]?.sources)
+                if let copied { try await removeSources(info, copied) } else { try await migrate(entry) }
             } catch is CancellationError {
                 throw CancellationError()
             } catch {
                 let problem = Self.problem(error)
-                access.pending.add(info.name, problem)
+                // Once it is noted, only the sources are left to go.
+                if copied == nil { access.pending.add(info.name, problem) }
                 // Neither the message nor the cause of a closure of the app: they may quote a value.
                 logger?.warning("The earlier value of \(info.publicName) is not taken over yet: \(problem.code)")
             }
         }
     }
 
-    private func migrate(_ info: KeyInfo, copiedFrom copied: [String]?) async throws {
-        if let copied { return try await removeSources(info, copied) }
-        let sources = MigrationSources(previousAppVersion: previousAppVersion) { [access] source in
+    private func migrate(_ entry: Registry.Entry) async throws {
+        let info = entry.info
+        let sources = MigrationSources(previousAppVersion: previousAppVersions[entry.catalog]) { [access] source in
             try await access.content(source.name, source)
         }
         let standing = try await access.content(info.name, info)
@@ -49,34 +53,49 @@ struct KeyMigrator: Sendable {
             if standing != nil { try await note(.done, info) }
             return
         }
-        if let standing {
-            // Equal, it was copied by an open that did not come to its end. Else the app has set it.
-            return standing == found.content ? try await end(info, found.sources) : try await note(.done, info)
+        if let standing { return try await keep(standing, info, found) }
+        // Another router may have set it while the sources were read.
+        guard try await !copy(found, to: info), let standing = try await access.content(info.name, info) else {
+            return try await end(info, found.sources)
         }
-        try await copy(found, to: info)
-        try await end(info, found.sources)
+        try await keep(standing, info, found)
     }
 
-    private func copy(_ found: MigratedValue, to info: KeyInfo) async throws {
+    /// Equal, it was copied by an open that did not come to its end. Else the app has set it.
+    private func keep(_ standing: SerializedValue, _ info: KeyInfo, _ found: MigratedValue) async throws {
+        if standing == found.content { try await end(info, found.sources) } else { try await note(.done, info) }
+    }
+
+    /// - Returns: whether the value is at its new place now; false when another one stands there.
+    private func copy(_ found: MigratedValue, to info: KeyInfo) async throws -> Bool {
         let (access, name, content) = (access, info.name, found.content)
         let copied = MigrationTable.State.copied(from: found.sources.map(\.sourceName))
         let keys = access.sealing.access(for: info)
-        if case .ring(let ring) = keys { try await ring.load() }
+        let isCopied = Box<Bool>()
+        let change: @Sendable (ValueReader, KeySet) throws -> StoredChange = { read, keys in
+            let isFree = try read() == nil
+            isCopied.put(isFree)
+            return isFree ? .put(try access.sealing.close(content, name, info, keys)) : .keep
+        }
         if info.domain.isDatabase {
-            try await access.runner.writeDurably { db in
-                try DatabaseStore.update(name, keys: keys, keepsNote: false, now: access.sealing.now(), db) { _, keys in
-                    .put(try access.sealing.close(content, name, info, keys))
+            try await keys.retrying {
+                try await access.runner.writeDurably { db in
+                    // A removal meanwhile has left a note: the value is not to come back.
+                    guard try !MigrationTable.isNoted(name, db) else { return isCopied.put(false) }
+                    try DatabaseStore.update(name, keys: keys, keepsNote: false, now: access.sealing.now(), db, change)
+                    guard try isCopied.get() else { return }
+                    try MigrationTable.note(copied, of: name, now: access.sealing.now(), db)
                 }
-                try MigrationTable.note(copied, of: name, now: access.sealing.now(), db)
             }
         } else {
-            try await access.stores.store(for: info.domain).update(name, keys: keys) { _, keys in
-                .put(try access.sealing.close(content, name, info, keys))
-            }
+            if try await access.runner.read({ db in try MigrationTable.isNoted(name, db) }) { return false }
+            try await access.stores.store(for: info.domain).update(name, keys: keys, change)
         }
+        guard try isCopied.get() else { return false }
         guard try await access.content(name, info) == content else {
             throw SettingsError(.system, "The migrated value reads otherwise than it was written. The source is kept.")
         }
+        return true
     }
 
     private func end(_ info: KeyInfo, _ sources: [KeyInfo]) async throws {

@@ -60,6 +60,12 @@ final class ChangeHub: Sendable {
         for signal in signals { signal.notify() }
     }
 
+    /// Tells all who observe anything.
+    func notifyAll() {
+        let signals = state.withLock { state in state.byName.values.flatMap { $0.values.map(\.signal) } }
+        for signal in signals { signal.notify() }
+    }
+
     /// Ends all observations.
     func close() {
         let signals = state.withLock { state in

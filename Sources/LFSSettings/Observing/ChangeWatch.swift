@@ -9,7 +9,6 @@ struct ChangeWatch: Sendable {
     let hub: ChangeHub
     /// Something that is another after a change, by the name of a key beside the database.
     let stamp: @Sendable (String) async throws -> String?
-    let onDatabaseChange: @Sendable () -> Void
     let pollInterval: Duration
     let clock: any Clock<Duration>
     let logger: Logger?
@@ -17,7 +16,10 @@ struct ChangeWatch: Sendable {
     /// Returns when the latch opens or the task is cancelled.
     func run(until stop: Latch) async throws {
         var version = try await runner.dataVersion()
+        var resetCount = try await resetCount()
         var stamps: [String: String] = [:]
+        // Something may have changed since the observers have read their first values.
+        hub.notifyDatabase()
         while true {
             await stop.wait(atMost: pollInterval, clock: clock)
             if stop.isOpen || Task.isCancelled { return }
@@ -25,8 +27,9 @@ struct ChangeWatch: Sendable {
                 let next = try await runner.dataVersion()
                 if next != version {
                     version = next
-                    onDatabaseChange()
-                    hub.notifyDatabase()
+                    let count = try await self.resetCount()
+                    if count == resetCount { hub.notifyDatabase() } else { hub.notifyAll() }
+                    resetCount = count
                 }
             } catch {
                 // The next turn asks again; whoever reads meets the error.
@@ -35,6 +38,9 @@ struct ChangeWatch: Sendable {
             await look(&stamps)
         }
     }
+
+    /// How often everything was removed: that goes for values beside the database too.
+    private func resetCount() async throws -> Int64 { try await runner.read(SettingsStateTable.read).resetCount }
 
     private func look(_ stamps: inout [String: String]) async {
         var seen: [String: String] = [:]

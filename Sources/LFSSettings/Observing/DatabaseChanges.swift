@@ -9,26 +9,28 @@ final class DatabaseChanges: TransactionObserver, Sendable {
     private struct Changes {
         var rows: Set<Int64> = []
         var hasRemoved = false
-        var hasState = false
+        var isReset = false
     }
 
     /// More rows than these are not told apart.
     private static let mostRows = 500
 
     private let hub: ChangeHub
-    private let onState: @Sendable () -> Void
     private let changes = Mutex(Changes())
 
-    /// - Parameter onState: called after a commit that changed what the database says of itself.
-    init(_ hub: ChangeHub, onState: @escaping @Sendable () -> Void) { (self.hub, self.onState) = (hub, onState) }
+    init(_ hub: ChangeHub) { self.hub = hub }
 
     func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool {
-        [SettingTable.name, SettingsStateTable.name].contains(eventKind.tableName)
+        if case .update(SettingsStateTable.name, let columns) = eventKind {
+            // Of what the database says of itself only a removal of everything concerns values.
+            return columns.contains(SettingsStateTable.resetColumn)
+        }
+        return eventKind.tableName == SettingTable.name
     }
 
     func databaseDidChange(with event: DatabaseEvent) {
         changes.withLock { changes in
-            guard event.tableName == SettingTable.name else { return changes.hasState = true }
+            guard event.tableName == SettingTable.name else { return changes.isReset = true }
             if event.kind == .delete { changes.hasRemoved = true }
             if changes.rows.count > Self.mostRows {
                 changes.hasRemoved = true
@@ -40,7 +42,8 @@ final class DatabaseChanges: TransactionObserver, Sendable {
 
     func databaseDidCommit(_ db: Database) {
         let made = take()
-        if made.hasState { onState() }
+        // Files and secrets go with it: who observes one reads it, and that ends the removal.
+        if made.isReset { return hub.notifyAll() }
         // A row that is gone has no name any more.
         if made.hasRemoved { return hub.notifyDatabase() }
         guard !made.rows.isEmpty else { return }

@@ -1,14 +1,15 @@
 import Crypto
 import Foundation
 
-/// The values of a key over time, the present one first, and none twice in a row.
+/// The values of a key over time, the present one first, and none twice in a row: what counts are the bytes that the
+/// serializer makes of them.
 ///
 /// Of values that follow each other faster than they are taken, only the last one comes. The sequence ends when the
 /// task is cancelled or the router is stopped, and with an error when the value cannot be read.
 public struct SettingValues<Value: Sendable>: AsyncSequence, Sendable {
     /// A value with what tells it from others.
     struct Reading: Sendable {
-        /// Nil when nothing is stored.
+        /// What is stored, or would be for the key's default; nil for neither.
         let content: SerializedValue?
         let value: Value
     }

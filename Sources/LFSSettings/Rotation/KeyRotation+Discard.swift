@@ -1,29 +1,34 @@
 import LFSDatabase
 
 extension KeyRotation {
-    /// Removes encrypted values that cannot be read: whose key is lost, or that are damaged.
+    /// Removes encrypted values that cannot be read: those that are damaged, or whose data key is.
     ///
-    /// Where the root key itself is lost these are all, and the data keys go with them; the next value gets a new one.
     /// - Returns: the keys, or their families, whose values were removed.
+    /// - Throws: why there is no root key.
     func discard() async throws -> [String] {
+        try await access.sealing.ring.load()
+        return try await discard(all: false)
+    }
+
+    /// Removes all encrypted values with their data keys, when the root key is lost, and begins with another one.
+    func giveUpRootKey() async throws -> [String] {
         let ring = access.sealing.ring
-        var isLost = false
         do {
             try await ring.load()
         } catch let error as SettingsError where Self.losses.contains(error.code) {
-            isLost = true
+            // Nothing is removed before there is another one.
+            let other = try await ring.obtainOther()
+            let names = try await discard(all: true)
+            // The data keys after the values, so that a kill between them leaves a root key that is lost still.
+            try await ring.startOver(with: other)
+            return names
         }
-        var names = try await discardRows(all: isLost)
-        for store in access.stores.fileStores { names += try await discardFiles(store, all: isLost) }
-        if isLost {
-            // After the values, so that a kill before it leaves a key table that is not empty: the next call goes on.
-            try await access.runner.writeDurably { db in
-                try SettingKeyTable.removeAll(db)
-                try SettingsStateTable.noteRootKey(nil, db)
-            }
-            ring.forget()
-            try await ring.load()
-        }
+        return try await discard(all: false)
+    }
+
+    private func discard(all: Bool) async throws -> [String] {
+        var names = try await discardRows(all: all)
+        for store in access.stores.fileStores { names += try await discardFiles(store, all: all) }
         return Set(names.map(publicName)).sorted()
     }
 

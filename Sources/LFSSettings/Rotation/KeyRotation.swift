@@ -18,7 +18,8 @@ struct KeyRotation: Sendable {
         try await ring.rotate()
         var report = RotationReport()
         try await rewriteRows(&report)
-        for store in access.stores.fileStores { try await rewriteFiles(store, &report) }
+        // Those of other routers too: their catalogs are not known here, and their values need no catalog for it.
+        for store in try await access.stores.usedFileStores() { try await rewriteFiles(store, &report) }
         report.unreadable = Set(report.unreadable).sorted()
         return report
     }
@@ -33,7 +34,7 @@ struct KeyRotation: Sendable {
             guard let end = page.last?.name else { return }
             guard end > last || last.isEmpty else { throw Self.unordered }
             last = end
-            let names = page.filter { Envelope.isEnvelope($0.bytes) }.map(\.name)
+            let names = page.filter { isEnvelope($0.bytes, $0.name, isFile: false) }.map(\.name)
             if names.isEmpty { continue }
             let (rewritten, unreadable) = try await access.runner.write { db in try self.rewrite(names, db) }
             report.rewritten += rewritten
@@ -65,7 +66,9 @@ struct KeyRotation: Sendable {
             try await store.update(name, keys: .ring(ring)) { read, keys in
                 outcome.put((0, false))
                 do {
-                    guard let stored = try read(), Envelope.isEnvelope(stored.content.bytes) else { return .keep }
+                    guard let stored = try read(), self.isEnvelope(stored.content.bytes, name, isFile: true) else {
+                        return .keep
+                    }
                     switch try self.reclosed(stored, name, .file(), keys) {
                     case .put(let value):
                         outcome.put((1, false))
@@ -94,9 +97,16 @@ struct KeyRotation: Sendable {
             if header.keyID == keys.current?.id { return .keep }
             let value = try keys.open(stored.content.bytes, for: context)
             return .put(stored.with(bytes: try keys.close(value, header.suite, for: context)))
-        } catch let error as SettingsError where Self.losses.contains(error.code) {
+        } catch let error as SettingsError where Self.losses.contains(error.code) || error.code == .newerValue {
             return .remove
         }
+    }
+
+    /// Whether the bytes are an envelope, of whatever form. A plain key may have a value that begins as one.
+    private func isEnvelope(_ bytes: Data, _ name: String, isFile: Bool) -> Bool {
+        guard Envelope.isEnvelope(bytes) else { return false }
+        guard let info = access.registry.entry(forStored: name)?.info, info.security == .none else { return true }
+        return info.domain.word != (isFile ? "file" : "database")
     }
 
     // MARK: Forgetting
@@ -106,9 +116,10 @@ struct KeyRotation: Sendable {
     func forgetRetired() async throws -> Int {
         let count = Box<Int>()
         // Whoever writes a file asks for the keys within its lock.
-        try await withLocks(access.stores.fileStores[...]) {
+        let stores = try await access.stores.usedFileStores()
+        try await withLocks(try await distinct(stores)[...]) {
             let keys = try await ring.keys()
-            for store in access.stores.fileStores {
+            for store in stores {
                 for name in try await store.names() { try await requireCurrent(name, store, keys) }
             }
             count.put(
@@ -123,9 +134,11 @@ struct KeyRotation: Sendable {
     private func requireCurrent(_ name: String, _ store: FileStore, _ keys: KeySet) async throws {
         do {
             guard let stored = try await store.read(name) else { return }
-            try require(name, stored.content.bytes, keys)
-        } catch let error as SettingsError where error.code == .corrupted || error.code == .newerValue {
+            try require(name, stored.content.bytes, keys, isFile: true)
+        } catch let error as SettingsError where error.code == .corrupted {
             // No key opens it any more.
+        } catch let error as SettingsError where error.code == .newerValue {
+            throw inUse(name)
         }
     }
 
@@ -136,26 +149,43 @@ struct KeyRotation: Sendable {
             guard let end = page.last?.name else { return }
             guard end > last || last.isEmpty else { throw Self.unordered }
             last = end
-            for row in page { try require(row.name, row.bytes, keys) }
+            for row in page { try require(row.name, row.bytes, keys, isFile: false) }
         }
     }
 
-    private func require(_ name: String, _ bytes: Data, _ keys: KeySet) throws {
-        guard let id = Envelope.keyID(of: bytes), id != keys.current?.id,
-            keys.all[id] != nil || keys.unreadable.contains(id)
-        else { return }
-        throw SettingsError(
+    private func require(_ name: String, _ bytes: Data, _ keys: KeySet, isFile: Bool) throws {
+        guard isEnvelope(bytes, name, isFile: isFile) else { return }
+        switch Result(catching: { () throws(SettingsError) in try Envelope.header(of: bytes).keyID }) {
+        case .success(let id):
+            guard id != keys.current?.id, keys.all[id] != nil || keys.unreadable.contains(id) else { return }
+        case .failure(let error):
+            // Of a later form it is not known which key it names: it may be one of them.
+            guard error.code == .newerValue else { return }
+        }
+        throw inUse(name)
+    }
+
+    private func inUse(_ name: String) -> SettingsError {
+        SettingsError(
             .keyInUse,
             """
-            A retired key still opens the value of \(publicName(name)). Call rotateKeys() first, and if that cannot \
-            read it, discardUnreadable().
+            A retired key still opens the value of \(publicName(name)), or may: a newer app has written it. Call \
+            rotateKeys() first, with the newest app, and if that cannot read it, discardUnreadable() or remove it.
             """,
-            key: publicName(name))
+            key: access.registry.entry(forStored: name)?.info.publicName)
+    }
+
+    /// Each folder once, however many names it has, and in an order that is everybody's: who waits for the lock of one
+    /// has none that stands behind it.
+    private func distinct(_ stores: [FileStore]) async throws -> [FileStore] {
+        var byIdentity: [LockedFile.Identity: FileStore] = [:]
+        for store in stores { byIdentity[try await store.identity()] = store }
+        return byIdentity.sorted { $0.key < $1.key }.map(\.value)
     }
 
     private func withLocks(_ stores: ArraySlice<FileStore>, _ body: () async throws -> Void) async throws {
         guard let first = stores.first else { return try await body() }
-        try await first.withLock { try await withLocks(stores.dropFirst(), body) }
+        try await first.withLock { _ in try await withLocks(stores.dropFirst(), body) }
     }
 
     // MARK: Parts
@@ -163,8 +193,10 @@ struct KeyRotation: Sendable {
     /// Errors of a value that is lost, as opposed to one that cannot be read just now.
     static let losses: Set<SettingsError.Code> = [.corrupted, .keyMissing, .keyMismatch]
 
+    /// The id of a family's member may be a person's, and of a key that no catalog has it is not known whether it is
+    /// one.
     func publicName(_ name: String) -> String {
-        access.registry.entry(forStored: name)?.info.publicName ?? name
+        access.registry.entry(forStored: name)?.info.publicName ?? "an unregistered key"
     }
 
     private static var unordered: SettingsError {

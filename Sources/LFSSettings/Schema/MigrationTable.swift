@@ -27,6 +27,23 @@ enum MigrationTable {
             }, uniquingKeysWith: { first, _ in first })
     }
 
+    /// Whether there is nothing to take over for a key any more.
+    static func isNoted(_ name: String, _ db: Database) throws -> Bool {
+        try Bool.fetchOne(
+            db, sql: "SELECT EXISTS (SELECT 1 FROM main.lfs_setting_migration WHERE name = ?)", arguments: [name])
+            ?? false
+    }
+
+    /// Notes sources that are to go without having been taken over, unless the key has a note already.
+    static func noteRemoved(_ name: String, _ sources: [String], now: Int64, _ db: Database) throws {
+        try db.execute(
+            sql: """
+                INSERT INTO main.lfs_setting_migration (name, sources, migratedAt) VALUES (?, ?, ?)
+                ON CONFLICT (name) DO NOTHING
+                """,
+            arguments: [name, sources.joined(separator: "\n"), now])
+    }
+
     static func note(_ state: State, of name: String, now: Int64, _ db: Database) throws {
         try db.execute(
             sql: """

@@ -49,14 +49,15 @@ enum SettingsSchema {
             schemaVersion INTEGER NOT NULL CHECK (typeof(schemaVersion) = 'integer'),
             -- What ties secrets and files elsewhere to this database.
             installID TEXT NOT NULL CHECK (typeof(installID) = 'text'),
-            -- The version of the app that has written the data; NULL before the first one that said it.
-            appVersion TEXT CHECK (appVersion IS NULL OR typeof(appVersion) = 'text'),
             -- The key chain that has a sentinel of this database; NULL before the first secret.
             keychain TEXT CHECK (keychain IS NULL OR typeof(keychain) = 'text'),
             -- What the source of the root key wants to have kept, such as the salt of a passphrase. No secret.
             rootKeyNote BLOB CHECK (rootKeyNote IS NULL OR typeof(rootKeyNote) = 'blob'),
-            -- 1 while the rows of a reset are gone, and files and secrets elsewhere are still to go.
-            isResetting INTEGER NOT NULL DEFAULT 0 CHECK (isResetting = 0 OR isResetting = 1),
+            -- How often everything was removed.
+            resetCount INTEGER NOT NULL DEFAULT 0 CHECK (typeof(resetCount) = 'integer'),
+            -- 1 while the rows of a removal are gone, and the files or the secrets are still to go.
+            isResettingFiles INTEGER NOT NULL DEFAULT 0 CHECK (isResettingFiles = 0 OR isResettingFiles = 1),
+            isResettingKeychain INTEGER NOT NULL DEFAULT 0 CHECK (isResettingKeychain = 0 OR isResettingKeychain = 1),
             -- Counted up so that a commit is synced.
             barrier INTEGER NOT NULL DEFAULT 0
         );
@@ -72,7 +73,9 @@ enum SettingsSchema {
 
         CREATE TABLE lfs_setting_catalog (
             name TEXT PRIMARY KEY NOT NULL CHECK (typeof(name) = 'text'),
-            version INTEGER NOT NULL CHECK (typeof(version) = 'integer')
+            version INTEGER NOT NULL CHECK (typeof(version) = 'integer'),
+            -- The version of the app that has written the data; NULL before the first one that said it.
+            appVersion TEXT CHECK (appVersion IS NULL OR typeof(appVersion) = 'text')
         );
 
         -- Folders with values: their paths, or what stands for one that moves with the database.

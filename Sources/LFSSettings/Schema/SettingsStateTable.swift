@@ -8,10 +8,12 @@ enum SettingsStateTable {
 
     struct State: Sendable {
         let installID: FileID
-        let appVersion: String?
         let keychain: String?
         let rootKeyNote: Data?
-        let isResetting: Bool
+        /// How often everything was removed.
+        let resetCount: Int64
+        let isResettingFiles: Bool
+        let isResettingKeychain: Bool
     }
 
     /// - Throws: ``SettingsError/Code/notMigrated``, ``SettingsError/Code/newerSchema``,
@@ -46,20 +48,16 @@ enum SettingsStateTable {
                 """)
         }
         return State(
-            installID: installID, appVersion: String.fromDatabaseValue(row["appVersion"]),
-            keychain: String.fromDatabaseValue(row["keychain"]),
+            installID: installID, keychain: String.fromDatabaseValue(row["keychain"]),
             rootKeyNote: Data.fromDatabaseValue(row["rootKeyNote"]),
-            isResetting: Bool.fromDatabaseValue(row["isResetting"]) ?? false)
+            resetCount: Int64.fromDatabaseValue(row["resetCount"]) ?? 0,
+            isResettingFiles: Bool.fromDatabaseValue(row["isResettingFiles"]) ?? false,
+            isResettingKeychain: Bool.fromDatabaseValue(row["isResettingKeychain"]) ?? false)
     }
 
     /// Changes the row in a way that means nothing, so that the commit is synced.
     static func touch(_ db: Database) throws {
         try db.execute(sql: "UPDATE main.lfs_setting_state SET barrier = barrier + 1")
-    }
-
-    static func noteAppVersion(_ version: String, _ db: Database) throws {
-        try db.execute(
-            sql: "UPDATE main.lfs_setting_state SET appVersion = ?1 WHERE appVersion IS NOT ?1", arguments: [version])
     }
 
     /// - Parameter kind: the key chain that has the sentinel; nil for none.
@@ -71,7 +69,22 @@ enum SettingsStateTable {
         try db.execute(sql: "UPDATE main.lfs_setting_state SET rootKeyNote = ?", arguments: [note])
     }
 
-    static func setResetting(_ isResetting: Bool, _ db: Database) throws {
-        try db.execute(sql: "UPDATE main.lfs_setting_state SET isResetting = ?", arguments: [isResetting])
+    /// What ``beginReset(_:)`` changes, and nothing else does.
+    static let resetColumn = "resetCount"
+
+    static func beginReset(_ db: Database) throws {
+        try db.execute(
+            sql: """
+                UPDATE main.lfs_setting_state
+                SET resetCount = resetCount + 1, isResettingFiles = 1, isResettingKeychain = keychain IS NOT NULL
+                """)
+    }
+
+    /// - Returns: false when another one was begun since the count was read; then nothing changes.
+    static func endReset(_ count: Int64, of place: ResetPlace, _ db: Database) throws -> Bool {
+        let column = place == .files ? "isResettingFiles" : "isResettingKeychain"
+        try db.execute(
+            sql: "UPDATE main.lfs_setting_state SET \(column) = 0 WHERE resetCount = ?", arguments: [count])
+        return db.changesCount > 0
     }
 }

@@ -86,19 +86,32 @@ struct KeySet: Sendable, CustomReflectable {
     }
 
     func close(_ value: Data, _ suite: EnvelopeSuite, for context: EnvelopeContext) throws -> Data {
-        guard let current else { throw RootKeyErrors.missing }
+        // There are keys, and the one of now is damaged: a rotation makes another.
+        guard let current else { throw unreadable.isEmpty ? RootKeyErrors.missing : RootKeyErrors.mismatch }
         return try Envelope.close(value, with: current, suite, for: context)
     }
 }
 
 /// What is said when there is no root key, or another one.
 enum RootKeyErrors {
+    /// - Throws: ``SettingsError/Code/keyMismatch`` for a key that has not 256 bits.
+    static func requireLength(_ root: SymmetricKey) throws(SettingsError) {
+        guard root.bitCount == 256 else {
+            throw SettingsError(
+                .keyMismatch,
+                """
+                The root key has \(root.bitCount) bits, and has to have 256. Give the one that was used, or 32 random \
+                bytes.
+                """)
+        }
+    }
+
     static var missing: SettingsError {
         SettingsError(
             .keyMissing,
             """
             The root key is not there, and values are encrypted with it. Put it back where it was; nothing was changed \
-            and no other key was made. discardUnreadable() gives the values up.
+            and no other key was made. If it is gone for good, giveUpRootKey() gives the values up.
             """)
     }
 
@@ -106,8 +119,8 @@ enum RootKeyErrors {
         SettingsError(
             .keyMismatch,
             """
-            The root key is another one than the values are encrypted with. Put back the one that was used; nothing \
-            was changed. discardUnreadable() gives the values up.
+            The root key is another one than the values are encrypted with, or a data key is damaged. Put back the one \
+            that was used; nothing was changed. If that is gone for good, giveUpRootKey() gives the values up.
             """)
     }
 }

@@ -14,33 +14,68 @@ struct KeyFile: Sendable {
     /// - Throws: ``SettingsError/Code/permissionDenied`` when others could read or replace it;
     ///   ``SettingsError/Code/keyMismatch`` for a file that holds no key.
     func read() throws -> SymmetricKey? {
+        try Path.requireAbsolute(path, "The path of a key file")
         guard let folder = try Directory.find(folder) else { return nil }
         try OwnFolder.require(try folder.status(), folder.path)
-        return try Self.read(name, in: folder, owners: [FileStatus.currentUser])
+        if let status = try folder.status(of: name), status.linkCount > 1 {
+            // A crash has left the name that the key was made under. Reading does not depend on its removal.
+            _ = Result { try withExtendedLifetime(try lock(folder)) { try sweep(folder) } }
+        }
+        return try Self.read(name, in: folder, owners: [FileStatus.currentUser], mayNotHave: 0o077)
     }
 
     /// Makes the file unless there is one by now.
     func make(_ key: SymmetricKey) throws {
+        try Path.requireAbsolute(path, "The path of a key file")
         let folder = try Directory.openOrMake(folder)
         try OwnFolder.require(try folder.status(), folder.path)
-        let temporary = ".\(name).\(FileID.make().text)"
+        let lock = try lock(folder)
+        defer { withExtendedLifetime(lock) {} }
+        try sweep(folder)
+        let temporary = beginning + FileID.make().text
         let file = try folder.create(temporary)
         do {
             try key.withUnsafeBytes { (bytes: UnsafeRawBufferPointer) throws -> Void in try file.write(bytes) }
             try file.synchronize()
             try folder.renameExclusively(temporary, to: folder, as: name)
         } catch {
-            try folder.remove(temporary)
+            // Why it failed is what counts: the next one to make a key removes what stays.
+            _ = Result { try folder.remove(temporary) }
             guard (error as? SystemError)?.isExisting == true else { throw error }
         }
         try folder.synchronize()
+        // Where the folder was made just now, or by one who did not come to its sync.
+        try Directory.open((folder.path as NSString).deletingLastPathComponent).synchronize()
     }
 
-    /// - Parameter owners: the users that it may belong to.
-    static func read(_ name: String, in folder: Directory, owners: Set<UInt32>) throws -> SymmetricKey? {
+    /// The folder's own lock, so that no other file is left beside the key. It is given up with the last reference.
+    private func lock(_ folder: Directory) throws -> FileLock {
+        let lock = FileLock(try Descriptor.openForReading(folder.path))
+        try lock.lock(.exclusive)
+        return lock
+    }
+
+    private var beginning: String { ".\(name)." }
+
+    /// Removes what a crash has left, such as a second name of the key.
+    private func sweep(_ folder: Directory) throws {
+        var names: [String] = []
+        try folder.forEachFile { name in
+            if Path.isMade(name, beginning) { names.append(name) }
+            return true
+        }
+        for name in names { try folder.remove(name) }
+    }
+
+    /// - Parameters:
+    ///   - owners: the users that it may belong to.
+    ///   - rights: what nobody but its owner may have.
+    static func read(
+        _ name: String, in folder: Directory, owners: Set<UInt32>, mayNotHave rights: UInt32
+    ) throws -> SymmetricKey? {
         guard let file = try folder.findFile(name) else { return nil }
         let status = try file.status()
-        guard status.isRegularFile, owners.contains(status.owner), status.permissions & 0o077 == 0 else {
+        guard status.isRegularFile, owners.contains(status.owner), status.permissions & rights == 0 else {
             throw SettingsError(
                 .permissionDenied,
                 """
@@ -94,7 +129,10 @@ struct ServiceCredential: Sendable {
         guard owners.contains(status.owner), status.permissions & 0o022 == 0 else {
             throw SettingsError(.permissionDenied, "Others can change what is in \(path), so no key is taken from it.")
         }
-        guard let key = try KeyFile.read(name, in: folder, owners: owners) else {
+        // Of a file that is root's the bits of the group stand for the list that lets the service's user read it:
+        // acl(5).
+        let isRoots = try folder.status(of: name)?.owner == 0
+        guard let key = try KeyFile.read(name, in: folder, owners: owners, mayNotHave: isRoots ? 0o037 : 0o077) else {
             throw missing("\(path) has no such file")
         }
         return key

@@ -20,18 +20,25 @@ final class KeyRing: Sendable {
         var failure: SettingsError?
         var opened: [SettingKeyTable.WrappedKey: DataKey] = [:]
         var byID: [DataKeyID: DataKey] = [:]
+        /// Keys whose rows are on the device.
+        var durable: Set<DataKeyID> = []
     }
 
     let installID: FileID
     private let runner: BackgroundRunner
+    /// One process at a time makes a root key.
+    private let lock: DatabaseLock
     private let source: Source?
     private let now: @Sendable () -> Int64
     private let loading = Permits(1)
     private let state = Mutex(State())
 
     /// - Parameter source: nil where no key of any catalog needs one.
-    init(_ runner: BackgroundRunner, installID: FileID, source: Source?, now: @escaping @Sendable () -> Int64) {
-        (self.runner, self.installID, self.source, self.now) = (runner, installID, source, now)
+    init(
+        _ runner: BackgroundRunner, _ lock: DatabaseLock, installID: FileID, source: Source?,
+        now: @escaping @Sendable () -> Int64
+    ) {
+        (self.runner, self.lock, self.installID, self.source, self.now) = (runner, lock, installID, source, now)
     }
 
     // MARK: The root key
@@ -55,8 +62,12 @@ final class KeyRing: Sendable {
         }
     }
 
-    /// Forgets what is in memory, so that the next ``load()`` begins anew.
-    func forget() { state.withLock { $0 = State() } }
+    /// Fetches the root key although one is here: that may be stored nowhere any more, and is not to wrap a new data
+    /// key.
+    private func reload() async throws {
+        state.withLock { ($0.root, $0.failure) = (nil, nil) }
+        try await load()
+    }
 
     private func fetch() async throws -> SymmetricKey {
         guard let source else { throw Self.unnamed }
@@ -66,18 +77,39 @@ final class KeyRing: Sendable {
             }
             guard isNew else {
                 guard let root = try await source.load(note) else { throw RootKeyErrors.missing }
+                try RootKeyErrors.requireLength(root)
                 try await check(root)
                 return root
             }
             // Another process may be at it too: then its data key counts, and this one looks again.
-            if let root = try await makeFirst(source, note) { return root }
+            if let root = try await lock.run({ try await makeFirst(source) }) { return root }
         }
     }
 
     /// Stored, read back, and only then the row, durably.
-    ///
-    /// - Parameter note: of a root key whose data keys a reset has removed.
-    private func makeFirst(_ source: Source, _ note: Data?) async throws -> SymmetricKey? {
+    private func makeFirst(_ source: Source) async throws -> SymmetricKey? {
+        // The note may be of a root key whose data keys a removal of everything has taken.
+        let (isNew, note) = try await runner.read { db in
+            (try SettingKeyTable.isEmpty(db), try SettingsStateTable.read(db).rootKeyNote)
+        }
+        guard isNew else { return nil }
+        let fresh = try await obtain(source, note)
+        let (key, installID, now) = (try newKey(fresh.root), installID, now())
+        let isAdded = try await runner.writeDurably { db in
+            guard try SettingKeyTable.isEmpty(db), try SettingsStateTable.read(db).installID == installID else {
+                return false
+            }
+            try SettingKeyTable.add(key.id.text, wrapped: key.wrapped, now: now, db)
+            try SettingsStateTable.noteRootKey(fresh.note, db)
+            return true
+        }
+        guard isAdded else { return nil }
+        state.withLock { _ = $0.durable.insert(key.id) }
+        return fresh.root
+    }
+
+    /// A root key as its source keeps it, made where there is none.
+    private func obtain(_ source: Source, _ note: Data?) async throws -> (root: SymmetricKey, note: Data?) {
         var note = note
         var root = try await source.load(note)
         if root == nil {
@@ -86,31 +118,41 @@ final class KeyRing: Sendable {
             root = try await source.load(note)
         }
         guard let root else { throw RootKeyErrors.missing }
-        let (key, kept, installID, now) = (try newKey(root), note, installID, now())
-        return try await runner.writeDurably { db in
-            guard try SettingKeyTable.isEmpty(db), try SettingsStateTable.read(db).installID == installID else {
-                return nil
-            }
-            try SettingKeyTable.add(key.id, wrapped: key.wrapped, now: now, db)
-            try SettingsStateTable.noteRootKey(kept, db)
-            return root
-        }
+        try RootKeyErrors.requireLength(root)
+        return (root, note)
     }
 
-    private func newKey(_ root: SymmetricKey) throws -> (id: String, wrapped: Data) {
+    private func newKey(_ root: SymmetricKey) throws -> (id: DataKeyID, wrapped: Data) {
         let key = DataKey(id: .random(), key: SymmetricKey(size: .bits256))
-        return (key.id.text, try key.wrapped(by: root, installID))
+        return (key.id, try key.wrapped(by: root, installID))
     }
 
+    /// A root key is the right one when it opens one of the data keys: others may be damaged.
     private func check(_ root: SymmetricKey) async throws {
         let keys = try await runner.read(SettingKeyTable.all)
-        let current = keys.first { $0.isCurrent } ?? keys.first
-        guard let current, let id = DataKeyID(hex: current.id) else { throw RootKeyErrors.missing }
-        do {
-            _ = try DataKey.unwrapping(current.wrapped, id: id, by: root, installID)
-        } catch {
-            throw RootKeyErrors.mismatch
+        guard !keys.isEmpty else { throw RootKeyErrors.missing }
+        for key in keys {
+            if let id = DataKeyID(hex: key.id), open(key, id, root) != nil { return }
         }
+        throw RootKeyErrors.mismatch
+    }
+
+    /// Another root key, for the place of one that is lost.
+    func obtainOther() async throws -> (root: SymmetricKey, note: Data?) {
+        guard let source else { throw Self.unnamed }
+        return try await lock.run { try await obtain(source, nil) }
+    }
+
+    /// Puts another root key in the place of one that is lost, with a first data key in the place of all.
+    func startOver(with other: (root: SymmetricKey, note: Data?)) async throws {
+        let (key, now) = (try newKey(other.root), now())
+        // At once, so that nobody finds a table without a key and makes one of a root key that is lost.
+        try await runner.writeDurably { db in
+            try SettingKeyTable.removeAll(db)
+            try SettingKeyTable.add(key.id.text, wrapped: key.wrapped, now: now, db)
+            try SettingsStateTable.noteRootKey(other.note, db)
+        }
+        state.withLock { $0 = State(root: other.root, durable: [key.id]) }
     }
 
     // MARK: The data keys
@@ -126,13 +168,49 @@ final class KeyRing: Sendable {
     func keys() async throws -> KeySet {
         try await load()
         let set = try await runner.read { db in try self.keys(db) }
-        if set.current != nil || !set.unreadable.isEmpty { return set }
-        return try await runner.writeDurably { db in try self.keys(db, mayMake: true) }
+        if !set.all.isEmpty { return set }
+        // After a removal of everything there is none, and one is made; another process may have given up the root key.
+        try await reload()
+        return try await runner.read { db in try self.keys(db) }
+    }
+
+    /// As ``keys()``, for a value beside the database: a power cut that takes back the host's last commits must not
+    /// take the key of a value that it leaves.
+    func durableKeys() async throws -> KeySet {
+        let set = try await keys()
+        guard let id = set.current?.id, !state.withLock({ $0.durable.contains(id) }) else { return set }
+        try await runner.writeDurably { _ in }
+        state.withLock { _ = $0.durable.insert(id) }
+        return set
+    }
+
+    /// Runs a body with a transaction that may need a data key, and runs it again when there was none, once one is
+    /// made.
+    func retrying<Result>(_ body: () async throws -> Result) async throws -> Result {
+        try await load()
+        do { return try await body() } catch is NoDataKey { try await reload() }
+        do { return try await body() } catch is NoDataKey { throw RootKeyErrors.missing }
+    }
+
+    /// Whether a transaction would find no data key that it can use.
+    func lacksKeys(_ db: Database) throws -> Bool {
+        guard state.withLock({ $0.root != nil }) else { return true }
+        return try keys(db).all.isEmpty
+    }
+
+    /// As ``keys(_:mayMake:)``, for a body of ``retrying(_:)``.
+    ///
+    /// - Throws: ``NoDataKey``.
+    func requiredKeys(_ db: Database) throws -> KeySet {
+        let set = try keys(db)
+        if set.all.isEmpty { throw NoDataKey() }
+        return set
     }
 
     /// As ``keys()``, within a transaction.
     ///
-    /// - Parameter mayMake: makes a data key when there is none, as after a reset; in a transaction that writes.
+    /// - Parameter mayMake: makes a data key when there is none, as after a reset; in a transaction of the host's own,
+    ///   which cannot wait for the root key to be fetched anew.
     /// - Throws: why the root key could not be fetched before; ``SettingsError/Code/keyMissing``.
     func keys(_ db: Database, mayMake: Bool = false) throws -> KeySet {
         let (root, failure) = state.withLock { ($0.root, $0.failure) }
@@ -140,7 +218,7 @@ final class KeyRing: Sendable {
         var (all, unreadable, current): ([DataKeyID: DataKey], Set<DataKeyID>, DataKey?) = ([:], [], nil)
         if mayMake, try SettingKeyTable.isEmpty(db) {
             let key = try newKey(root)
-            try SettingKeyTable.add(key.id, wrapped: key.wrapped, now: now(), db)
+            try SettingKeyTable.add(key.id.text, wrapped: key.wrapped, now: now(), db)
         }
         for row in try SettingKeyTable.all(db) {
             guard let id = DataKeyID(hex: row.id) else { continue }
@@ -156,13 +234,15 @@ final class KeyRing: Sendable {
 
     /// Adds a data key, which is the current one from then on, and durably so when the call returns.
     func rotate() async throws {
-        try await load()
-        guard let root = state.withLock({ $0.root }) else { throw RootKeyErrors.missing }
-        let (key, now) = (try newKey(root), now())
-        try await runner.writeDurably { db in
-            // Not on top of keys that this root key does not open: they would not be told apart later.
-            guard try self.keys(db).unreadable.isEmpty else { throw RootKeyErrors.mismatch }
-            try SettingKeyTable.add(key.id, wrapped: key.wrapped, now: now, db)
+        try await retrying {
+            guard let root = state.withLock({ $0.root }) else { throw RootKeyErrors.missing }
+            let (key, now) = (try newKey(root), now())
+            try await runner.writeDurably { db in
+                // Not on top of none that this root key opens: they would not be told apart later.
+                _ = try self.requiredKeys(db)
+                try SettingKeyTable.add(key.id.text, wrapped: key.wrapped, now: now, db)
+            }
+            state.withLock { _ = $0.durable.insert(key.id) }
         }
     }
 
@@ -184,6 +264,9 @@ final class KeyRing: Sendable {
             "A key is encrypted, and the options name no root key. Set StorageOptions.rootKey, such as .keyFile(…).")
     }
 }
+
+/// There is no data key yet, within a transaction that cannot have one made: see `KeyRing.retrying`.
+struct NoDataKey: Error {}
 
 extension DataKeyID {
     /// Nil for a text that is no 32 lowercase hex digits.

@@ -25,8 +25,8 @@ public struct KeySource: Sendable {
     /// It protects backups of the database, and against other users, not against programs of the same user. Keep it
     /// away from the database, in the folder for state.
     ///
-    /// - Parameter path: its folder has to belong to this user and is made if it is missing; the parent of the folder
-    ///   has to exist.
+    /// - Parameter path: an absolute one. Its folder has to belong to this user, who alone may write to it (mode 0700
+    ///   or 0755), and is made if it is missing; the parent of the folder has to exist.
     public static func keyFile(_ path: String) -> KeySource {
         let file = KeyFile(path: path)
         return KeySource(
@@ -53,9 +53,10 @@ public struct KeySource: Sendable {
     /// A root key of the app's own.
     ///
     /// - Parameters:
-    ///   - load: returns the key, or nil when there is none. A place that is locked throws ``SettingsError`` with the
-    ///     code `locked`, so that the router asks again later.
-    ///   - store: keeps a new key, durably; ``SettingsError/Code/keyMissing`` is thrown without it.
+    ///   - load: returns the key of 256 bits, or nil when there is none. A place that is locked throws
+    ///     ``SettingsError`` with the code `locked`, so that the router asks again later.
+    ///   - store: keeps a new key, durably, unless one is there by now, as another machine may have stored it: what
+    ///     `load` returns afterwards counts. ``SettingsError/Code/keyMissing`` is thrown without it.
     public static func custom(
         load: @escaping @Sendable () async throws -> SymmetricKey?,
         store: (@Sendable (SymmetricKey) async throws -> Void)? = nil

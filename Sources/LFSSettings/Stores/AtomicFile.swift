@@ -39,7 +39,8 @@ struct AtomicFile {
             guard try file.status().byteCount == bytes.count else { throw SystemError.shortWrite(file.path) }
             try folder.rename(temporary, to: folder, as: name)
         } catch {
-            try folder.remove(temporary)
+            // Why it failed is what counts: who sweeps the folder removes what stays.
+            _ = Result { try folder.remove(temporary) }
             throw error
         }
         try folder.synchronize()
@@ -56,9 +57,18 @@ struct AtomicFile {
 
     /// Removes what a crash has left, for who holds the lock of the folder.
     static func sweep(_ folder: Directory) throws {
+        try sweep(folder) { name in name.hasPrefix(".") && name.hasSuffix(unfinished) }
+    }
+
+    /// As the one for a folder, of one file, and of no other one whose name begins with its own.
+    static func sweep(_ folder: Directory, _ name: String) throws {
+        try sweep(folder) { Path.isMade($0, beginning(of: name), ending: unfinished) }
+    }
+
+    private static func sweep(_ folder: Directory, _ isUnfinished: (String) -> Bool) throws {
         var names: [String] = []
         try folder.forEachFile { name in
-            if name.hasPrefix("."), name.hasSuffix(unfinished) { names.append(name) }
+            if isUnfinished(name) { names.append(name) }
             return true
         }
         for name in names { try folder.remove(name) }

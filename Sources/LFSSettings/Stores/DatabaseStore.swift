@@ -17,16 +17,18 @@ struct DatabaseStore: SettingsStore {
     func update(
         _ name: String, keys: KeyAccess, _ body: @escaping @Sendable (ValueReader, KeySet) throws -> StoredChange
     ) async throws {
-        if case .ring(let ring) = keys { try await ring.load() }
         let now = now
         let change: @Sendable (Database) throws -> Void = { db in
             try Self.update(name, keys: keys, keepsNote: false, now: now(), db, body)
         }
-        if isDurable { try await runner.writeDurably(change) } else { try await runner.write(change) }
+        try await keys.retrying {
+            if isDurable { try await runner.writeDurably(change) } else { try await runner.write(change) }
+        }
     }
 
     /// As the one above, within a transaction.
     ///
+    /// - Throws: ``NoDataKey`` to whoever can have one made, and begin the transaction again.
     /// - Parameter keepsNote: whether other devices have to hear of a removal.
     static func update(
         _ name: String, keys: KeyAccess, keepsNote: Bool, now: Int64, _ db: Database,
@@ -35,7 +37,7 @@ struct DatabaseStore: SettingsStore {
         let set: KeySet =
             switch keys {
             case .none: .none
-            case .ring(let ring): try ring.keys(db, mayMake: true)
+            case .ring(let ring): try ring.requiredKeys(db)
             }
         switch try body({ try SettingTable.read(name, db) }, set) {
         case .keep: return

@@ -13,8 +13,6 @@ struct FileStore: SettingsStore {
     let installID: FileID
     /// What the database notes of the location, and how.
     let notes: FolderNotes
-    /// One change of this process at a time: each blocks a thread while it waits for the lock.
-    private let turns = Permits(1)
 
     static let lockName = ".lock"
     static let longest = StorageLimits.file + Envelope.overhead + StoredValue.longestFrame
@@ -34,6 +32,8 @@ struct FileStore: SettingsStore {
             let folder = try OwnFolder.open(folderName, in: parent)
             try folder.synchronize()
             try parent.synchronize()
+            // Where the location itself was made just now, or by one who did not come to its sync.
+            try Directory.open((location as NSString).deletingLastPathComponent).synchronize()
         }
         try await notes.note()
         try await sweep()
@@ -65,41 +65,44 @@ struct FileStore: SettingsStore {
     func update(
         _ name: String, keys: KeyAccess, _ body: @escaping @Sendable (ValueReader, KeySet) throws -> StoredChange
     ) async throws {
-        let (open, place) = (openFolder, place(name))
-        try await turns.withPermit {
-            let (folder, lock) = try await BlockingPool.shared.run { _ in
-                let folder = try open()
-                let lock = try Self.lock(folder)
-                try lock.lock(.exclusive)
-                return (folder, lock)
-            }
+        let place = place(name)
+        try await withLock { folder in
             // Within the lock: keys are forgotten by those who have it.
             let set = try await keys.keys()
             try await BlockingPool.shared.run { _ in
-                // The lock goes with its last reference, at the end of this.
-                try withExtendedLifetime(lock) {
-                    let file = AtomicFile(folder: folder, name: FileName.of(name))
-                    switch try body({ try Self.read(name, place, in: folder) }, set) {
-                    case .keep: return
-                    case .put(let value): try file.replace(with: value.encoded(for: place))
-                    case .remove: try file.remove()
-                    }
+                let file = AtomicFile(folder: folder, name: FileName.of(name))
+                switch try body({ try Self.read(name, place, in: folder) }, set) {
+                case .keep: return
+                case .put(let value): try file.replace(with: value.encoded(for: place))
+                case .remove: try file.remove()
                 }
             }
         }
     }
 
     /// Runs the body while nobody changes a value here, in no process.
-    func withLock(_ body: () async throws -> Void) async throws {
+    func withLock(_ body: (Directory) async throws -> Void) async throws {
         let open = openFolder
-        try await turns.withPermit {
-            let lock = try await BlockingPool.shared.run { _ in
-                let lock = try Self.lock(try open())
-                try lock.lock(.exclusive)
-                return lock
-            }
-            defer { withExtendedLifetime(lock) {} }
-            try await body()
+        try await LockedFile.with(
+            {
+                let folder = try open()
+                return (try OwnFolder.openLockFile(Self.lockName, in: folder), folder)
+            }, body)
+    }
+
+    /// What the folder is, whatever it is called.
+    func identity() async throws -> LockedFile.Identity {
+        let open = openFolder
+        return try await BlockingPool.shared.run { _ in LockedFile.Identity(try open().status()) }
+    }
+
+    /// Whether the folder is there.
+    func isThere() async throws -> Bool {
+        do {
+            _ = try await identity()
+            return true
+        } catch let error as SettingsError where error.code == .folderAbsent {
+            return false
         }
     }
 
@@ -138,10 +141,8 @@ struct FileStore: SettingsStore {
     }
 
     func removeAll() async throws {
-        let open = openFolder
-        try await withLock {
+        try await withLock { folder in
             try await BlockingPool.shared.run { _ in
-                let folder = try open()
                 for name in try Self.names(in: folder) { try folder.remove(FileName.of(name)) }
                 try AtomicFile.sweep(folder)
                 try folder.synchronize()

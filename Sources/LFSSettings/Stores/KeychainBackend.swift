@@ -16,7 +16,8 @@ public struct KeychainBackend: Sendable {
     /// With a key file it protects backups, and against other users, not against programs of the same user.
     ///
     /// - Parameters:
-    ///   - path: the file's; its folder has to belong to this user and to exist. Several databases may share the file.
+    ///   - path: the file's, an absolute one; its folder has to exist and to belong to this user, who alone may write
+    ///     to it (mode 0700 or 0755). Several databases may share the file.
     ///   - key: the source of its key, such as ``KeySource/keyFile(_:)`` or ``KeySource/credential(_:)``; not
     ///     ``KeySource/keychain``.
     public static func sealedFile(at path: String, key: KeySource) -> KeychainBackend {

@@ -2,28 +2,44 @@ import Synchronization
 
 /// Values in memory, for tests and previews. They end with the router.
 final class MemoryStore: SettingsStore {
-    private let values = Mutex<[String: StoredValue]>([:])
+    private struct State {
+        var values: [String: StoredValue] = [:]
+        /// How often everything had been removed when they were stored.
+        var resetCount: Int64?
+    }
+
+    private let state = Mutex(State())
 
     func prepare() async throws {}
 
-    func read(_ name: String) async throws -> StoredValue? { values.withLock { $0[name] } }
+    func read(_ name: String) async throws -> StoredValue? { state.withLock { $0.values[name] } }
+
+    /// Removes all values when everything was removed since this was called last.
+    func follow(_ resetCount: Int64) {
+        state.withLock { state in
+            // What was read before another call's count was noted is older than that.
+            guard resetCount > state.resetCount ?? -1 else { return }
+            if state.resetCount != nil { state.values = [:] }
+            state.resetCount = resetCount
+        }
+    }
 
     func update(
         _ name: String, keys: KeyAccess, _ body: @escaping @Sendable (ValueReader, KeySet) throws -> StoredChange
     ) async throws {
         let keys = try await keys.keys()
-        try values.withLock { values in
-            let stored = values[name]
+        try state.withLock { state in
+            let stored = state.values[name]
             switch try body({ stored }, keys) {
             case .keep: return
-            case .put(let value): values[name] = value
-            case .remove: values[name] = nil
+            case .put(let value): state.values[name] = value
+            case .remove: state.values[name] = nil
             }
         }
     }
 
     func summaries() async throws -> [StoredSummary] {
-        values.withLock { $0 }.map { name, value in
+        state.withLock { $0.values }.map { name, value in
             StoredSummary(
                 name: name, byteCount: value.content.bytes.count, serializerVersion: value.content.version,
                 updatedAt: value.updatedAt)
@@ -32,5 +48,5 @@ final class MemoryStore: SettingsStore {
 
     func stamp(of name: String) async throws -> String? { nil }
 
-    func removeAll() async throws { values.withLock { $0 = [:] } }
+    func removeAll() async throws { state.withLock { $0.values = [:] } }
 }

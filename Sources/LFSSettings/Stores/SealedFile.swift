@@ -20,7 +20,6 @@ final class SealedFile: SecretStore {
     private let source:
         (load: @Sendable (Data?) async throws -> SymmetricKey?, make: (@Sendable () async throws -> Data?)?)
     private let installID: FileID
-    private let turns = Permits(1)
     private let opened = Mutex<Opened?>(nil)
 
     static let longest = 16 << 20
@@ -36,7 +35,8 @@ final class SealedFile: SecretStore {
                 .notConfigured,
                 "The key of a sealed file cannot be in the key chain, which is that file: name a .keyFile(…) for it.")
         }
-        (self.path, self.source, self.installID) = (path, (load, make), installID)
+        try Path.requireAbsolute(path, "The path of a sealed file")
+        (self.path, self.source, self.installID) = (Path.canonical(path), (load, make), installID)
     }
 
     // MARK: Items
@@ -49,9 +49,7 @@ final class SealedFile: SecretStore {
     }
 
     func update(_ item: String, _ body: @escaping @Sendable (() throws -> Data?) throws -> SecretChange) async throws {
-        try await turns.withPermit {
-            let lock = try await lock()
-            defer { withExtendedLifetime(lock) {} }
+        try await withLock { folder in
             var content = try await content()
             let key = try await key(for: &content, mayMake: content.items.isEmpty)
             let entry = entry(item)
@@ -68,9 +66,8 @@ final class SealedFile: SecretStore {
             guard bytes.count <= Self.longest else {
                 throw SettingsError(.tooLarge, "\(path) would have more than 16 MiB. Keep large values in .file.")
             }
-            let (folderPath, name) = (folderPath, name)
+            let name = name
             try await BlockingPool.shared.run { _ in
-                let folder = try Self.folder(folderPath)
                 try AtomicFile(folder: folder, name: name).replace(with: bytes)
             }
         }
@@ -105,17 +102,24 @@ final class SealedFile: SecretStore {
 
     /// The key of the items. What its source wants to have kept is put into the content.
     ///
+    /// It stays in memory once an item, of whatever database, names it: a passphrase that was mistyped is asked for
+    /// again.
+    ///
     /// - Parameter mayMake: while no item is closed with another one.
     private func key(for content: inout SealedFileContent, mayMake: Bool) async throws -> DataKey {
         let note = content.note
-        if let opened = opened.withLock({ $0 }), opened.note == note { return opened.key }
+        if let opened = opened.withLock({ $0 }), opened.note == note, content.names(opened.key.id) != false {
+            return opened.key
+        }
         var root = try await source.load(note)
         if root == nil, mayMake, note == nil, let make = source.make {
             content.note = try await make()
             root = try await source.load(content.note)
         }
         guard let root else { throw RootKeyErrors.missing }
+        try RootKeyErrors.requireLength(root)
         let made = Opened(note: content.note, key: DataKey.root(root))
+        guard content.names(made.key.id) != false else { throw RootKeyErrors.mismatch }
         opened.withLock { $0 = made }
         return made.key
     }
@@ -131,27 +135,17 @@ final class SealedFile: SecretStore {
         }
     }
 
-    private func lock() async throws -> FileLock {
+    private func withLock(_ body: (Directory) async throws -> Void) async throws {
         let (folderPath, name) = (folderPath, name)
-        return try await BlockingPool.shared.run { _ in
-            let folder = try Self.folder(folderPath)
-            let lock = FileLock(try OwnFolder.openLockFile("\(name).lock", in: folder))
-            try lock.lock(.exclusive)
-            try Self.sweep(folder, name)
-            return lock
-        }
-    }
-
-    /// What a crash has left of this file, and of no other one in the folder.
-    private static func sweep(_ folder: Directory, _ name: String) throws {
-        var names: [String] = []
-        try folder.forEachFile { file in
-            if file.hasPrefix(AtomicFile.beginning(of: name)), file.hasSuffix(AtomicFile.unfinished) {
-                names.append(file)
-            }
-            return true
-        }
-        for name in names { try folder.remove(name) }
+        try await LockedFile.with(
+            {
+                let folder = try Self.folder(folderPath)
+                return (try OwnFolder.openLockFile("\(name).lock", in: folder), folder)
+            },
+            { folder in
+                try await BlockingPool.shared.run { _ in try AtomicFile.sweep(folder, name) }
+                try await body(folder)
+            })
     }
 
     private static func folder(_ path: String) throws -> Directory {

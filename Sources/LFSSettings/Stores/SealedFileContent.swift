@@ -12,6 +12,12 @@ struct SealedFileContent: Sendable {
     /// Envelopes by the names of their items.
     var items: [String: Data] = [:]
 
+    /// Whether an item is closed with a key; nil when no item says with which.
+    func names(_ id: DataKeyID) -> Bool? {
+        let ids = items.values.compactMap(Envelope.keyID(of:))
+        return ids.isEmpty ? nil : ids.contains(id)
+    }
+
     private static let magic = Data("LFSS".utf8) + [1]
 
     init() {}

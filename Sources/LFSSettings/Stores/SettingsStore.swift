@@ -47,10 +47,19 @@ enum KeyAccess: Sendable {
     case none
     case ring(KeyRing)
 
+    /// The data keys for a value beside the database: the current one is on the device.
     func keys() async throws -> KeySet {
         switch self {
         case .none: .none
-        case .ring(let ring): try await ring.keys()
+        case .ring(let ring): try await ring.durableKeys()
+        }
+    }
+
+    /// As `KeyRing.retrying`, for a transaction that may need a data key.
+    func retrying<Result>(_ body: () async throws -> Result) async throws -> Result {
+        switch self {
+        case .none: try await body()
+        case .ring(let ring): try await ring.retrying(body)
         }
     }
 }

@@ -34,7 +34,7 @@ struct Registry: Sendable {
     /// What is registered for a key.
     ///
     /// - Throws: ``SettingsError/Code/unregistered``, ``SettingsError/Code/unavailable``.
-    func info<Value>(of key: StorageKey<Value>) throws(SettingsError) -> KeyInfo {
+    func entry<Value>(of key: StorageKey<Value>) throws(SettingsError) -> Entry {
         guard let entry = entries[key.family ?? key.name], entry.info.isFamily == (key.family != nil),
             StorageLimits.isName(key.name)
         else {
@@ -46,13 +46,14 @@ struct Registry: Sendable {
         let info = entry.info
         guard info.typeID == ObjectIdentifier(Value.self), info.domain == key.domain, info.security == key.security,
             info.serializer == key.serializer.id, info.version == key.serializer.version,
-            info.onUndecodable == key.onUndecodable
+            info.onUndecodable == key.onUndecodable, info.sync == key.sync, info.availability == key.availability
         else {
             throw SettingsError(
                 .unregistered,
                 """
-                The catalog “\(entry.catalog)” has another key of the name \(key.publicName): its type, domain, \
-                security or serializer is not that of this one. Use one declaration for both.
+                The catalog “\(entry.catalog)” has another key of the name \(key.publicName): one of type, \
+                domain, security, serializer, onUndecodable, sync and availability is not that of this one. Use one \
+                declaration for both.
                 """,
                 key: key.publicName)
         }
@@ -61,7 +62,7 @@ struct Registry: Sendable {
                 .unavailable, "The key \(key.publicName) is not for this platform. Its availability says for which.",
                 key: key.publicName)
         }
-        return info
+        return entry
     }
 
     /// What is registered for a stored name, which may be of a family's member.

@@ -39,6 +39,12 @@ extension StorageKey {
         }
     }
 
+    /// The default as a set would store it; nil without one, and for one that cannot be encoded.
+    var serializedDefault: SerializedValue? {
+        guard let defaultValue else { return nil }
+        do { return try serializer.serialize(defaultValue) } catch { return nil }
+    }
+
     /// - Throws: ``SettingsError/Code/noValue``.
     func orDefault(_ value: Value?) throws -> Value {
         if let value = value ?? defaultValue { return value }

@@ -6,12 +6,14 @@ struct TransactionAccess: Sendable {
     let registry: Registry
     let sealing: Sealing
     let pending: PendingMigrations
+    /// Of a batch, which can be run again; nil in a transaction of the host's own.
+    var needs: BatchNeeds?
 
     func getIfPresent<Value>(_ key: StorageKey<Value>, _ db: Database) throws -> Value? {
-        let info = try info(key)
+        let info = try usable(key)
         return try SettingsError.catchingNow(info.publicName) {
             guard let stored = try SettingTable.read(key.name, db) else {
-                try pending.check(key.name)
+                try checkPending(key.name, db)
                 return nil
             }
             return try key.value(of: try sealing.open(stored, key.name, info, try keys(info, db)))
@@ -19,29 +21,35 @@ struct TransactionAccess: Sendable {
     }
 
     func set<Value>(_ value: Value, for key: StorageKey<Value>, _ db: Database) throws {
-        let info = try info(key)
+        let info = try usable(key)
         let content = try key.serialized(value)
         try SettingsError.catchingNow(info.publicName) {
             let stored = try sealing.close(content, key.name, info, try keys(info, db, mayMake: true))
             try SettingTable.write(key.name, stored, db)
         }
+        noteDurability(of: info)
     }
 
+    /// A removal counts for what a migration would bring, too.
     func remove<Value>(_ key: StorageKey<Value>, _ db: Database) throws {
-        let info = try info(key)
+        let info = try registered(key)
         try SettingsError.catchingNow(info.publicName) {
             try SettingTable.remove(key.name, keepsNote: info.sync != .never, now: sealing.now(), db)
+            try Self.noteRemoved(info, now: sealing.now(), db)
         }
+        noteDurability(of: info)
     }
 
     func exists<Value>(_ key: StorageKey<Value>, _ db: Database) throws -> Bool {
-        let info = try info(key)
+        let info = try usable(key)
         return try SettingsError.catchingNow(info.publicName) {
             if try SettingTable.contains(key.name, db) { return true }
-            try pending.check(key.name)
+            try checkPending(key.name, db)
             return false
         }
     }
+
+    // MARK: Earlier keys
 
     /// The value of a key that no catalog has, by its own declaration.
     func legacy<Value>(_ key: StorageKey<Value>, _ db: Database) throws -> Value? {
@@ -60,10 +68,33 @@ struct TransactionAccess: Sendable {
         }
     }
 
-    private func info<Value>(_ key: StorageKey<Value>) throws -> KeyInfo {
-        let info = try registry.info(of: key)
+    /// Notes that nothing is to be taken over for a key any more: the next open removes the sources only.
+    static func noteRemoved(_ info: KeyInfo, now: Int64, _ db: Database) throws {
+        let sources = info.migrationKeys().map(\.sourceName)
+        guard info.migrate != nil, !sources.isEmpty else { return }
+        try MigrationTable.noteRemoved(info.name, sources, now: now, db)
+    }
+
+    // MARK: Parts
+
+    private func registered<Value>(_ key: StorageKey<Value>) throws -> KeyInfo {
+        let info = try registry.entry(of: key).info
         guard info.domain.isDatabase else { throw Self.notTransactional(key) }
         return info
+    }
+
+    private func usable<Value>(_ key: StorageKey<Value>) throws -> KeyInfo {
+        try pending.checkCatalog(try registry.entry(of: key).catalog, key.publicName)
+        return try registered(key)
+    }
+
+    private func checkPending(_ name: String, _ db: Database) throws {
+        guard let problem = pending.problem(name), try !MigrationTable.isNoted(name, db) else { return }
+        throw problem
+    }
+
+    private func noteDurability(of info: KeyInfo) {
+        if case .database(isDurable: true) = info.domain.kind { needs?.noteDurable() }
     }
 
     private static func notTransactional<Value>(_ key: StorageKey<Value>) -> SettingsError {
@@ -74,6 +105,8 @@ struct TransactionAccess: Sendable {
     }
 
     private func keys(_ info: KeyInfo, _ db: Database, mayMake: Bool = false) throws -> KeySet {
-        info.security == .none ? .none : try sealing.ring.keys(db, mayMake: mayMake)
+        guard info.security != .none else { return .none }
+        if let needs, try sealing.ring.lacksKeys(db), needs.noteLackingKeys() { throw NoDataKey() }
+        return try sealing.ring.keys(db, mayMake: mayMake)
     }
 }

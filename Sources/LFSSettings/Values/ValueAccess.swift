@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import LFSDatabase
 import LFSSystem
 
@@ -9,7 +10,7 @@ struct ValueAccess: Sendable {
     let stores: StoreSet
     let sealing: Sealing
     let pending: PendingMigrations
-    let resets: ResetFlag
+    let resets: SettingsReset
     let hub: ChangeHub
 
     var transaction: TransactionAccess {
@@ -31,10 +32,10 @@ struct ValueAccess: Sendable {
     // MARK: Reading
 
     func getIfPresent<Value>(_ key: StorageKey<Value>) async throws -> Value? {
-        let info = try registry.info(of: key)
+        let info = try usable(key)
         return try await catching(info, key.name) {
             guard let content = try await content(key.name, info) else {
-                try pending.check(key.name)
+                try await checkPending(key.name)
                 return nil
             }
             return try key.value(of: content)
@@ -42,12 +43,44 @@ struct ValueAccess: Sendable {
     }
 
     func exists<Value>(_ key: StorageKey<Value>) async throws -> Bool {
-        let info = try registry.info(of: key)
+        let info = try usable(key)
         return try await catching(info, key.name) {
-            if try await stored(key.name, info) != nil { return true }
-            try pending.check(key.name)
+            do {
+                if try await stored(key.name, info) != nil { return true }
+            } catch let error as SettingsError where error.code == .corrupted || error.code == .newerValue {
+                // Something is there, whatever it is.
+                return true
+            }
+            try await checkPending(key.name)
             return false
         }
+    }
+
+    /// What is registered for a key of a catalog whose data have its version.
+    ///
+    /// - Throws: as `Registry.entry(of:)`; ``SettingsError/Code/migrationFailed``.
+    func usable<Value>(_ key: StorageKey<Value>) throws -> KeyInfo {
+        let entry = try registry.entry(of: key)
+        try pending.checkCatalog(entry.catalog, entry.info.publicName)
+        return entry.info
+    }
+
+    /// - Throws: ``SettingsError/Code/migrationPending`` when nothing stands at the key's place, and something might.
+    func checkPending(_ name: String) async throws {
+        if let problem = try await notedProblem(name) { throw problem }
+    }
+
+    private func notedProblem(_ name: String) async throws -> SettingsError? {
+        guard let problem = pending.problem(name) else { return nil }
+        return try await runner.read { db in try MigrationTable.isNoted(name, db) } ? nil : problem
+    }
+
+    /// Keys whose earlier value could not be taken over yet, with what to say of it.
+    func pendingProblems() async throws -> [String: SettingsError] {
+        let problems = pending.names.compactMap { name in pending.problem(name).map { (name, $0) } }
+        if problems.isEmpty { return [:] }
+        let noted = try await runner.read(MigrationTable.states)
+        return Dictionary(problems.filter { noted[$0.0] == nil }, uniquingKeysWith: { first, _ in first })
     }
 
     /// What is stored under a name, opened.
@@ -59,7 +92,7 @@ struct ValueAccess: Sendable {
 
     private func stored(_ name: String, _ info: KeyInfo) async throws -> StoredValue? {
         let store = try stores.store(for: info.domain)
-        if !info.domain.isDatabase { try await resets.finish() }
+        if let place = info.domain.resetPlace { try await resets.finish(place) }
         return try await store.read(name)
     }
 
@@ -74,7 +107,7 @@ struct ValueAccess: Sendable {
     // MARK: Writing
 
     func set<Value>(_ value: Value, for key: StorageKey<Value>) async throws {
-        let info = try registry.info(of: key)
+        let info = try usable(key)
         let content = try key.serialized(value)
         try await change(key, info) { _, keys in
             .put(try sealing.close(content, key.name, info, keys))
@@ -82,8 +115,16 @@ struct ValueAccess: Sendable {
     }
 
     func remove<Value>(_ key: StorageKey<Value>) async throws {
-        let info = try registry.info(of: key)
-        guard info.domain.isDatabase else { return try await change(key, info, needsKeys: false) { _, _ in .remove } }
+        // Also of a catalog whose data could not be brought to its version: that may be what mends it.
+        let info = try registry.entry(of: key).info
+        guard info.domain.isDatabase else {
+            try await change(key, info, needsKeys: false) { _, _ in .remove }
+            if info.migrate != nil {
+                let now = sealing.now()
+                try await runner.writeDurably { db in try TransactionAccess.noteRemoved(info, now: now, db) }
+            }
+            return
+        }
         let access = transaction
         try await catching(info, key.name) {
             if case .database(isDurable: true) = info.domain.kind {
@@ -97,15 +138,15 @@ struct ValueAccess: Sendable {
     func update<Value>(
         _ key: StorageKey<Value>, _ body: @escaping @Sendable (inout Value) throws -> Void
     ) async throws -> Value {
-        let info = try registry.info(of: key)
-        let (sealing, pending) = (sealing, pending)
+        let info = try usable(key)
+        let (sealing, problem) = (sealing, try await notedProblem(key.name))
         let result = Box<Value>()
         try await change(key, info) { read, keys in
             var old: Value?
             if let stored = try read() {
                 old = try key.value(of: try sealing.open(stored, key.name, info, keys))
-            } else {
-                try pending.check(key.name)
+            } else if let problem {
+                throw problem
             }
             var value = try key.orDefault(old)
             try body(&value)
@@ -121,14 +162,18 @@ struct ValueAccess: Sendable {
     ) async throws {
         try await catching(info, key.name) {
             let store = try stores.store(for: info.domain)
-            if !info.domain.isDatabase {
-                // Another process may have reset without a word: what is written now must not go with it.
-                resets.raise()
-                try await resets.finish()
-            }
+            // What is written now must not go with a removal of before.
+            if let place = info.domain.resetPlace { try await resets.finish(place) }
+            // The database tells of its own changes. Of others also when they failed: a file may have been replaced,
+            // and the folder could not be synced.
+            defer { if !info.domain.isDatabase { hub.notify([key.name]) } }
             try await store.update(key.name, keys: needsKeys ? sealing.access(for: info) : .none, body)
         }
-        // The database tells of its own changes, this one among them.
-        if !info.domain.isDatabase { hub.notify([key.name]) }
+    }
+
+    /// Removes all rows, and what migrations would bring; files and secrets follow.
+    func beginReset(_ db: Database) throws {
+        try SettingsReset.begin(db)
+        for entry in registry.all { try TransactionAccess.noteRemoved(entry.info, now: sealing.now(), db) }
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import LFS
 import LFSPassphrase
 import LFSSettings
 
@@ -9,6 +10,9 @@ extension StorageKey<Bool> {
 }
 
 func openSettings(_ database: DatabasePool) async throws -> StorageRouter {
+    var migrator = DatabaseMigrator()
+    migrator.registerLFSSettingsMigrations()  // or in the migrator that the app has
+    try migrator.migrate(database)
     let catalog = StorageCatalog("recipes") { StorageKey<Bool>.backupRequiresWiFi }
     let storage = try await StorageRouter.open(database, catalogs: [catalog])
     try await storage.set(false, for: .backupRequiresWiFi)  // durable as any commit of the app
@@ -24,6 +28,9 @@ extension StorageKey<String> {
 }
 
 func openSecrets(_ database: DatabasePool, state: URL) async throws -> StorageRouter {
+    // It has to exist, and nobody else may write to it.
+    try FileManager.default.createDirectory(
+        at: state, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
     var migrator = DatabaseMigrator()
     migrator.registerLFSSettingsMigrations()
     try migrator.migrate(database)
@@ -55,6 +62,25 @@ private func use(_ storage: StorageRouter, _ database: DatabasePool) async throw
     for try await mode in storage.values(of: .themeMode) { apply(mode) }  // the present one first
     // end
     _ = (mode, token)
+}
+
+private func run(_ storage: StorageRouter) async throws {
+    // snippet
+    try await storage.start()  // from now on changes of other processes come too
+    for try await mode in storage.values(of: .themeMode) { apply(mode) }
+    // end
+}
+
+private func stop(_ storage: StorageRouter) async throws {
+    // snippet
+    try await storage.stop()  // every observation has ended when it returns; reading and writing go on
+    // end
+}
+
+private func reset(_ lfs: LFSManager, _ storage: StorageRouter) async throws {
+    // snippet
+    try await lfs.reset(.everythingIsUploaded) { db in try storage.removeAll(in: db) }
+    // end
 }
 
 private func migrations() {

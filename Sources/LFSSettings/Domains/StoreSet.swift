@@ -10,8 +10,9 @@ struct StoreSet: Sendable {
     let databasePath: String
     let keychain: KeychainStore?
     let now: @Sendable () -> Int64
-    private let memory = MemoryStore()
-    private let files: [StorageDomain.FileLocation: FileStore]
+    let memory = MemoryStore()
+    /// By their paths: a folder may be named in several ways.
+    private let files: [String: FileStore]
 
     /// - Parameter domains: those of the registered keys.
     /// - Throws: ``SettingsError/Code/notConfigured`` for one that is not there.
@@ -21,10 +22,11 @@ struct StoreSet: Sendable {
     ) throws {
         (self.runner, self.installID, self.databasePath) = (runner, installID, databasePath)
         (self.keychain, self.now) = (keychain, now)
-        var files: [StorageDomain.FileLocation: FileStore] = [:]
+        var files: [String: FileStore] = [:]
         for domain in domains {
             guard case .file(let location) = domain.kind else { continue }
-            files[location] = try Self.file(location, databasePath, installID, runner)
+            let store = try Self.file(location, databasePath, installID, runner)
+            files[store.path] = store
         }
         self.files = files
     }
@@ -35,9 +37,13 @@ struct StoreSet: Sendable {
     /// The stores of files that have ever been in use, also of keys that are registered no more.
     func usedFileStores() async throws -> [FileStore] {
         try await runner.read(FolderTable.all).compactMap { note in
-            guard let location = Self.location(ofNote: note) else { return nil }
-            return try files[location] ?? Self.file(location, databasePath, installID, runner)
+            try Self.location(ofNote: note).map(file)
         }
+    }
+
+    private func file(_ location: StorageDomain.FileLocation) throws -> FileStore {
+        let store = try Self.file(location, databasePath, installID, runner)
+        return files[store.path] ?? store
     }
 
     /// All that keep values beside the database.
@@ -49,7 +55,7 @@ struct StoreSet: Sendable {
         switch domain.kind {
         case .database(let isDurable): return DatabaseStore(runner: runner, isDurable: isDurable, now: now)
         case .file(let location):
-            return try files[location] ?? Self.file(location, databasePath, installID, runner)
+            return try file(location)
         case .keychain:
             guard let keychain else {
                 throw SettingsError(
@@ -72,6 +78,7 @@ struct StoreSet: Sendable {
         return FileStore(location: path, installID: installID, notes: FolderNotes(runner: runner, folder: note))
     }
 
+    private static let besideSuffix = ".settings"
     private static let besideNote = "beside the database"
     private static let groupNote = "app group "
 
@@ -91,11 +98,11 @@ struct StoreSet: Sendable {
                 throw SettingsError(
                     .notConfigured, "The database is in memory and has no folder beside it. Name one: .file(in: …).")
             }
-            return (databasePath + ".settings", besideNote)
+            return (databasePath + besideSuffix, besideNote)
         case .folder(let path):
-            guard path.hasPrefix("/"), !path.utf8.contains(0) else {
-                throw SettingsError(.notConfigured, "The folder of .file(in:) has to be an absolute path.")
-            }
+            try Path.requireAbsolute(path, "The folder of .file(in:)")
+            let path = Path.canonical(path)
+            if !databasePath.isEmpty, path == databasePath + besideSuffix { return (path, besideNote) }
             return (path, path)
         case .appGroup(let id):
             #if canImport(Darwin)
