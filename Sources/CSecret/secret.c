@@ -36,12 +36,10 @@
     F(void, g_cancellable_cancel, (void *cancellable)) \
     F(int, g_dbus_error_is_remote_error, (const void *error)) \
     F(char *, g_dbus_error_get_remote_error, (const void *error)) \
-    F(void *, g_dbus_proxy_get_connection, (void *proxy)) \
     F(const char *, g_dbus_proxy_get_object_path, (void *proxy)) \
     F(char *, g_dbus_proxy_get_name_owner, (void *proxy)) \
     F(void *, g_dbus_proxy_get_cached_property, (void *proxy, const char *name)) \
     F(void, g_variant_unref, (void *value)) \
-    F(void, g_dbus_connection_set_exit_on_close, (void *connection, int does_exit)) \
     F(uint32_t, secret_error_get_quark, (void)) \
     F(size_t, secret_service_get_type, (void)) \
     F(size_t, secret_item_get_type, (void)) \
@@ -203,8 +201,6 @@ int lfs_secret_backend_finish(void *result, lfs_secret_error **error) {
     // process, and lives as long as its service anyway.
     void *backend = of.secret_backend_get_finish(result, error);
     if (backend == NULL || !of.g_type_check_instance_is_a(backend, of.secret_service_get_type())) return 0;
-    void *connection = of.g_dbus_proxy_get_connection(backend);
-    if (connection != NULL) of.g_dbus_connection_set_exit_on_close(connection, 0);
     // On this thread alone.
     static char *last_owner = NULL;
     char *owner = of.g_dbus_proxy_get_name_owner(backend);

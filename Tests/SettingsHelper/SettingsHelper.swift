@@ -70,11 +70,13 @@ enum SettingsHelper {
         let keys = try HelperKeys.ofCuts(folder: folder)
         let storage = try await StorageRouter.open(
             database, catalogs: [StorageCatalog("app") { keys }], options: HelperKeys.options(folder))
-        let control = URL(fileURLWithPath: folder).appendingPathComponent("control")
         for number in 0..<count {
             let (key, value) = (keys[number % keys.count], number / keys.count + 1)
-            try Data("\(number)".utf8).write(to: control)
             try await storage.set(value, for: key)
+            // Foundation would sync it.
+            guard let control = fopen(folder + "/control", "w"), fputs(String(number), control) >= 0,
+                fclose(control) == 0
+            else { throw HelperFailure(message: "The control cannot be written.") }
             FileHandle.standardOutput.write(Data("\(key.name) \(value)\n".utf8))
         }
         _ = try FileHandle(forReadingFrom: URL(fileURLWithPath: release)).read(upToCount: 1)

@@ -58,7 +58,7 @@ void lfs_secret_list_free(lfs_secret_list *list);
 typedef void (*lfs_secret_answer)(void *source, void *result, void *context);
 
 // 1 when secrets are in the Secret Service, 0 when they are in libsecret's own file; 2 when the service is another process
-// than before, or none: then ask again. The bus's end does not end this process, as GLib would have it.
+// than before, or none: then ask again.
 void lfs_secret_backend(void *cancellable, lfs_secret_answer answer, void *context);
 int lfs_secret_backend_finish(void *result, lfs_secret_error **error);
 

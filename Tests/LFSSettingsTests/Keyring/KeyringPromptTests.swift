@@ -27,7 +27,7 @@ struct KeyringPromptTests {
         for kind in ["locked", "lockedItems"] {
             try await Keyring.with(.scripted) { keyring in
                 let said = try await keyring.steps(
-                    "set=secret", "script=\(kind)", "get", "set=x", "remove", "script=", "get",
+                    "set=secret", "script=\(kind) dismiss", "get", "set=x", "remove", "script=", "get",
                     with: ["HELPER_PROMPTS": "0"])
                 #expect(said[2...4].allSatisfy { $0.hasPrefix("locked: ") }, "\(said)")
                 #expect(said.last == "secret")
