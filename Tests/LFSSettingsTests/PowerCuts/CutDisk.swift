@@ -34,7 +34,7 @@ struct CutDisk: Sendable {
     private func make(_ kind: Kind) throws -> Bool {
         #if os(Linux)
         try FileManager.default.createDirectory(at: mount, withIntermediateDirectories: false)
-        FileManager.default.createFile(atPath: image.path, contents: nil)
+        try Data().write(to: image)
         let file = try FileHandle(forWritingTo: image)
         // XFS takes no less. It is sparse.
         try file.truncate(atOffset: kind == .xfs ? 300 << 20 : 32 << 20)
