@@ -127,6 +127,18 @@ struct KeyringTests {
         }
     }
 
+    @Test("Where libsecret cannot be loaded, the error names its package, and nothing is written")
+    func noLibrary() async throws {
+        try await Keyring.with(.bus) { keyring in
+            let libraries = keyring.folder.deletingLastPathComponent().child("lib")
+            try FileManager.default.createDirectory(at: libraries, withIntermediateDirectories: false)
+            try Data("no library".utf8).write(to: libraries.child("libsecret-1.so.0"))
+            let said = try await keyring.steps("set=secret", "keychain", with: ["LD_LIBRARY_PATH": libraries.path])
+            #expect(said[0].hasPrefix("keychainUnavailable: ") && said[0].contains("libsecret-1-0"), "\(said)")
+            #expect(said[1] == "nothing")
+        }
+    }
+
     @Test("A bus that ends takes no process with it")
     func busEnds() async throws {
         try await Keyring.with(.gnome) { keyring in
@@ -166,6 +178,8 @@ struct KeyringTests {
     @Test("Four processes that add to one number lose nothing")
     func increments() async throws {
         try await Keyring.with(.gnome) { keyring in
+            // It makes the database.
+            #expect(try await keyring.steps("keychain") == ["nothing"])
             let words = try await withThrowingTaskGroup(of: String?.self) { group in
                 for _ in 0..<4 {
                     group.addTask {

@@ -22,10 +22,10 @@ struct CutDisk: Sendable {
             }
             do {
                 let result = try await body(disk, parent)
-                try disk.unmount()
+                try disk.leave()
                 return result
             } catch {
-                try runTool("umount", ["-l", disk.mount.path])
+                try disk.leave()
                 throw error
             }
         }
@@ -50,11 +50,12 @@ struct CutDisk: Sendable {
 
     /// Once no file on it is open any more.
     func restart() throws {
-        try unmount()
+        try require("umount", [mount.path])
         try require("mount", ["-o", "loop", image.path, mount.path])
     }
 
-    private func unmount() throws { try require("umount", [mount.path]) }
+    /// As soon as what was open on it in this process is closed.
+    private func leave() throws { try require("umount", ["-l", mount.path]) }
 
     private func require(_ tool: String, _ arguments: [String]) throws {
         guard try runTool(tool, arguments) else { throw Failure(command: ([tool] + arguments).joined(separator: " ")) }
