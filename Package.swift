@@ -41,6 +41,7 @@ let package = Package(
         .library(name: "LFSSyncServer", targets: ["LFSSyncServer"]),
         .library(name: "LFSSettings", targets: ["LFSSettings"]),
         .library(name: "LFSPassphrase", targets: ["LFSPassphrase"]),
+        .library(name: "LFSSecretService", targets: ["LFSSecretService"]),
         // The pages of the protocols; what is in it is for the package's own server.
         .library(name: "LFSWire", targets: ["LFSWire"]),
         .library(name: "LFSTesting", targets: ["LFSTesting"]),
@@ -120,6 +121,14 @@ let package = Package(
         // Typed settings and secrets beside an app's rows.
         .target(name: "LFSSettings", dependencies: ["LFSDatabase", "LFSFiles", "LFSSystem", crypto, grdb, logging]),
         .target(name: "LFSPassphrase", dependencies: ["LFSSettings", "LFSSystem", crypto, cryptoExtras]),
+        // libsecret is loaded when it is needed: with a library of the system SwiftPM looks for it for every app that
+        // uses this package, and warns.
+        .target(name: "CSecret"),
+        .target(
+            name: "LFSSecretService",
+            dependencies: [
+                .target(name: "CSecret", condition: .when(platforms: [.linux])), "LFSSettings", "LFSSystem", crypto,
+            ]),
 
         // How fast the engine is, measured against a bare C program. No product needs them.
         .executableTarget(
@@ -195,21 +204,23 @@ let package = Package(
                 "LFSHTTP", "LFSSystem", "TestSupport", grdb, logging,
             ]),
         // One process of several in the tests of settings. No product needs it.
-        .executableTarget(name: "settings-helper", dependencies: ["LFSSettings", grdb], path: "Tests/SettingsHelper"),
+        .executableTarget(
+            name: "settings-helper", dependencies: ["LFSSettings", "LFSSecretService", "TestSupport", grdb],
+            path: "Tests/SettingsHelper"),
         .testTarget(
             name: "LFSSettingsTests",
             dependencies: [
-                "LFSSettings", "LFSPassphrase", "LFSDatabase", "LFSFiles", "LFSSystem", "TestSupport",
-                "settings-helper", crypto, grdb, logging,
+                "LFSSettings", "LFSPassphrase", "LFSSecretService", "LFSDatabase", "LFSFiles", "LFSSystem",
+                "TestSupport", "settings-helper", crypto, grdb, logging,
             ]),
         .testTarget(
             name: "DocumentationTests",
             dependencies: [
                 "LFS", "LFSS3", "LFSSigning", "LFSStorage", "LFSSync", "LFSSyncServer", "LFSSettings", "LFSPassphrase",
-                "LFSTesting", grdb,
+                "LFSSecretService", "LFSTesting", grdb,
             ]),
     ])
 
-for target in package.targets where target.type != .system && target.name != "CChecksum" {
+for target in package.targets where target.type != .system && !["CChecksum", "CSecret"].contains(target.name) {
     target.swiftSettings = (target.swiftSettings ?? []) + settings
 }

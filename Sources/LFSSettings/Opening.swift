@@ -24,7 +24,8 @@ struct Opening: Sendable {
         }
         let here = registry.all.map(\.info).filter { $0.availability.contains(.here) }
         let keychain = try options.keychain.map {
-            KeychainStore(secrets: try $0.makeStore(state.installID), installID: state.installID, runner: runner)
+            let owner = SecretOwner(installID: state.installID, databasePath: path, clock: options.clock)
+            return KeychainStore(secrets: try $0.makeStore(owner), installID: state.installID, runner: runner)
         }
         try Self.requireConfigured(here, options)
         let source = try options.rootKey.map { try Self.source($0, keychain, options.now) }

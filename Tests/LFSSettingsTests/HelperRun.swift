@@ -21,11 +21,15 @@ struct HelperRun: Sendable {
     let arguments: [String]
 
     init(_ command: String, in folder: URL, _ arguments: String...) {
+        self.init(command, in: folder, arguments)
+    }
+
+    init(_ command: String, in folder: URL, _ arguments: [String]) {
         (self.folder, self.arguments) = (folder, [command, folder.path] + arguments)
     }
 
     /// Runs it to its end.
-    func finish() async throws -> Result { try await run(environment: nil) }
+    func finish(environment: [String: String]? = nil) async throws -> Result { try await run(environment: environment) }
 
     /// Runs it with the n-th operation on a file below its folder failing; 0 lets none fail.
     ///
@@ -39,7 +43,32 @@ struct HelperRun: Sendable {
         return try await run(environment: environment)
     }
 
+    /// Runs the steps of `settings-helper steps`, and returns what each has said.
+    func steps(environment: [String: String]) async throws -> [String] {
+        let (status, lines) = try await lines(environment)
+        try #require(status == 0, "It ended with \(status): \(lines)")
+        return lines.filter { $0.hasPrefix("> ") }.map { String($0.dropFirst(2)) }
+    }
+
     private func run(environment: [String: String]?) async throws -> Result {
+        let (status, lines) = try await lines(environment)
+        let numbers = lines.dropFirst().compactMap { $0.split(separator: " ").last.flatMap { Int($0) } }
+        if status == 0 { try #require(numbers.count == 2, "It said: \(lines)") }
+        return Result(
+            status: status, word: status == 0 ? lines.first.map(String.init) : nil, operations: numbers.first ?? 0,
+            hasFired: status == 128 + 9 || numbers.last == 1)
+    }
+
+    /// Runs it to its end, and returns how it ended.
+    ///
+    /// - Parameter output: the pipe that takes what it says.
+    func status(output: URL) async throws -> Int32 {
+        var run = ToolRun(Self.path, arguments)
+        run.output = output
+        return try await run.finish()
+    }
+
+    private func lines(_ environment: [String: String]?) async throws -> (status: Int32, lines: [Substring]) {
         var run = ToolRun(Self.path, arguments)
         run.environment = environment
         let output = FileManager.default.temporaryDirectory.appendingPathComponent("lfs-helper-\(UUID().uuidString)")
@@ -47,11 +76,7 @@ struct HelperRun: Sendable {
         let status = try await run.finish()
         let lines = String(decoding: try Data(contentsOf: output), as: UTF8.self).split(separator: "\n")
         try FileManager.default.removeItem(at: output)
-        let numbers = lines.dropFirst().compactMap { $0.split(separator: " ").last.flatMap { Int($0) } }
-        if status == 0 { try #require(numbers.count == 2, "It said: \(lines)") }
-        return Result(
-            status: status, word: status == 0 ? lines.first.map(String.init) : nil, operations: numbers.first ?? 0,
-            hasFired: status == 128 + 9 || numbers.last == 1)
+        return (status, lines)
     }
 
     private static let path: String = {

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import LFSSecretService
 import LFSSettings
 import Logging
 import Synchronization
@@ -16,8 +17,12 @@ struct Place: Sendable {
             rootKey: .keyFile(folder.child("keys").child("root").path), keychain: keychain)
     }
 
+    /// A sealed file; under `Tests/Keyring/session with gnome` the keyring.
     var keychain: KeychainBackend {
-        .sealedFile(at: folder.child("sealed").path, key: .keyFile(folder.child("keys").child("sealed").path))
+        #if os(Linux)
+        if ProcessInfo.processInfo.environment["LFS_KEYRING"] != nil { return .secretService() }
+        #endif
+        return .sealedFile(at: folder.child("sealed").path, key: .keyFile(folder.child("keys").child("sealed").path))
     }
 
     /// The folder with values in files.

@@ -1,3 +1,5 @@
+import Foundation
+import LFSSecretService
 import LFSSettings
 
 /// The keys of the helper's process, by the words of its command line.
@@ -14,6 +16,13 @@ enum HelperKeys {
         StorageKey("second", domain: try self.domain(domain, folder), security: try security(domain))
     }
 
+    /// One of each kind that is durable when a set returns.
+    static func ofCuts(folder: String) throws -> [StorageKey<Int>] {
+        try ["durable", "file", "keychain", "encryptedFile"].map { word in
+            StorageKey("cut.\(word)", domain: try domain(word, folder), security: try security(word))
+        }
+    }
+
     static let legacy = StorageKey<String>("legacy", domain: .database)
 
     /// A key whose value is taken over from ``legacy`` and, of another type, from a file.
@@ -25,6 +34,14 @@ enum HelperKeys {
             case "legacy": .legacy(from: legacy)
             case "transform": .transform(from: number) { "\($0)" }
             case "condition": .ifPreviousApp(.below("2.0"), .legacy(from: legacy))
+            #if os(Linux)
+            case "secretItem":
+                .transform(
+                    from: StorageKey<Data>(
+                        "foreign", domain: .secretServiceItem(["service": "example"], mayPrompt: false),
+                        serializer: .data)
+                ) { String(decoding: $0, as: UTF8.self) }
+            #endif
             case "firstOf": .firstOf([.legacy(from: StorageKey("nowhere")), .legacy(from: legacy)])
             default: .aggregate(legacy, number) { "\($0 ?? "-") \($1 ?? -1)" }
             }
@@ -49,10 +66,25 @@ enum HelperKeys {
         word.hasPrefix("encrypted") ? .encrypted : .none
     }
 
-    static func options(_ folder: String, appVersion: String? = nil) -> StorageOptions {
+    static func options(_ folder: String, appVersion: String? = nil, isPatient: Bool = false) -> StorageOptions {
         StorageOptions(
             appVersion: appVersion, rootKey: .keyFile(folder + "/keys/root"),
-            keychain: .sealedFile(at: folder + "/sealed", key: .keyFile(folder + "/keys/sealed")))
+            keychain: keyring(isPatient) ?? .sealedFile(at: folder + "/sealed", key: .keyFile(folder + "/keys/sealed")))
+    }
+
+    /// Where Tests/Keyring runs, the key chain is what is on its bus. `HELPER_DEADLINE` is in milliseconds, and
+    /// `HELPER_PROMPTS` is 0 where nobody may be asked.
+    private static func keyring(_ isPatient: Bool) -> KeychainBackend? {
+        #if os(Linux)
+        let environment = ProcessInfo.processInfo.environment
+        guard environment["LFS_KEYRING"] != nil else { return nil }
+        let deadline = isPatient ? nil : environment["HELPER_DEADLINE"].flatMap { Int($0) }
+        return .secretService(
+            mayPrompt: environment["HELPER_PROMPTS"] != "0",
+            deadline: deadline.map { .milliseconds($0) } ?? .seconds(30))
+        #else
+        return nil
+        #endif
     }
 }
 

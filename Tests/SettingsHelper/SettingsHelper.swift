@@ -8,6 +8,9 @@ import LFSSettings
 ///     settings-helper set FOLDER DOMAIN VALUE          sets the key `first`
 ///     settings-helper flow FOLDER DOMAIN NAME VALUE    does one thing while Tests/Faults counts its operations
 ///     settings-helper migrate FOLDER DOMAIN KIND       opens with a key that has a migration
+///     settings-helper cuts FOLDER COUNT FIFO           sets keys that have to outlive a power cut, so many times, and
+///                                                      then waits until somebody writes into the pipe
+///     settings-helper steps FOLDER DOMAIN STEP…        does one thing after the other and says how each went
 ///
 /// The database is `app.sqlite` in the folder. It prints `ok`, or the code of the error, and then how many operations
 /// Tests/Faults has counted.
@@ -48,6 +51,8 @@ enum SettingsHelper {
             let storage = try await StorageRouter.open(
                 database, catalogs: [StorageCatalog("app") { key }], options: HelperKeys.options(folder))
             try await storage.set(arguments[3], for: key)
+        case "cuts": try await cuts(database, folder, Int(domain) ?? 0, release: arguments[3])
+        case "steps": try await HelperSteps(database, folder, domain).run(Array(arguments.dropFirst(3)))
         case "flow": try await flow(database, folder, domain, arguments[3], arguments.dropFirst(4).first ?? "")
         case "migrate":
             let key = try HelperKeys.migrated(domain, arguments[3], folder: folder)
@@ -57,6 +62,24 @@ enum SettingsHelper {
                 options: HelperKeys.options(folder, appVersion: arguments.dropFirst(4).first))
         default: throw HelperFailure(message: "There is no command \(arguments[0]).")
         }
+    }
+
+    /// Sets one key after the other to 1, 2, …, says each once it is set, and writes a file beside them that nobody
+    /// syncs.
+    private static func cuts(_ database: DatabasePool, _ folder: String, _ count: Int, release: String) async throws {
+        let keys = try HelperKeys.ofCuts(folder: folder)
+        let storage = try await StorageRouter.open(
+            database, catalogs: [StorageCatalog("app") { keys }], options: HelperKeys.options(folder))
+        for number in 0..<count {
+            let (key, value) = (keys[number % keys.count], number / keys.count + 1)
+            try await storage.set(value, for: key)
+            // Foundation would sync it.
+            guard let control = fopen(folder + "/control", "w"), fputs(String(number), control) >= 0,
+                fclose(control) == 0
+            else { throw HelperFailure(message: "The control cannot be written.") }
+            FileHandle.standardOutput.write(Data("\(key.name) \(value)\n".utf8))
+        }
+        _ = try FileHandle(forReadingFrom: URL(fileURLWithPath: release)).read(upToCount: 1)
     }
 
     private static func flow(

@@ -67,6 +67,7 @@ struct StoreSet: Sendable {
             }
             return keychain
         case .userDefaults(let suite): return UserDefaultsStore(suite: suite)
+        case .foreign(let item): return ForeignStore(item: item)
         case .memory: return memory
         }
     }

@@ -47,6 +47,10 @@ extension SettingsError.Code {
     public static let keyMismatch = Self(rawValue: "keyMismatch")
     /// The place of the secrets is locked; try again once it is open.
     public static let locked = Self(rawValue: "locked")
+    /// The user has closed the question for the password of the key chain, or it could not be shown.
+    public static let promptDismissed = Self(rawValue: "promptDismissed")
+    /// The service that keeps the secrets is not there, or has ended meanwhile. No other one takes its place.
+    public static let keychainUnavailable = Self(rawValue: "keychainUnavailable")
     /// The place of the secrets was emptied or is another one than before.
     public static let keychainReplaced = Self(rawValue: "keychainReplaced")
     /// A retired key is still needed.

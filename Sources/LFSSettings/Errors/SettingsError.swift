@@ -43,6 +43,11 @@ public struct SettingsError: Error, Sendable, CustomStringConvertible {
         return SettingsError(code, message, key: key)
     }
 
+    /// Whether what is stored may be there and cannot be asked for now.
+    var isOfClosedPlace: Bool {
+        [.locked, .promptDismissed, .keychainUnavailable, .folderAbsent].contains(code)
+    }
+
     /// The same about a key, where it names none yet.
     package func about(_ key: String) -> SettingsError {
         self.key == nil ? SettingsError(code, message, key: key, cause: cause) : self

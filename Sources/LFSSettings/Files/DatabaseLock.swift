@@ -14,6 +14,8 @@ package struct DatabaseLock: Sendable {
         case removal = "settings-removal"
         /// Making a root key.
         case rootKey = "settings-key"
+        /// Changing a secret in a service that has no changes of its own that read before they write.
+        case secrets
     }
 
     /// The file of the database; empty for one in memory, which no other process has.

@@ -27,7 +27,7 @@ struct KeyInfo: Sendable {
     var sourceName: String { "\(domain.word)/\(name)" }
 
     /// Whether nothing of its values may be in an error.
-    var isSecret: Bool { security != .none || domain.word == "keychain" }
+    var isSecret: Bool { security != .none || domain.isSecret }
 }
 
 extension StorageKey {

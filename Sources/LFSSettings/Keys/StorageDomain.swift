@@ -5,6 +5,7 @@ public struct StorageDomain: Hashable, Sendable {
         case file(FileLocation)
         case keychain(group: String?)
         case userDefaults(suite: String?)
+        case foreign(ForeignSecret)
         case memory
     }
 
@@ -54,6 +55,9 @@ public struct StorageDomain: Hashable, Sendable {
         StorageDomain(kind: .userDefaults(suite: suite))
     }
 
+    /// An item that another program has written: a source of migrations, which may remove it.
+    package static func foreign(_ item: ForeignSecret) -> StorageDomain { StorageDomain(kind: .foreign(item)) }
+
     /// The memory of the router, for tests and previews.
     public static let memory = StorageDomain(kind: .memory)
 }
@@ -69,6 +73,7 @@ extension StorageDomain: CustomStringConvertible {
         case .file(.appGroup(let id)): "file of app group \(id)"
         case .keychain: "keychain"
         case .userDefaults(let suite): suite.map { "userDefaults \($0)" } ?? "userDefaults"
+        case .foreign(let item): item.id
         case .memory: "memory"
         }
     }
@@ -80,9 +85,13 @@ extension StorageDomain: CustomStringConvertible {
         case .file: "file"
         case .keychain: "keychain"
         case .userDefaults: "userDefaults"
+        case .foreign: "foreign"
         case .memory: "memory"
         }
     }
+
+    /// Whether nothing of its values may be in an error.
+    var isSecret: Bool { word == "keychain" || word == "foreign" }
 
     var isDatabase: Bool { word == "database" }
 
@@ -90,14 +99,14 @@ extension StorageDomain: CustomStringConvertible {
     func allows(_ security: StorageSecurity) -> Bool {
         switch kind {
         case .database, .file: true
-        case .keychain, .userDefaults, .memory: security == .none
+        case .keychain, .userDefaults, .foreign, .memory: security == .none
         }
     }
 
     /// Bytes of a value at most.
     var limit: Int {
         switch kind {
-        case .database, .userDefaults, .memory: StorageLimits.database
+        case .database, .userDefaults, .foreign, .memory: StorageLimits.database
         case .file: StorageLimits.file
         case .keychain: StorageLimits.keychain
         }

@@ -113,7 +113,7 @@ struct CatalogMigration: Sendable {
             for name in try await storedNames(of: info) {
                 do {
                     if let content = try await access.content(name, info) { try info.check(content) }
-                } catch let error as SettingsError where error.code == .locked || error.code == .folderAbsent {
+                } catch let error as SettingsError where error.isOfClosedPlace {
                     // Not known yet: the version stays below until it is.
                     throw error.about(info.publicName)
                 } catch {

@@ -1,13 +1,11 @@
-package import LFSSystem
-
 /// Where the values of the domain `.keychain` are.
 ///
 /// It is chosen by name, and what was used is written down: another one later is
 /// ``SettingsError/Code/keychainReplaced``, and never the absence of a value.
 public struct KeychainBackend: Sendable {
-    package let makeStore: @Sendable (_ installID: FileID) throws -> any SecretStore
+    package let makeStore: @Sendable (SecretOwner) throws -> any SecretStore
 
-    package init(makeStore: @escaping @Sendable (_ installID: FileID) throws -> any SecretStore) {
+    package init(makeStore: @escaping @Sendable (SecretOwner) throws -> any SecretStore) {
         self.makeStore = makeStore
     }
 
@@ -21,6 +19,6 @@ public struct KeychainBackend: Sendable {
     ///   - key: the source of its key, such as ``KeySource/keyFile(_:)`` or ``KeySource/credential(_:)``; not
     ///     ``KeySource/keychain``.
     public static func sealedFile(at path: String, key: KeySource) -> KeychainBackend {
-        KeychainBackend { installID in try SealedFile(path: path, source: key, installID: installID) }
+        KeychainBackend { owner in try SealedFile(path: path, source: key, installID: owner.installID) }
     }
 }

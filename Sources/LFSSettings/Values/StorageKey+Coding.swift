@@ -1,7 +1,7 @@
 import Foundation
 
 extension StorageKey {
-    private var isSecret: Bool { security != .none || domain.word == "keychain" }
+    private var isSecret: Bool { security != .none || domain.isSecret }
 
     /// - Throws: ``SettingsError/Code/unencodable``, ``SettingsError/Code/tooLarge``.
     func serialized(_ value: Value) throws -> SerializedValue {

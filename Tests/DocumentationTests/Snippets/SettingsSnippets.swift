@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import LFS
 import LFSPassphrase
+import LFSSecretService
 import LFSSettings
 
 // snippet
@@ -119,3 +120,35 @@ private func passphrase() {
     // end
     _ = options
 }
+
+// snippet
+func openServiceSettings(_ database: DatabasePool) async throws -> StorageRouter {
+    let options = StorageOptions(
+        rootKey: .credential("app-root"),
+        keychain: .sealedFile(at: "/var/lib/app/secrets", key: .credential("app-secrets")))
+    let catalog = StorageCatalog("account") {
+        StorageKey<String>.accessToken
+        StorageKey<String>.serverNote
+    }
+    return try await StorageRouter.open(database, catalogs: [catalog], options: options)
+}
+// end
+
+#if os(Linux)
+private func keyring() {
+    // snippet
+    let options = StorageOptions(rootKey: .keychain, keychain: .secretService())
+    // end
+    // snippet
+    let token = StorageKey<String>(
+        "account.token", domain: .keychain(),
+        migrations: [
+            .transform(
+                from: StorageKey<Data>(
+                    "former.token", domain: .secretServiceItem(["service": "example"]), serializer: .data)
+            ) { String(decoding: $0, as: UTF8.self) }
+        ])
+    // end
+    _ = (options, token)
+}
+#endif

@@ -1,0 +1,107 @@
+#if os(Linux)
+import CSecret
+import LFSSettings
+import LFSSystem
+import Synchronization
+
+/// One call of the store: operations of libsecret one after the other, which all end at its deadline or with its task.
+///
+/// What a service does not answer then is cancelled, and nobody waits for it any more.
+///
+/// Owner of its state: one mutex.
+package final class SecretCall: Sendable {
+    private struct State {
+        /// Why the call has ended before its operation has.
+        var end: (any Error)?
+        /// Ends the operation that is waited for.
+        var abandon: (@Sendable (any Error) -> Void)?
+    }
+
+    private let cancellable = ObjectReference(lfs_secret_cancellable())
+    private let state = Mutex(State())
+
+    /// Runs the body.
+    ///
+    /// - Throws: ``SettingsError`` with the code `locked` at the deadline, and `keychainUnavailable` without libsecret;
+    ///   `CancellationError`.
+    package static func run<Result: Sendable>(
+        deadline: Duration, clock: any Clock<Duration>,
+        _ body: @escaping @Sendable (SecretCall) async throws -> Result
+    ) async throws -> Result {
+        try SecretLoop.load()
+        let call = SecretCall()
+        return try await withTaskCancellationHandler {
+            let ends: [Swift.Result<Result, any Error>?] = await race(
+                {
+                    do { return .success(try await body(call)) } catch { return .failure(error) }
+                },
+                {
+                    await clock.wait(for: deadline)
+                    // Cancelled it is when the body has ended, or the caller.
+                    if !Task.isCancelled { call.end(SecretFailure.expired(deadline)) }
+                    return nil
+                })
+            guard let result = ends.compactMap({ $0 }).first else { throw CancellationError() }
+            return try result.get()
+        } onCancel: {
+            call.end(CancellationError())
+        }
+    }
+
+    /// Runs one operation.
+    ///
+    /// - Parameters:
+    ///   - start: calls a function of libsecret, on the thread of ``SecretLoop``.
+    ///   - finish: calls the function that ends it, there too.
+    func perform<Value: Sendable>(
+        _ start:
+            @escaping @Sendable (
+                UnsafeMutableRawPointer, @escaping lfs_secret_answer, UnsafeMutableRawPointer
+            ) -> Void,
+        _ finish:
+            @escaping @Sendable (UnsafeMutableRawPointer?, inout UnsafeMutablePointer<lfs_secret_error>?) -> Value
+    ) async throws -> Value {
+        let waiter = Waiter<Result<Value, any Error>>()
+        let end = state.withLock { state -> (any Error)? in
+            state.abandon = { waiter.resume(returning: .failure($0)) }
+            return state.end
+        }
+        if let end { throw end }
+        let completion = Completion { result in
+            waiter.resume(
+                returning: Result {
+                    var error: UnsafeMutablePointer<lfs_secret_error>?
+                    let value = finish(result, &error)
+                    guard let error else { return value }
+                    defer { lfs_secret_error_free(error) }
+                    throw SecretFailure.Reply(error)
+                })
+        }
+        SecretLoop.run { [cancellable] in
+            let context = Unmanaged.passRetained(completion).toOpaque()
+            start(
+                cancellable.pointer,
+                { _, result, context in
+                    Unmanaged<Completion>.fromOpaque(context!).takeRetainedValue().body(result)
+                }, context)
+        }
+        return try await waiter.wait().get()
+    }
+
+    private func end(_ error: any Error) {
+        let abandon = state.withLock { state -> (@Sendable (any Error) -> Void)? in
+            guard state.end == nil else { return nil }
+            state.end = error
+            return state.abandon
+        }
+        abandon?(error)
+        // On that thread, where the answers to what it does then come in.
+        SecretLoop.run { [cancellable] in lfs_secret_cancel(cancellable.pointer) }
+    }
+
+    private final class Completion: Sendable {
+        let body: @Sendable (UnsafeMutableRawPointer?) -> Void
+        init(_ body: @escaping @Sendable (UnsafeMutableRawPointer?) -> Void) { self.body = body }
+    }
+}
+#endif

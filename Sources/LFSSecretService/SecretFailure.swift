@@ -1,0 +1,101 @@
+#if os(Linux)
+import CSecret
+import LFSSettings
+
+/// Errors of the store.
+enum SecretFailure {
+    /// What GLib has said, without the text of a service: that is input, and could quote anything.
+    struct Reply: Error {
+        fileprivate enum Kind { case locked, badFile, protocolError, other }
+
+        fileprivate let kind: Kind
+        fileprivate let detail: String
+
+        init(_ error: UnsafePointer<lfs_secret_error>) {
+            kind =
+                if lfs_secret_error_is_locked(error) != 0 {
+                    .locked
+                } else if lfs_secret_error_is_bad_file(error) != 0 {
+                    .badFile
+                } else if lfs_secret_error_is_of_protocol(error) != 0 {
+                    .protocolError
+                } else {
+                    .other
+                }
+            let domain = lfs_secret_error_domain(error).map { String(cString: $0) } ?? "GLib"
+            let remoteName = lfs_secret_error_remote_name(error)
+            defer { lfs_secret_free(remoteName) }
+            let text = (remoteName.map { UnsafePointer($0) } ?? error.pointee.message).map { String(cString: $0) } ?? ""
+            detail = "\(text.debugDescription), \(domain) \(error.pointee.code)"
+        }
+    }
+
+    /// - Parameter isService: whether the bus is in use, and not libsecret's own file.
+    static func error(of reply: Reply, isService: Bool) -> SettingsError {
+        switch (reply.kind, isService) {
+        case (.locked, _): closed
+        case (.badFile, _):
+            SettingsError(
+                .corrupted,
+                """
+                The file in which libsecret keeps secrets is damaged, or its password is another one \
+                (\(reply.detail)). It stays as it is: put it back from a backup.
+                """)
+        case (.protocolError, true):
+            SettingsError(.system, "The Secret Service said something that libsecret does not take: \(reply.detail).")
+        case (.other, true): unavailable(reply.detail)
+        case (_, false): SettingsError(.system, "libsecret could not use its own file of secrets: \(reply.detail).")
+        }
+    }
+
+    static func noLibrary(_ detail: String) -> SettingsError {
+        unavailable("libsecret cannot be loaded, Debian's package libsecret-1-0 (\(detail))")
+    }
+
+    static func unavailable(_ detail: String) -> SettingsError {
+        SettingsError(
+            .keychainUnavailable,
+            """
+            The Secret Service cannot be used: \(detail). Nothing was written, and no other place is taken. Start the \
+            session bus of the user and a keyring on it; on a machine without a desktop set StorageOptions.keychain to \
+            .sealedFile(at:key:).
+            """)
+    }
+
+    static func expired(_ deadline: Duration) -> SettingsError {
+        SettingsError(
+            .locked,
+            """
+            The Secret Service has not answered within \(deadline): it waits for its user, or hangs. Try again once \
+            the keyring is open.
+            """)
+    }
+
+    static var closed: SettingsError {
+        SettingsError(
+            .locked,
+            """
+            The keyring is locked, and nobody may be asked now. Open it, by logging in or in the desktop's program for \
+            passwords, and try again.
+            """)
+    }
+
+    static var noCollection: SettingsError {
+        SettingsError(
+            .locked,
+            """
+            The Secret Service has no default keyring yet, and making one asks for a password. Make one in the \
+            desktop's program for passwords, or allow prompts.
+            """)
+    }
+
+    static var dismissed: SettingsError {
+        SettingsError(
+            .promptDismissed,
+            """
+            The keyring is locked, and the question for its password was closed or could not be shown. Try again once \
+            the keyring is open.
+            """)
+    }
+}
+#endif

@@ -1,0 +1,221 @@
+#if os(Linux)
+import CSecret
+import Foundation
+import LFSSettings
+
+/// What libsecret is asked in one call: of the Secret Service, or in a sandbox of its own file.
+struct SecretItems: Sendable {
+    /// An item that was found.
+    struct Found: Sendable {
+        fileprivate let object: ObjectReference
+        fileprivate let isItem: Bool
+        fileprivate let isLocked: Bool
+        /// Seconds since 1970, as the service says.
+        fileprivate let modified: UInt64
+        fileprivate let path: String
+        /// The name of the key.
+        let name: String?
+        /// What it keeps; nil while it is locked, and where it was not asked for.
+        fileprivate(set) var content: Data?
+    }
+
+    let call: SecretCall
+    let mayPrompt: Bool
+    /// Whether the schema is ours. Other programs have others.
+    var isOurs = true
+
+    /// The items with these attributes, the one that counts first.
+    ///
+    /// - Throws: ``SettingsError/Code/locked`` and ``SettingsError/Code/promptDismissed`` when they may be there, and
+    ///   cannot be seen.
+    func find(_ attributes: [String: String]) async throws -> [Found] {
+        let isService = try await isService()
+        return try await translating(isService) {
+            var found = try await search(attributes)
+            let locked = found.filter(\.isLocked)
+            if !locked.isEmpty {
+                try await open(locked.map(\.object))
+                found = try await search(attributes)
+            } else if found.isEmpty, isService, let collection = try await collection(), collection.isLocked {
+                // A service need not tell what is in a locked keyring.
+                try await open([collection.object])
+                found = try await search(attributes)
+            }
+            guard !found.contains(where: \.isLocked) else { throw SecretFailure.closed }
+            // Those that the search has not brought, and then with a reason.
+            for index in found.indices where found[index].content == nil {
+                found[index].content = try await content(of: found[index].object)
+            }
+            return found.sorted { ($1.modified, $0.path) < ($0.modified, $1.path) }
+        }
+    }
+
+    /// Puts text into an item, and makes it where there is none.
+    func put(_ text: String, _ attributes: [String: String], label: String, into found: Found?) async throws {
+        let isService = try await isService()
+        try await translating(isService) {
+            if let found, found.isItem { return try await replace(found.object, text) }
+            guard isService, try await collection() == nil else { return try await make(text, attributes, label) }
+            guard mayPrompt else { throw SecretFailure.noCollection }
+            do {
+                try await make(text, attributes, label)
+            } catch is SecretFailure.Reply {
+                // libsecret goes on as if there were a keyring, and meets none.
+                throw SecretFailure.dismissed
+            }
+        }
+    }
+
+    /// Removes items that were found by the attributes.
+    func remove(_ found: [Found], _ attributes: [String: String]) async throws {
+        let isService = try await isService()
+        try await translating(isService) {
+            for item in found where item.isItem { try await delete(item.object) }
+            if !found.allSatisfy(\.isItem) { try await clear(attributes) }
+        }
+    }
+
+    // MARK: Operations
+
+    private func translating<Result>(_ isService: Bool, _ body: () async throws -> Result) async throws -> Result {
+        do {
+            return try await body()
+        } catch let reply as SecretFailure.Reply {
+            throw SecretFailure.error(of: reply, isService: isService)
+        }
+    }
+
+    private func isService() async throws -> Bool {
+        var backend = try await backend()
+        if backend == 2 { backend = try await self.backend() }
+        return backend != 0
+    }
+
+    private func backend() async throws -> Int32 {
+        try await translating(true) {
+            try await call.perform { cancellable, answer, context in
+                lfs_secret_backend(cancellable, answer, context)
+            } _: { result, error in
+                lfs_secret_backend_finish(result, &error)
+            }
+        }
+    }
+
+    private func search(_ attributes: [String: String]) async throws -> [Found] {
+        let isOurs: Int32 = isOurs ? 1 : 0
+        let found = try await call.perform { cancellable, answer, context in
+            Self.withTable(attributes) { lfs_secret_search($0, isOurs, cancellable, answer, context) }
+        } _: { result, error in
+            let list = lfs_secret_search_finish(result, &error)
+            defer { lfs_secret_list_free(list) }
+            var (found, node): ([Found?], _) = ([], list)
+            while let current = node {
+                if let object = current.pointee.object { found.append(Self.found(object)) }
+                node = current.pointee.next
+            }
+            return found
+        }
+        let known = found.compactMap { $0 }
+        guard known.count == found.count else { throw SecretFailure.unavailable("it ended in the middle of a call") }
+        return known
+    }
+
+    /// Nil when the service has not said what it is.
+    private static func found(_ object: UnsafeMutableRawPointer) -> Found? {
+        let isItem = lfs_secret_is_item(object) != 0
+        guard !isItem || lfs_secret_item_is_known(object) != 0 else {
+            lfs_secret_unref(object)
+            return nil
+        }
+        let name = lfs_secret_attribute(object, "key")
+        defer { lfs_secret_free(name) }
+        let isLocked = isItem && lfs_secret_item_is_locked(object) != 0
+        let path = isItem ? lfs_secret_item_path(object) : nil
+        return Found(
+            object: ObjectReference(object), isItem: isItem, isLocked: isLocked, modified: lfs_secret_modified(object),
+            path: path.map { String(cString: $0) } ?? "", name: name.map { String(cString: $0) },
+            content: isItem && !isLocked ? bytes(takingValue: lfs_secret_item_value(object)) : nil)
+    }
+
+    private func content(of object: ObjectReference) async throws -> Data? {
+        try await call.perform { cancellable, answer, context in
+            lfs_secret_retrieve(object.pointer, cancellable, answer, context)
+        } _: { result, error in
+            Self.bytes(takingValue: lfs_secret_retrieve_finish(object.pointer, result, &error))
+        }
+    }
+
+    private static func bytes(takingValue value: UnsafeMutableRawPointer?) -> Data? {
+        guard let value else { return nil }
+        defer { lfs_secret_value_unref(value) }
+        var count = 0
+        guard let bytes = lfs_secret_value_bytes(value, &count) else { return Data() }
+        return Data(bytes: bytes, count: count)
+    }
+
+    private func open(_ objects: [ObjectReference]) async throws {
+        guard mayPrompt else { throw SecretFailure.closed }
+        let count = try await call.perform { cancellable, answer, context in
+            var list: UnsafeMutablePointer<lfs_secret_list>?
+            for object in objects { list = lfs_secret_list_append(list, object.pointer) }
+            lfs_secret_unlock(list, cancellable, answer, context)
+            lfs_secret_list_free(list)
+        } _: { result, error in
+            lfs_secret_unlock_finish(result, &error)
+        }
+        guard count > 0 else { throw SecretFailure.dismissed }
+    }
+
+    /// The default keyring; nil when there is none.
+    private func collection() async throws -> (object: ObjectReference, isLocked: Bool)? {
+        try await call.perform { cancellable, answer, context in
+            lfs_secret_collection(cancellable, answer, context)
+        } _: { result, error in
+            guard let collection = lfs_secret_collection_finish(result, &error) else { return nil }
+            return (ObjectReference(collection), lfs_secret_collection_is_locked(collection) != 0)
+        }
+    }
+
+    private func replace(_ object: ObjectReference, _ text: String) async throws {
+        _ = try await call.perform { cancellable, answer, context in
+            lfs_secret_item_replace(object.pointer, text, cancellable, answer, context)
+        } _: { result, error in
+            lfs_secret_item_replace_finish(object.pointer, result, &error)
+        }
+    }
+
+    private func make(_ text: String, _ attributes: [String: String], _ label: String) async throws {
+        let isStored = try await call.perform { cancellable, answer, context in
+            Self.withTable(attributes) { lfs_secret_store($0, label, text, cancellable, answer, context) }
+        } _: { result, error in
+            lfs_secret_store_finish(result, &error) != 0
+        }
+        guard isStored else { throw SecretFailure.dismissed }
+    }
+
+    private func delete(_ object: ObjectReference) async throws {
+        _ = try await call.perform { cancellable, answer, context in
+            lfs_secret_item_delete(object.pointer, cancellable, answer, context)
+        } _: { result, error in
+            lfs_secret_item_delete_finish(object.pointer, result, &error)
+        }
+    }
+
+    private func clear(_ attributes: [String: String]) async throws {
+        let isOurs: Int32 = isOurs ? 1 : 0
+        _ = try await call.perform { cancellable, answer, context in
+            Self.withTable(attributes) { lfs_secret_clear($0, isOurs, cancellable, answer, context) }
+        } _: { result, error in
+            lfs_secret_clear_finish(result, &error)
+        }
+    }
+
+    /// libsecret takes what it needs of the table before it returns.
+    private static func withTable(_ attributes: [String: String], _ body: (UnsafeMutableRawPointer?) -> Void) {
+        let table = lfs_secret_attributes()
+        for (name, value) in attributes { lfs_secret_attributes_add(table, name, value) }
+        body(table)
+        lfs_secret_attributes_unref(table)
+    }
+}
+#endif

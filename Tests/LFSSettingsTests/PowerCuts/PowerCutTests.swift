@@ -1,0 +1,89 @@
+import Foundation
+import GRDB
+import LFSSettings
+import LFSSystem
+import TestSupport
+import Testing
+
+@Suite("Settings whose power goes", .serialized, .timeLimit(.minutes(15)))
+struct PowerCutTests {
+    /// `LFS_POWER_CUTS` sets another number.
+    private static let cuts = Int(ProcessInfo.processInfo.environment["LFS_POWER_CUTS"] ?? "") ?? 40
+    private static let stores: [Store] = [.durable, .file, .keychain, .encryptedFile]
+
+    /// Every other cut is right after a set has returned, before anything else could sync what it did.
+    @Test("What was set with full durability, in a file or in a sealed file is there", arguments: CutDisk.Kind.allCases)
+    func cut(kind: CutDisk.Kind) async throws {
+        var (told, lostControls, count) = (0, 0, 0)
+        for round in 0..<Self.cuts {
+            let result = try await CutDisk.with(kind) { disk, parent in
+                let stop = round.isMultiple(of: 2) ? 8 + round / 2 : nil
+                let lines = try await run(disk, parent, until: stop ?? 9 + round * 7 % 40, staying: stop != nil)
+                try disk.restart()
+                let control = try? Data(contentsOf: disk.mount.child("app").child("control"))
+                let isLost = control != Data("\(lines.count - 1)".utf8)
+                try await check(disk.mount.child("app"), lines, "\(kind), round \(round)")
+                return (lines.count, isLost)
+            }
+            guard let result else { return }
+            count += 1
+            told += result.0
+            // One that goes on has written more controls than it has told.
+            if round.isMultiple(of: 2), result.1 { lostControls += 1 }
+        }
+        print("power cuts of \(kind): \(count), sets told before: \(told), controls lost: \(lostControls)")
+        #expect(lostControls > 0, "No control was lost: the cut shows nothing.")
+    }
+
+    /// Runs the helper, cuts the power once it has told so many lines, and returns those.
+    ///
+    /// - Parameter isStaying: whether it does nothing more then.
+    private func run(
+        _ disk: CutDisk, _ parent: URL, until count: Int, staying isStaying: Bool
+    ) async throws -> [Substring] {
+        let folder = disk.mount.child("app")
+        try FileManager.default.createDirectory(
+            at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+        let (output, release) = (parent.child("output"), parent.child("release"))
+        for pipe in [output, release] { try #require(mkfifo(pipe.path, 0o600) == 0) }
+        // For reading and writing, so that opening waits for nobody.
+        let (lines, end) = (try FileHandle(forUpdating: output), try FileHandle(forUpdating: release))
+        let helper = HelperRun("cuts", in: folder, [String(isStaying ? count : 1_000_000), release.path])
+        async let status = helper.status(output: output)
+        let told = try await BlockingPool.foreign.run { _ in
+            var text = Data()
+            while text.count(where: { $0 == 0x0A }) < count {
+                let more = lines.availableData
+                if more.isEmpty { break }
+                text.append(more)
+            }
+            return String(decoding: text, as: UTF8.self).split(separator: "\n")
+        }
+        try disk.cutPower()
+        try end.write(contentsOf: Data([0x0A]))
+        _ = try await status
+        return told
+    }
+
+    private func check(_ folder: URL, _ told: [Substring], _ comment: String) async throws {
+        var last: [String: Int] = [:]
+        for line in told {
+            let parts = line.split(separator: " ")
+            // What it says once its power is gone is an error.
+            guard parts.count == 2, parts[0].hasPrefix("cut."), let value = Int(parts[1]) else { continue }
+            last[String(parts[0])] = value
+        }
+        #expect(last.count == Self.stores.count, "\(comment): \(told)")
+        let keys: [StorageKey<Int>] = Self.stores.map { $0.key("cut.\($0.rawValue)") }
+        let place = Place(folder: folder, database: try Place.database(in: folder))
+        let storage = try await place.open { keys }
+        for key in keys {
+            let value = try await storage.getIfPresent(key)
+            #expect(value ?? 0 >= last[key.name] ?? 0, "\(comment): \(key.name)")
+            // And it goes on.
+            try await storage.set(-1, for: key)
+            #expect(try await storage.get(key) == -1, "\(comment)")
+        }
+        try place.database.close()
+    }
+}

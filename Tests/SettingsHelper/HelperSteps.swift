@@ -1,0 +1,101 @@
+import Foundation
+import GRDB
+import LFSSettings
+import TestSupport
+
+/// What a process does one after the other while the key chain comes and goes. Each step prints one line, behind `> `:
+/// what it has read, `ok`, or the code of the error, a colon and its message.
+///
+///     get, remove, items           of the key `first`
+///     set=TEXT, update=TEXT        of it
+///     many=COUNT                   so many calls at once that read it; prints the codes, each once
+///     migrated                     reads the key that `secretItem` migrates
+///     patience, impatience         from here on calls have the usual deadline, or again `HELPER_DEADLINE`
+///     adopt, keychain              takes the key chain as it is; what is noted of it
+///     do=COMMAND                   tells Tests/Keyring
+///     script=WORDS                 tells its scripted service
+final class HelperSteps {
+    private let database: DatabasePool
+    private var storage: StorageRouter
+    private let (patient, impatient): (StorageRouter, StorageRouter)
+    private let first: StorageKey<String>
+    private let migrated: StorageKey<String>
+
+    init(_ database: DatabasePool, _ folder: String, _ domain: String) async throws {
+        let first = try HelperKeys.first(domain, folder: folder)
+        let migrated = try HelperKeys.migrated(domain, "secretItem", folder: folder)
+        (self.database, self.first, self.migrated) = (database, first, migrated)
+        let catalog = StorageCatalog("app") {
+            first
+            if HelperSteps.keyring != nil { migrated }
+        }
+        impatient = try await StorageRouter.open(database, catalogs: [catalog], options: HelperKeys.options(folder))
+        patient = try await StorageRouter.open(
+            database, catalogs: [catalog], options: HelperKeys.options(folder, isPatient: true))
+        storage = impatient
+    }
+
+    func run(_ steps: [String]) async throws {
+        for step in steps {
+            let parts = step.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            Self.say(await Self.outcome { try await self.run(parts[0], parts.count > 1 ? parts[1] : "") })
+        }
+    }
+
+    private func run(_ step: String, _ value: String) async throws -> String {
+        switch step {
+        case "get": return try await storage.getIfPresent(first) ?? "nothing"
+        case "set": try await storage.set(value, for: first)
+        case "update": _ = try await storage.update(first) { $0 = value }
+        case "remove": try await storage.remove(first)
+        case "items":
+            return try await storage.audit().entries.map { "\($0.key) \($0.storedCount)" }.joined(separator: ", ")
+        case "migrated": return try await storage.getIfPresent(migrated) ?? "nothing"
+        case "adopt": try await storage.adoptKeychain()
+        case "patience": storage = patient
+        case "impatience": storage = impatient
+        case "many": return try await many(Int(value) ?? 0)
+        case "keychain":
+            return try await database.read { db in
+                try String.fetchOne(db, sql: "SELECT keychain FROM lfs_setting_state") ?? "nothing"
+            }
+        case "do": try await Self.tell(value)
+        case "script":
+            try Data(value.utf8).write(to: URL(fileURLWithPath: Self.keyring ?? "").appendingPathComponent("script"))
+        default: throw HelperFailure(message: "There is no step \(step).")
+        }
+        return "ok"
+    }
+
+    private func many(_ count: Int) async throws -> String {
+        let (storage, first) = (storage, first)
+        return await withTaskGroup(of: String.self) { group in
+            for _ in 0..<count {
+                group.addTask {
+                    let said = await Self.outcome { try await storage.getIfPresent(first) ?? "nothing" }
+                    return String(said.prefix { $0 != ":" })
+                }
+            }
+            let all = await group.reduce(into: [String: Int]()) { $0[$1, default: 0] += 1 }
+            return all.map { "\($0.value) \($0.key)" }.sorted().joined(separator: ", ")
+        }
+    }
+
+    private static func outcome(_ body: () async throws -> String) async -> String {
+        do { return try await body() } catch let error as SettingsError {
+            return "\(error.code): \(error.message)"
+        } catch { return "untyped: \(error)" }
+    }
+
+    private static var keyring: String? { ProcessInfo.processInfo.environment["LFS_KEYRING"] }
+
+    private static func tell(_ command: String) async throws {
+        let session = ProcessInfo.processInfo.environment["LFS_KEYRING_SESSION"] ?? ""
+        let status = try await ToolRun(session, ["do", keyring ?? "", command]).finish()
+        guard status == 0 else { throw HelperFailure(message: "The session said \(status) to \(command).") }
+    }
+
+    private static func say(_ line: String) {
+        FileHandle.standardOutput.write(Data("> \(line.replacingOccurrences(of: "\n", with: "\\n"))\n".utf8))
+    }
+}
