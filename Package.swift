@@ -37,6 +37,7 @@ let package = Package(
         .library(name: "LFSSigning", targets: ["LFSSigning"]),
         .library(name: "LFSSignedURL", targets: ["LFSSignedURL"]),
         .library(name: "LFSCache", targets: ["LFSCache"]),
+        .library(name: "LFSBackup", targets: ["LFSBackup"]),
         .library(name: "LFSSync", targets: ["LFSSync"]),
         .library(name: "LFSSyncServer", targets: ["LFSSyncServer"]),
         .library(name: "LFSSettings", targets: ["LFSSettings"]),
@@ -119,6 +120,8 @@ let package = Package(
 
         // Typed settings and secrets beside an app's rows.
         .target(name: "LFSSettings", dependencies: ["LFSDatabase", "LFSFiles", "LFSSystem", crypto, grdb, logging]),
+        // Folders and photo libraries, and when their uploads may begin.
+        .target(name: "LFSBackup", dependencies: ["LFS", "LFSSettings", "LFSDatabase", "LFSSystem", grdb]),
         .target(name: "LFSPassphrase", dependencies: ["LFSSettings", "LFSSystem", crypto, cryptoExtras]),
 
         // How fast the engine is, measured against a bare C program. No product needs them.
@@ -201,6 +204,13 @@ let package = Package(
             dependencies: [
                 "LFSSettings", "LFSPassphrase", "LFSDatabase", "LFSFiles", "LFSSystem", "TestSupport",
                 "settings-helper", crypto, grdb, logging,
+            ]),
+        .testTarget(
+            name: "LFSBackupTests",
+            dependencies: [
+                "LFSBackup", "LFSSettings", "LFS", "LFSDatabase", "LFSStorage", "LFSTesting", "LFSSystem",
+                "TestSupport",
+                grdb,
             ]),
         .testTarget(
             name: "DocumentationTests",
