@@ -30,6 +30,8 @@ struct SchemaTests {
                 sql: "INSERT INTO lfs_tombstone (fileID, key, isHeld) VALUES (?, 'a/b', 0)", arguments: [FileID.unknown]
             )
             #expect(try Int.fetchOne(db, sql: "SELECT schemaVersion FROM lfs_state") == 1)
+            // Who only looks need not migrate.
+            #expect(try LFSStatus(db).failed == 1)
             return (namespace, received.id)
         }
         let host = TestHost(folder: folder, database: database, storage: InMemoryStorage())

@@ -186,8 +186,10 @@ package enum StateTable {
     // MARK: Failing and waiting
 
     /// Since when uploads fail and none has succeeded, in milliseconds since 1970; nil when the last one did succeed.
+    /// Version 1 of the tables does not know it.
     package static func failingSince(_ db: Database) throws -> Int64? {
-        try Int64.fetchOne(db.cachedStatement(sql: "SELECT failingSince FROM lfs_state"))
+        let row = try Row.fetchOne(db, sql: "SELECT * FROM lfs_state")
+        return (row?["failingSince"] as DatabaseValue?).flatMap(Int64.fromDatabaseValue)
     }
 
     /// Notes a failure, or with nil a success. The time of the first failure stays.
@@ -201,12 +203,11 @@ package enum StateTable {
         try db.cachedStatement(sql: change).execute(arguments: [now])
     }
 
-    /// What all uploads wait for; nil when they wait for nothing.
+    /// What all uploads wait for; nil when they wait for nothing. Version 1 of the tables does not know it.
     package static func hold(_ db: Database) throws -> (reason: String, since: Int64)? {
-        let row = try Row.fetchOne(
-            db, sql: "SELECT holdReason, holdSince FROM lfs_state WHERE holdReason IS NOT NULL")
-        guard let row, let reason = String.fromDatabaseValue(row["holdReason"]) else { return nil }
-        return (reason, Int64.fromDatabaseValue(row["holdSince"]) ?? 0)
+        let row = try Row.fetchOne(db, sql: "SELECT * FROM lfs_state")
+        guard let reason = (row?["holdReason"] as DatabaseValue?).flatMap(String.fromDatabaseValue) else { return nil }
+        return (reason, (row?["holdSince"] as DatabaseValue?).flatMap(Int64.fromDatabaseValue) ?? 0)
     }
 
     /// - Parameter now: milliseconds since 1970; a hold that is noted already keeps its time.

@@ -74,7 +74,13 @@ final class Report: Sendable {
         }
     }
 
-    func attached(_ file: FileData, _ path: FilePath) { willUpload(file, path, "attached", \.attached) }
+    /// - Parameter isUploaded: false for one that shares the file of another document.
+    func attached(_ file: FileData, _ path: FilePath, isUploaded: Bool) {
+        guard !isUploaded else { return willUpload(file, path, "attached", \.attached) }
+        worked()
+        changeTally { $0.attached += 1 }
+        tellAttached(file, path, "attached")
+    }
 
     func unchanged(_ path: FilePath) {
         worked()
@@ -93,6 +99,10 @@ final class Report: Sendable {
             state.tally.totalFiles += 1
             state.tally.totalBytes = state.tally.totalBytes.addingSaturated(file.byteCount)
         }
+        tellAttached(file, path, name)
+    }
+
+    private func tellAttached(_ file: FileData, _ path: FilePath, _ name: String) {
         var event = JSONEvent(name)
         (event.id, event.path, event.bytes) = (file.id, path.description, file.byteCount)
         tell(event, verbose: "\(name) \(file.id) \(path)")
