@@ -216,7 +216,7 @@ let package = Package(
             name: "DocumentationTests",
             dependencies: [
                 "LFS", "LFSS3", "LFSSigning", "LFSStorage", "LFSSync", "LFSSyncServer", "LFSSettings", "LFSPassphrase",
-                "LFSTesting", grdb,
+                "LFSBackup", "LFSTesting", grdb,
             ]),
     ])
 

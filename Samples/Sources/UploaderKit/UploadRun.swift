@@ -18,7 +18,7 @@ struct UploadRun: Sendable {
     /// How other devices get the rows; nil when none do.
     let sync: SyncClient?
     private let purpose: Purpose
-    private let patience: Patience
+    private var patience: Patience
 
     /// Brings what is new or has changed into the database.
     var attacher: Attacher {
@@ -34,7 +34,7 @@ struct UploadRun: Sendable {
         _ work: @escaping @Sendable (UploadRun) async throws -> Void
     ) async throws {
         try await run(databaseOptions, transfer, output, access, about: purpose, sync: sync, endless: endless) { _ in
-            (nil, ())
+            Preparation(extra: ())
         } _: { run, _ in
             try await work(run)
         }
@@ -42,12 +42,11 @@ struct UploadRun: Sendable {
 
     /// As the one above, with conditions for uploads.
     ///
-    /// - Parameter prepare: what is done before an upload can begin: it gives a gate that has looked, and what the work
-    ///   needs beside.
+    /// - Parameter prepare: what is done before an upload can begin.
     static func run<Extra: Sendable>(
         _ databaseOptions: DatabaseOptions, _ transfer: TransferOptions, _ output: OutputOptions, _ access: Access,
         about purpose: Purpose = .uploading, sync: SyncArgument? = nil, endless: Bool = false,
-        preparing prepare: @escaping @Sendable (UploadRun) async throws -> (UploadGate?, Extra),
+        preparing prepare: @escaping @Sendable (UploadRun) async throws -> Preparation<Extra>,
         _ work: @escaping @Sendable (UploadRun, Extra) async throws -> Void
     ) async throws {
         let report = Report(output, about: purpose)
@@ -126,7 +125,7 @@ struct UploadRun: Sendable {
 
     /// Does the work with progress shown, and stops the manager whatever happens.
     private func perform<Extra: Sendable>(
-        _ prepare: @escaping @Sendable (UploadRun) async throws -> (UploadGate?, Extra),
+        _ prepare: @escaping @Sendable (UploadRun) async throws -> Preparation<Extra>,
         _ work: @escaping @Sendable (UploadRun, Extra) async throws -> Void
     ) async throws {
         let events = lfs.events(bufferingPolicy: .unbounded)
@@ -136,13 +135,16 @@ struct UploadRun: Sendable {
         // Ends with this scope.
         async let _: Void = report.showProgress()
         let result = await Result {
-            let (gate, extra) = try await prepare(self)
-            return try await offload(gate, { try await work($0, extra) }, uploads)
+            let prepared = try await prepare(self)
+            var run = self
+            run.patience = Patience(patience.limit.map { $0 + prepared.delay })
+            return try await run.offload(prepared.gate, { try await work($0, prepared.extra) }, uploads)
         }
         await sync?.shutdown()
         if case .failure(let error as GaveUp) = result {
             let status = try await lfs.status()
-            report.gaveUp(error, waiting: status.local - status.failed - status.cancelled)
+            report.gaveUp(
+                error, waiting: status.local - status.failed - status.cancelled, hold: status.hold?.reason)
         }
         // Ends the events, so that every one of them is told before the rows are asked for what no event told.
         try await lfs.stop()

@@ -59,15 +59,17 @@ struct BackupCommand: AsyncParsableCommand {
                 },
                 device: { try SystemState(root: root).read() })
             try await gate.look()
-            return (gate, settings)
-        } _: { run, settings in
+            let wait = if let delay { delay.duration } else { try await settings.get(.backupDelay) }
+            return Preparation(gate: gate, delay: wait, extra: (settings, wait))
+        } _: { run, extra in
+            let (settings, delay) = extra
             let groups = try await given.isEmpty ? settings.get(.backupGroups) : given
             guard groups.contains(where: { $0.mode == .include }) else {
                 throw UploaderError(
                     "No folder is to be backed up. Give --groups include:PATH, or set backup.groups in the settings.")
             }
             var options = BackupOptions()
-            options.delay = if let delay { delay.duration } else { try await settings.get(.backupDelay) }
+            options.delay = delay
             let started = Date()
             run.report.walkBegins()
             defer { run.report.walkEnded() }

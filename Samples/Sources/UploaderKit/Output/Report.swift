@@ -215,7 +215,9 @@ final class Report: Sendable {
     }
 
     /// Says why a run ends before its work: the reasons of the first thousand files, and how many wait.
-    func gaveUp(_ error: GaveUp, waiting: Int) {
+    ///
+    /// - Parameter hold: the condition that was not met; nil when all were.
+    func gaveUp(_ error: GaveUp, waiting: Int, hold: String?) {
         let (reasons, outage) = state.withLock { ($0.reasons, $0.outage) }
         for (id, failure) in reasons.sorted(by: { $0.key < $1.key }).prefix(1_000) {
             var event = JSONEvent("failed")
@@ -225,7 +227,9 @@ final class Report: Sendable {
         }
         changeTally { $0.refused += max(waiting, 1) }
         // Most are sentences with a full stop; one follows anyway.
-        let words = error.words + (outage.map { ". \($0.hasSuffix(".") ? String($0.dropLast()) : $0)" } ?? "")
+        let words =
+            error.words + (hold.map { ", it \($0)" } ?? "")
+            + (outage.map { ". \($0.hasSuffix(".") ? String($0.dropLast()) : $0)" } ?? "")
         message("\(words). \(Format.count(waiting, "file")) not uploaded; 'resume' goes on with what is left.")
         var event = JSONEvent("gaveUp")
         event.reason = words
