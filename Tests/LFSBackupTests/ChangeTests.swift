@@ -140,6 +140,25 @@ struct ChangeTests {
         }
     }
 
+    @Test("One that was touched and whose file is known to be damaged gets another file, not the damaged one again")
+    func damagedAndTouched() async throws {
+        try await withPhotoApp { app in
+            let url = try app.write("one.jpg", someBytes())
+            try await app.backUp()
+            try await app.lfs.waitForUploads()
+            let file = try #require(try await app.file("one.jpg"))
+            try FileManager.default.setAttributes(
+                [.modificationDate: Date(timeIntervalSince1970: 7)], ofItemAtPath: url.path)
+            var options = BackupOptions()
+            options.damaged = [file.id]
+            let report = try await app.backUp(nil, options)
+            #expect(report.attached == 1 && report.shared == 0)
+            #expect(try await app.file("one.jpg")?.id != file.id)
+            try await app.lfs.waitForDeletions()
+            #expect(try await app.database.read { try FileData.fetchOne($0, key: file.id) } == nil)
+        }
+    }
+
     @Test("What the app refuses is told, and the others of its batch are attached")
     func refused() async throws {
         try await withPhotoApp { app in

@@ -72,13 +72,11 @@ struct GroupTests {
         try await withPhotoApp { app in
             try app.write("1", [1])
             let groups: [BackupGroup] = [.init("album", .include), .init("hidden", .exclude)]
-            for (albums, count) in [(["album"], 1), (["album", "hidden"], 0), (["other"], 0), ([], 0)]
-                as [([String], Int)]
-            {
-                let source = AlbumSource(app.pictures.appendingPathComponent("1"), Set(albums))
-                let before = try await app.count("photo")
+            let albums: [(Set<String>, Int)] = [(["album", "hidden"], 0), (["other"], 0), ([], 0), (["album"], 1)]
+            for (albums, count) in albums {
+                let source = AlbumSource(app.pictures.appendingPathComponent("1"), albums)
                 try await Backup(app.lfs, app.database, source, groups: groups, app.host).run()
-                #expect(try await app.count("photo") == before + count)
+                #expect(try await app.count("photo") == count)
             }
         }
     }

@@ -83,6 +83,9 @@ struct ContentTests {
         try await withLFS { host, lfs in
             let bytes = someBytes()
             let received = try await host.receiveUploaded(bytes)
+            // Its bytes are here, too, and it is there as surely as any other.
+            #expect(try await read(received, lfs) == bytes)
+            #expect(try await lfs.hasLocalCopy(of: received.id))
             #expect(try await attach(bytes, "mine", host, lfs).id != received.id)
         }
     }

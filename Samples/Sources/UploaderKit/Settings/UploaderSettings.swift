@@ -1,6 +1,6 @@
 import GRDB
 import LFSBackup
-import LFSSettings
+package import LFSSettings
 
 /// The settings of an uploader's database: those of a backup.
 enum UploaderSettings {
