@@ -40,13 +40,13 @@ struct SettingsTests {
         }
     }
 
-    static let values = [
+    static let written = [
         ("backup.automatic", "true"), ("backup.background", "true"), ("backup.requiresCharging", "true"),
         ("backup.requiresWiFi", "false"), ("backup.delay", "90s"), ("backup.delay", "24h"),
         ("backup.groups", "include:/a,b,exclude:/a,b/c,none:/d"),
     ]
 
-    @Test("A value that is set is printed bare, and after its removal the default", arguments: values)
+    @Test("A value that is set is printed bare, and after its removal the default", arguments: written)
     func values(key: String, value: String) throws {
         try Self.withDatabase { folder in
             let before = try Self.settings(["get", key], in: folder).output
@@ -57,7 +57,7 @@ struct SettingsTests {
         }
     }
 
-    static let wrong = [
+    static let mistakes = [
         ("backup.requiresWiFi", "maybe", "true or false"), ("backup.delay", "25h", "from 0 to 24h"),
         ("backup.delay", "10", "from 0 to 24h"), ("backup.groups", "/a", "include:PATH"),
         ("backup.requiresWifi", "true", "backup.requiresWiFi"),
@@ -65,7 +65,7 @@ struct SettingsTests {
 
     @Test(
         "A value of another kind and an unknown key end with status 1, say what is right, and change nothing",
-        arguments: wrong)
+        arguments: mistakes)
     func wrong(key: String, value: String, advice: String) throws {
         try Self.withDatabase { folder in
             let result = try Self.settings(["set", key, value], in: folder)
@@ -96,7 +96,8 @@ struct SettingsTests {
     @Test("Settings need a database of the uploader")
     func otherDatabase() throws {
         try withFolder { folder in
-            #expect(try Self.settings(["list"], in: folder).status == 1)
+            let list = try Self.settings(["list"], in: folder)
+            #expect(list.status == 1)
             #expect(!FileManager.default.fileExists(atPath: folder.appendingPathComponent("a.sqlite").path))
         }
     }
