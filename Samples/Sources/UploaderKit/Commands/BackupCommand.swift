@@ -9,13 +9,14 @@ struct BackupCommand: AsyncParsableCommand {
         commandName: "backup",
         abstract: "Back up folders: what is new or has changed, when network and power allow it.",
         discussion: """
-            A file is backed up when it is in an included folder and in no excluded one. What
-            was removed on purpose stays away, until it has other content; 'push' sends it
-            again. Equal files are uploaded once.
+            A file is backed up when it is in an included folder and in no excluded one.
+            What was removed on purpose stays away, until it has other content; 'push'
+            sends it again. Equal files are uploaded once.
 
-            What is not given is taken from the settings: 'uploader settings list' shows them.
-            While a condition is not met no upload begins, and 'status' tells which one; those
-            under way go on. Of a storage that is a folder no setting asks for a network.
+            What is not given is taken from the settings: 'uploader settings list' shows
+            them. While a condition is not met no upload begins, and 'status' tells which
+            one; those under way go on. Of a storage that is a folder no setting asks for
+            a network.
             """)
 
     @OptionGroup var database: DatabaseOptions

@@ -7,9 +7,9 @@ struct SettingsCommand: AsyncParsableCommand {
         commandName: "settings",
         abstract: "Show and change the settings of a database.",
         discussion: """
-            They count where the command line says nothing else. A secret's value is never
-            shown. An unknown name or a value of another kind ends with exit status 1, and
-            nothing is changed.
+            They count where the command line says nothing else. A secret's value is
+            never shown. An unknown name or a value of another kind ends with exit status
+            1, and nothing is changed.
             """,
         subcommands: [List.self, Get.self, Set.self, Remove.self, Audit.self])
 
