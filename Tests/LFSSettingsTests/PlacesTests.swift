@@ -35,7 +35,7 @@ struct PlacesTests {
             }
             #expect(ids.count == 1)
             let identity = try #require(ids.first)
-            #expect(FileID(identity.id) != nil)
+            #expect(FileID(text: identity.id) != nil)
             #expect(identity.hash == ContentHash.hex(of: Array(identity.id.utf8)))
             let path = folder.appendingPathComponent("device-id").path
             let attributes = try FileManager.default.attributesOfItem(atPath: path)
