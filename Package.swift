@@ -37,6 +37,7 @@ let package = Package(
         .library(name: "LFSSigning", targets: ["LFSSigning"]),
         .library(name: "LFSSignedURL", targets: ["LFSSignedURL"]),
         .library(name: "LFSCache", targets: ["LFSCache"]),
+        .library(name: "LFSBackup", targets: ["LFSBackup"]),
         .library(name: "LFSSync", targets: ["LFSSync"]),
         .library(name: "LFSSyncServer", targets: ["LFSSyncServer"]),
         .library(name: "LFSSettings", targets: ["LFSSettings"]),
@@ -120,6 +121,8 @@ let package = Package(
 
         // Typed settings and secrets beside an app's rows.
         .target(name: "LFSSettings", dependencies: ["LFSDatabase", "LFSFiles", "LFSSystem", crypto, grdb, logging]),
+        // Folders and photo libraries, and when their uploads may begin.
+        .target(name: "LFSBackup", dependencies: ["LFS", "LFSSettings", "LFSDatabase", "LFSSystem", grdb]),
         .target(name: "LFSPassphrase", dependencies: ["LFSSettings", "LFSSystem", crypto, cryptoExtras]),
         // libsecret is loaded when it is needed: with a library of the system SwiftPM looks for it for every app that
         // uses this package, and warns.
@@ -214,10 +217,17 @@ let package = Package(
                 "TestSupport", "settings-helper", crypto, grdb, logging,
             ]),
         .testTarget(
+            name: "LFSBackupTests",
+            dependencies: [
+                "LFSBackup", "LFSSettings", "LFS", "LFSDatabase", "LFSStorage", "LFSTesting", "LFSSystem",
+                "TestSupport",
+                grdb,
+            ]),
+        .testTarget(
             name: "DocumentationTests",
             dependencies: [
                 "LFS", "LFSS3", "LFSSigning", "LFSStorage", "LFSSync", "LFSSyncServer", "LFSSettings", "LFSPassphrase",
-                "LFSSecretService", "LFSTesting", grdb,
+                "LFSSecretService", "LFSBackup", "LFSTesting", grdb,
             ]),
     ])
 

@@ -45,6 +45,8 @@ let package = Package(
                 .product(name: "LFSWebDAV", package: "LFS"),
                 .product(name: "LFSSignedURL", package: "LFS"),
                 .product(name: "LFSSync", package: "LFS"),
+                .product(name: "LFSBackup", package: "LFS"),
+                .product(name: "LFSSettings", package: "LFS"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Crypto", package: "swift-crypto"),

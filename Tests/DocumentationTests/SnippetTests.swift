@@ -16,10 +16,13 @@ struct SnippetTests {
             (try? FileManager.default.contentsOfDirectory(atPath: root.appendingPathComponent(catalog).path)) ?? []
         return ["README.md", "CONTRIBUTING.md"]
             + names.filter { $0.hasSuffix(".md") }.sorted().map { "\(catalog)/\($0)" }
-            + ["LFSS3", "LFSSigning", "LFSSync", "LFSSyncServer", "LFSSettings", "LFSPassphrase", "LFSSecretService"]
+            + ["LFSS3", "LFSSigning", "LFSSync", "LFSSyncServer", "LFSSettings", "LFSPassphrase", "LFSSecretService",
+                "LFSBackup"]
             .map { "Sources/\($0)/\($0).docc/\($0).md" }
             + ["Settings", "SecretsWithoutADesktop"].map { "Sources/LFSSettings/LFSSettings.docc/\($0).md" }
-            + ["Sources/LFSSync/LFSSync.docc/SyncYourOwnTables.md"]
+            + [
+                "Sources/LFSSync/LFSSync.docc/SyncYourOwnTables.md", "Sources/LFSBackup/LFSBackup.docc/BackUpFolders.md",
+            ]
     }()
 
     @Test("Every Swift example is code that this target compiles", arguments: pages)

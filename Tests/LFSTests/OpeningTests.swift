@@ -49,7 +49,7 @@ struct OpeningTests {
     }
 
     /// The last migration of each version of LFS that was released, and of the one that will be.
-    static let migrations = ["lfs.v1"]
+    static let migrations = ["lfs.v1", "lfs.v2"]
 
     @Test("A database of every version opens once it is migrated, and keeps what it has", arguments: migrations)
     func migration(from version: String) async throws {

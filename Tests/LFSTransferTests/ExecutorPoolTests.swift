@@ -149,6 +149,28 @@ struct ExecutorPoolTests {
         }
     }
 
+    @Test("takes no job while a condition is not met, also when somebody resumes it, and everything afterwards")
+    func hold() async throws {
+        let clock = ManualClock()
+        let journal = InMemoryJournal(clock: clock) { _ in .skip(.notPending) }
+        try await withPool(memory, journal: journal, clock: clock) { harness in
+            await harness.events.wait { !$0.isEmpty }
+            harness.pool.hold(true)
+            try journal.add(numbers(0..<40))
+            harness.pool.wake()
+            await journal.reads.wait { $0.contains(40) }
+            harness.pool.pause()
+            harness.pool.resume()
+            let count = journal.reads.events.count
+            harness.pool.wake()
+            await journal.reads.wait { $0.count > count }
+            #expect(harness.pool.heldCount == 40)
+            #expect(harness.pool.executorCount == 0 && harness.pool.underWayIDs.isEmpty && journal.endings.isEmpty)
+            harness.pool.hold(false)
+            await harness.waitForEnd(of: 40)
+        }
+    }
+
     @Test("skips what need not be uploaded, and fails what never can")
     func decisions() async throws {
         let gate = GatedStorage(memory, isOpen: true)

@@ -1,6 +1,7 @@
 import ArgumentParser
 import GRDB
 import LFS
+import LFSBackup
 import LFSStorage
 import LFSSync
 
@@ -17,7 +18,12 @@ struct UploadRun: Sendable {
     /// How other devices get the rows; nil when none do.
     let sync: SyncClient?
     private let purpose: Purpose
-    private let patience: Patience
+    private var patience: Patience
+
+    /// Brings what is new or has changed into the database.
+    var attacher: Attacher {
+        Attacher(database: database, table: table, lfs: lfs, report: report, excluded: ownPaths, damaged: damaged)
+    }
 
     /// Runs the command's own work, then waits until everything is offloaded.
     ///
@@ -27,11 +33,27 @@ struct UploadRun: Sendable {
         about purpose: Purpose = .uploading, sync: SyncArgument? = nil, endless: Bool = false,
         _ work: @escaping @Sendable (UploadRun) async throws -> Void
     ) async throws {
+        try await run(databaseOptions, transfer, output, access, about: purpose, sync: sync, endless: endless) { _ in
+            Preparation(extra: ())
+        } _: { run, _ in
+            try await work(run)
+        }
+    }
+
+    /// As the one above, with conditions for uploads.
+    ///
+    /// - Parameter prepare: what is done before an upload can begin.
+    static func run<Extra: Sendable>(
+        _ databaseOptions: DatabaseOptions, _ transfer: TransferOptions, _ output: OutputOptions, _ access: Access,
+        about purpose: Purpose = .uploading, sync: SyncArgument? = nil, endless: Bool = false,
+        preparing prepare: @escaping @Sendable (UploadRun) async throws -> Preparation<Extra>,
+        _ work: @escaping @Sendable (UploadRun, Extra) async throws -> Void
+    ) async throws {
         let report = Report(output, about: purpose)
         let main = Task {
             let patience = Patience(endless ? nil : transfer.giveUpAfter.duration)
             let run = try await open(databaseOptions, transfer, report, access, purpose, sync, patience)
-            try await run.perform(work)
+            try await run.perform(prepare, work)
         }
         let interruption = Interruption { _ in
             report.message("Stopping: finishing what is under way; again stops at once. Nothing is lost.")
@@ -102,18 +124,27 @@ struct UploadRun: Sendable {
     }
 
     /// Does the work with progress shown, and stops the manager whatever happens.
-    private func perform(_ work: @escaping @Sendable (UploadRun) async throws -> Void) async throws {
+    private func perform<Extra: Sendable>(
+        _ prepare: @escaping @Sendable (UploadRun) async throws -> Preparation<Extra>,
+        _ work: @escaping @Sendable (UploadRun, Extra) async throws -> Void
+    ) async throws {
         let events = lfs.events(bufferingPolicy: .unbounded)
         let (uploads, isUploaded) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         // A task of its own: an interruption cancels this one, and what ends after it is told too.
         let telling = Task { await tell(events, isUploaded) }
         // Ends with this scope.
         async let _: Void = report.showProgress()
-        let result = await Result { try await offload(work, uploads) }
+        let result = await Result {
+            let prepared = try await prepare(self)
+            var run = self
+            run.patience = Patience(patience.limit.map { $0 + prepared.delay })
+            return try await run.offload(prepared.gate, { try await work($0, prepared.extra) }, uploads)
+        }
         await sync?.shutdown()
         if case .failure(let error as GaveUp) = result {
             let status = try await lfs.status()
-            report.gaveUp(error, waiting: status.local - status.failed - status.cancelled)
+            report.gaveUp(
+                error, waiting: status.local - status.failed - status.cancelled, hold: status.hold?.reason)
         }
         // Ends the events, so that every one of them is told before the rows are asked for what no event told.
         try await lfs.stop()
@@ -132,7 +163,7 @@ struct UploadRun: Sendable {
 
     /// - Returns: what became of the uploads; nil in a database of another app, whose uploads are its own business.
     private func offload(
-        _ work: @escaping @Sendable (UploadRun) async throws -> Void, _ uploads: AsyncStream<Void>
+        _ gate: UploadGate?, _ work: @escaping @Sendable (UploadRun) async throws -> Void, _ uploads: AsyncStream<Void>
     ) async throws -> UploadSummary? {
         guard table.isOurs else {
             // No background work: the uploads of another app are not for us to begin.
@@ -159,12 +190,26 @@ struct UploadRun: Sendable {
             // Asked again, because what was replaced has no failures any more.
             return try await lfs.waitForUploads()
         } beside: {
-            // While others wait: the old versions may be what a full storage has no room for.
-            for await _ in uploads {
-                try await ReplacedFiles.removeSettled(in: database)
-                // Many uploads end in a moment, and one look does for all of them.
-                try await Task.sleep(for: .milliseconds(200))
-            }
+            try await watch(gate, uploads)
+        }
+    }
+
+    /// Goes on beside the work: conditions are looked at, and replaced files go.
+    private func watch(_ gate: UploadGate?, _ uploads: AsyncStream<Void>) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            if let gate { tasks.addTask { try await gate.run() } }
+            tasks.addTask { try await removeReplaced(uploads) }
+            defer { tasks.cancelAll() }
+            while try await tasks.next() != nil {}
+        }
+    }
+
+    private func removeReplaced(_ uploads: AsyncStream<Void>) async throws {
+        // While others wait: the old versions may be what a full storage has no room for.
+        for await _ in uploads {
+            try await ReplacedFiles.removeSettled(in: database)
+            // Many uploads end in a moment, and one look does for all of them.
+            try await Task.sleep(for: .milliseconds(200))
         }
     }
 }

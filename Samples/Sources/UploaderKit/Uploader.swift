@@ -11,6 +11,10 @@ public struct Uploader: AsyncParsableCommand {
                 uploader push --database photos.sqlite --to dir:/mnt/backup ~/Pictures
               Offload it to a bucket, with the keys that the AWS tools use:
                 uploader push --database photos.sqlite --to s3://photos/mine ~/Pictures
+              Back up folders every night, when the laptop is at home on its charger:
+                uploader backup --database photos.sqlite --to s3://photos/mine \\
+                  --groups include:~/Pictures,exclude:~/Pictures/Cache \\
+                  --when unmetered,mains --delay 10m
               Go on after an interruption, or after the storage was away:
                 uploader resume --database photos.sqlite --to dir:/mnt/backup
               Fetch everything on another machine:
@@ -67,9 +71,10 @@ public struct Uploader: AsyncParsableCommand {
             """,
         version: "0.1.0",
         subcommands: [
-            PushCommand.self, ResumeCommand.self, StatusCommand.self, ListCommand.self, PullCommand.self,
+            PushCommand.self, BackupCommand.self, ResumeCommand.self, StatusCommand.self, ListCommand.self,
+            PullCommand.self,
             RemoveCommand.self, SyncCommand.self, VerifyCommand.self, FreeCommand.self, PinCommand.self,
-            UnpinCommand.self,
+            UnpinCommand.self, SettingsCommand.self,
         ])
 
     public init() {}

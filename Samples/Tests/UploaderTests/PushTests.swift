@@ -67,7 +67,9 @@ struct PushTests {
             }
             #expect(
                 try TestDatabase.count("lfs_file", in: folder.appendingPathComponent("a.sqlite"))
-                    == TestDatabase.count("uploader_document", in: folder.appendingPathComponent("a.sqlite")))
+                    == TestDatabase.count(
+                        "(SELECT DISTINCT fileId FROM uploader_document)",
+                        in: folder.appendingPathComponent("a.sqlite")))
         }
     }
 

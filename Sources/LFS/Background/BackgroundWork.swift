@@ -14,6 +14,7 @@ final class BackgroundWork: Sendable {
     private let lifecycle: Lifecycle
     private let places: FilePlaces
     private let pool: ExecutorPool
+    private let runner: BackgroundRunner
     private let downloads: DownloadScheduler
     private let deletions: DeletionWorker
     private let uses: UseLog
@@ -29,6 +30,7 @@ final class BackgroundWork: Sendable {
         self.lifecycle = lifecycle
         self.places = places
         self.pool = pool
+        self.runner = runner
         self.downloads = downloads
         self.deletions = deletions
         self.uses = uses
@@ -125,12 +127,26 @@ final class BackgroundWork: Sendable {
     }
 
     private func offload() async {
+        await forgetHold()
         options.logger.debug("uploading", metadata: ["lfs.storage": "\(options.storage.capabilities.kind)"])
         await withTaskGroup(of: Void.self) { tasks in
             let timeout = options.shutdownTimeout
             tasks.addTask { await self.pool.run(gracePeriod: timeout) }
             tasks.addTask { await self.untilStopped(gracePeriod: timeout) { await self.deletions.run() } }
             await tasks.waitForAll()
+        }
+    }
+
+    /// Clears what an earlier process has waited for; this one says for itself.
+    private func forgetHold() async {
+        let pool = pool
+        do {
+            try await runner.write { db in
+                if !pool.isHeld { try StateTable.noteHold(nil, now: 0, db) }
+            }
+        } catch {
+            // It is for the app's status only.
+            options.logger.notice("the hold of an earlier start stays noted", metadata: ["error.message": "\(error)"])
         }
     }
 

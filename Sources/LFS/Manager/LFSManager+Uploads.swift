@@ -67,6 +67,32 @@ extension LFSManager {
         tombstones.notify()
     }
 
+    /// Takes no further upload until ``releaseUploads()``, because a condition of the app's is not met, and notes the
+    /// reason for ``LFSStatus/hold``. Those under way go on. It is apart from ``pause()``: an upload begins when there
+    /// is neither.
+    ///
+    /// It holds for this manager. Where another process uploads for the database, that one holds.
+    /// - Parameter reason: a few words for a person, such as `waits for mains power`; called again with another one,
+    ///   the time since when uploads wait stays.
+    /// - Throws: the database's error. The uploads are held all the same.
+    public func holdUploads(because reason: String) async throws {
+        pool.hold(true)
+        try await note(hold: reason)
+    }
+
+    /// Goes on after ``holdUploads(because:)``.
+    ///
+    /// - Throws: the database's error. The uploads go on all the same.
+    public func releaseUploads() async throws {
+        pool.hold(false)
+        try await note(hold: nil)
+    }
+
+    private func note(hold reason: String?) async throws {
+        let now = options.wallClock().millisecondsSince1970
+        try await LFSError.catching { try await runner.write { db in try StateTable.noteHold(reason, now: now, db) } }
+    }
+
     /// Queues uploads again that failed or were cancelled, with their count of tries at zero.
     ///
     /// No event tells of it: the rows and their observation do, as for every change of the queue.

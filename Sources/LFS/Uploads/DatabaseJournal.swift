@@ -157,7 +157,14 @@ final class DatabaseJournal: TransferJournal {
     func record(_ outcomes: [TransferOutcome]) async throws {
         let now = wallClock().millisecondsSince1970
         try await runner.write { db in
-            for outcome in outcomes { try OutcomeRecord(outcome, now: now).save(db) }
+            for outcome in outcomes {
+                try OutcomeRecord(outcome, now: now).save(db)
+                switch outcome.result {
+                case .uploaded: try StateTable.noteFailing(nil, db)
+                case .retry, .waiting, .failed: try StateTable.noteFailing(now, db)
+                case .skipped, .givenBack: break
+                }
+            }
         }
     }
 

@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 public import GRDB
 import LFSDatabase
 import LFSStorage
@@ -21,6 +21,10 @@ public struct LFSStatus: Hashable, Codable, Sendable {
     /// Why uploads and deletions wait, if they do: the storage as a whole is away or refuses us. It is what the process
     /// that uploads has found last; nil when the storage is there, or was never asked.
     public var outage: StorageOutage?
+    /// Since when uploads fail and none has succeeded, over restarts; nil when the last one did succeed.
+    public var failingSince: Date?
+    /// What uploads wait for on purpose, if they do: ``LFSManager/holdUploads(because:)``.
+    public var hold: UploadHold?
 
     /// Reads the numbers; works without an open manager.
     ///
@@ -33,6 +37,21 @@ public struct LFSStatus: Hashable, Codable, Sendable {
         cancelled = try JobTable.count(.cancelled, db)
         pendingBytes = try JobTable.queuedByteCount(db)
         outage = try StorageOutage(noted: db)
+        failingSince = try StateTable.failingSince(db).map(Date.init(millisecondsSince1970:))
+        hold = try UploadHold(noted: db)
+    }
+}
+
+/// Why no upload is begun, although nothing is wrong: a condition of the app's is not met.
+public struct UploadHold: Hashable, Codable, Sendable {
+    /// A few words for a person, such as `waits for mains power`.
+    public var reason: String
+    /// Since when.
+    public var since: Date
+
+    init?(noted db: Database) throws {
+        guard let hold = try StateTable.hold(db) else { return nil }
+        (reason, since) = (hold.reason, Date(millisecondsSince1970: hold.since))
     }
 }
 

@@ -24,7 +24,9 @@ package enum ResetRows {
         try JobTable.removeAll(db)
         try CopyTable.removeAll(db)
         try DisownedTable.removeAll(db)
+        try SourceTable.removeAll(db)
         try Schema.removeReplaced(db)
+        try StateTable.noteFailing(nil, db)
         try StateTable.beginReset(before: before, db)
     }
 }

@@ -4,9 +4,11 @@ import LFSSystem
 /// What LFS keeps in the host's database.
 package enum Schema {
     /// The version that this code reads and writes; `lfs_state.schemaVersion` says what a database has.
-    static let version = 1
+    static let version = 2
     /// Every migration, in its order.
-    static let migrations: [(identifier: String, migrate: @Sendable (Database) throws -> Void)] = [("lfs.v1", create)]
+    static let migrations: [(identifier: String, migrate: @Sendable (Database) throws -> Void)] = [
+        ("lfs.v1", create), ("lfs.v2", addSources),
+    ]
     /// What the identifiers of all LFS migrations begin with.
     static let migrationPrefix = "lfs.v"
 
@@ -21,8 +23,8 @@ package enum Schema {
         for trigger in Triggers.all { try db.execute(sql: trigger) }
         let databaseID = FileID.make()
         try db.execute(
-            sql: "INSERT INTO lfs_state (id, databaseID, namespace, schemaVersion) VALUES (1, ?, ?, ?)",
-            arguments: [databaseID, Namespace(ofDatabase: databaseID.text).text, version])
+            sql: "INSERT INTO lfs_state (id, databaseID, namespace, schemaVersion) VALUES (1, ?, ?, 1)",
+            arguments: [databaseID, Namespace(ofDatabase: databaseID.text).text])
     }
 
     /// Forgets what was between two triggers of an `INSERT OR REPLACE`.

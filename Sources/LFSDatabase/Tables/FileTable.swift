@@ -87,6 +87,27 @@ package enum FileTable {
         return try Int.fetchOne(db, sql: sql) ?? 0
     }
 
+    // MARK: Content
+
+    /// Files with other ids and the same bytes that this database has made, and of which nothing is known to be wrong:
+    /// they are on the storage, or wait for their upload. Those on the storage come first.
+    ///
+    /// There is none while deletions are held: then another device may have deleted the file already, which knows
+    /// nothing of who refers to it here.
+    package static func sameContent(_ file: FileRow, limit: Int, _ db: Database) throws -> [FileRow] {
+        let sql = """
+            SELECT * FROM lfs_file WHERE sha256 = ?1 AND byteCount = ?2 AND id <> ?3 AND \(StateTable.isOurs("key"))
+                AND NOT \(StateTable.holdsDeletions)
+                AND NOT EXISTS (SELECT 1 FROM lfs_job WHERE fileID = lfs_file.id
+                    AND (state <> 'queued' OR replacesObject = 1))
+                AND (status = 'remote' OR \(JobTable.isQueued("lfs_file.id")))
+            ORDER BY status DESC, id LIMIT ?4
+            """
+        return try RowResult<FileRow>.fetchAll(
+            db.cachedStatement(sql: sql), arguments: [file.sha256, file.byteCount, file.id, limit]
+        ).compactMap(\.readable)
+    }
+
     // MARK: Keys
 
     /// What the keys begin with, up to the first slash.

@@ -159,6 +159,16 @@ package enum JobTable {
         return db.changesCount > 0
     }
 
+    /// Puts off an upload that nobody has tried yet.
+    ///
+    /// - Parameter notBefore: milliseconds since 1970.
+    package static func begin(_ id: FileID, notBefore: Int64, _ db: Database) throws {
+        let sql = """
+            UPDATE lfs_job SET notBefore = ?2 WHERE fileID = ?1 AND state = 'queued' AND attempts = 0 AND notBefore < ?2
+            """
+        try db.cachedStatement(sql: sql).execute(arguments: [id, notBefore])
+    }
+
     package static func cancel(_ id: FileID, _ db: Database) throws {
         try db.execute(
             sql: "UPDATE lfs_job SET state = 'cancelled' WHERE fileID = ? AND state = 'queued'", arguments: [id])

@@ -182,4 +182,42 @@ package enum StateTable {
                 """,
             arguments: [outage?.code, outage?.message, now])
     }
+
+    // MARK: Failing and waiting
+
+    /// Since when uploads fail and none has succeeded, in milliseconds since 1970; nil when the last one did succeed.
+    /// Version 1 of the tables does not know it.
+    package static func failingSince(_ db: Database) throws -> Int64? {
+        let row = try Row.fetchOne(db, sql: "SELECT * FROM lfs_state")
+        return (row?["failingSince"] as DatabaseValue?).flatMap(Int64.fromDatabaseValue)
+    }
+
+    /// Notes a failure, or with nil a success. The time of the first failure stays.
+    ///
+    /// - Parameter now: milliseconds since 1970.
+    package static func noteFailing(_ now: Int64?, _ db: Database) throws {
+        let change = """
+            UPDATE lfs_state SET failingSince = CASE WHEN ?1 IS NULL THEN NULL ELSE coalesce(failingSince, ?1) END
+            WHERE (failingSince IS NULL) IS NOT (?1 IS NULL)
+            """
+        try db.cachedStatement(sql: change).execute(arguments: [now])
+    }
+
+    /// What all uploads wait for; nil when they wait for nothing. Version 1 of the tables does not know it.
+    package static func hold(_ db: Database) throws -> (reason: String, since: Int64)? {
+        let row = try Row.fetchOne(db, sql: "SELECT * FROM lfs_state")
+        guard let reason = (row?["holdReason"] as DatabaseValue?).flatMap(String.fromDatabaseValue) else { return nil }
+        return (reason, (row?["holdSince"] as DatabaseValue?).flatMap(Int64.fromDatabaseValue) ?? 0)
+    }
+
+    /// - Parameter now: milliseconds since 1970; a hold that is noted already keeps its time.
+    package static func noteHold(_ reason: String?, now: Int64, _ db: Database) throws {
+        try db.execute(
+            sql: """
+                UPDATE lfs_state SET holdReason = ?1,
+                    holdSince = CASE WHEN ?1 IS NULL THEN NULL ELSE coalesce(holdSince, ?2) END
+                WHERE holdReason IS NOT ?1
+                """,
+            arguments: [reason, now])
+    }
 }

@@ -21,6 +21,18 @@ extension ExecutorPool {
         wake()
     }
 
+    /// Begins no upload from now on, or begins uploads again. Those under way go on.
+    package func hold(_ isHeld: Bool) {
+        launch(
+            shared.withLock { shared in
+                shared.pool.isHeld = isHeld
+                return isHeld ? 0 : shared.pool.askForProbe() + shared.pool.executorsToStart()
+            })
+        if isHeld { record.notify() } else { wake() }
+    }
+
+    package var isHeld: Bool { shared.withLock { $0.pool.isHeld } }
+
     /// Leaves the network to somebody whom a user waits for, until ``endYielding()`` was called as often.
     package func beginYielding() { shared.withLock { $0.pool.yields += 1 } }
 

@@ -23,6 +23,8 @@ struct PoolState {
     private(set) var unrecorded: Set<FileID> = []
     private(set) var executors = 0
     var isPaused = false
+    /// Whether a condition of the app's for uploads is not met; apart from ``isPaused``, which is a person's.
+    var isHeld = false
     /// How often it was asked to leave the network to a reader, less how often that was over. The two calls may come in
     /// either order, so it can be negative for a moment.
     var yields = 0
@@ -145,9 +147,8 @@ struct PoolState {
     private var mayTakeLarge: Bool { largeRunning < max(maxExecutors - 1, 1) }
 
     private var mayRun: Bool {
-        if isPaused || isStopping || unrecorded.count >= Self.maxUnrecorded || isYielding && !running.isEmpty {
-            return false
-        }
+        if isPaused || isHeld || isStopping || unrecorded.count >= Self.maxUnrecorded { return false }
+        if isYielding, !running.isEmpty { return false }
         return outage?.mayProbe ?? true
     }
 

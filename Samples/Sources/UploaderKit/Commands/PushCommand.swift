@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import GRDB
 import LFS
+import LFSBackup
 
 struct PushCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -45,16 +46,19 @@ struct PushCommand: AsyncParsableCommand {
         try await UploadRun.run(database, transfer, output, .making, sync: server.sync) { run in
             run.report.walkBegins()
             defer { run.report.walkEnded() }
-            try await Attacher(
-                database: run.database, table: run.table, lfs: run.lfs, report: run.report, excluded: run.ownPaths,
-                damaged: run.damaged
-            )
-            .run(paths)
+            try await run.attacher.run(paths.map { BackupGroup($0, .include) }, Self.options)
         }
     }
 }
 
 extension PushCommand {
+    /// Who names a file has changed his mind about it.
+    private static var options: BackupOptions {
+        var options = BackupOptions()
+        options.sendsDeclined = true
+        return options
+    }
+
     private func makeDryRun() throws -> DryRun {
         let path = URL(fileURLWithPath: database.database).resolvingSymlinksInPath().path
         return DryRun(
@@ -75,20 +79,21 @@ struct DryRun {
         try database.requireOurs()
         try StorageMemory.require(transfer.to.location(), database, changes: transfer.changeStorage, makes: true)
         let known = try knownStamps()
-        var walk = FileWalk(paths, from: FileManager.default.currentDirectoryPath, excluding: excluded)
+        var walk = try FolderSource(paths.map { BackupGroup($0, .include) }, excluding: excluded).makeWalk()
         var (count, bytes, unreadable): (Int, Int64, Int) = (0, 0, 0)
         while let item = walk.next() {
             switch item {
-            case .file(let candidate) where known[candidate.path] != candidate.stamp.text:
+            case .asset(let asset) where known[FilePath(asset.id)] != asset.stamp.text:
                 count += 1
-                bytes = bytes.addingSaturated(candidate.stamp.byteCount)
+                let (path, size) = (FilePath(asset.id), asset.stamp.byteCount ?? 0)
+                bytes = bytes.addingSaturated(size)
                 var event = JSONEvent("would-attach")
-                (event.path, event.bytes) = (candidate.path.description, candidate.stamp.byteCount)
+                (event.path, event.bytes) = (path.description, size)
                 report.tell(event, verbose: nil)
-                if !output.json { Console.result("\(candidate.path)  \(Format.bytes(candidate.stamp.byteCount))") }
+                if !output.json { Console.result("\(path)  \(Format.bytes(size))") }
             case .unreadable(let path, let reason):
                 unreadable += 1
-                report.message("cannot read \(path): \(reason)")
+                report.message("cannot read \(FilePath(path)): \(reason)")
             default: break
             }
         }

@@ -24,6 +24,10 @@ struct StatusCommand: ParsableCommand {
         /// Where the files are; nil as long as none is anywhere.
         var storage: String?
         var outage: Outage?
+        /// Since when uploads fail (ISO 8601); nil when the last one succeeded.
+        var failingSince: String?
+        /// What uploads wait for on purpose.
+        var hold: Hold?
         /// nil where no other device shares the files.
         var sync: Sync?
 
@@ -37,6 +41,14 @@ struct StatusCommand: ParsableCommand {
             init(_ report: SyncReport) {
                 (pending, parked, rejected) = (report.pending, report.parked, report.rejected)
             }
+        }
+
+        /// The condition that is not met, and since when (ISO 8601).
+        struct Hold: Encodable {
+            var reason: String
+            var since: String
+
+            init(_ hold: UploadHold) { (reason, since) = (hold.reason, hold.since.formatted(.iso8601)) }
         }
 
         /// Why all uploads wait, and since when (ISO 8601).
@@ -66,6 +78,7 @@ struct StatusCommand: ParsableCommand {
                 let figures = Figures(
                     files: status.files, local: status.local, remote: status.remote, failed: status.failed,
                     pendingBytes: status.pendingBytes, storage: storage, outage: status.outage.map(Figures.Outage.init),
+                    failingSince: status.failingSince?.formatted(.iso8601), hold: status.hold.map(Figures.Hold.init),
                     sync: sync.map(Figures.Sync.init))
                 return Console.result(try figures.jsonLine())
             }
@@ -77,6 +90,13 @@ struct StatusCommand: ParsableCommand {
             if let outage = status.outage {
                 let seconds = max(0, Date().timeIntervalSince(outage.since))
                 Console.result("the storage is away or refuses, for \(Format.time(seconds)): \(outage.reason)")
+            }
+            if let since = status.failingSince {
+                Console.result("uploads fail, for \(Format.time(max(0, Date().timeIntervalSince(since))))")
+            }
+            if let hold = status.hold {
+                let seconds = max(0, Date().timeIntervalSince(hold.since))
+                Console.result("no upload begins, for \(Format.time(seconds)): \(hold.reason)")
             }
             if let sync {
                 let (pending, parked) = (Format.count(sync.pending, "change"), Format.count(sync.parked, "row"))

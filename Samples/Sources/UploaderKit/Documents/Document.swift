@@ -14,7 +14,7 @@ struct Document: FetchableRecord, PersistableRecord, Identifiable, Sendable {
     var title: String
     var addedAt: Date
     var fileId: FileData.ID
-    /// What the file looked like when it was attached: see ``FileStamp``.
+    /// What the file looked like when it was attached: the stamp of `LFSBackup`.
     var stamp: String
 
     init(id: String, path: FilePath, title: String, addedAt: Date, fileId: FileData.ID, stamp: String) {

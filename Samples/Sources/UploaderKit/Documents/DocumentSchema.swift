@@ -1,5 +1,7 @@
 import GRDB
 import LFS
+import LFSBackup
+import LFSSettings
 import LFSSync
 
 /// The uploader's own tables, beside those of LFS.
@@ -58,6 +60,25 @@ enum DocumentSchema {
                     ALTER TABLE uploader_replaced_new RENAME TO uploader_replaced;
                     CREATE INDEX uploader_replaced_documentId ON uploader_replaced(documentId);
                     """)
+        }
+        migrator.registerLFSSettingsMigrations()
+        migrator.registerMigration("uploader.v4") { db in
+            // LFSBackup has its own notes of what was read. Files of other devices are none of this one's originals.
+            let documents = try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT d.path, d.stamp, d.fileId FROM uploader_document d JOIN lfs_file f ON f.id = d.fileId
+                    WHERE substr(f.key, 1, 33) = (SELECT namespace || '/' FROM lfs_state) ORDER BY d.id
+                    """)
+            for row in documents {
+                // What cannot be used is told when it is pushed.
+                guard let path = FilePath.fromDatabaseValue(row["path"]),
+                    let stamp = String.fromDatabaseValue(row["stamp"]),
+                    let id = FileID.fromDatabaseValue(row["fileId"]),
+                    let file = try? FileData.fetchOne(db, key: id)
+                else { continue }
+                try BackupNotes.remember(AssetName(bytes: path.bytes), stamp: stamp, file, db)
+            }
         }
         return migrator
     }

@@ -6,6 +6,9 @@ import LFS
 enum ReplacedFiles {
     /// Notes in the transaction which gives a document its new file that the old one goes later.
     static func replace(_ old: FileData, of document: Document.ID, _ db: Database) throws {
+        // Another document may have the same bytes. With the last of them it goes.
+        let isShared = "SELECT EXISTS (SELECT 1 FROM uploader_document WHERE fileId = ?)"
+        if try Bool.fetchOne(db, sql: isShared, arguments: [old.id]) == true { return }
         // It never was on the storage, and the bytes of the new version are durable here.
         guard old.status == .remote else { return _ = try old.delete(db) }
         try db.execute(
@@ -27,12 +30,18 @@ enum ReplacedFiles {
     /// Deletes the old versions of a document that is removed.
     static func removeAll(of document: Document.ID, _ db: Database) throws {
         try db.execute(
-            sql: "DELETE FROM lfs_file WHERE id IN (SELECT fileId FROM uploader_replaced WHERE documentId = ?)",
+            sql: """
+                DELETE FROM lfs_file WHERE id IN (SELECT fileId FROM uploader_replaced WHERE documentId = ?)
+                    AND NOT EXISTS (SELECT 1 FROM uploader_document WHERE fileId = lfs_file.id)
+                """,
             arguments: [document])
     }
 
     private static let settled = """
         SELECT r.fileId FROM uploader_replaced r LEFT JOIN uploader_document d ON d.id = r.documentId
-        LEFT JOIN lfs_file f ON f.id = d.fileId WHERE d.id IS NULL OR f.status = 'remote' AND f.id <> r.fileId
+        LEFT JOIN lfs_file f ON f.id = d.fileId 
+        WHERE (d.id IS NULL OR f.status = 'remote' AND f.id <> r.fileId)
+            -- Another document may have taken it since, for it has the same bytes.
+            AND NOT EXISTS (SELECT 1 FROM uploader_document o WHERE o.fileId = r.fileId)
         """
 }

@@ -74,7 +74,13 @@ final class Report: Sendable {
         }
     }
 
-    func attached(_ file: FileData, _ path: FilePath) { willUpload(file, path, "attached", \.attached) }
+    /// - Parameter isUploaded: false for one that shares the file of another document.
+    func attached(_ file: FileData, _ path: FilePath, isUploaded: Bool) {
+        guard !isUploaded else { return willUpload(file, path, "attached", \.attached) }
+        worked()
+        changeTally { $0.attached += 1 }
+        tellAttached(file, path, "attached")
+    }
 
     func unchanged(_ path: FilePath) {
         worked()
@@ -93,6 +99,10 @@ final class Report: Sendable {
             state.tally.totalFiles += 1
             state.tally.totalBytes = state.tally.totalBytes.addingSaturated(file.byteCount)
         }
+        tellAttached(file, path, name)
+    }
+
+    private func tellAttached(_ file: FileData, _ path: FilePath, _ name: String) {
         var event = JSONEvent(name)
         (event.id, event.path, event.bytes) = (file.id, path.description, file.byteCount)
         tell(event, verbose: "\(name) \(file.id) \(path)")
@@ -205,7 +215,9 @@ final class Report: Sendable {
     }
 
     /// Says why a run ends before its work: the reasons of the first thousand files, and how many wait.
-    func gaveUp(_ error: GaveUp, waiting: Int) {
+    ///
+    /// - Parameter hold: the condition that was not met; nil when all were.
+    func gaveUp(_ error: GaveUp, waiting: Int, hold: String?) {
         let (reasons, outage) = state.withLock { ($0.reasons, $0.outage) }
         for (id, failure) in reasons.sorted(by: { $0.key < $1.key }).prefix(1_000) {
             var event = JSONEvent("failed")
@@ -215,7 +227,9 @@ final class Report: Sendable {
         }
         changeTally { $0.refused += max(waiting, 1) }
         // Most are sentences with a full stop; one follows anyway.
-        let words = error.words + (outage.map { ". \($0.hasSuffix(".") ? String($0.dropLast()) : $0)" } ?? "")
+        let words =
+            error.words + (hold.map { ", it \($0)" } ?? "")
+            + (outage.map { ". \($0.hasSuffix(".") ? String($0.dropLast()) : $0)" } ?? "")
         message("\(words). \(Format.count(waiting, "file")) not uploaded; 'resume' goes on with what is left.")
         var event = JSONEvent("gaveUp")
         event.reason = words

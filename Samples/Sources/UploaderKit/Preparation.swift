@@ -1,0 +1,11 @@
+import LFSBackup
+
+/// What a run has beside its work.
+struct Preparation<Extra: Sendable>: Sendable {
+    /// Holds uploads while a condition is not met; it has looked already.
+    var gate: UploadGate?
+    /// How long uploads wait on purpose before they begin: for so much longer the run has patience.
+    var delay = Duration.zero
+    /// What the work needs.
+    var extra: Extra
+}

@@ -1,0 +1,33 @@
+/// The originals that are attached in one transaction, and what was met beside them.
+struct AssetBatch: Sendable {
+    private static let count = 256
+    private static let byteCount: Int64 = 64 * 1_024 * 1_024
+    /// So that what is met is told, also where little of it is to be backed up.
+    private static let otherCount = 4_096
+
+    private(set) var assets: [Asset] = []
+    private(set) var others: [AssetItem] = []
+
+    /// Takes the next ones of a walk; there are no originals left when it has none.
+    ///
+    /// - Parameter selection: which of them; nil for all.
+    init(_ walk: inout some IteratorProtocol<AssetItem>, _ selection: BackupSelection?) {
+        var bytes: Int64 = 0
+        var ids: Set<AssetName> = []
+        while assets.count < Self.count, bytes < Self.byteCount, assets.isEmpty || others.count < Self.otherCount,
+            let item = walk.next()
+        {
+            guard case .asset(let asset) = item else {
+                others.append(item)
+                continue
+            }
+            if let selection, !selection.includes(asset.groups) { continue }
+            // One can be met twice, by itself and in its folder.
+            guard ids.insert(asset.id).inserted else { continue }
+            assets.append(asset)
+            // The sizes that a source tells may be anything.
+            bytes = bytes.addingReportingOverflow(max(asset.stamp.byteCount ?? 0, 0)).partialValue
+            if bytes < 0 { return }
+        }
+    }
+}

@@ -1,0 +1,92 @@
+import Foundation
+import LFS
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// Folders and files as originals, each by its path. The ids of the groups are paths.
+///
+/// A file is in every group whose folder it lies in, at any depth. Folders are told apart by what they are, not by
+/// their paths, so a link or another mount of an excluded folder is excluded as well.
+public struct FolderSource: AssetSource {
+    private let roots: [AssetName]
+    private let selection: BackupSelection
+    private let groups: [BackupGroup]
+    private let folder: String
+    private let own: [String]
+
+    /// The files of groups.
+    ///
+    /// - Parameters:
+    ///   - groups: their ids are paths of folders and files.
+    ///   - folder: where paths begin that do not begin with a slash; nil for the current folder.
+    ///   - own: files and folders that are left out because the app writes to them itself.
+    public init(_ groups: [BackupGroup], from folder: String? = nil, excluding own: [String] = []) {
+        let folder = folder ?? FileManager.default.currentDirectoryPath
+        self.folder = folder
+        self.groups = groups
+        self.own = own
+        roots = groups.filter { $0.mode == .include }.map { AssetName($0.id).absolute(from: folder) }
+        selection = BackupSelection(groups)
+    }
+
+    /// Begins a walk.
+    ///
+    /// - Throws: ``BackupError/Code/groupAbsent`` when an excluded folder is not there: with a mistyped path, all that
+    ///   should be left out would be sent.
+    public func makeWalk() throws -> FolderWalk {
+        var identities: [FileIdentity: Set<BackupGroup.ID>] = [:]
+        for group in groups {
+            let path = AssetName(group.id).absolute(from: folder)
+            if let identity = FileIdentity(at: path) {
+                identities[identity, default: []].insert(group.id)
+            } else if group.mode == .exclude {
+                throw BackupError(
+                    .groupAbsent,
+                    """
+                    There is nothing at \(path), which is to be left out: \(FolderWalk.reason()). Correct the path, or \
+                    do not exclude it.
+                    """,
+                    asset: path)
+            }
+        }
+        let ownIdentities = own.compactMap { FileIdentity(at: AssetName($0)) }
+        return FolderWalk(roots, selection, groups: identities, own: Set(ownIdentities))
+    }
+
+    /// Opens a file by its exact bytes, which a URL cannot carry.
+    ///
+    /// - Throws: ``BackupError/Code/unreadable``.
+    public func open(_ asset: Asset) throws -> OpenedAsset {
+        let flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | (roots.contains(asset.id) ? 0 : O_NOFOLLOW)
+        let number = asset.id.withCString { Self.systemOpen($0, flags) }
+        guard number >= 0 else { throw BackupError(.unreadable, FolderWalk.reason(), asset: asset.id) }
+        let handle = FileHandle(fileDescriptor: number, closeOnDealloc: true)
+        guard let stamp = Self.stamp(number) else {
+            throw BackupError(.unreadable, "not a regular file any more", asset: asset.id)
+        }
+        return OpenedAsset(.handle(handle), stamp: stamp) { Self.stamp(handle.fileDescriptor) }
+    }
+
+    /// Nil when it is no regular file.
+    private static func stamp(_ number: Int32) -> AssetStamp? {
+        var status = stat()
+        guard fstat(number, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+        return AssetStamp(status)
+    }
+
+    private static func systemOpen(_ path: UnsafePointer<CChar>, _ flags: Int32) -> Int32 {
+        #if canImport(Glibc)
+        Glibc.open(path, flags)
+        #elseif canImport(Musl)
+        Musl.open(path, flags)
+        #else
+        Darwin.open(path, flags)
+        #endif
+    }
+}

@@ -1,0 +1,102 @@
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// Goes through files and folders one name at a time, depth first. Symbolic links are not followed, but for those that
+/// are named themselves.
+public struct FolderWalk: IteratorProtocol, Sendable {
+    private struct Folder {
+        let path: AssetName
+        let title: AssetName
+        /// The groups that its content is in.
+        let groups: Set<BackupGroup.ID>
+        var names: [[UInt8]]
+    }
+
+    private var roots: [AssetName]
+    private var folders: [Folder] = []
+    private let selection: BackupSelection
+    private let groups: [FileIdentity: Set<BackupGroup.ID>]
+    private let own: Set<FileIdentity>
+
+    /// - Parameters:
+    ///   - roots: absolute paths of files and folders.
+    ///   - groups: the groups that a file or folder is.
+    ///   - own: files and folders to leave out, those that the app writes to itself.
+    init(
+        _ roots: [AssetName], _ selection: BackupSelection, groups: [FileIdentity: Set<BackupGroup.ID>],
+        own: Set<FileIdentity>
+    ) {
+        self.roots = roots.reversed()
+        (self.selection, self.groups, self.own) = (selection, groups, own)
+    }
+
+    /// The next name; nil when there is none left.
+    public mutating func next() -> AssetItem? {
+        while true {
+            if !folders.isEmpty, let name = folders[folders.count - 1].names.popLast() {
+                let folder = folders[folders.count - 1]
+                let (path, title) = (folder.path.appending(name), folder.title.appending(name))
+                if let item = visit(path, title, folder.groups) { return item }
+            } else if folders.popLast() == nil {
+                guard let root = roots.popLast() else { return nil }
+                if let item = visit(root, root.lastComponent, groups(above: root), followsLink: true) { return item }
+            }
+        }
+    }
+
+    /// Looks at one name. A folder is entered, which is no item.
+    private mutating func visit(
+        _ path: AssetName, _ title: AssetName, _ above: Set<BackupGroup.ID>, followsLink: Bool = false
+    ) -> AssetItem? {
+        var status = stat()
+        guard path.withCString({ followsLink ? stat($0, &status) : lstat($0, &status) }) == 0 else {
+            return .unreadable(path, Self.reason())
+        }
+        let identity = FileIdentity(status)
+        if own.contains(identity) { return .passedOver(path, "it belongs to the backup itself") }
+        let groups = above.union(groups[identity] ?? [])
+        guard groups.isDisjoint(with: selection.excluded) else { return .passedOver(path, "it is excluded") }
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: return .asset(Asset(id: path, title: title, stamp: AssetStamp(status), groups: groups))
+        case S_IFDIR:
+            guard let names = Self.names(in: path) else { return .unreadable(path, Self.reason()) }
+            folders.append(Folder(path: path, title: title, groups: groups, names: names))
+            return nil
+        case S_IFLNK: return .passedOver(path, "symbolic links are not followed")
+        default: return .passedOver(path, "not a regular file")
+        }
+    }
+
+    /// The groups of the folders that a root is in, wherever it is named from.
+    private func groups(above root: AssetName) -> Set<BackupGroup.ID> {
+        guard let real = root.withCString({ realpath($0, nil) }) else { return [] }
+        defer { free(real) }
+        var parts = AssetName(String(cString: real)).components
+        var found: Set<BackupGroup.ID> = []
+        while parts.popLast() != nil {
+            let path = AssetName(bytes: [AssetName.slash] + Array(parts.joined(separator: [AssetName.slash])))
+            if let identity = FileIdentity(at: path) { found.formUnion(groups[identity] ?? []) }
+        }
+        return found
+    }
+
+    /// The names in a folder, nil with `errno` set when it cannot be read.
+    private static func names(in path: AssetName) -> [[UInt8]]? {
+        guard let stream = path.withCString({ opendir($0) }) else { return nil }
+        defer { closedir(stream) }
+        var names: [[UInt8]] = []
+        while true {
+            errno = 0
+            guard let entry = readdir(stream) else { return errno == 0 ? names : nil }
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) { Array($0.prefix { $0 != 0 }) }
+            if name != [0x2E], name != [0x2E, 0x2E] { names.append(name) }
+        }
+    }
+
+    static func reason() -> String { String(cString: strerror(errno)) }
+}

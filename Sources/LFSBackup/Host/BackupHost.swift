@@ -1,0 +1,44 @@
+public import GRDB
+public import LFS
+
+/// The app's side of a backup: what it does with originals that come in. Its closures run within a transaction.
+public struct BackupHost: Sendable {
+    /// What the app has of an original.
+    public enum Record: Hashable, Sendable {
+        /// A record with this file.
+        case present(FileData.ID)
+        /// A record that cannot be used, with the reason: the original is told as failed.
+        case unusable(String)
+    }
+
+    let insert: @Sendable (BackupAttachment, Database) throws -> Void
+    let records: (@Sendable ([Asset], Database) throws -> [AssetName: Record])?
+
+    /// What the app does.
+    ///
+    /// - Parameters:
+    ///   - records: what the app has of some originals. One that was backed up and has no record any more was deleted
+    ///     on purpose, also where its file is there still for another record. Nil where each record has a file of its
+    ///     own, or does not go before it.
+    ///   - insert: writes the record of an original, or gives the one that is there its new file. An error of the code
+    ///     ``BackupError/Code/refused`` concerns that original alone; every other one ends the backup.
+    public init(
+        records: (@Sendable ([Asset], Database) throws -> [AssetName: Record])? = nil,
+        insert: @escaping @Sendable (BackupAttachment, Database) throws -> Void
+    ) {
+        (self.records, self.insert) = (records, insert)
+    }
+}
+
+/// An original and the file that has its bytes.
+public struct BackupAttachment: Sendable {
+    /// The original.
+    public let asset: Asset
+    /// How it looked when it was read.
+    public let stamp: AssetStamp
+    /// The file, which is inserted already. Another record may have it, too.
+    public let file: FileData
+    /// The file of an earlier version; nil for an original that is new. With
+    /// `FileData.deletedWithOwner` it goes by itself once the record has the new one.
+    public let replaced: FileData?
+}

@@ -1,0 +1,71 @@
+import LFSSystem
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// The small files in which the kernel tells about itself, below a folder. Blocks the thread.
+struct SystemRoot: Sendable {
+    let path: String
+
+    /// No file of these is longer; what is, is cut.
+    private static let longest = 1 << 20
+
+    private func full(_ name: String) -> String { path.hasSuffix("/") ? path + name : path + "/" + name }
+
+    /// The text of a file; nil when there is none.
+    func text(_ name: String) throws -> String? {
+        do {
+            return String(decoding: try Descriptor.openForReading(full(name)).prefix(Self.longest), as: UTF8.self)
+        } catch {
+            if error.isMissing { return nil }
+            throw error
+        }
+    }
+
+    /// The first line of a file; nil when there is none.
+    func line(_ name: String) throws -> String? {
+        try text(name)?.split(whereSeparator: \.isNewline).first.map { $0.trimmingCharacters() } ?? nil
+    }
+
+    /// The names in a folder; none when it is not there.
+    func names(_ name: String) throws -> [String] {
+        guard let stream = opendir(full(name)) else {
+            if errno == ENOENT { return [] }
+            throw BackupError(.deviceUnknown, "\(full(name)) cannot be read: \(String(cString: strerror(errno)))")
+        }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) {
+                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names.sorted()
+    }
+
+    func exists(_ name: String) -> Bool {
+        var status = stat()
+        return stat(full(name), &status) == 0
+    }
+
+    /// The last part of what a link names; nil when there is no link.
+    func linkTarget(_ name: String) -> String? {
+        var buffer = [CChar](repeating: 0, count: 4_096)
+        let count = readlink(full(name), &buffer, buffer.count)
+        guard count > 0 else { return nil }
+        let target = buffer.prefix(count).map { UInt8(bitPattern: $0) }
+        return String(decoding: target, as: UTF8.self).split(separator: "/").last.map(String.init)
+    }
+}
+
+extension Substring {
+    fileprivate func trimmingCharacters() -> String {
+        String(drop(while: \.isWhitespace).reversed().drop(while: \.isWhitespace).reversed())
+    }
+}

@@ -1,0 +1,92 @@
+package import GRDB
+package import LFSSystem
+
+/// `lfs_source`: the originals that a backup has read on this device, and what became of them.
+package enum SourceTable {
+    static let name = "lfs_source"
+
+    /// Those of the originals that were read before. A row that cannot be read counts as none: its original is read
+    /// again, and then it is written anew.
+    package static func rows(_ ids: some Collection<SourceID>, _ db: Database) throws -> [SourceID: SourceRow] {
+        let rows = try RowResult<SourceRow>.fetchAll(
+            db, sql: "SELECT * FROM lfs_source WHERE id IN (\(databaseQuestionMarks(count: ids.count)))",
+            arguments: StatementArguments(ids))
+        return Dictionary(rows.compactMap(\.readable).map { ($0.id, $0) }, uniquingKeysWith: { $1 })
+    }
+
+    /// All that can be read, in no order.
+    package static func forEach(_ db: Database, _ body: (SourceRow) throws -> Void) throws {
+        let rows = try RowResult<SourceRow>.fetchCursor(db, sql: "SELECT * FROM lfs_source")
+        while let row = try rows.next() {
+            if let row = row.readable { try body(row) }
+        }
+    }
+
+    /// How many originals there are in a state.
+    package static func count(_ state: SourceRow.State, _ db: Database) throws -> Int {
+        try Int.fetchOne(db, sql: "SELECT count(*) FROM lfs_source WHERE state = ?", arguments: [state.rawValue]) ?? 0
+    }
+
+    /// Writes what was read of an original, in the place of what was read before.
+    package static func save(_ row: SourceRow, _ db: Database) throws {
+        try db.cachedStatement(
+            sql: """
+                INSERT INTO lfs_source (id, stamp, byteCount, sha256, fileID, state)
+                VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+                ON CONFLICT (id) DO UPDATE SET stamp = ?2, byteCount = ?3, sha256 = ?4, fileID = ?5, state = ?6
+                """
+        ).execute(arguments: [row.id, row.stamp, row.byteCount, row.sha256, row.fileID, row.state.rawValue])
+    }
+
+    /// Notes that an original is not to be sent again: its record was deleted, and its file stays for another one.
+    ///
+    /// - Returns: whether it was known and not declined.
+    package static func decline(_ id: SourceID, _ db: Database) throws -> Bool {
+        let sql = "UPDATE lfs_source SET state = 'declined' WHERE id = ? AND state <> 'declined'"
+        try db.cachedStatement(sql: sql).execute(arguments: [id])
+        return db.changesCount > 0
+    }
+
+    /// Forgets an original, so that it is read again. Returns whether it was known.
+    package static func remove(_ id: SourceID, _ db: Database) throws -> Bool {
+        try db.cachedStatement(sql: "DELETE FROM lfs_source WHERE id = ?").execute(arguments: [id])
+        return db.changesCount > 0
+    }
+
+    static func removeAll(_ db: Database) throws { try db.execute(sql: "DELETE FROM lfs_source") }
+}
+
+/// A row of `lfs_source`.
+package struct SourceRow: Hashable, Sendable, FetchableRecord {
+    package enum State: String, Sendable {
+        /// It has a file.
+        case attached
+        /// Its file, or its record, was deleted on purpose.
+        case declined
+    }
+
+    package var id: SourceID
+    package var stamp: String
+    package var byteCount: Int64
+    package var sha256: String
+    package var fileID: FileID?
+    package var state: State
+
+    package init(
+        id: SourceID, stamp: String, byteCount: Int64, sha256: String, fileID: FileID?, state: State = .attached
+    ) {
+        (self.id, self.stamp, self.byteCount, self.sha256) = (id, stamp, byteCount, sha256)
+        (self.fileID, self.state) = (fileID, state)
+    }
+
+    package init(row: Row) throws {
+        let checked = CheckedRow(row, of: SourceTable.name)
+        id = try checked.value("id")
+        stamp = try checked.value("stamp")
+        byteCount = try checked.number("byteCount", in: FileRow.byteCounts)
+        sha256 = try checked.value("sha256")
+        fileID = try checked.value("fileID")
+        guard let state = State(rawValue: try checked.value("state")) else { throw checked.invalid("state") }
+        self.state = state
+    }
+}

@@ -1,0 +1,29 @@
+import GRDB
+import LFS
+import LFSBackup
+import LFSSettings
+
+// snippet
+func backUp(_ folders: [BackupGroup], _ lfs: LFSManager, _ database: DatabasePool) async throws -> BackupReport {
+    let host = BackupHost { attachment, db in
+        try db.execute(
+            sql: """
+                INSERT INTO picture (path, fileId) VALUES (?1, ?2)
+                ON CONFLICT (path) DO UPDATE SET fileId = excluded.fileId
+                """,
+            arguments: [attachment.asset.id.description, attachment.file.id])
+    }
+    return try await Backup(lfs, database, FolderSource(folders), host).run { event in
+        if case .failed(let name, let reason) = event { print("\(name): \(reason)") }
+    }
+}
+// end
+
+// snippet
+func startGated(_ lfs: LFSManager, _ settings: StorageRouter) async throws {
+    let gate = UploadGate(lfs, conditions: { try await BackupSettings.conditions(settings) })
+    try await gate.look()  // before the start, so that nothing is begun that must not be
+    try lfs.start()
+    try await gate.run()  // until it is cancelled
+}
+// end

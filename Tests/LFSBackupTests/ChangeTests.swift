@@ -1,0 +1,177 @@
+import Foundation
+import GRDB
+import LFS
+import LFSBackup
+import LFSDatabase
+import LFSStorage
+import LFSSystem
+import Synchronization
+import Testing
+
+@Suite("Originals that change", .timeLimit(.minutes(1)))
+struct ChangeTests {
+    @Test("One that has not changed is not read again, and one that was touched is no new version")
+    func unchanged() async throws {
+        try await withPhotoApp { app in
+            let url = try app.write("one.jpg", someBytes())
+            try await app.backUp()
+            let file = try #require(try await app.file("one.jpg"))
+            let read = Mutex<Int64>(0)
+            let report = try await app.backUp { event in
+                if case .read(let count) = event { read.withLock { $0 += count } }
+            }
+            #expect(report.unchanged == 1 && read.withLock { $0 } == 0)
+            try FileManager.default.setAttributes(
+                [.modificationDate: Date(timeIntervalSince1970: 7)], ofItemAtPath: url.path)
+            #expect(try await app.backUp().unchanged == 1)
+            #expect(try await app.file("one.jpg")?.id == file.id)
+            try await app.lfs.waitForUploads()
+            #expect(app.storage.uploads == 1)
+        }
+    }
+
+    @Test("A change that leaves size and time of the content as they were is found, and replaces the file")
+    func inSecret() async throws {
+        try await withPhotoApp { app in
+            let (before, after) = (someBytes(), someBytes())
+            try app.write("one.jpg", before)
+            try await app.backUp()
+            try await app.lfs.waitForUploads()
+            let file = try #require(try await app.file("one.jpg"))
+            try app.overwriteInSecret("one.jpg", after)
+            #expect(try await app.backUp().attached == 1)
+            try await app.lfs.waitForUploads()
+            #expect(try await app.bytes("one.jpg") == after)
+            try await app.lfs.waitForDeletions()
+            #expect(try await app.database.read { try FileData.fetchOne($0, key: file.id) } == nil)
+            #expect(app.storage.memory.keys.count == 1)
+            #expect(try await app.count("lfs_source WHERE state = 'declined'") == 0)
+        }
+    }
+
+    @Test("One that changes while it is read is told and not taken, and is the next time")
+    func whileRead() async throws {
+        try await withPhotoApp { app in
+            let (before, after) = (someBytes(2_000_000), someBytes(2_000_000))
+            try app.write("one.jpg", before)
+            let hasChanged = Mutex(false)
+            let failures = Heard<String>()
+            let report = try await app.backUp { event in
+                if case .failed(_, let reason) = event { failures.add(reason) }
+                guard case .read = event,
+                    hasChanged.withLock({
+                        let before = $0; $0 = true; return !before
+                    })
+                else { return }
+                do { try app.overwriteInSecret("one.jpg", after) } catch { Issue.record(error) }
+            }
+            #expect(hasChanged.withLock { $0 })
+            #expect(report.failed == 1 && report.attached == 0)
+            #expect(failures.values.first?.contains("changed while it was read") == true)
+            #expect(try await app.count("photo") == 0)
+            #expect(try await app.backUp().attached == 1)
+            #expect(try await app.bytes("one.jpg") == after)
+        }
+    }
+
+    @Test("A wrong hash in the notes is not believed: the original is read again, and the note is right")
+    func wrongNote() async throws {
+        try await withPhotoApp { app in
+            try app.write("one.jpg", someBytes())
+            try await app.backUp()
+            let file = try #require(try await app.file("one.jpg"))
+            for change in ["sha256 = '\(String(repeating: "0", count: 64))'", "byteCount = 1"] {
+                try await app.run("UPDATE lfs_source SET \(change)")
+                #expect(try await app.backUp().unchanged == 1)
+                #expect(try await app.count("lfs_source WHERE sha256 = '\(file.sha256)' AND byteCount = 1000") == 1)
+            }
+            // What no program of ours has written counts as nothing.
+            try await app.run("UPDATE lfs_source SET fileID = 'no id'")
+            _ = try await app.backUp()
+            #expect(try await app.backUp().unchanged == 1)
+            #expect(try await app.file("one.jpg")?.sha256 == file.sha256)
+        }
+    }
+
+    @Test("A file whose recorded hash the upload disagrees with is replaced by one of the original's bytes")
+    func wrongFile() async throws {
+        try await withPhotoApp { app in
+            let bytes = someBytes()
+            try app.write("one.jpg", bytes)
+            try await app.lfs.holdUploads(because: "of the test")
+            try await app.backUp()
+            let file = try #require(try await app.file("one.jpg"))
+            // The bytes here rot before they are uploaded, as if the recorded hash were wrong.
+            for folder in ["photos.sqlite.lfs", "photos.sqlite.lfs/temporary"] {
+                let path = app.folder.appendingPathComponent("\(folder)/\(file.id.uuidString)").path
+                guard FileManager.default.fileExists(atPath: path) else { continue }
+                try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+                let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+                try handle.write(contentsOf: someBytes())
+                try handle.close()
+            }
+            try await app.lfs.releaseUploads()
+            let summary = try await app.lfs.waitForUploads()
+            #expect(summary.failures.map(\.code) == [StorageError.Code.sourceChanged])
+            let report = try await app.backUp()
+            #expect(report.restored == 1)
+            #expect(try await app.lfs.waitForUploads().failed == 0)
+            #expect(app.storage.memory.keys.map(\.rawValue) == [file.key])
+            #expect(try await app.bytes("one.jpg") == bytes)
+        }
+    }
+
+    @Test("Where the original has other bytes by now, they are a new version, and the damaged file goes")
+    func damagedAndChanged() async throws {
+        try await withPhotoApp { app in
+            try app.write("one.jpg", someBytes())
+            try await app.backUp()
+            try await app.lfs.waitForUploads()
+            let file = try #require(try await app.file("one.jpg"))
+            let now = Date().millisecondsSince1970
+            try await app.database.write { try JobTable.noteDamage(of: file.id, "other bytes", now: now, $0) }
+            let after = someBytes()
+            try app.write("one.jpg", after)
+            #expect(try await app.backUp().attached == 1)
+            try await app.lfs.waitForUploads()
+            try await app.lfs.waitForDeletions()
+            #expect(try await app.bytes("one.jpg") == after)
+            #expect(app.storage.memory.keys.count == 1)
+        }
+    }
+
+    @Test("One that was touched and whose file is known to be damaged gets another file, not the damaged one again")
+    func damagedAndTouched() async throws {
+        try await withPhotoApp { app in
+            let url = try app.write("one.jpg", someBytes())
+            try await app.backUp()
+            try await app.lfs.waitForUploads()
+            let file = try #require(try await app.file("one.jpg"))
+            try FileManager.default.setAttributes(
+                [.modificationDate: Date(timeIntervalSince1970: 7)], ofItemAtPath: url.path)
+            var options = BackupOptions()
+            options.damaged = [file.id]
+            let report = try await app.backUp(nil, options)
+            #expect(report.attached == 1 && report.shared == 0)
+            #expect(try await app.file("one.jpg")?.id != file.id)
+            try await app.lfs.waitForDeletions()
+            #expect(try await app.database.read { try FileData.fetchOne($0, key: file.id) } == nil)
+        }
+    }
+
+    @Test("What the app refuses is told, and the others of its batch are attached")
+    func refused() async throws {
+        try await withPhotoApp { app in
+            for name in ["one.jpg", "two.jpg", "three.jpg"] { try app.write(name, someBytes()) }
+            let host = BackupHost { attachment, db in
+                if attachment.asset.name == "two.jpg" { throw BackupError(.refused, "no two") }
+                try app.insert(attachment, db)
+            }
+            let source = FolderSource([BackupGroup(app.pictures.path, .include)])
+            let report = try await Backup(app.lfs, app.database, source, host).run()
+            #expect(report.attached == 2 && report.failed == 1)
+            #expect(try await app.count("lfs_file") == 2)
+            #expect(try await app.count("lfs_source") == 2)
+        }
+    }
+}
