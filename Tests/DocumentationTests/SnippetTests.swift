@@ -14,14 +14,17 @@ struct SnippetTests {
         let catalog = "Sources/LFS/LFS.docc"
         let names =
             (try? FileManager.default.contentsOfDirectory(atPath: root.appendingPathComponent(catalog).path)) ?? []
+        let products = [
+            "LFSS3", "LFSSigning", "LFSSync", "LFSSyncServer", "LFSSettings", "LFSPassphrase", "LFSSecretService",
+            "LFSBackup",
+        ]
         return ["README.md", "CONTRIBUTING.md"]
             + names.filter { $0.hasSuffix(".md") }.sorted().map { "\(catalog)/\($0)" }
-            + ["LFSS3", "LFSSigning", "LFSSync", "LFSSyncServer", "LFSSettings", "LFSPassphrase", "LFSSecretService",
-                "LFSBackup"]
-            .map { "Sources/\($0)/\($0).docc/\($0).md" }
+            + products.map { "Sources/\($0)/\($0).docc/\($0).md" }
             + ["Settings", "SecretsWithoutADesktop"].map { "Sources/LFSSettings/LFSSettings.docc/\($0).md" }
             + [
-                "Sources/LFSSync/LFSSync.docc/SyncYourOwnTables.md", "Sources/LFSBackup/LFSBackup.docc/BackUpFolders.md",
+                "Sources/LFSSync/LFSSync.docc/SyncYourOwnTables.md",
+                "Sources/LFSBackup/LFSBackup.docc/BackUpFolders.md",
             ]
     }()
 

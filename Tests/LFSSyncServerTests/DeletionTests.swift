@@ -66,7 +66,7 @@ struct DeletionTests {
         }
     }
 
-    @Test("3, 17 nor does a new device hear of what had left an album, and one that goes on hears of what leaves it then")
+    @Test("3, 17 nor does a new device hear of what had left an album; it hears of what leaves it then")
     func beforeInAlbum() async throws {
         try await SharingServer.run { server in
             let (ann, cat) = (try await server.person("ann"), try await server.person("cat"))

@@ -39,7 +39,8 @@ struct SyncBoundTests {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("lfs-count-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
         defer { try? FileManager.default.removeItem(at: folder) }
-        let (library, counts) = (folder.appendingPathComponent("count.so").path, folder.appendingPathComponent("counts"))
+        let library = folder.appendingPathComponent("count.so").path
+        let counts = folder.appendingPathComponent("counts")
         let source = URL(fileURLWithPath: #filePath).appendingPathComponent("../../../../Tests/Faults/allocations.c")
         let compiler = Process()
         compiler.executableURL = URL(fileURLWithPath: "/usr/bin/env")

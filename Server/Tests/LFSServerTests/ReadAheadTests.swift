@@ -11,7 +11,11 @@ struct ReadAheadTests {
     private final class Story: Sendable {
         private let state = Mutex((asked: 0, atWrite: [Int](), written: [UInt8]()))
 
-        func ask() -> Int { state.withLock { state in state.asked += 1; return state.asked } }
+        func ask() -> Int {
+            state.withLock { state in
+                state.asked += 1; return state.asked
+            }
+        }
         var asked: Int { state.withLock(\.asked) }
         var atWrite: [Int] { state.withLock(\.atWrite) }
         var written: [UInt8] { state.withLock(\.written) }

@@ -98,8 +98,7 @@ package enum FileTable {
         let sql = """
             SELECT * FROM lfs_file WHERE sha256 = ?1 AND byteCount = ?2 AND id <> ?3 AND \(StateTable.isOurs("key"))
                 AND NOT \(StateTable.holdsDeletions)
-                AND NOT EXISTS (SELECT 1 FROM lfs_job WHERE fileID = lfs_file.id
-                    AND (state <> 'queued' OR replacesObject = 1))
+                AND NOT \(JobTable.isInTrouble("lfs_file.id"))
                 AND (status = 'remote' OR \(JobTable.isQueued("lfs_file.id")))
             ORDER BY status DESC, id LIMIT ?4
             """

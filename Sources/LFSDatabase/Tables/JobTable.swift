@@ -31,6 +31,10 @@ package enum JobTable {
     static func isQueued(_ id: String) -> String {
         "EXISTS (SELECT 1 FROM lfs_job WHERE fileID = \(id) AND state = 'queued')"
     }
+    /// Whether a file's upload has failed, or takes the place of an object that is not as it should be.
+    static func isInTrouble(_ id: String) -> String {
+        "EXISTS (SELECT 1 FROM lfs_job WHERE fileID = \(id) AND (state <> 'queued' OR replacesObject = 1))"
+    }
     static func isNotedAsLost(_ id: String) -> String {
         "EXISTS (SELECT 1 FROM lfs_job WHERE fileID = \(id) AND state = 'failed' AND errorCode = '\(lostCode)')"
     }

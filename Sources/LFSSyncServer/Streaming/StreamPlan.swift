@@ -158,7 +158,8 @@ struct StreamPlan: Sendable {
     /// the session has all that there is are left out, since nearly all are such nearly always, and an account may have
     /// a thousand.
     ///
-    /// - Parameter tables: of the types that the device takes, which follow as the arguments 3, 4, …; nil for all scopes.
+    /// - Parameter tables: of the types that the device takes, which follow as the arguments 3, 4, …; nil for all
+    ///   scopes.
     private static func statement(_ tables: [String]?, _ sharing: CheckedSharing) -> String {
         var unsettled = ""
         if let tables, !tables.isEmpty {
