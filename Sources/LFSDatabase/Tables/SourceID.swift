@@ -1,4 +1,4 @@
-package import Foundation
+import Foundation
 package import GRDB
 
 /// What a source calls an original: bytes, which are text nearly always. Two texts that Swift holds for equal (é

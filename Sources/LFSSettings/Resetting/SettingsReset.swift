@@ -83,7 +83,7 @@ extension StorageDomain {
         case .file: .files
         case .keychain: .keychain
         case .memory: .memory
-        case .database, .userDefaults: nil
+        case .database, .userDefaults, .foreign: nil
         }
     }
 }
