@@ -36,7 +36,9 @@ struct PlacesTests {
             #expect(ids.count == 1)
             let identity = try #require(ids.first)
             #expect(FileID(text: identity.id) != nil)
-            #expect(identity.hash == ContentHash.hex(of: Array(identity.id.utf8)))
+            var hash = ContentHash()
+            Array(identity.id.utf8).withUnsafeBytes { hash.update($0) }
+            #expect(identity.hash == hash.hex)
             let path = folder.appendingPathComponent("device-id").path
             let attributes = try FileManager.default.attributesOfItem(atPath: path)
             #expect(attributes[.posixPermissions] as? Int == 0o600)
