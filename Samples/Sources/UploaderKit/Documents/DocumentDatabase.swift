@@ -49,8 +49,12 @@ enum DocumentDatabase {
     /// Closes it so that a single file is left: SQLite takes the WAL in with the last connection that goes, if that one
     /// may write.
     static func close(_ database: any DatabaseWriter) throws {
-        // A pool closes its writer before its readers.
-        (database as? DatabasePool)?.releaseMemory()
+        if let pool = database as? DatabasePool {
+            // A pool closes its writer before its readers.
+            pool.releaseMemory()
+            // A reader may still go last, and may not write. What fails here is in the WAL, and stays there.
+            do { try pool.writeWithoutTransaction { _ = try $0.checkpoint() } } catch is DatabaseError {}
+        }
         try database.close()
     }
 
