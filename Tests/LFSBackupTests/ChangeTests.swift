@@ -6,6 +6,7 @@ import LFSDatabase
 import LFSStorage
 import LFSSystem
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite("Originals that change", .timeLimit(.minutes(1)))
@@ -102,14 +103,13 @@ struct ChangeTests {
             try await app.backUp()
             let file = try #require(try await app.file("one.jpg"))
             // The bytes here rot before they are uploaded, as if the recorded hash were wrong.
-            for folder in ["photos.sqlite.lfs", "photos.sqlite.lfs/temporary"] {
-                let path = app.folder.appendingPathComponent("\(folder)/\(file.id.uuidString)").path
-                guard FileManager.default.fileExists(atPath: path) else { continue }
-                try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
-                let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
-                try handle.write(contentsOf: someBytes())
-                try handle.close()
-            }
+            // They come into the store in the background, after the commit.
+            let path = app.folder.appendingPathComponent("photos.sqlite.lfs/\(file.id.uuidString)").path
+            try await yield(while: !FileManager.default.fileExists(atPath: path))
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+            let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+            try handle.write(contentsOf: someBytes())
+            try handle.close()
             try await app.lfs.releaseUploads()
             let summary = try await app.lfs.waitForUploads()
             #expect(summary.failures.map(\.code) == [StorageError.Code.sourceChanged])
