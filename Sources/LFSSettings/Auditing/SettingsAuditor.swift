@@ -42,7 +42,7 @@ struct SettingsAuditor: Sendable {
         for store in [database] + (try await access.stores.beside()) {
             let place = place(store)
             do {
-                if let resetPlace = resetPlace(store) { try await access.resets.finish(resetPlace) }
+                if let place = store.resetPlace { try await access.resets.finish(place) }
                 stored += try await store.summaries().map { Stored(summary: $0, place: place) }
             } catch {
                 guard let error = SettingsError.wrapping(error, nil) as? SettingsError else { throw error }
@@ -77,15 +77,6 @@ struct SettingsAuditor: Sendable {
         } catch {
             let error = SettingsError.wrapping(error, nil) as? SettingsError
             return (error ?? info.decodingError(UnreadableBytes())).code.rawValue
-        }
-    }
-
-    private func resetPlace(_ store: any SettingsStore) -> ResetPlace? {
-        switch store {
-        case is FileStore: .files
-        case is KeychainStore: .keychain
-        case is MemoryStore: .memory
-        default: nil
         }
     }
 

@@ -30,18 +30,9 @@ public struct DeviceIdentity: Hashable, Sendable {
         try OwnFolder.require(try folder.status(), folder.path)
         let file = AtomicFile(folder: folder, name: fileName)
         if let bytes = try file.read(longest: 64) { return try parse(bytes, folder) }
-        let temporary = ".\(fileName).\(FileID.make().text)"
-        let made = try folder.create(temporary)
-        do {
-            try made.write(Array("\(FileID.make().text)\n".utf8))
-            try made.synchronize()
-            try folder.renameExclusively(temporary, to: folder, as: fileName)
-        } catch {
-            try folder.remove(temporary)
-            // Another process was first; its id counts.
-            guard error.isExisting else { throw error }
+        try Array("\(FileID.make().text)\n".utf8).withUnsafeBytes {
+            try folder.makeFile(fileName, under: ".\(fileName).\(FileID.make().text)", $0)
         }
-        try folder.synchronize()
         guard let bytes = try file.read(longest: 64) else {
             throw SettingsError(.corrupted, "\(folder.child(fileName)) is gone again. Does another program clear it?")
         }

@@ -74,16 +74,3 @@ struct SettingsReset: Sendable {
         }
     }
 }
-
-extension StorageDomain {
-    /// Where a removal of everything has to end before a value of the domain is read; nil where it ends with its
-    /// commit.
-    var resetPlace: ResetPlace? {
-        switch kind {
-        case .file: .files
-        case .keychain: .keychain
-        case .memory: .memory
-        case .database, .userDefaults, .foreign: nil
-        }
-    }
-}

@@ -33,17 +33,7 @@ struct KeyFile: Sendable {
         defer { withExtendedLifetime(lock) {} }
         try sweep(folder)
         let temporary = beginning + FileID.make().text
-        let file = try folder.create(temporary)
-        do {
-            try key.withUnsafeBytes { (bytes: UnsafeRawBufferPointer) throws -> Void in try file.write(bytes) }
-            try file.synchronize()
-            try folder.renameExclusively(temporary, to: folder, as: name)
-        } catch {
-            // Why it failed is what counts: the next one to make a key removes what stays.
-            _ = Result { try folder.remove(temporary) }
-            guard (error as? SystemError)?.isExisting == true else { throw error }
-        }
-        try folder.synchronize()
+        try key.withUnsafeBytes { try folder.makeFile(name, under: temporary, $0) }
         // Where the folder was made just now, or by one who did not come to its sync.
         try Directory.open((folder.path as NSString).deletingLastPathComponent).synchronize()
     }
@@ -59,12 +49,7 @@ struct KeyFile: Sendable {
 
     /// Removes what a crash has left, such as a second name of the key.
     private func sweep(_ folder: Directory) throws {
-        var names: [String] = []
-        try folder.forEachFile { name in
-            if Path.isMade(name, beginning) { names.append(name) }
-            return true
-        }
-        for name in names { try folder.remove(name) }
+        try folder.removeFiles { Path.isMade($0, beginning) }
     }
 
     /// - Parameters:

@@ -57,21 +57,12 @@ struct AtomicFile {
 
     /// Removes what a crash has left, for who holds the lock of the folder.
     static func sweep(_ folder: Directory) throws {
-        try sweep(folder) { name in name.hasPrefix(".") && name.hasSuffix(unfinished) }
+        try folder.removeFiles { $0.hasPrefix(".") && $0.hasSuffix(unfinished) }
     }
 
     /// As the one for a folder, of one file, and of no other one whose name begins with its own.
     static func sweep(_ folder: Directory, _ name: String) throws {
-        try sweep(folder) { Path.isMade($0, beginning(of: name), ending: unfinished) }
-    }
-
-    private static func sweep(_ folder: Directory, _ isUnfinished: (String) -> Bool) throws {
-        var names: [String] = []
-        try folder.forEachFile { name in
-            if isUnfinished(name) { names.append(name) }
-            return true
-        }
-        for name in names { try folder.remove(name) }
+        try folder.removeFiles { Path.isMade($0, beginning(of: name), ending: unfinished) }
     }
 
     private var foreign: SettingsError {

@@ -14,6 +14,8 @@ struct FileStore: SettingsStore {
     /// What the database notes of the location, and how.
     let notes: FolderNotes
 
+    var resetPlace: ResetPlace? { .files }
+
     static let lockName = ".lock"
     static let longest = StorageLimits.file + Envelope.overhead + StoredValue.longestFrame
 

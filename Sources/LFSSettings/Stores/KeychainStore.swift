@@ -7,6 +7,8 @@ import LFSSystem
 /// Before the first value `lfs.sentinel` is written there, and then the database notes which key chain it is. Where it
 /// is noted, nothing found is the absence of a value only as long as the sentinel is there.
 struct KeychainStore: SettingsStore {
+    var resetPlace: ResetPlace? { .keychain }
+
     static let sentinel = "lfs.sentinel"
     /// The item with the root key of ``KeySource/keychain``.
     static let rootKey = "lfs.root"

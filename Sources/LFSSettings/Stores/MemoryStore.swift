@@ -10,6 +10,8 @@ final class MemoryStore: SettingsStore {
 
     private let state = Mutex(State())
 
+    var resetPlace: ResetPlace? { .memory }
+
     func prepare() async throws {}
 
     func read(_ name: String) async throws -> StoredValue? { state.withLock { $0.values[name] } }

@@ -6,6 +6,10 @@
 /// - names are not case-folded: two names are two values;
 /// - a place that is not there, locked or emptied is an error, and not the absence of a value.
 protocol SettingsStore: Sendable {
+    /// Where a removal of everything has to end before a value is read or written here; nil where it ends with its
+    /// commit.
+    var resetPlace: ResetPlace? { get }
+
     /// Makes the place ready, and removes what a crash has left unfinished.
     func prepare() async throws
 
@@ -29,6 +33,10 @@ protocol SettingsStore: Sendable {
 
     /// Removes every value of this database that is there.
     func removeAll() async throws
+}
+
+extension SettingsStore {
+    var resetPlace: ResetPlace? { nil }
 }
 
 /// Reads what is stored, within a change.

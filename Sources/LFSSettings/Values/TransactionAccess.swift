@@ -78,14 +78,18 @@ struct TransactionAccess: Sendable {
     // MARK: Parts
 
     private func registered<Value>(_ key: StorageKey<Value>) throws -> KeyInfo {
-        let info = try registry.entry(of: key).info
-        guard info.domain.isDatabase else { throw Self.notTransactional(key) }
-        return info
+        try Self.inDatabase(try registry.entry(of: key).info, key)
     }
 
     private func usable<Value>(_ key: StorageKey<Value>) throws -> KeyInfo {
-        try pending.checkCatalog(try registry.entry(of: key).catalog, key.publicName)
-        return try registered(key)
+        let entry = try registry.entry(of: key)
+        try pending.checkCatalog(entry.catalog, key.publicName)
+        return try Self.inDatabase(entry.info, key)
+    }
+
+    private static func inDatabase<Value>(_ info: KeyInfo, _ key: StorageKey<Value>) throws -> KeyInfo {
+        guard info.domain.isDatabase else { throw notTransactional(key) }
+        return info
     }
 
     private func checkPending(_ name: String, _ db: Database) throws {

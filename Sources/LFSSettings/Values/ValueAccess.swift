@@ -92,7 +92,7 @@ struct ValueAccess: Sendable {
 
     private func stored(_ name: String, _ info: KeyInfo) async throws -> StoredValue? {
         let store = try stores.store(for: info.domain)
-        if let place = info.domain.resetPlace { try await resets.finish(place) }
+        if let place = store.resetPlace { try await resets.finish(place) }
         return try await store.read(name)
     }
 
@@ -163,7 +163,7 @@ struct ValueAccess: Sendable {
         try await catching(info, key.name) {
             let store = try stores.store(for: info.domain)
             // What is written now must not go with a removal of before.
-            if let place = info.domain.resetPlace { try await resets.finish(place) }
+            if let place = store.resetPlace { try await resets.finish(place) }
             // The database tells of its own changes. Of others also when they failed: a file may have been replaced,
             // and the folder could not be synced.
             defer { if !info.domain.isDatabase { hub.notify([key.name]) } }
