@@ -157,14 +157,10 @@ final class DatabaseJournal: TransferJournal {
     func record(_ outcomes: [TransferOutcome]) async throws {
         let now = wallClock().millisecondsSince1970
         try await runner.write { db in
-            for outcome in outcomes {
-                try OutcomeRecord(outcome, now: now).save(db)
-                switch outcome.result {
-                case .uploaded: try StateTable.noteFailing(nil, db)
-                case .retry, .waiting, .failed: try StateTable.noteFailing(now, db)
-                case .skipped, .givenBack: break
-                }
-            }
+            for outcome in outcomes { try OutcomeRecord(outcome, now: now).save(db) }
+            let successes = outcomes.compactMap(\.isSuccess)
+            if successes.contains(true) { try StateTable.noteFailing(nil, db) }
+            if successes.last == false { try StateTable.noteFailing(now, db) }
         }
     }
 
@@ -228,6 +224,17 @@ extension FileRow.Proof {
         switch proof {
         case .checksum: self = .checksum
         case .byteCount: self = .byteCount
+        }
+    }
+}
+
+extension TransferOutcome {
+    /// Whether the storage has taken the file; nil for one that it was not asked for, or not to the end.
+    fileprivate var isSuccess: Bool? {
+        switch result {
+        case .uploaded: true
+        case .retry, .waiting, .failed: false
+        case .skipped, .givenBack: nil
         }
     }
 }

@@ -4,34 +4,33 @@ import Synchronization
 
 /// What others ask of the pool while it works: to hold on, to look again, to let go of a file, to say how it stands.
 extension ExecutorPool {
-    package func pause() {
-        shared.withLock { $0.pool.isPaused = true }
-        record.notify()
-    }
+    package func pause() { wait { $0.isPaused = true } }
 
     package var isPaused: Bool { shared.withLock { $0.pool.isPaused } }
 
     /// Goes on after ``pause()``, and tries a storage that was away again at once.
-    package func resume() {
+    package func resume() { goOn { $0.isPaused = false } }
+
+    /// Begins no upload from now on, or begins uploads again. Those under way go on.
+    package func hold(_ isHeld: Bool) {
+        if isHeld { wait { $0.isHeld = true } } else { goOn { $0.isHeld = false } }
+    }
+
+    package var isHeld: Bool { shared.withLock { $0.pool.isHeld } }
+
+    private func wait(_ change: (inout PoolState) -> Void) {
+        shared.withLock { change(&$0.pool) }
+        record.notify()
+    }
+
+    private func goOn(_ change: (inout PoolState) -> Void) {
         launch(
             shared.withLock { shared in
-                shared.pool.isPaused = false
+                change(&shared.pool)
                 return shared.pool.askForProbe() + shared.pool.executorsToStart()
             })
         wake()
     }
-
-    /// Begins no upload from now on, or begins uploads again. Those under way go on.
-    package func hold(_ isHeld: Bool) {
-        launch(
-            shared.withLock { shared in
-                shared.pool.isHeld = isHeld
-                return isHeld ? 0 : shared.pool.askForProbe() + shared.pool.executorsToStart()
-            })
-        if isHeld { record.notify() } else { wake() }
-    }
-
-    package var isHeld: Bool { shared.withLock { $0.pool.isHeld } }
 
     /// Leaves the network to somebody whom a user waits for, until ``endYielding()`` was called as often.
     package func beginYielding() { shared.withLock { $0.pool.yields += 1 } }

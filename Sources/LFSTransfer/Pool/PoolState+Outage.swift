@@ -136,13 +136,13 @@ extension PoolState {
     var mayAdmitRefusedDeletion: Bool {
         guard hasRefusedDeletion else { return false }
         guard let outage else { return true }
-        return outage.mayProbe && outage.probe == nil && (queued == 0 || isPaused || isHeld)
+        return outage.mayProbe && outage.probe == nil && (queued == 0 || isWaiting)
     }
 
     /// Asks for leave to delete an object: as ever, as the probe when no upload can be it, or not now.
     mutating func admitDeletion() -> Admission? {
         guard let current = outage else { return .free }
-        guard current.mayProbe, current.probe == nil, !isStopping, queued == 0 || isPaused || isHeld else {
+        guard current.mayProbe, current.probe == nil, !isStopping, queued == 0 || isWaiting else {
             hasRefusedDeletion = true
             return nil
         }

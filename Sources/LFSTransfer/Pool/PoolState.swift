@@ -25,6 +25,8 @@ struct PoolState {
     var isPaused = false
     /// Whether a condition of the app's for uploads is not met; apart from ``isPaused``, which is a person's.
     var isHeld = false
+    /// Whether no upload is begun because somebody wants it so.
+    var isWaiting: Bool { isPaused || isHeld }
     /// How often it was asked to leave the network to a reader, less how often that was over. The two calls may come in
     /// either order, so it can be negative for a moment.
     var yields = 0
@@ -147,7 +149,7 @@ struct PoolState {
     private var mayTakeLarge: Bool { largeRunning < max(maxExecutors - 1, 1) }
 
     private var mayRun: Bool {
-        if isPaused || isHeld || isStopping || unrecorded.count >= Self.maxUnrecorded { return false }
+        if isWaiting || isStopping || unrecorded.count >= Self.maxUnrecorded { return false }
         if isYielding, !running.isEmpty { return false }
         return outage?.mayProbe ?? true
     }
