@@ -1,6 +1,6 @@
 import Foundation
 public import GRDB
-import LFSDatabase
+package import LFSDatabase
 import LFSSystem
 
 extension FileData: FetchableRecord, PersistableRecord {
@@ -94,7 +94,7 @@ extension DatabaseMigrator {
 }
 
 extension FileData {
-    init(_ row: FileRow) {
+    package init(_ row: FileRow) {
         id = row.id
         status = row.status == .remote ? .remote : .local
         url = row.url

@@ -15,8 +15,8 @@ struct KnownAssets: Sendable {
     init(_ assets: [Asset], _ host: BackupHost, _ db: Database) throws {
         rows = try SourceTable.rows(assets.map(\.id.source), db)
         let ids = Set(rows.values.compactMap(\.fileID))
-        let readable = try FileTable.rows(ids, db).compactMap(\.readable).map(\.id)
-        files = Dictionary(try FileData.fetchAll(db, keys: readable).map { ($0.id, $0) }, uniquingKeysWith: { $1 })
+        let files = try FileTable.rows(ids, db).compactMap(\.readable).map { FileData($0) }
+        self.files = Dictionary(files.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
         damaged = Set(
             try Upload.all().damaged().filter(ids.contains(Upload.Columns.fileID)).fetchAll(db).map(\.fileID))
         records = try host.records?(assets, db)

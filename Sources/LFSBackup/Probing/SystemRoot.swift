@@ -34,17 +34,17 @@ struct SystemRoot: Sendable {
 
     /// The names in a folder; none when it is not there.
     func names(_ name: String) throws -> [String] {
-        guard let stream = opendir(full(name)) else {
-            if errno == ENOENT { return [] }
-            throw BackupError(.deviceUnknown, "\(full(name)) cannot be read: \(String(cString: strerror(errno)))")
+        let folder: Directory
+        do {
+            folder = try Directory.open(full(name))
+        } catch {
+            if error.isMissing { return [] }
+            throw error
         }
-        defer { closedir(stream) }
         var names: [String] = []
-        while let entry = readdir(stream) {
-            let name = withUnsafeBytes(of: &entry.pointee.d_name) {
-                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-            }
-            if name != ".", name != ".." { names.append(name) }
+        try folder.forEachFile { name in
+            names.append(name)
+            return true
         }
         return names.sorted()
     }
