@@ -124,8 +124,11 @@ public struct SyncStream: AsyncSequence, Sendable {
                 lines.reached(current, to: &piece)
                 sent.positions[current.place] = current.end
             }
-            leg += 1
-            (position, rowLimit) = (nil, PageReader.firstRowLimit)
+            begin(leg + 1)
+        }
+
+        private mutating func begin(_ leg: Int) {
+            (self.leg, position, rowLimit) = (leg, nil, PageReader.firstRowLimit)
         }
 
         // MARK: Live
@@ -148,8 +151,8 @@ public struct SyncStream: AsyncSequence, Sendable {
                         &piece)
                 }
                 if !new.isEmpty {
-                    (self.session, plan, leg, position) = (session, new, 0, nil)
-                    rowLimit = PageReader.firstRowLimit
+                    (self.session, plan) = (session, new)
+                    begin(0)
                     (hasBegun, isComplete) = (false, false)
                     return
                 }
