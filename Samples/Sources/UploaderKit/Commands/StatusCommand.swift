@@ -88,15 +88,14 @@ struct StatusCommand: ParsableCommand {
                     + "\(Format.bytes(status.pendingBytes)) to upload")
             if let storage { Console.result("on \(storage)") }
             if let outage = status.outage {
-                let seconds = max(0, Date().timeIntervalSince(outage.since))
-                Console.result("the storage is away or refuses, for \(Format.time(seconds)): \(outage.reason)")
+                let time = Format.time(since: outage.since)
+                Console.result("the storage is away or refuses, for \(time): \(outage.reason)")
             }
             if let since = status.failingSince {
-                Console.result("uploads fail, for \(Format.time(max(0, Date().timeIntervalSince(since))))")
+                Console.result("uploads fail, for \(Format.time(since: since))")
             }
             if let hold = status.hold {
-                let seconds = max(0, Date().timeIntervalSince(hold.since))
-                Console.result("no upload begins, for \(Format.time(seconds)): \(hold.reason)")
+                Console.result("no upload begins, for \(Format.time(since: hold.since)): \(hold.reason)")
             }
             if let sync {
                 let (pending, parked) = (Format.count(sync.pending, "change"), Format.count(sync.parked, "row"))

@@ -7,8 +7,7 @@ enum ReplacedFiles {
     /// Notes in the transaction which gives a document its new file that the old one goes later.
     static func replace(_ old: FileData, of document: Document.ID, _ db: Database) throws {
         // Another document may have the same bytes. With the last of them it goes.
-        let isShared = "SELECT EXISTS (SELECT 1 FROM uploader_document WHERE fileId = ?)"
-        if try Bool.fetchOne(db, sql: isShared, arguments: [old.id]) == true { return }
+        if try Bool.fetchOne(db, sql: "SELECT \(isOfDocument("?"))", arguments: [old.id]) == true { return }
         // It never was on the storage, and the bytes of the new version are durable here.
         guard old.status == .remote else { return _ = try old.delete(db) }
         try db.execute(
@@ -32,16 +31,21 @@ enum ReplacedFiles {
         try db.execute(
             sql: """
                 DELETE FROM lfs_file WHERE id IN (SELECT fileId FROM uploader_replaced WHERE documentId = ?)
-                    AND NOT EXISTS (SELECT 1 FROM uploader_document WHERE fileId = lfs_file.id)
+                    AND NOT \(isOfDocument("lfs_file.id"))
                 """,
             arguments: [document])
     }
 
     private static let settled = """
         SELECT r.fileId FROM uploader_replaced r LEFT JOIN uploader_document d ON d.id = r.documentId
-        LEFT JOIN lfs_file f ON f.id = d.fileId 
-        WHERE (d.id IS NULL OR f.status = 'remote' AND f.id <> r.fileId)
-            -- Another document may have taken it since, for it has the same bytes.
-            AND NOT EXISTS (SELECT 1 FROM uploader_document o WHERE o.fileId = r.fileId)
+        LEFT JOIN lfs_file f ON f.id = d.fileId
+        WHERE (d.id IS NULL OR f.status = 'remote')
+            -- Its own document may have it again, and another one for the same bytes.
+            AND NOT \(isOfDocument("r.fileId"))
         """
+
+    /// Whether a document has the file.
+    private static func isOfDocument(_ id: String) -> String {
+        "EXISTS (SELECT 1 FROM uploader_document o WHERE o.fileId = \(id))"
+    }
 }

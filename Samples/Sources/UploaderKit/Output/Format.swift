@@ -1,3 +1,5 @@
+import Foundation
+
 /// Numbers as people read them.
 package enum Format {
     /// `1.2 GiB`: three digits at the most, powers of 1024.
@@ -37,6 +39,9 @@ package enum Format {
     package static func count(_ value: Int, _ noun: String) -> String {
         "\(count(value)) \(noun)\(value == 1 ? "" : "s")"
     }
+
+    /// The time that has gone by since then; none where the clock was put back.
+    static func time(since date: Date) -> String { time(max(0, Date().timeIntervalSince(date))) }
 
     /// `1m24s`: the two largest units.
     package static func time(_ seconds: Double) -> String {
