@@ -29,6 +29,15 @@ public struct FileID: Hashable, Sendable, CustomStringConvertible {
     /// A new id that sorts after every other that this process has made for the same or an earlier time.
     package static func make(at time: Date = Date()) -> FileID { sequence.make(at: time) }
 
+    /// A new id for a time, or, where the other one does not sort before that, one of the next that sort after it.
+    package static func make(at time: Date, after other: FileID) -> FileID {
+        let id = make(at: time)
+        return id > other ? id : FileID(other.bits.next)
+    }
+
+    /// An id that sorts before all that are made for a time: for what is older than any clock tells.
+    package static func makeEarliest() -> FileID { FileID(Bits(high: 0x7000, low: Bits.randomLow())) }
+
     private static let sequence = FileIDSequence()
 
     /// When the id was made, in milliseconds since 1970.
@@ -39,10 +48,23 @@ public struct FileID: Hashable, Sendable, CustomStringConvertible {
 
     /// The id as a number, a quarter of the size of its text.
     package struct Bits: Hashable, Comparable, Sendable {
-        let high: UInt64
-        let low: UInt64
+        package let high: UInt64
+        package let low: UInt64
+
+        package init(high: UInt64, low: UInt64) { (self.high, self.low) = (high, low) }
 
         package static func < (left: Bits, right: Bits) -> Bool { (left.high, left.low) < (right.high, right.low) }
+
+        /// Whether they are those of a UUID of version 7 (RFC 9562, section 5.7).
+        package var areOfVersion7: Bool { high >> 12 & 0xF == 7 && low >> 62 == 2 }
+
+        /// The next upper half with a lower one that is random, so that two who go on from the same one differ.
+        fileprivate var next: Bits {
+            let isUsedUp = high & 0xFFF == 0xFFF
+            return Bits(high: isUsedUp ? (high >> 16 &+ 1) << 16 | 0x7000 : high + 1, low: Self.randomLow())
+        }
+
+        static func randomLow() -> UInt64 { 0x8000_0000_0000_0000 | UInt64.random(in: 0...0x3FFF_FFFF_FFFF_FFFF) }
     }
 
     package var bits: Bits {

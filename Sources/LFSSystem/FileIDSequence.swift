@@ -19,8 +19,7 @@ final class FileIDSequence: Sendable {
     /// A new id that sorts after every other that this sequence has made for the same or an earlier time.
     func make(at time: Date) -> FileID {
         let milliseconds = UInt64(max(0, time.timeIntervalSince1970 * 1_000))
-        let low = 0x8000_0000_0000_0000 | UInt64.random(in: 0...0x3FFF_FFFF_FFFF_FFFF)
-        return FileID(FileID.Bits(high: next(milliseconds), low: low))
+        return FileID(FileID.Bits(high: next(milliseconds), low: FileID.Bits.randomLow()))
     }
 
     private func next(_ milliseconds: UInt64) -> UInt64 {

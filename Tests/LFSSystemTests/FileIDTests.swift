@@ -49,6 +49,20 @@ struct FileIDTests {
         #expect(throws: DecodingError.self) { try JSONDecoder().decode([FileID].self, from: Data(#"["a"]"#.utf8)) }
     }
 
+    @Test("can be made after another one, whatever its time, and two who do so differ")
+    func after() throws {
+        let early = Date(timeIntervalSince1970: 1_000)
+        let late = FileID.make()
+        let next = FileID.make(at: early, after: late)
+        #expect(next > late && next.milliseconds == late.milliseconds && next.bits.areOfVersion7)
+        #expect(FileID.make(at: early, after: late) != next)
+        let last = try #require(FileID(text: "017f22e2-79b0-7fff-bfff-ffffffffffff"))
+        #expect(FileID.make(at: early, after: last) > last)
+        #expect(FileID.make(at: early, after: last).bits.areOfVersion7)
+        #expect(FileID.make(at: Date(), after: FileID.makeEarliest()).milliseconds >= late.milliseconds)
+        #expect(FileID.makeEarliest() < FileID.make(at: early))
+    }
+
     @Test("can be made at times that no clock should show")
     func oddTimes() {
         #expect(FileID(text: FileID.make(at: Date(timeIntervalSince1970: -5)).text) != nil)

@@ -72,8 +72,11 @@ struct CatalogMigration: Sendable {
         try await access.runner.writeAlone { db in
             // Another process may have been here while the effects ran, where there is no lock between them.
             guard Self.lowest(try CatalogTable.version(of: name, db) ?? version) == version else { return }
+            var transaction = access.transaction
+            // Each device takes the step for itself, and whatever was set on one of them counts more.
+            transaction.time = .before
             do {
-                try step?.change(SettingsBatch(database: db, access: access.transaction))
+                try step?.change(SettingsBatch(database: db, access: transaction))
             } catch {
                 throw Self.failed(catalog, version, error)
             }

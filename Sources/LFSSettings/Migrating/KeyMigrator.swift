@@ -82,7 +82,8 @@ struct KeyMigrator: Sendable {
                 try await access.runner.writeDurably { db in
                     // A removal meanwhile has left a note: the value is not to come back.
                     guard try !MigrationTable.isNoted(name, db) else { return isCopied.put(false) }
-                    try DatabaseStore.update(name, keys: keys, keepsNote: false, now: access.sealing.now(), db, change)
+                    try DatabaseStore.update(
+                        name, keys: keys, keepsNote: false, now: access.sealing.now(), .before, db, change)
                     guard try isCopied.get() else { return }
                     try MigrationTable.note(copied, of: name, now: access.sealing.now(), db)
                 }

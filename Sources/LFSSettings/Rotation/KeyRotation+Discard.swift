@@ -42,7 +42,7 @@ extension KeyRotation {
                     info.security != .none
                 else { continue }
                 if !all, try Self.opens(name, info, access, keys, { try SettingTable.read(name, db) }) { continue }
-                try SettingTable.remove(name, keepsNote: false, now: 0, db)
+                try SettingTable.remove(name, keepsNote: false, now: 0, .now, db)
                 discarded.append(name)
             }
             return discarded

@@ -101,18 +101,59 @@ enum SettingTable {
 
     // MARK: Writing
 
-    static func write(_ name: String, _ value: StoredValue, _ db: Database) throws {
+    /// When a value counts as set, for what decides between two devices.
+    enum Time: Sendable {
+        case now
+        /// A value of an earlier version of the app: whatever was set since counts more.
+        case before
+    }
+
+    static func write(_ name: String, _ value: StoredValue, _ time: Time, _ db: Database) throws {
+        let id = newID(time, now: value.updatedAt)
+        if try put(name, value, id, unlessLater: true, db) { return }
+        // That of another device, or of a clock that was ahead.
+        let later = try self.id(after: name, time, now: value.updatedAt, db)
+        try put(name, value, later, unlessLater: false, db)
+    }
+
+    /// - Parameter unlessLater: changes nothing where the row has a later id.
+    @discardableResult
+    private static func put(
+        _ name: String, _ value: StoredValue, _ id: FileID, unlessLater: Bool, _ db: Database
+    ) throws -> Bool {
         let sql = """
             INSERT INTO main.lfs_setting (name, value, serializer, version, updateID, updatedAt, isRemoved)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0)
             ON CONFLICT (name) DO UPDATE SET
                 value = ?2, serializer = ?3, version = ?4, updateID = ?5, updatedAt = ?6, isRemoved = 0
+            WHERE NOT ?7 OR updateID < ?5
             """
         let content = value.content
         // GRDB stores empty data as an empty blob, which is not NULL.
         try db.cachedStatement(sql: sql).execute(arguments: [
-            name, content.bytes, content.serializer, content.version, FileID.make().text, value.updatedAt,
+            name, content.bytes, content.serializer, content.version, id.text, value.updatedAt, unlessLater,
         ])
+        return db.changesCount > 0
+    }
+
+    private static func newID(_ time: Time, now: Int64) -> FileID {
+        switch time {
+        case .now: FileID.make(at: Date(millisecondsSince1970: now))
+        case .before: FileID.makeEarliest()
+        }
+    }
+
+    /// An id above that of a row.
+    private static func id(after name: String, _ time: Time, now: Int64, _ db: Database) throws -> FileID {
+        guard let last = try updateID(of: name, db) else { return newID(time, now: now) }
+        if case .before = time { return FileID.make(at: Date(millisecondsSince1970: 0), after: last) }
+        return FileID.make(at: Date(millisecondsSince1970: now), after: last)
+    }
+
+    /// Nil for one that another program has written.
+    private static func updateID(_ value: DatabaseValue) -> FileID? {
+        guard let id = FileID.fromDatabaseValue(value), id.bits.areOfVersion7 else { return nil }
+        return id
     }
 
     /// Puts other bytes in the place of those of a row, if they are still these.
@@ -125,17 +166,95 @@ enum SettingTable {
     /// - Parameter keepsNote: leaves a row that says so, for other devices.
     /// - Returns: whether there was a value.
     @discardableResult
-    static func remove(_ name: String, keepsNote: Bool, now: Int64, _ db: Database) throws -> Bool {
+    static func remove(
+        _ name: String, keepsNote: Bool, now: Int64, _ time: Time, _ db: Database
+    ) throws -> Bool {
         if keepsNote {
+            let id = try id(after: name, time, now: now, db)
             let sql = """
                 UPDATE main.lfs_setting SET value = x'', updateID = ?2, updatedAt = ?3, isRemoved = 1
                 WHERE name = ?1 AND isRemoved = 0
                 """
-            try db.cachedStatement(sql: sql).execute(arguments: [name, FileID.make().text, now])
+            try db.cachedStatement(sql: sql).execute(arguments: [name, id.text, now])
         } else {
             try db.cachedStatement(sql: "DELETE FROM main.lfs_setting WHERE name = ?").execute(arguments: [name])
         }
         return db.changesCount > 0
+    }
+
+    // MARK: Syncing
+
+    /// A row as other devices hear of it.
+    struct SyncedRow: Sendable {
+        let name: String
+        /// Nil for one that another program has written: any other one is later.
+        let updateID: FileID?
+        /// Nil for a removed value.
+        let content: SerializedValue?
+    }
+
+    /// - Throws: ``SettingsError/Code/corrupted`` for a value that is none.
+    static func syncedRow(_ name: String, _ db: Database) throws -> SyncedRow? {
+        let sql = """
+            SELECT name, value, serializer, version, updateID, updatedAt, isRemoved FROM main.lfs_setting WHERE name = ?
+            """
+        return try Row.fetchOne(try db.cachedStatement(sql: sql), arguments: [name]).map { row in
+            try syncedRow(name, row)
+        }
+    }
+
+    /// Hands out the rows whose names a condition picks, one after the other, in the order of their names.
+    static func forEachSyncedRow(
+        where isPicked: (String) -> Bool, _ db: Database,
+        _ body: (String, Result<SyncedRow, SettingsError>) throws -> Void
+    ) throws {
+        let sql = """
+            SELECT name, value, serializer, version, updateID, updatedAt, isRemoved FROM main.lfs_setting ORDER BY name
+            """
+        let rows = try Row.fetchCursor(db, sql: sql)
+        while let row = try rows.next() {
+            guard let name = String.fromDatabaseValue(row["name"]), isPicked(name) else { continue }
+            try body(name, Result { () throws(SettingsError) in try syncedRow(name, row) })
+        }
+    }
+
+    private static func syncedRow(_ name: String, _ row: Row) throws(SettingsError) -> SyncedRow {
+        let isRemoved = Bool.fromDatabaseValue(row["isRemoved"]) ?? false
+        return SyncedRow(
+            name: name, updateID: updateID(row["updateID"]), content: isRemoved ? nil : try value(row).content)
+    }
+
+    /// Nil without a row, and for an id that another program has written: any other one is later.
+    static func updateID(of name: String, _ db: Database) throws -> FileID? {
+        let sql = "SELECT updateID FROM main.lfs_setting WHERE name = ?"
+        return try DatabaseValue.fetchOne(try db.cachedStatement(sql: sql), arguments: [name]).flatMap(updateID)
+    }
+
+    /// Puts what another device has in the place of what is here.
+    ///
+    /// - Parameter value: nil for a removed one.
+    static func take(_ name: String, _ value: StoredValue?, _ id: FileID, now: Int64, _ db: Database) throws {
+        if let value {
+            try put(name, value, id, unlessLater: false, db)
+        } else {
+            let sql = """
+                INSERT INTO main.lfs_setting (name, value, serializer, version, updateID, updatedAt, isRemoved)
+                VALUES (?1, x'', '', 0, ?2, ?3, 1)
+                ON CONFLICT (name) DO UPDATE SET value = x'', updateID = ?2, updatedAt = ?3, isRemoved = 1
+                """
+            try db.cachedStatement(sql: sql).execute(arguments: [name, id.text, now])
+        }
+    }
+
+    /// Gives a row the present time in the place of one that is too far ahead.
+    ///
+    /// - Parameter other: an id that its new one has to be above.
+    static func restamp(_ name: String, from id: FileID, after other: FileID?, now: Int64, _ db: Database) throws {
+        let moment = Date(millisecondsSince1970: now)
+        let new = other.map { FileID.make(at: moment, after: $0) } ?? FileID.make(at: moment)
+        try db.execute(
+            sql: "UPDATE main.lfs_setting SET updateID = ? WHERE name = ? AND updateID = ?",
+            arguments: [new.text, name, id.text])
     }
 
     static func removeAll(_ db: Database) throws { try db.execute(sql: "DELETE FROM main.lfs_setting") }

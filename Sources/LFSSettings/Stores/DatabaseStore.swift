@@ -19,7 +19,7 @@ struct DatabaseStore: SettingsStore {
     ) async throws {
         let now = now
         let change: @Sendable (Database) throws -> Void = { db in
-            try Self.update(name, keys: keys, keepsNote: false, now: now(), db, body)
+            try Self.update(name, keys: keys, keepsNote: false, now: now(), .now, db, body)
         }
         try await keys.retrying {
             if isDurable { try await runner.writeDurably(change) } else { try await runner.write(change) }
@@ -29,9 +29,11 @@ struct DatabaseStore: SettingsStore {
     /// As the one above, within a transaction.
     ///
     /// - Throws: ``NoDataKey`` to whoever can have one made, and begin the transaction again.
-    /// - Parameter keepsNote: whether other devices have to hear of a removal.
+    /// - Parameters:
+    ///   - keepsNote: whether other devices have to hear of a removal.
+    ///   - time: when a value counts as set.
     static func update(
-        _ name: String, keys: KeyAccess, keepsNote: Bool, now: Int64, _ db: Database,
+        _ name: String, keys: KeyAccess, keepsNote: Bool, now: Int64, _ time: SettingTable.Time, _ db: Database,
         _ body: (ValueReader, KeySet) throws -> StoredChange
     ) throws {
         let set: KeySet =
@@ -41,8 +43,8 @@ struct DatabaseStore: SettingsStore {
             }
         switch try body({ try SettingTable.read(name, db) }, set) {
         case .keep: return
-        case .put(let value): try SettingTable.write(name, value, db)
-        case .remove: try SettingTable.remove(name, keepsNote: keepsNote, now: now, db)
+        case .put(let value): try SettingTable.write(name, value, time, db)
+        case .remove: try SettingTable.remove(name, keepsNote: keepsNote, now: now, time, db)
         }
     }
 

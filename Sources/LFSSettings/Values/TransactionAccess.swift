@@ -8,6 +8,8 @@ struct TransactionAccess: Sendable {
     let pending: PendingMigrations
     /// Of a batch, which can be run again; nil in a transaction of the host's own.
     var needs: BatchNeeds?
+    /// When what it writes counts as set.
+    var time = SettingTable.Time.now
 
     func getIfPresent<Value>(_ key: StorageKey<Value>, _ db: Database) throws -> Value? {
         let info = try usable(key)
@@ -25,7 +27,7 @@ struct TransactionAccess: Sendable {
         let content = try key.serialized(value)
         try SettingsError.catchingNow(info.publicName) {
             let stored = try sealing.close(content, key.name, info, try keys(info, db, mayMake: true))
-            try SettingTable.write(key.name, stored, db)
+            try SettingTable.write(key.name, stored, time, db)
         }
         noteDurability(of: info)
     }
@@ -34,7 +36,7 @@ struct TransactionAccess: Sendable {
     func remove<Value>(_ key: StorageKey<Value>, _ db: Database) throws {
         let info = try registered(key)
         try SettingsError.catchingNow(info.publicName) {
-            try SettingTable.remove(key.name, keepsNote: info.sync != .never, now: sealing.now(), db)
+            try SettingTable.remove(key.name, keepsNote: info.sync != .never, now: sealing.now(), time, db)
             try Self.noteRemoved(info, now: sealing.now(), db)
         }
         noteDurability(of: info)
@@ -64,7 +66,7 @@ struct TransactionAccess: Sendable {
     func removeLegacy<Value>(_ key: StorageKey<Value>, _ db: Database) throws {
         guard key.domain.isDatabase else { throw Self.notTransactional(key) }
         try SettingsError.catchingNow(key.publicName) {
-            try SettingTable.remove(key.name, keepsNote: false, now: sealing.now(), db)
+            try SettingTable.remove(key.name, keepsNote: false, now: sealing.now(), time, db)
         }
     }
 

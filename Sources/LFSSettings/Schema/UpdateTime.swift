@@ -1,0 +1,10 @@
+import LFSSystem
+
+/// What the time in the id of an update is good for.
+enum UpdateTime {
+    /// How many milliseconds a clock may be ahead of another one.
+    static let furthestAhead: Int64 = 24 * 3_600_000
+
+    /// Whether the id is of a clock that cannot be right, as seen from here.
+    static func isTooFarAhead(_ id: FileID, now: Int64) -> Bool { id.milliseconds > now &+ furthestAhead }
+}
