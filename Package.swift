@@ -99,7 +99,6 @@ let package = Package(
         .target(name: "LFSS3", dependencies: ["LFSHTTPStorage", "LFSHTTP", "LFSStorage", "LFSSystem", crypto]),
         .target(name: "LFSAzure", dependencies: ["LFSHTTPStorage", "LFSHTTP", "LFSStorage", "LFSSystem", crypto]),
         .target(name: "LFSWebDAV", dependencies: ["LFSHTTPStorage", "LFSHTTP", "LFSStorage", "LFSSystem"]),
-        .target(name: "LFSTesting", dependencies: ["LFSStorage", "LFSSystem"]),
         // What an app's devices and its own server say to each other.
         .target(name: "LFSWire"),
         // What that server needs to hand out URLs, for any web framework.
@@ -120,7 +119,9 @@ let package = Package(
         .target(name: "LFSSyncServer", dependencies: ["LFSWire", "LFSSystem", crypto, grdb, sqlite, logging]),
 
         // Typed settings and secrets beside an app's rows.
-        .target(name: "LFSSettings", dependencies: ["LFSDatabase", "LFSFiles", "LFSSystem", crypto, grdb, logging]),
+        .target(
+            name: "LFSSettings",
+            dependencies: ["LFSDatabase", "LFSFiles", "LFSStorage", "LFSSystem", crypto, grdb, logging]),
         // Folders and photo libraries, and when their uploads may begin.
         .target(name: "LFSBackup", dependencies: ["LFS", "LFSSettings", "LFSDatabase", "LFSSystem", grdb]),
         .target(name: "LFSPassphrase", dependencies: ["LFSSettings", "LFSSystem", crypto, cryptoExtras]),
@@ -132,6 +133,9 @@ let package = Package(
             dependencies: [
                 .target(name: "CSecret", condition: .when(platforms: [.linux])), "LFSSettings", "LFSSystem", crypto,
             ]),
+
+        // Conformance suites and named faults, for the tests of an app too.
+        .target(name: "LFSTesting", dependencies: ["LFSSettings", "LFSStorage", "LFSSystem"]),
 
         // How fast the engine is, measured against a bare C program. No product needs them.
         .executableTarget(
@@ -208,13 +212,15 @@ let package = Package(
             ]),
         // One process of several in the tests of settings. No product needs it.
         .executableTarget(
-            name: "settings-helper", dependencies: ["LFSSettings", "LFSSecretService", "TestSupport", grdb],
+            name: "settings-helper",
+            dependencies: ["LFSSettings", "LFSSecretService", "LFSStorage", "TestSupport", grdb],
             path: "Tests/SettingsHelper"),
         .testTarget(
             name: "LFSSettingsTests",
             dependencies: [
-                "LFSSettings", "LFSPassphrase", "LFSSecretService", "LFSDatabase", "LFSFiles", "LFSSystem",
-                "TestSupport", "settings-helper", crypto, grdb, logging,
+                "LFSSettings", "LFSPassphrase", "LFSSecretService", "LFSDatabase", "LFSFiles", "LFSHTTP", "LFSS3",
+                "LFSStorage",
+                "LFSSystem", "LFSTesting", "TestSupport", "settings-helper", crypto, grdb, logging,
             ]),
         .testTarget(
             name: "LFSBackupTests",

@@ -12,6 +12,7 @@ struct Opening: Sendable {
     let options: StorageOptions
     let databasePath: String
     let previousAppVersions: [String: String]
+    let companionRunners: [CompanionRunner]
 
     init(_ database: any DatabaseWriter, _ catalogs: [StorageCatalog], _ options: StorageOptions) async throws {
         let registry = try Registry(
@@ -28,6 +29,7 @@ struct Opening: Sendable {
             return KeychainStore(secrets: try $0.makeStore(owner), installID: state.installID, runner: runner)
         }
         try Self.requireConfigured(here, options)
+        for transport in options.companions.transports { try Self.requireFitting(here, transport) }
         let source = try options.rootKey.map { try Self.source($0, keychain, options.now) }
         let lock = DatabaseLock(databasePath: path, .rootKey)
         let ring = KeyRing(runner, lock, installID: state.installID, source: source, now: options.now)
@@ -40,6 +42,11 @@ struct Opening: Sendable {
             hub: ChangeHub())
         (self.catalogs, self.options, databasePath) = (catalogs, options, path)
         previousAppVersions = versions
+        companionRunners = options.companions.transports.map { [access] transport in
+            CompanionRunner(
+                transport, access, deviceID: state.installID, resetCount: state.resetCount,
+                options: options.companions, clock: options.clock, logger: options.logger)
+        }
     }
 
     /// Finishes what a crash has left, and brings the data to the present version.
@@ -142,6 +149,30 @@ struct Opening: Sendable {
                 such as .sealedFile(at:key:).
                 """,
                 key: key.name)
+        }
+    }
+
+    private static func requireFitting(_ keys: [KeyInfo], _ transport: any CompanionTransport) throws {
+        for key in keys where CompanionScope.isShared(key) {
+            guard !key.isSecret || transport.isConfidential else {
+                throw SettingsError(
+                    .notConfidential,
+                    """
+                    The key \(key.name) is encrypted, and \(transport.name) may be read by others. Leave out sync, or \
+                    name a transport that is confidential.
+                    """,
+                    key: key.name)
+            }
+            let limit = min(key.domain.limit, key.sync.limit ?? .max)
+            guard limit <= transport.limits.stateByteCount else {
+                throw SettingsError(
+                    .illegalPair,
+                    """
+                    Values of the key \(key.name) have up to \(limit) bytes, and \(transport.name) carries \
+                    \(transport.limits.stateByteCount) of all keys. Give it a smaller maxByteCount.
+                    """,
+                    key: key.name)
+            }
         }
     }
 

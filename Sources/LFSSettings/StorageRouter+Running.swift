@@ -3,8 +3,8 @@ import LFSSystem
 
 /// The life of a router: open, running, stopped.
 extension StorageRouter {
-    /// Looks for changes of other processes until ``stop()`` is called or the task is cancelled; then it returns, and
-    /// every observation has ended.
+    /// Looks for changes of other processes, and keeps the settings of other devices and those here equal, until
+    /// ``stop()`` is called or the task is cancelled; then it returns, and every observation has ended.
     ///
     /// - Throws: ``SettingsError/Code/notRunning`` when the router ran before; the database's error.
     public func run() async throws {
@@ -53,7 +53,15 @@ extension StorageRouter {
                 return try await access.stores.store(for: info.domain).stamp(of: name)
             },
             pollInterval: options.pollInterval, clock: options.clock, logger: options.logger)
-        let result = await Result.catching { try await watch.run(until: stopLatch) }
+        let (stop, runners) = (stopLatch, companionRunners)
+        let result = await Result.catching {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for runner in runners { group.addTask { await runner.run(until: stop) } }
+                // What is asked of a transport then is cut off.
+                defer { group.cancelAll() }
+                try await watch.run(until: stop)
+            }
+        }
         phase = .stopped
         // The observations end with the run, also with one that was cancelled.
         access.hub.close()

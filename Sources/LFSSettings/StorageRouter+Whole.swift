@@ -6,7 +6,11 @@ extension StorageRouter {
     ///
     /// - Throws: the database's error. A place that cannot be looked at is named in the audit.
     public nonisolated func audit() async throws -> SettingsAudit {
-        try await SettingsError.catching(nil) { try await SettingsAuditor(access: access).audit() }
+        try await SettingsError.catching(nil) {
+            var audit = try await SettingsAuditor(access: access).audit()
+            audit.companions = companions
+            return audit
+        }
     }
 
     /// Removes all values of all keys, those that no catalog knows too: in the database within this transaction, and
@@ -16,6 +20,9 @@ extension StorageRouter {
     /// chain, or the next open, removes what is left. A router without a key chain leaves the secrets to one that has
     /// it. Values of earlier versions that could not be taken over yet do not come back. Encrypted values in a backup
     /// from before keep their keys there. `UserDefaults` is not touched.
+    ///
+    /// Other devices keep theirs. This one takes none of them until a router is opened anew, and withdraws what it has
+    /// published; to remove a value everywhere, remove its key.
     ///
     /// - Throws: the database's error.
     public nonisolated func removeAll(in db: Database) throws {

@@ -10,8 +10,8 @@ import LFSSystem
 /// ```
 ///
 /// It is wiring only, and holds the state of ``run()`` alone: calls do not wait for each other here. Nothing has to run
-/// for reading, writing and observing within this process; only changes of other processes need ``run()`` or
-/// ``start()``. Several routers, in one process or in several, may have the same database.
+/// for reading, writing and observing within this process; only changes of other processes and devices need
+/// ``run()`` or ``start()``. Several routers, in one process or in several, may have the same database.
 public actor StorageRouter {
     enum Phase {
         case open, running, stopped
@@ -20,6 +20,7 @@ public actor StorageRouter {
     nonisolated let access: ValueAccess
     nonisolated let options: StorageOptions
     nonisolated let changes: DatabaseChanges
+    nonisolated let companionRunners: [CompanionRunner]
     nonisolated let stopLatch = Latch()
     nonisolated let endLatch = Latch()
     var phase = Phase.open
@@ -38,8 +39,8 @@ public actor StorageRouter {
     ///   - options: where secrets and the root key are.
     /// - Throws: ``SettingsError``: ``SettingsError/Code/notMigrated``, ``SettingsError/Code/newerSchema``;
     ///   ``SettingsError/Code/duplicate``, ``SettingsError/Code/invalidName``, ``SettingsError/Code/illegalPair``,
-    ///   ``SettingsError/Code/invalidStep``, ``SettingsError/Code/notConfigured`` for the catalogs;
-    ///   ``SettingsError/Code/newerData`` for the data.
+    ///   ``SettingsError/Code/invalidStep``, ``SettingsError/Code/notConfigured``,
+    ///   ``SettingsError/Code/notConfidential`` for the catalogs; ``SettingsError/Code/newerData`` for the data.
     public static func open(
         _ database: any DatabaseWriter, catalogs: [StorageCatalog], options: StorageOptions = StorageOptions()
     ) async throws -> StorageRouter {
@@ -60,6 +61,7 @@ public actor StorageRouter {
     private init(_ opening: Opening) {
         (access, options) = (opening.access, opening.options)
         changes = DatabaseChanges(opening.access.hub)
+        companionRunners = opening.companionRunners
     }
 
     private nonisolated func attach() async throws {

@@ -1,6 +1,7 @@
 import Foundation
 import LFSSecretService
 import LFSSettings
+import LFSStorage
 
 /// The keys of the helper's process, by the words of its command line.
 enum HelperKeys {
@@ -9,11 +10,12 @@ enum HelperKeys {
     }
 
     static func first(_ domain: String, folder: String) throws -> StorageKey<String> {
-        StorageKey("first", domain: try self.domain(domain, folder), security: try security(domain))
+        StorageKey("first", domain: try self.domain(domain, folder), security: try security(domain), sync: sync(domain))
     }
 
     static func second(_ domain: String, folder: String) throws -> StorageKey<String> {
-        StorageKey("second", domain: try self.domain(domain, folder), security: try security(domain))
+        StorageKey(
+            "second", domain: try self.domain(domain, folder), security: try security(domain), sync: sync(domain))
     }
 
     /// One of each kind that is durable when a set returns.
@@ -54,7 +56,7 @@ enum HelperKeys {
 
     private static func domain(_ word: String, _ folder: String) throws -> StorageDomain {
         switch word {
-        case "database", "encrypted": .database
+        case "database", "encrypted", "synced": .database
         case "durable": .database(durability: .full)
         case "file", "encryptedFile": .file()
         case "keychain": .keychain()
@@ -64,6 +66,17 @@ enum HelperKeys {
 
     private static func security(_ word: String) throws -> StorageSecurity {
         word.hasPrefix("encrypted") ? .encrypted : .none
+    }
+
+    private static func sync(_ word: String) -> SettingSync {
+        word == "synced" ? .automatic(maxByteCount: 100) : .never
+    }
+
+    /// The folder in which other devices are.
+    static func companions(_ domain: String, _ folder: String) throws -> CompanionOptions {
+        guard domain == "synced" else { return CompanionOptions() }
+        let shared = try DirectoryStorage(at: URL(fileURLWithPath: folder + "/shared"))
+        return CompanionOptions([try RemoteStorageTransport(shared)])
     }
 
     static func options(_ folder: String, appVersion: String? = nil, isPatient: Bool = false) -> StorageOptions {

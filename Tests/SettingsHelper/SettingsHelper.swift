@@ -92,8 +92,11 @@ enum SettingsHelper {
             first
             second
         }
+        var options = HelperKeys.options(folder)
+        options.companions = try HelperKeys.companions(domain, folder)
         if name == "open" { Faults.arm() }
-        let storage = try await StorageRouter.open(database, catalogs: [catalog], options: HelperKeys.options(folder))
+        let storage = try await StorageRouter.open(database, catalogs: [catalog], options: options)
+        if name == "synchronize" { try await storage.set(value, for: first) }
         Faults.arm()
         switch name {
         case "open": return
@@ -109,6 +112,7 @@ enum SettingsHelper {
         case "rotate": try await storage.rotateKeys()
         case "forget": try await storage.forgetRetiredKeys()
         case "reset": try await storage.removeAll()
+        case "synchronize": try await storage.synchronize()
         default: throw HelperFailure(message: "There is no flow \(name).")
         }
     }

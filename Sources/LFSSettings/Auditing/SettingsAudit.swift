@@ -52,6 +52,8 @@ public struct SettingsAudit: Codable, Sendable, Hashable {
     public internal(set) var pendingMigrations: [String] = []
     /// Catalogs whose data could not be brought to their versions.
     public internal(set) var pendingCatalogs: [String] = []
+    /// How it stands with the user's other devices, for each transport.
+    public internal(set) var companions: [CompanionStatus] = []
     /// Places that could not be looked at, with the code of ``SettingsError``.
     public internal(set) var unreadablePlaces: [String: String] = [:]
 }

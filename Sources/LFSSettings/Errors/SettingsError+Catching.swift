@@ -1,6 +1,7 @@
 import GRDB
 import LFSDatabase
 import LFSFiles
+import LFSStorage
 import LFSSystem
 
 extension SettingsError {
@@ -27,6 +28,7 @@ extension SettingsError {
         case let error as TableError: wrapped = ofTable(error)
         case let error as DatabaseError: wrapped = ofDatabase(error)
         case let error as FileError: wrapped = ofFile(error)
+        case let error as StorageError: wrapped = ofStorage(error)
         case let error as SystemError: wrapped = ofFile(FileError.wrapping(error))
         default: return error
         }
@@ -48,6 +50,10 @@ extension SettingsError {
         return SettingsError(
             .database,
             "The database failed: \(error.message ?? "SQLite code \(error.extendedResultCode.rawValue)").")
+    }
+
+    private static func ofStorage(_ error: StorageError) -> SettingsError {
+        SettingsError(error.code == .cancelled ? .cancelled : .transportFailed, error.message, cause: error)
     }
 
     private static let noSpace = "The disk that holds the database is full. Make room; nothing was changed."

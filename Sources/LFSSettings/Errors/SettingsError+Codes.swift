@@ -59,6 +59,17 @@ extension SettingsError.Code {
     /// The app lacks an entitlement, on Apple platforms.
     public static let missingEntitlement = Self(rawValue: "missingEntitlement")
 
+    // MARK: Other devices
+
+    /// A transport could not be asked, or told.
+    public static let transportFailed = Self(rawValue: "transportFailed")
+    /// A key with a secret is to go to other devices by a transport that others can read.
+    public static let notConfidential = Self(rawValue: "notConfidential")
+    /// The clock of another device is more than a day ahead.
+    public static let clockAhead = Self(rawValue: "clockAhead")
+    /// More devices have published their settings than are read.
+    public static let tooManyDevices = Self(rawValue: "tooManyDevices")
+
     // MARK: Migrations
 
     /// A value of an earlier place could not be taken over yet.

@@ -2,9 +2,9 @@
 public enum SettingSync: Hashable, Sendable {
     /// They stay here.
     case never
-    /// They go when the app asks for it.
+    /// They go, and those of others come, when the app asks for it: ``StorageRouter/synchronize()``.
     case manual
-    /// They go by themselves.
+    /// They go by themselves while the router runs, and so come those of others.
     ///
     /// - Parameter maxByteCount: a larger value is refused by `set`.
     case automatic(maxByteCount: Int)

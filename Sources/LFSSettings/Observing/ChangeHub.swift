@@ -16,6 +16,9 @@ final class ChangeHub: Sendable {
         let isInDatabase: Bool
     }
 
+    /// Stands for all names: no key has it.
+    static let everyName = ""
+
     private let state = Mutex(State())
 
     var observerCount: Int { state.withLock { $0.byName.values.reduce(0) { $0 + $1.count } } }
@@ -48,6 +51,7 @@ final class ChangeHub: Sendable {
     }
 
     func notify(_ names: some Sequence<String>) {
+        let names = Array(names) + [Self.everyName]
         let signals = state.withLock { state in names.flatMap { state.byName[$0]?.values.map(\.signal) ?? [] } }
         for signal in signals { signal.notify() }
     }
@@ -81,7 +85,8 @@ final class Subscription: Sendable {
     private let hub: ChangeHub
     private let name: String
     private let id: Int
-    private let signal: Signal
+    /// Is notified when there may be a change.
+    let signal: Signal
 
     fileprivate init(hub: ChangeHub, name: String, id: Int, signal: Signal) {
         (self.hub, self.name, self.id, self.signal) = (hub, name, id, signal)

@@ -4,6 +4,7 @@ import LFS
 import LFSPassphrase
 import LFSSecretService
 import LFSSettings
+import LFSStorage
 
 // snippet
 extension StorageKey<Bool> {
@@ -152,3 +153,19 @@ private func keyring() {
     _ = (options, token)
 }
 #endif
+
+// snippet
+extension StorageKey<String> {
+    static var theme: Self { .init("view.theme", default: "system", sync: .automatic(maxByteCount: 100)) }
+}
+
+/// On each device, with its own database and the folder that all of them see.
+func openSynced(_ database: DatabasePool, shared: URL) async throws -> StorageRouter {
+    let transport = try RemoteStorageTransport(try DirectoryStorage(at: shared))
+    let storage = try await StorageRouter.open(
+        database, catalogs: [StorageCatalog("recipes") { StorageKey<String>.theme }],
+        options: StorageOptions(companions: CompanionOptions([transport])))
+    try await storage.start()  // from now on values go and come
+    return storage
+}
+// end

@@ -1,0 +1,125 @@
+import Foundation
+import LFSStorage
+import LFSSystem
+import Logging
+import Synchronization
+
+/// Keeps the settings of this device and those of the others equal, by one transport, one round after the other.
+///
+/// Owner of the status: one mutex, which no call is made under.
+final class CompanionRunner: Sendable {
+    private let access: ValueAccess
+    private let transport: any CompanionTransport
+    private let deviceID: FileID
+    private let resetCount: Int64
+    private let interval: Duration
+    private let backoff: Backoff
+    private let random: @Sendable () -> Double
+    private let clock: any Clock<Duration>
+    private let logger: Logger?
+    /// The router's and the app's rounds come one after the other.
+    private let turns = Permits(1)
+    private let current: Mutex<CompanionStatus>
+
+    /// How long to wait after a change for others that come with it.
+    static let settling = Duration.milliseconds(500)
+
+    init(
+        _ transport: any CompanionTransport, _ access: ValueAccess, deviceID: FileID, resetCount: Int64,
+        options: CompanionOptions, clock: any Clock<Duration>, logger: Logger?
+    ) {
+        (self.transport, self.access, self.deviceID, self.resetCount) = (transport, access, deviceID, resetCount)
+        (interval, backoff, random) = (options.interval, options.backoff, options.random)
+        (self.clock, self.logger) = (clock, logger)
+        current = Mutex(CompanionStatus(transport: transport.name))
+    }
+
+    var status: CompanionStatus { current.withLock { $0 } }
+
+    /// One round.
+    ///
+    /// - Parameter includesManual: whether the app has asked for it.
+    /// - Throws: as a ``SettingsError`` why it could not be carried out.
+    func synchronize(includesManual: Bool) async throws {
+        try await turns.withPermit {
+            let round = CompanionRound(
+                access: access, transport: transport, deviceID: deviceID, resetCount: resetCount,
+                includesManual: includesManual)
+            do {
+                note(try await round.run())
+            } catch {
+                guard !Task.isCancelled else { throw CancellationError() }
+                let error = Self.wording(error)
+                note(error)
+                throw error
+            }
+        }
+    }
+
+    /// Returns when the latch opens, the task is cancelled, or everything was removed.
+    func run(until stop: Latch) async {
+        let changes = access.hub.subscribe(ChangeHub.everyName, isInDatabase: true)
+        await withTaskGroup(of: Void.self) { [transport] group in
+            group.addTask { for await _ in transport.changes() { changes.signal.notify() } }
+            while !stop.isOpen, !Task.isCancelled {
+                let isDone = await turn()
+                if status.hasLeft { break }
+                guard isDone else {
+                    // Nothing but time helps: with each change it would be tried anew.
+                    await stop.wait(atMost: pause(status.failureCount), clock: clock)
+                    continue
+                }
+                await stop.wait(orFor: changes.signal, atMost: interval, clock: clock)
+                if !stop.isOpen { await stop.wait(atMost: Self.settling, clock: clock) }
+            }
+            group.cancelAll()
+        }
+    }
+
+    /// - Returns: whether it went well.
+    private func turn() async -> Bool {
+        do {
+            try await synchronize(includesManual: false)
+            return true
+        } catch {
+            // It is in the status, and told once.
+            if status.failureCount == 1 {
+                logger?.warning("\(transport.name) leads to no other device: \(status.failureMessage ?? "cancelled")")
+            }
+            return false
+        }
+    }
+
+    private func pause(_ failures: Int) -> Duration { backoff.delay(afterFailures: failures, random: random()) }
+
+    private func note(_ findings: CompanionTally.Findings) {
+        let now = Date(millisecondsSince1970: access.sealing.now())
+        let isNew = current.withLock { status in
+            let before = status.problems
+            (status.completedAt, status.failureCount) = (now, 0)
+            (status.failure, status.failureMessage) = (nil, nil)
+            (status.problems, status.unknownCount) = (findings.problems, findings.unknownCount)
+            status.hasLeft = findings.isReset
+            return status.problems != before
+        }
+        guard isNew else { return }
+        for problem in findings.problems {
+            let what = problem.key ?? "all that it has published"
+            logger?.warning("Not taken from the device \(problem.device): \(what), \(problem.code)")
+        }
+    }
+
+    private func note(_ error: SettingsError) {
+        current.withLock { status in
+            status.failureCount += 1
+            (status.failure, status.failureMessage) = (error.code.rawValue, error.message)
+        }
+    }
+
+    /// What a transport throws may be of any type.
+    private static func wording(_ error: any Error) -> SettingsError {
+        if let error = SettingsError.wrapping(error, nil) as? SettingsError { return error }
+        return SettingsError(
+            .transportFailed, "The other devices cannot be reached: \(error). It is tried again.", cause: error)
+    }
+}

@@ -1,0 +1,191 @@
+import Foundation
+import GRDB
+import LFSStorage
+import LFSTesting
+import TestSupport
+import Testing
+
+@testable import LFSSettings
+
+@Suite("A removal of everything, older copies and earlier versions beside other devices", .timeLimit(.minutes(2)))
+struct CompanionResetTests {
+    private func published(_ network: LoopbackNetwork, _ device: CompanionDevice) async throws -> CompanionState {
+        try CompanionState(
+            encoded: try #require(network.published[try await device.id]), limits: CompanionLimits())
+    }
+
+    @Test("After a removal of everything nothing comes back, others keep theirs, and what was published is withdrawn")
+    func reset() async throws {
+        let (network, world) = (LoopbackNetwork(), World())
+        let all = try await devices(2, network, world)
+        try await all[0].set(1)
+        try await all[0].set(2, 1)
+        try await synchronize(all)
+        try await all[0].storage.removeAll()
+        try await synchronize(all)
+        #expect(try await all[0].values() == [nil, nil, nil])
+        #expect(try await all[1].values() == [1, 2, nil])
+        #expect(try await published(network, all[0]).entries.isEmpty)
+        #expect(try all[0].status.hasLeft)
+        // What is set by the next user does not travel either, until the router is opened for them.
+        try await all[0].set(9)
+        try await synchronize(all)
+        #expect(try await all[1].values() == [1, 2, nil])
+    }
+
+    @Test("A router that is opened after a removal takes what others have, and publishes nothing of before")
+    func openedAgain() async throws {
+        for isAlone in [true, false] {
+            let (network, world) = (LoopbackNetwork(), World())
+            let all = try await devices(2, network, world)
+            try await all[0].set(1)
+            try await synchronize(isAlone ? [all[0]] : all)
+            // Ended before it could withdraw anything.
+            try await all[0].storage.removeAll()
+            let again = try await CompanionDevice(world, [LoopbackTransport(network)], database: all[0].database)
+            try await again.synchronize()
+            #expect(try await again.get(0) == (isAlone ? nil : 1))
+            #expect(try await published(network, again).entries.keys.sorted() == (isAlone ? [] : ["one"]))
+            try await again.set(3)
+            try await synchronize([again, all[1]])
+            #expect(try await all[1].get(0) == 3)
+            // The router of before leaves it alone.
+            try await all[0].synchronize()
+            #expect(try await published(network, again).entries.keys.sorted() == ["one"])
+        }
+    }
+
+    @Test(
+        "A removal in the middle of a round takes back nothing and is not taken back", arguments: ["states", "publish"])
+    func between(call: String) async throws {
+        let (network, world) = (LoopbackNetwork(), World())
+        let other = try await devices(1, network, world)[0]
+        try await other.set(7, 2)
+        try await other.synchronize()
+        let recording = RecordingTransport(LoopbackTransport(network))
+        let device = try await CompanionDevice(world, [recording])
+        try await device.set(1)
+        let storage = device.storage
+        recording.before { if $0 == call, !storage.companions[0].hasLeft { try await storage.removeAll() } }
+        try await device.synchronize()
+        recording.before { _ in }
+        try await synchronize([device, other])
+        #expect(try await device.values() == [nil, nil, nil])
+        #expect(network.published[try await device.id].map { $0.count == CompanionState.frame } ?? true)
+    }
+
+    @Test("Copies of one database come together, though they publish under one id")
+    func copies() async throws {
+        let (network, world) = (LoopbackNetwork(), World())
+        let first = try await devices(1, network, world)[0]
+        try await first.set(1)
+        try await first.synchronize()
+        let copy = try CompanionDevice.newDatabase()
+        try (try #require(first.database as? DatabaseQueue)).backup(to: copy)
+        let second = try await CompanionDevice(world, [LoopbackTransport(network)], database: copy)
+        world.pass(.seconds(1))
+        try await first.set(2, 1)
+        try await second.set(3, 2)
+        try await synchronize([first, second], rounds: 3)
+        #expect(try await first.values() == [1, 2, 3])
+        #expect(try await second.values() == [1, 2, 3])
+    }
+
+    @Test("An older copy of the database gets what it had published since")
+    func restored() async throws {
+        let (network, world) = (LoopbackNetwork(), World())
+        let device = try await devices(1, network, world)[0]
+        try await device.set(1)
+        let backup = try CompanionDevice.newDatabase()
+        try (try #require(device.database as? DatabaseQueue)).backup(to: backup)
+        world.pass(.seconds(1))
+        try await device.set(2)
+        try await device.synchronize()
+        let again = try await CompanionDevice(world, [LoopbackTransport(network)], database: backup)
+        try await again.synchronize()
+        #expect(try await again.get(0) == 2)
+    }
+
+    @Test("A value of an earlier version counts less than one that was set, and goes where none was")
+    func migrated() async throws {
+        let (network, world) = (LoopbackNetwork(), World())
+        let other = try await devices(1, network, world)[0]
+        try await other.set(5)
+        try await other.synchronize()
+        let legacy = StorageKey<Int>("legacy")
+        let keys = CompanionDevice.keys.map { key in
+            StorageKey<Int>(
+                key.name, default: 0, sync: key.sync, migrations: key.name == "three" ? [] : [.legacy(from: legacy)])
+        }
+        let database = try CompanionDevice.newDatabase()
+        let before = try await StorageRouter.open(database, catalogs: [StorageCatalog("app") { legacy }])
+        try await before.set(1, for: legacy)
+        world.pass(.seconds(3_600))
+        let new = try await CompanionDevice(
+            world, [LoopbackTransport(network)], database: database, catalog: StorageCatalog("app") { keys[0] })
+        #expect(try await new.storage.get(keys[0]) == 1)
+        try await synchronize([new, other])
+        #expect(try await new.storage.get(keys[0]) == 5)
+        #expect(try await other.get(0) == 5)
+    }
+
+    @Test(
+        "What a step of a catalog writes counts less than what was set elsewhere since, and more than what it replaces")
+    func steps() async throws {
+        let (network, world) = (LoopbackNetwork(), World())
+        let all = try await devices(2, network, world)
+        for index in 0...1 { try await all[0].set(10, index) }
+        try await synchronize(all)
+        world.pass(.seconds(1))
+        try await all[1].set(7, 1)
+        try await all[1].synchronize()
+        world.pass(.seconds(3_600))
+        let keys = CompanionDevice.keys
+        let catalog = StorageCatalog(
+            "app", version: 2, steps: [.from(1) { batch in for key in keys.prefix(2) { try batch.set(60, for: key) } }]
+        ) { keys }
+        let newer = try await CompanionDevice(
+            world, [LoopbackTransport(network)], database: all[0].database, catalog: catalog)
+        #expect(try await newer.values() == [60, 60, nil])
+        try await synchronize([newer, all[1]])
+        #expect(try await newer.values() == [60, 7, nil])
+        #expect(try await all[1].values() == [60, 7, nil])
+    }
+
+    @Test("A set counts more than what it replaces, though the clock went back or is behind")
+    func clocks() async throws {
+        let (network, world) = (LoopbackNetwork(), World())
+        let all = try await devices(2, network, world)
+        try await all[0].set(1)
+        try await synchronize(all)
+        all[0].skew.set(.seconds(-20 * 3_600))
+        try await all[0].set(2)
+        try await synchronize(all)
+        #expect(try await all[1].get(0) == 2)
+        try await all[0].remove(0)
+        try await synchronize(all)
+        #expect(try await all[1].get(0) == nil)
+    }
+
+    @Test("What was set while a clock was days ahead is refused, and travels once the clock is right")
+    func daysAhead() async throws {
+        let (network, world) = (LoopbackNetwork(), World())
+        let all = try await devices(2, network, world)
+        try await all[1].set(1, 1)
+        all[0].skew.set(.seconds(3 * 86_400))
+        try await all[0].set(2)
+        try await synchronize(all)
+        #expect(try await all[1].values() == [nil, 1, nil])
+        #expect(try all[1].problems == ["one: clockAhead"])
+        #expect(try await all[0].values() == [2, 1, nil])
+        all[0].skew.set(.zero)
+        try await synchronize(all)
+        for device in all { #expect(try await device.values() == [2, 1, nil]) }
+        #expect(try all[1].problems == [])
+        // It is no later than other values of now.
+        world.pass(.seconds(1))
+        try await all[1].set(3)
+        try await synchronize(all)
+        for device in all { #expect(try await device.values() == [3, 1, nil]) }
+    }
+}

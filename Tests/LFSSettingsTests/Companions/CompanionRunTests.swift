@@ -1,0 +1,215 @@
+import Foundation
+import GRDB
+import LFSStorage
+import LFSSystem
+import LFSTesting
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import LFSSettings
+
+@Suite("A router that runs keeps devices equal", .timeLimit(.minutes(2)))
+struct CompanionRunTests {
+    private let network = LoopbackNetwork()
+    private let world = World()
+    private let clock = ManualClock()
+
+    private func device(
+        _ transport: (any CompanionTransport)? = nil, database: (any DatabaseWriter)? = nil,
+        change: (inout StorageOptions) -> Void = { _ in }
+    ) async throws -> CompanionDevice {
+        try await CompanionDevice(world, [transport ?? LoopbackTransport(network)], database: database) {
+            $0.clock = clock
+            change(&$0)
+        }
+    }
+
+    /// Runs a body while the clock runs by itself.
+    private func whileTimePasses(_ body: @escaping @Sendable () async throws -> Void) async throws {
+        let clock = clock
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await clock.runFreely() }
+            try await body()
+            group.cancelAll()
+        }
+    }
+
+    @Test("What is set on one device comes to the observers of the other, and back")
+    func bothRun() async throws {
+        let (first, second) = (try await device(), try await device())
+        for device in [first, second] { try await device.storage.start() }
+        let key = CompanionDevice.keys[0]
+        try await whileTimePasses {
+            var (here, there) = (
+                first.storage.values(of: key).makeAsyncIterator(), second.storage.values(of: key).makeAsyncIterator()
+            )
+            #expect(try await here.next() == 0)
+            #expect(try await there.next() == 0)
+            try await first.set(1)
+            #expect(try await there.next() == 1)
+            #expect(try await here.next() == 1)
+            try await second.set(2)
+            #expect(try await here.next() == 2)
+            #expect(try await there.next() == 2)
+            try await second.remove(0)
+            #expect(try await here.next() == 0)
+        }
+        for device in [first, second] { try await device.storage.stop() }
+        #expect(first.storage.observerCount == 0)
+    }
+
+    @Test("A transport that does not tell of changes is asked once in an interval")
+    func interval() async throws {
+        let silent = RecordingTransport(SilentTransport(base: LoopbackTransport(network)))
+        let (first, second) = (try await device(), try await device(silent))
+        let rounds = EventLog<String>()
+        silent.before { rounds.add($0) }
+        try await second.storage.start()
+        await clock.waitForSleepers { $0.contains(.seconds(60)) }
+        try await first.set(4)
+        try await first.synchronize()
+        #expect(rounds.events == ["states"])
+        var values = second.storage.values(of: CompanionDevice.keys[0]).makeAsyncIterator()
+        #expect(try await values.next() == 0)
+        clock.advance(by: .seconds(60))
+        await clock.waitForSleepers { $0.contains(CompanionRunner.settling) }
+        clock.advance(by: CompanionRunner.settling)
+        #expect(try await values.next() == 4)
+        try await second.storage.stop()
+    }
+
+    @Test("A transport that fails is asked again after a time that doubles, is in the status, and keeps nobody")
+    func backoff() async throws {
+        let failing = RecordingTransport(LoopbackTransport(network))
+        failing.fail("states")
+        let log = LogLines()
+        let device = try await device(failing) {
+            $0.companions.random = { 1 }
+            $0.logger = log.logger
+        }
+        try await device.set(1)
+        try await device.storage.start()
+        for seconds in [1, 2, 4, 8] {
+            await clock.waitForSleepers { $0.contains(.seconds(seconds)) && $0.count == 2 }
+            clock.advance(by: .seconds(seconds))
+        }
+        await clock.waitForSleepers { $0.contains(.seconds(16)) }
+        let status = try await #require(device.storage.audit().companions.first)
+        #expect(status.failureCount == 5 && status.failure == "transportFailed" && status.completedAt == nil)
+        #expect(status.failureMessage?.contains("tried again") == true)
+        #expect(log.all.filter { $0.contains("leads to no other device") }.count == 1)
+        // Reading and writing go on meanwhile, and a change is no reason to ask sooner.
+        try await device.set(2)
+        #expect(failing.calls.count == 5)
+        failing.fail()
+        let published = EventLog<String>()
+        failing.before { published.add($0) }
+        clock.advance(by: .seconds(16))
+        await published.wait { $0.contains("publish") }
+        await clock.waitForSleepers { $0.contains(.seconds(60)) || $0.contains(CompanionRunner.settling) }
+        #expect(try device.status.failureCount == 0)
+        #expect(try device.status.completedAt == Date(millisecondsSince1970: world.now))
+        try await device.storage.stop()
+    }
+
+    @Test("A stop cuts off what a transport was asked, and nothing is left running")
+    func stop() async throws {
+        let folder = InMemoryStorage()
+        let gated = GatedStorage(folder, on: [.list])
+        let device = try await device(try RemoteStorageTransport(gated))
+        try await device.set(1)
+        try await device.storage.start()
+        await gated.waitForArrivals(1)
+        try await device.storage.stop()
+        #expect(gated.waiting.isEmpty && device.storage.observerCount == 0)
+        #expect(try device.status.failureCount == 0)
+        // What was set is not lost by it.
+        gated.open()
+        let again = try await self.device(try RemoteStorageTransport(gated), database: device.database)
+        let other = try await self.device(try RemoteStorageTransport(gated))
+        try await synchronize([again, other])
+        #expect(try await other.get(0) == 1)
+    }
+
+    @Test("After a removal of everything the run goes on for this device alone")
+    func reset() async throws {
+        let (first, second) = (try await device(), try await device())
+        try await second.set(1)
+        try await synchronize([second, first])
+        try await first.storage.start()
+        let key = CompanionDevice.keys[0]
+        let (network, id) = (network, try await first.id)
+        try await whileTimePasses {
+            var values = first.storage.valuesIfPresent(of: key).makeAsyncIterator()
+            #expect(try await values.next() == 1)
+            var changes = LoopbackTransport(network).changes().makeAsyncIterator()
+            try await first.storage.removeAll()
+            #expect(try await values.next() == .some(nil))
+            while network.published[id]?.count != CompanionState.frame { _ = await changes.next() }
+            try await first.set(3)
+            #expect(try await values.next() == 3)
+        }
+        try await first.storage.stop()
+        #expect(try first.status.hasLeft)
+        try await synchronize([second])
+        #expect(try await second.get(0) == 1)
+    }
+
+    @Test("A set beside a merge is not lost, whichever comes first")
+    func beside() async throws {
+        let all = [try await device(), try await device()]
+        for round in 1...40 {
+            try await all[1].set(round, 1)
+            try await all[1].synchronize()
+            world.pass(.seconds(1))
+            // In the same transaction as nothing, and before or after what arrives.
+            async let merge: Void = all[0].synchronize()
+            try await all[0].set(1_000 + round, 1)
+            try await merge
+            try await synchronize(all)
+            for device in all { #expect(try await device.get(1) == 1_000 + round) }
+        }
+    }
+
+    @Test("Two routers of one database, each with its own connection, and a third device end equal")
+    func twoRouters() async throws {
+        try await withPlace { place in
+            let shared = try DirectoryStorage(at: place.folder.child("shared"))
+            let databases = [place.database, try place.otherDatabase()]
+            var pair: [CompanionDevice] = []
+            for database in databases {
+                pair.append(try await device(try RemoteStorageTransport(shared), database: database))
+            }
+            let third = try await device(try RemoteStorageTransport(shared))
+            for round in 1...15 {
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for (index, device) in (pair + [third]).enumerated() {
+                        group.addTask {
+                            try await device.set(100 * round + index, index)
+                            try await device.synchronize()
+                        }
+                    }
+                    try await group.waitForAll()
+                }
+                world.pass(.seconds(1))
+            }
+            try await synchronize(pair + [third])
+            for device in pair + [third] { #expect(try await device.values() == [1_500, 1_501, 1_502]) }
+            #expect(try names(in: place.folder.child("shared").child("settings")).count == 2)
+            try databases[1].close()
+        }
+    }
+}
+
+/// A transport that hears of nothing.
+private struct SilentTransport: CompanionTransport {
+    let base: any CompanionTransport
+    var name: String { "silent" }
+    var limits: CompanionLimits { base.limits }
+    var isConfidential: Bool { base.isConfidential }
+    func publish(_ state: CompanionState) async throws { try await base.publish(state) }
+    func states(_ take: @escaping @Sendable (CompanionReading) async throws -> Void) async throws {
+        try await base.states(take)
+    }
+}

@@ -1,0 +1,62 @@
+import Foundation
+import LFSHTTP
+import LFSStorage
+import TestSupport
+import Testing
+
+@testable import LFSS3
+@testable import LFSSettings
+
+/// Row 34 on real servers, which `Tests/Servers/with` has started.
+@Suite(
+    "Settings of several devices come together on a server", .enabled(if: S3Server.areThere), .serialized,
+    .timeLimit(.minutes(10)))
+struct ServerCompanionTests {
+    @Test("In a bucket they end equal, and nothing comes back", arguments: S3Server.all)
+    func bucket(server: S3Server) async throws {
+        let storage = try await server.newBucket()
+        for seed in CompanionModel.seeds {
+            try await CompanionModel(seed: seed) { try RemoteStorageTransport(storage, prefix: "seed-\(seed)") }.run()
+        }
+        await storage.shutdown()
+    }
+}
+
+/// One of the servers of S3 that run now.
+struct S3Server: Codable, Sendable, CustomTestStringConvertible {
+    let name: String
+    let profile: String
+    let endpoint: URL
+    let accessKey: String
+    let secretKey: String
+    let region: String
+
+    var testDescription: String { name }
+
+    /// None when the tests run by themselves.
+    static let all: [S3Server] = {
+        guard let text = ProcessInfo.processInfo.environment["LFS_S3_SERVERS"] else { return [] }
+        do {
+            return try JSONDecoder().decode([S3Server].self, from: Data(text.utf8)).filter {
+                !["webdav", "signed"].contains($0.profile)
+            }
+        } catch {
+            fatalError("LFS_S3_SERVERS cannot be read: \(error)")
+        }
+    }()
+
+    static var areThere: Bool { !all.isEmpty }
+
+    func newBucket() async throws -> S3Storage {
+        var options = S3Options()
+        options.allowsPlainHTTP = true
+        options.provider = S3Provider.named(profile)
+        let storage = try S3Storage(
+            bucket: "settings-\(UInt32.random(in: 0...UInt32.max))", region: region, endpoint: endpoint,
+            credentials: .static(S3Credentials(accessKeyID: accessKey, secretAccessKey: secretKey)), options: options)
+        var request = S3Request(.put)
+        request.body = .bytes([])
+        _ = try await storage.client.send(request)
+        return storage
+    }
+}
