@@ -25,6 +25,14 @@ enum HelperKeys {
         }
     }
 
+    /// One in each kind of store; that of the database is synced.
+    static func everywhere(folder: String) throws -> [StorageKey<String>] {
+        try ["synced", "encrypted", "file", "encryptedFile", "keychain"].map { word in
+            StorageKey(
+                "all.\(word)", domain: try domain(word, folder), security: try security(word), sync: sync(word))
+        }
+    }
+
     static let legacy = StorageKey<String>("legacy", domain: .database)
 
     /// A key whose value is taken over from ``legacy`` and, of another type, from a file.

@@ -7,6 +7,7 @@ import LFSSettings
 ///     settings-helper increment FOLDER DOMAIN COUNT    adds to the counter so many times
 ///     settings-helper set FOLDER DOMAIN VALUE          sets the key `first`
 ///     settings-helper flow FOLDER DOMAIN NAME VALUE    does one thing while Tests/Faults counts its operations
+///     settings-helper everything FOLDER synced reset   removes all from all stores, and from the folder of others
 ///     settings-helper migrate FOLDER DOMAIN KIND       opens with a key that has a migration
 ///     settings-helper cuts FOLDER COUNT FIFO           sets keys that have to outlive a power cut, so many times, and
 ///                                                      then waits until somebody writes into the pipe
@@ -54,6 +55,15 @@ enum SettingsHelper {
         case "cuts": try await cuts(database, folder, Int(domain) ?? 0, release: arguments[3])
         case "steps": try await HelperSteps(database, folder, domain).run(Array(arguments.dropFirst(3)))
         case "flow": try await flow(database, folder, domain, arguments[3], arguments.dropFirst(4).first ?? "")
+        case "everything":
+            var options = HelperKeys.options(folder)
+            options.companions = try HelperKeys.companions(domain, folder)
+            let keys = try HelperKeys.everywhere(folder: folder)
+            let storage = try await StorageRouter.open(
+                database, catalogs: [StorageCatalog("app") { keys }], options: options)
+            Faults.arm()
+            try await storage.removeAll()
+            try await storage.synchronize()
         case "migrate":
             let key = try HelperKeys.migrated(domain, arguments[3], folder: folder)
             Faults.arm()

@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import LFSStorage
 import LFSTesting
+import Synchronization
 import TestSupport
 import Testing
 
@@ -66,9 +67,16 @@ struct CompanionResetTests {
         let device = try await CompanionDevice(world, [recording])
         try await device.set(1)
         let storage = device.storage
-        recording.before { if $0 == call, !storage.companions[0].hasLeft { try await storage.removeAll() } }
+        let isRemoved = Mutex(false)
+        recording.before { now in
+            let isFirst = isRemoved.withLock { isRemoved in
+                defer { isRemoved = isRemoved || now == call }
+                return now == call && !isRemoved
+            }
+            if isFirst { try await storage.removeAll() }
+        }
         try await device.synchronize()
-        recording.before { _ in }
+        #expect(try device.status.hasLeft == (call == "states"))
         try await synchronize([device, other])
         #expect(try await device.values() == [nil, nil, nil])
         #expect(network.published[try await device.id].map { $0.count == CompanionState.frame } ?? true)

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import LFSDatabase
 import LFSStorage
 import LFSSystem
 import LFSTesting
@@ -169,6 +170,35 @@ struct CompanionRunTests {
             try await merge
             try await synchronize(all)
             for device in all { #expect(try await device.get(1) == 1_000 + round) }
+        }
+    }
+
+    @Test("A set that commits between the look at a value and the merge is not written over")
+    func between() async throws {
+        try await withPlace { place in
+            let (first, second) = (try await device(), try await device(database: place.database))
+            for device in [second, first] {
+                try await device.set(1)
+                try await device.synchronize()
+                world.pass(.seconds(1))
+            }
+            let (isInside, mayCommit) = (Latch(), DispatchSemaphore(value: 0))
+            async let setting: Void = place.database.write { db in
+                isInside.open()
+                mayCommit.wait()
+                try second.storage.set(2, for: CompanionDevice.keys[0], in: db)
+            }
+            await isInside.wait()
+            async let merging: Void = second.synchronize()
+            // It has found that the other device's value is later, and waits for the writer.
+            try await yield(while: second.storage.access.runner.pendingCount == 0)
+            world.pass(.seconds(1))
+            mayCommit.signal()
+            try await setting
+            try await merging
+            #expect(try await second.get(0) == 2)
+            try await synchronize([second, first])
+            #expect(try await first.get(0) == 2)
         }
     }
 
