@@ -40,7 +40,9 @@ extension CompanionState {
 
     /// Reads what ``encoded()`` has made. The bytes are input: whatever they are, this ends with an error at most.
     ///
-    /// - Parameter limits: more bytes are an error.
+    /// - Parameters:
+    ///   - bytes: those of a device.
+    ///   - limits: more bytes are an error.
     /// - Throws: ``SettingsError/Code/tooLarge``; ``SettingsError/Code/newerValue`` for a later form;
     ///   ``SettingsError/Code/corrupted``.
     public init(encoded bytes: Data, limits: CompanionLimits) throws(SettingsError) {

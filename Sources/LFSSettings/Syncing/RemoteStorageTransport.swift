@@ -9,7 +9,7 @@ import Synchronization
 public struct RemoteStorageTransport: CompanionTransport {
     private let storage: any RemoteStorage
     private let prefix: String
-    /// The storage's kind, as ``StorageCapabilities`` has it.
+    /// The storage's kind, as `StorageCapabilities` has it.
     public var name: String { storage.capabilities.kind }
     /// See ``init(_:prefix:isConfidential:limits:)``.
     public let limits: CompanionLimits

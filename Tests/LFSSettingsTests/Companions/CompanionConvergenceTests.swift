@@ -64,7 +64,7 @@ struct CompanionModel {
     private func check(_ error: SettingsError) throws { try #require(error.code == .transportFailed, "\(error)") }
 }
 
-@Suite("Settings of several devices come together", .timeLimit(.minutes(5)))
+@Suite("Settings of several devices come together", .timeLimit(.minutes(10)))
 struct CompanionConvergenceTests {
     @Test(
         "In memory: whatever is lost, late, repeated or wrong on their clocks, they end equal, and nothing comes back")
