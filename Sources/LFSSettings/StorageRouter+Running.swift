@@ -53,13 +53,13 @@ extension StorageRouter {
                 return try await access.stores.store(for: info.domain).stamp(of: name)
             },
             pollInterval: options.pollInterval, clock: options.clock, logger: options.logger)
-        let (stop, runners) = (stopLatch, companionRunners)
+        let (stop, begun, runners) = (stopLatch, Latch(), companionRunners)
         let result = await Result.catching {
             try await withThrowingTaskGroup(of: Void.self) { group in
-                for runner in runners { group.addTask { await runner.run(until: stop) } }
+                for runner in runners { group.addTask { await runner.run(after: begun, until: stop) } }
                 // What is asked of a transport then is cut off.
                 defer { group.cancelAll() }
-                try await watch.run(until: stop)
+                try await watch.run(until: stop, begun: begun)
             }
         }
         phase = .stopped

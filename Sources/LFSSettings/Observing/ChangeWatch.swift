@@ -14,12 +14,15 @@ struct ChangeWatch: Sendable {
     let logger: Logger?
 
     /// Returns when the latch opens or the task is cancelled.
-    func run(until stop: Latch) async throws {
+    ///
+    /// - Parameter begun: is opened once it is known from where on changes are seen.
+    func run(until stop: Latch, begun: Latch) async throws {
         var version = try await runner.dataVersion()
         var resetCount = try await resetCount()
         var stamps: [String: String] = [:]
         // Something may have changed since the observers have read their first values.
         hub.notifyDatabase()
+        begun.open()
         while true {
             await stop.wait(atMost: pollInterval, clock: clock)
             if stop.isOpen || Task.isCancelled { return }

@@ -56,8 +56,11 @@ final class CompanionRunner: Sendable {
         }
     }
 
-    /// Returns when the latch opens, the task is cancelled, or everything was removed.
-    func run(until stop: Latch) async {
+    /// Returns when the second latch opens, the task is cancelled, or everything was removed.
+    ///
+    /// - Parameter begun: opens once changes are seen: its beginning would count as one.
+    func run(after begun: Latch, until stop: Latch) async {
+        await begun.wait()
         let changes = access.hub.subscribe(ChangeHub.everyName, isInDatabase: true)
         await withTaskGroup(of: Void.self) { [transport] group in
             group.addTask { for await _ in transport.changes() { changes.signal.notify() } }
