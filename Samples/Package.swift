@@ -100,7 +100,10 @@ let package = Package(
                 .product(name: "LFSS3", package: "LFS"),
                 .product(name: "LFSSync", package: "LFS"),
                 .product(name: "LFSSyncServer", package: "LFS"),
+                .product(name: "LFSSettings", package: "LFS"),
+                .product(name: "LFSCache", package: "LFS"),
                 .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
         .testTarget(

@@ -15,6 +15,8 @@ public struct Bench: AsyncParsableCommand {
               lfs-bench interference
               lfs-bench ingest --files 2000 --large-size 512MiB
               lfs-bench backlog --rows 10000,100000
+              lfs-bench settings
+              lfs-bench cache
               lfs-bench sync first --server Server/.build/release/lfs-server --rows 100000
 
             EXIT STATUS
@@ -26,7 +28,8 @@ public struct Bench: AsyncParsableCommand {
         version: "0.1.0",
         subcommands: [
             ThroughputCommand.self, VerifyCommand.self, InterferenceCommand.self, BacklogCommand.self,
-            IngestCommand.self, DownloadCommand.self, DeleteCommand.self, SyncCommand.self, ProbeCommand.self,
+            IngestCommand.self, DownloadCommand.self, DeleteCommand.self, SyncCommand.self, SettingsCommand.self,
+            CacheCommand.self, ProbeCommand.self,
         ])
 
     public init() {}

@@ -7,7 +7,8 @@ struct ProbeCommand: AsyncParsableCommand {
         subcommands: [
             Interference.self, MakeBacklog.self, Backlog.self, Idle.self, Ingest.self, Upload.self, Download.self,
             Delete.self, SyncMaking.self, FirstSync.self, RowCopy.self, SyncLive.self, SyncReaders.self,
-            SyncLoading.self, SyncChanges.self, SyncIdle.self, SyncResume.self, SyncWrites.self,
+            SyncLoading.self, SyncChanges.self, SyncIdle.self, SyncResume.self, SyncWrites.self, Settings.self,
+            Cache.self,
         ])
 
     struct Interference: AsyncParsableCommand {

@@ -1,0 +1,79 @@
+import ArgumentParser
+
+struct SettingsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "settings",
+        abstract: "Measure settings and secrets against what an app would write by hand.",
+        discussion: """
+            Each call and its rival have their turns one after the other, in one process: GRDB's
+            own reads and writes of a table of the same columns, the same file with the same
+            fsyncs, the bare work of an envelope. Databases and files are made in TMPDIR.
+            """)
+
+    @OptionGroup var turns: TurnOptions
+    @OptionGroup var rounds: RoundOptions
+
+    func run() throws {
+        try measuring { environment, temporary, runner in
+            try turns.show(
+                "Settings, beside what an app would write by hand", rounds, environment, temporary, runner,
+                probe: ["settings"])
+        }
+    }
+}
+
+struct CacheCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "cache", abstract: "Measure the cache against a dictionary and against files.",
+        discussion: """
+            Each call and its rival have their turns one after the other, in one process. What is
+            read from the disk is in the system's memory already, for both.
+            """)
+
+    @Option(name: .long, help: "How many entries are stored to see what one takes.")
+    var entries = 10_000
+    @OptionGroup var turns: TurnOptions
+    @OptionGroup var rounds: RoundOptions
+
+    func validate() throws {
+        guard (1...1_000_000).contains(entries) else { throw ValidationError("--entries has to be from 1 to 1000000.") }
+    }
+
+    func run() throws {
+        try measuring { environment, temporary, runner in
+            try turns.show(
+                "The cache, beside a dictionary and files", rounds, environment, temporary, runner,
+                probe: ["cache", "--entries", "\(entries)"])
+        }
+    }
+}
+
+/// How often ways of the same work have their turns.
+struct TurnOptions: ParsableArguments {
+    @Option(name: .long, help: "How many turns each way has in a round.")
+    var turns = 10
+
+    func validate() throws {
+        guard (1...10_000).contains(turns) else { throw ValidationError("--turns has to be from 1 to 10000.") }
+    }
+
+    /// Runs the probe once in each round and shows what it has told.
+    func show(
+        _ title: String, _ rounds: RoundOptions, _ environment: [String: String], _ temporary: TemporaryFolder,
+        _ runner: ChildRunner, probe: [String]
+    ) throws -> Bool {
+        let samples = try (1...rounds.rounds).map { round in
+            let folder = try temporary.makeFolder("\(round)")
+            // UserDefaults are files below the person's own folder.
+            let home = ["HOME": folder, "CFFIXED_USER_HOME": folder, "XDG_CONFIG_HOME": folder]
+            let probes = ProbeRunner(runner: runner, environment: environment.merging(home) { $1 })
+            let sample = try probes.run(
+                probe + ["--turns", "\(turns)", "--folder", folder], as: ContestSample.self
+            ).value
+            Console.message("round \(round) of \(rounds.rounds)")
+            return sample
+        }
+        try rounds.show(ContestReport(title: title, samples: samples))
+        return true
+    }
+}

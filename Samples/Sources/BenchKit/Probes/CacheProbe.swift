@@ -1,0 +1,98 @@
+import Foundation
+import LFSCache
+import Synchronization
+
+/// The cache in this process, beside a dictionary and beside files.
+package struct CacheProbe: Sendable {
+    /// Where database, cache and files are made.
+    package var folder: String
+    /// How many turns each way has.
+    package var turns: Int
+    /// How many entries are stored to see what one takes.
+    package var entries: Int
+
+    package init(folder: String, turns: Int, entries: Int) {
+        (self.folder, self.turns, self.entries) = (folder, turns, entries)
+    }
+
+    package func run() async throws -> ContestSample {
+        let host = try HostDatabase(in: folder)
+        let contests = [
+            try await memory(host), try await disk(host, "8 KiB, in the database", 8_192),
+            try await disk(host, "256 KiB, a file", 256 << 10),
+        ]
+        return ContestSample(contests: contests, notes: [try await size(host)])
+    }
+
+    private func memory(_ host: HostDatabase) async throws -> Contest {
+        let cache = try await MediaCache.open(for: host.pool)
+        let keys = (0..<1_000).map { CacheKey(.thumbnails, "\($0)") }
+        let held = Mutex<[CacheKey: Data]>([:])
+        for key in keys {
+            let content = Data(repeating: 1, count: 1_024)
+            await cache.store(content, for: key)
+            held.withLock { $0[key] = content }
+        }
+        let contest = try await Turns(count: turns, calls: 20_000).measure(
+            "get of 1 KiB in memory",
+            [
+                ("content", { call in try await found(cache, keys[call % 1_000]) }),
+                (
+                    "dictionary and mutex",
+                    { call in
+                        guard held.withLock({ $0[keys[call % 1_000]] }) != nil else { throw Self.missing }
+                    }
+                ),
+            ], bar: 2)
+        await cache.close()
+        return contest
+    }
+
+    private func disk(_ host: HostDatabase, _ what: String, _ byteCount: Int) async throws -> Contest {
+        var options = CacheOptions()
+        options.memoryLimits[.previews] = CacheLimit(count: 0)
+        let cache = try await MediaCache.open(for: host.pool, options: options)
+        let keys = (0..<100).map { CacheKey(.previews, "\(byteCount)/\($0)") }
+        let files = BareFile(folder: folder, name: "bare")
+        for (number, key) in keys.enumerated() {
+            let content = RandomBytes.make(byteCount, seed: UInt64(number))
+            await cache.store(content, for: key)
+            try content.write(to: URL(fileURLWithPath: "\(folder)/\(byteCount)-\(number)"))
+        }
+        let contest = try await Turns(count: turns, calls: 500).measure(
+            "get of \(what)",
+            [
+                ("content", { call in try await found(cache, keys[call % 100]) }),
+                ("reading a file", { call in _ = try files.read("\(byteCount)-\(call % 100)", byteCount: byteCount) }),
+            ], bar: 1.3)
+        await cache.close()
+        return contest
+    }
+
+    private func found(_ cache: MediaCache, _ key: CacheKey) async throws {
+        _ = try await cache.content(for: key) { throw Self.missing }
+    }
+
+    /// What an entry takes on the disk beyond its bytes.
+    private func size(_ host: HostDatabase) async throws -> String {
+        var options = CacheOptions()
+        options.limits[.albumCovers] = CacheLimit(count: entries)
+        options.folder = URL(fileURLWithPath: folder + "/sizes")
+        try FileManager.default.createDirectory(
+            at: options.folder ?? URL(fileURLWithPath: folder), withIntermediateDirectories: true,
+            attributes: [.posixPermissions: 0o700])
+        let cache = try await MediaCache.open(for: host.pool, options: options)
+        for number in 0..<entries {
+            await cache.store(
+                RandomBytes.make(1_024, seed: UInt64(number)), for: CacheKey(.albumCovers, "\(number)"),
+                tags: [.asset("\(number)")])
+        }
+        let kept = await cache.usage().kinds[.albumCovers]?.disk.count ?? 0
+        await cache.close()
+        let attributes = try FileManager.default.attributesOfItem(atPath: folder + "/sizes/cache.sqlite")
+        let bytes = (attributes[.size] as? Int ?? 0) / max(kept, 1)
+        return "\(Format.count(kept, "entry of 1 KiB, with a tag")): \(Format.count(bytes)) bytes each on the disk."
+    }
+
+    private static let missing = BenchError("The cache has lost an entry.")
+}

@@ -1,0 +1,174 @@
+import Crypto
+import Foundation
+import GRDB
+import LFSSettings
+
+/// Settings in this process, each call beside what an app would write by hand.
+package struct SettingsProbe: Sendable {
+    /// Where the databases are made.
+    package var folder: String
+    /// How many turns each way has.
+    package var turns: Int
+
+    package init(folder: String, turns: Int) { (self.folder, self.turns) = (folder, turns) }
+
+    package func run() async throws -> ContestSample {
+        let host = try await SettingsHost.open(in: folder)
+        var contests = [
+            try await get(host), try await set(host), try await durableSet(host), try await batch(host),
+            try await file(host), try await opening(host),
+        ]
+        contests += try await encryption(host)
+        contests += [try await observers(host), try await userDefaults(host)]
+        try await host.router.stop()
+        return ContestSample(contests: contests)
+    }
+
+    private func get(_ host: SettingsHost) async throws -> Contest {
+        try await Turns(count: turns, calls: 1_000).measure(
+            "get",
+            [
+                ("get", { call in _ = try await host.router.get(SettingsHost.keys[call % SettingsHost.count]) }),
+                (
+                    "read and fetchOne",
+                    { call in _ = try await host.pool.read { db in try SettingsHost.get(call % SettingsHost.count, db) } }
+                ),
+            ], bar: 1.5)
+    }
+
+    private func set(_ host: SettingsHost) async throws -> Contest {
+        try await Turns(count: turns, calls: 500).measure(
+            "set", [("set", Self.set(host)), ("write and upsert", Self.upsert(host))], bar: 1.25)
+    }
+
+    private static func set(_ host: SettingsHost) -> (Int) async throws -> Void {
+        { call in try await host.router.set(call, for: SettingsHost.keys[call % SettingsHost.count]) }
+    }
+
+    private static func upsert(_ host: SettingsHost) -> (Int) async throws -> Void {
+        { call in try await host.pool.write { db in try SettingsHost.put(call % SettingsHost.count, call, db) } }
+    }
+
+    private func durableSet(_ host: SettingsHost) async throws -> Contest {
+        let full = try await SettingsHost.open(in: folder, "full", isFull: true)
+        return try await Turns(count: turns, calls: 50).measure(
+            "set, on the device",
+            [
+                ("set of a durable key", { call in try await host.router.set(call, for: SettingsHost.durable) }),
+                ("write and upsert, synchronous=FULL", Self.upsert(full)),
+            ], bar: 1.25)
+    }
+
+    private func batch(_ host: SettingsHost) async throws -> Contest {
+        try await Turns(count: turns, calls: 20).measure(
+            "100 in one transaction",
+            [
+                (
+                    "write and set",
+                    { call in
+                        try await host.router.write { batch in
+                            for index in 0..<100 { try batch.set(call, for: SettingsHost.keys[index]) }
+                        }
+                    }
+                ),
+                (
+                    "write and upsert",
+                    { call in
+                        try await host.pool.write { db in
+                            for index in 0..<100 { try SettingsHost.put(index, call, db) }
+                        }
+                    }
+                ),
+            ], bar: 1.2)
+    }
+
+    private func file(_ host: SettingsHost) async throws -> Contest {
+        let bytes = Data(repeating: 65, count: 1_024)
+        let bare = BareFile(folder: folder, name: "bare")
+        return try await Turns(count: turns, calls: 50).measure(
+            "file of 1 KiB",
+            [
+                ("set", { _ in try await host.router.set(bytes, for: SettingsHost.file) }),
+                ("write, fsync, rename, fsync of the folder", { call in try bare.replace(with: bytes, call) }),
+            ], bar: 1.2)
+    }
+
+    private func opening(_ host: SettingsHost) async throws -> Contest {
+        let pool = host.pool
+        return try await Turns(count: turns, calls: 10).measure(
+            "open with 1,000 keys",
+            [
+                ("open and stop", { _ in try await SettingsHost.openRouter(pool).stop() }),
+                (
+                    "one SELECT of all",
+                    { _ in
+                        _ = try await pool.read { db in
+                            try Row.fetchAll(db, sql: "SELECT name, value, serializer, version FROM lfs_setting").count
+                        }
+                    }
+                ),
+            ], bar: 2)
+    }
+
+    /// A kibibyte, encrypted and plain; and the bare work of it, without a database.
+    private func encryption(_ host: SettingsHost) async throws -> [Contest] {
+        let bytes = Data(repeating: 65, count: 1_024)
+        let cipher = BareCipher()
+        let sealed = try cipher.seal(bytes)
+        try await host.router.set(bytes, for: SettingsHost.plain)
+        try await host.router.set(bytes, for: SettingsHost.encrypted)
+        let turns = Turns(count: turns, calls: 1_000)
+        return [
+            try await turns.measure(
+                "get, encrypted",
+                [
+                    ("get, encrypted", { _ in _ = try await host.router.get(SettingsHost.encrypted) }),
+                    ("get, plain", { _ in _ = try await host.router.get(SettingsHost.plain) }),
+                    ("HKDF and AES-GCM", { _ in _ = try cipher.open(sealed) }),
+                ], figure: .surplus, bar: 1.3),
+            try await turns.measure(
+                "set, encrypted",
+                [
+                    ("set, encrypted", { _ in try await host.router.set(bytes, for: SettingsHost.encrypted) }),
+                    ("set, plain", { _ in try await host.router.set(bytes, for: SettingsHost.plain) }),
+                    ("HKDF and AES-GCM", { _ in _ = try cipher.seal(bytes) }),
+                ], figure: .surplus, bar: 1.3),
+        ]
+    }
+
+    /// The app's own writes beside a thousand who observe settings, and in a database that nobody observes.
+    private func observers(_ host: SettingsHost) async throws -> Contest {
+        let alone = try await SettingsHost.open(in: folder, "alone")
+        return try await withThrowingTaskGroup(of: Void.self) { group in
+            for key in SettingsHost.keys {
+                let values = host.router.values(of: key)
+                group.addTask { for try await _ in values {} }
+            }
+            let contest = try await Turns(count: turns, calls: 500).measure(
+                "the app's own write, 1,000 observers",
+                [
+                    ("observed", { call in try await host.pool.write { db in try SettingsHost.note(call, db) } }),
+                    ("alone", { call in try await alone.pool.write { db in try SettingsHost.note(call, db) } }),
+                ], bar: 1.1)
+            group.cancelAll()
+            return contest
+        }
+    }
+
+    /// Without a bar: it syncs nothing.
+    private func userDefaults(_ host: SettingsHost) async throws -> Contest {
+        guard let defaults = UserDefaults(suiteName: "lfs-bench") else { throw BenchError("No UserDefaults here.") }
+        return try await Turns(count: turns, calls: 100).measure(
+            "beside UserDefaults",
+            [
+                ("set", Self.set(host)), ("UserDefaults, in memory", { call in defaults.set(call, forKey: "key") }),
+                (
+                    "UserDefaults and synchronize()",
+                    { call in
+                        defaults.set(call, forKey: "key")
+                        guard defaults.synchronize() else { throw BenchError("UserDefaults were not written.") }
+                    }
+                ),
+            ], bar: nil)
+    }
+}
