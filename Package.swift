@@ -219,8 +219,7 @@ let package = Package(
             name: "LFSSettingsTests",
             dependencies: [
                 "LFSSettings", "LFSPassphrase", "LFSSecretService", "LFSDatabase", "LFSFiles", "LFSHTTP", "LFSS3",
-                "LFSStorage",
-                "LFSSystem", "LFSTesting", "TestSupport", "settings-helper", crypto, grdb, logging,
+                "LFSStorage", "LFSSystem", "LFSTesting", "TestSupport", "settings-helper", crypto, grdb, logging,
             ]),
         .testTarget(
             name: "LFSBackupTests",

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Runs the body with each number, as many at once as there are processors, begun in their order. The first error ends
-/// it.
+/// Runs the body with each number, begun in their order: twice as many at once as there are processors, for each waits
+/// for its databases at times. The first error ends it.
 ///
 /// - Parameter onProgress: gets the number below which all are done, each time that it has grown.
 package func forEachOnAllProcessors(
@@ -17,7 +17,7 @@ package func forEachOnAllProcessors(
                 return number
             }
         }
-        for _ in 0..<ProcessInfo.processInfo.activeProcessorCount { begin() }
+        for _ in 0..<2 * ProcessInfo.processInfo.activeProcessorCount { begin() }
         var done: Set<Int> = []
         var next = numbers.lowerBound
         while let number = try await group.next() {

@@ -7,15 +7,15 @@ import Testing
 
 /// What chance does to devices, by a seed, and how it has to end.
 struct CompanionModel {
-    let seed: UInt64
+    let seed: Int
     /// The way of a device to the others.
-    let transport: () throws -> any CompanionTransport
+    let transport: @Sendable () throws -> any CompanionTransport
 
     /// How many seeds are run; `LFS_SETTINGS_SEEDS` sets another number, and `LFS_SETTINGS_FIRST_SEED` the first one.
-    static let seeds: Range<UInt64> = {
+    static let seeds: Range<Int> = {
         let environment = ProcessInfo.processInfo.environment
-        let first = UInt64(environment["LFS_SETTINGS_FIRST_SEED"] ?? "") ?? 1
-        return first..<(first + (UInt64(environment["LFS_SETTINGS_SEEDS"] ?? "") ?? 500))
+        let first = Int(environment["LFS_SETTINGS_FIRST_SEED"] ?? "") ?? 1
+        return first..<(first + (Int(environment["LFS_SETTINGS_SEEDS"] ?? "") ?? 500))
     }()
 
     private static let steps = 24
@@ -23,10 +23,10 @@ struct CompanionModel {
     private static let day: Int64 = 86_400_000
 
     func run() async throws {
-        var random = SeededRandom(seed: seed)
+        var random = SeededRandom(seed: UInt64(seed))
         let world = World()
-        let count = 2 + Int(seed % 2)
-        let ways = try (0..<count).map { index in UnreliableTransport(try transport(), seed: seed &* 8 + UInt64(index))
+        let count = 2 + seed % 2
+        let ways = try (0..<count).map { index in UnreliableTransport(try transport(), seed: UInt64(seed * 8 + index))
         }
         var devices: [CompanionDevice] = []
         for way in ways { devices.append(try await CompanionDevice(world, [way])) }
@@ -69,7 +69,7 @@ struct CompanionConvergenceTests {
     @Test(
         "In memory: whatever is lost, late, repeated or wrong on their clocks, they end equal, and nothing comes back")
     func loopback() async throws {
-        for seed in CompanionModel.seeds {
+        try await forEachOnAllProcessors(CompanionModel.seeds) { seed in
             let network = LoopbackNetwork()
             try await CompanionModel(seed: seed) { LoopbackTransport(network) }.run()
         }
@@ -79,7 +79,7 @@ struct CompanionConvergenceTests {
     func folder() async throws {
         try await withTemporaryFolder { folder in
             let storage = try DirectoryStorage(at: folder)
-            for seed in CompanionModel.seeds {
+            try await forEachOnAllProcessors(CompanionModel.seeds) { seed in
                 try await CompanionModel(seed: seed) { try RemoteStorageTransport(storage, prefix: "seed-\(seed)") }
                     .run()
             }

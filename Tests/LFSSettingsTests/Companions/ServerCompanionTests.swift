@@ -15,7 +15,7 @@ struct ServerCompanionTests {
     @Test("In a bucket they end equal, and nothing comes back", arguments: S3Server.all)
     func bucket(server: S3Server) async throws {
         let storage = try await server.newBucket()
-        for seed in CompanionModel.seeds {
+        try await forEachOnAllProcessors(CompanionModel.seeds) { seed in
             try await CompanionModel(seed: seed) { try RemoteStorageTransport(storage, prefix: "seed-\(seed)") }.run()
         }
         await storage.shutdown()

@@ -33,7 +33,8 @@ struct SettingsHost {
     }
 
     private func fill() async throws {
-        try await router.write { batch in for (index, key) in Self.keys.enumerated() { try batch.set(index, for: key) } }
+        try await router.write { batch in for (index, key) in Self.keys.enumerated() { try batch.set(index, for: key) }
+        }
         try await pool.write { db in for index in 0..<Self.count { try Self.put(index, index, db) } }
     }
 

@@ -31,7 +31,8 @@ package struct SettingsProbe: Sendable {
                 ("get", { call in _ = try await host.router.get(SettingsHost.keys[call % SettingsHost.count]) }),
                 (
                     "read and fetchOne",
-                    { call in _ = try await host.pool.read { db in try SettingsHost.get(call % SettingsHost.count, db) } }
+                    { call in _ = try await host.pool.read { db in try SettingsHost.get(call % SettingsHost.count, db) }
+                    }
                 ),
             ], bar: 1.5)
     }
