@@ -23,6 +23,9 @@ final class ChangeHub: Sendable {
 
     var observerCount: Int { state.withLock { $0.byName.values.reduce(0) { $0 + $1.count } } }
 
+    /// Whether there is anybody to tell.
+    var isObserved: Bool { state.withLock { !$0.byName.isEmpty } }
+
     /// Whether nobody will be told any more.
     var isClosed: Bool { state.withLock { $0.isClosed } }
 

@@ -46,7 +46,8 @@ final class DatabaseChanges: TransactionObserver, Sendable {
         if made.isReset { return hub.notifyAll() }
         // A row that is gone has no name any more.
         if made.hasRemoved { return hub.notifyDatabase() }
-        guard !made.rows.isEmpty else { return }
+        // Who comes after this commit reads what it has written.
+        guard !made.rows.isEmpty, hub.isObserved else { return }
         do {
             hub.notify(try SettingTable.names(ofRows: made.rows, db))
         } catch {

@@ -51,10 +51,14 @@ enum SettingTable {
 
     /// The names in these rows, those of removed values too.
     static func names(ofRows rowIDs: some Collection<Int64>, _ db: Database) throws -> [String] {
-        let marks = databaseQuestionMarks(count: rowIDs.count)
-        let values = try DatabaseValue.fetchAll(
-            db, sql: "SELECT name FROM main.lfs_setting WHERE rowid IN (\(marks))",
-            arguments: StatementArguments(rowIDs))
+        let statement: Statement
+        if rowIDs.count == 1 {
+            statement = try db.cachedStatement(sql: "SELECT name FROM main.lfs_setting WHERE rowid = ?")
+        } else {
+            let marks = databaseQuestionMarks(count: rowIDs.count)
+            statement = try db.makeStatement(sql: "SELECT name FROM main.lfs_setting WHERE rowid IN (\(marks))")
+        }
+        let values = try DatabaseValue.fetchAll(statement, arguments: StatementArguments(rowIDs))
         return values.compactMap(String.fromDatabaseValue)
     }
 

@@ -91,7 +91,7 @@ package struct CacheProbe: Sendable {
         await cache.close()
         let attributes = try FileManager.default.attributesOfItem(atPath: folder + "/sizes/cache.sqlite")
         let bytes = (attributes[.size] as? Int ?? 0) / max(kept, 1)
-        return "\(Format.count(kept, "entry of 1 KiB, with a tag")): \(Format.count(bytes)) bytes each on the disk."
+        return "\(Format.count(kept)) entries of 1 KiB with a tag: \(Format.count(bytes)) bytes each on the disk."
     }
 
     private static let missing = BenchError("The cache has lost an entry.")

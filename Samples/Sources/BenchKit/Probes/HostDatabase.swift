@@ -25,6 +25,17 @@ struct HostDatabase: Sendable {
         try migrator.migrate(pool)
     }
 
+    /// Lets the writer sync each commit. A pool sets `synchronous` back after its connections were prepared, so this
+    /// comes once it is open.
+    static func syncEachCommit(_ pool: DatabasePool) throws {
+        try pool.writeWithoutTransaction { db in
+            try db.execute(sql: "PRAGMA synchronous = FULL")
+            guard try Int.fetchOne(db, sql: "PRAGMA synchronous") == 2 else {
+                throw BenchError("The database does not take PRAGMA synchronous = FULL.")
+            }
+        }
+    }
+
     /// What the host itself does all day: one small row, one transaction.
     func writeNote() async throws {
         try await pool.write { db in

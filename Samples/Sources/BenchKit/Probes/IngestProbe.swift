@@ -35,7 +35,8 @@ package struct IngestProbe: Sendable {
     /// 64 at a time by `makeFiles`, each batch with its rows in one transaction, until all are in the local store. The
     /// commits are synced as in the whole way in C.
     package func batches() async throws -> IngestTimes {
-        let host = try HostDatabase(in: folder) { db in try db.execute(sql: "PRAGMA synchronous = FULL") }
+        let host = try HostDatabase(in: folder)
+        try HostDatabase.syncEachCommit(host.pool)
         let files = try sources()
         return try await host.withManager(InstantStorage()) { lfs in
             lfs.pause()

@@ -13,9 +13,8 @@ struct SettingsHost {
     ///   - name: of the database's file.
     ///   - isFull: whether each commit is synced.
     static func open(in folder: String, _ name: String = "app", isFull: Bool = false) async throws -> SettingsHost {
-        var configuration = Configuration()
-        if isFull { configuration.prepareDatabase { db in try db.execute(sql: "PRAGMA synchronous = FULL") } }
-        let pool = try DatabasePool(path: "\(folder)/\(name).sqlite", configuration: configuration)
+        let pool = try DatabasePool(path: "\(folder)/\(name).sqlite")
+        if isFull { try HostDatabase.syncEachCommit(pool) }
         var migrator = DatabaseMigrator()
         migrator.registerLFSSettingsMigrations()
         migrator.registerMigration("rival") { db in try db.execute(sql: tables) }

@@ -47,7 +47,11 @@ package struct SettingsProbe: Sendable {
     }
 
     private static func upsert(_ host: SettingsHost) -> (Int) async throws -> Void {
-        { call in try await host.pool.write { db in try SettingsHost.put(call % SettingsHost.count, call, db) } }
+        { call in
+            // Never the value that is there: SQLite would write nothing.
+            let (index, value) = (call % SettingsHost.count, SettingsHost.count + call)
+            try await host.pool.write { db in try SettingsHost.put(index, value, db) }
+        }
     }
 
     private func durableSet(_ host: SettingsHost) async throws -> Contest {
