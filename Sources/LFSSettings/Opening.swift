@@ -23,7 +23,7 @@ struct Opening: Sendable {
             let path = try String.fetchOne(db, sql: "SELECT file FROM pragma_database_list WHERE name = 'main'")
             return (try SettingsStateTable.read(db), try CatalogTable.appVersions(db), path ?? "")
         }
-        let here = registry.all.map(\.info).filter { $0.availability.contains(.here) }
+        let here = registry.all.filter { $0.info.availability.contains(.here) }.map { $0.info }
         let keychain = try options.keychain.map {
             let owner = SecretOwner(installID: state.installID, databasePath: path, clock: options.clock)
             return KeychainStore(secrets: try $0.makeStore(owner), installID: state.installID, runner: runner)

@@ -39,7 +39,7 @@ extension StorageKey {
             typeID: ObjectIdentifier(Value.self), domain: domain, security: security, serializer: serializer.id,
             version: serializer.version, sync: sync, availability: availability, onUndecodable: onUndecodable,
             check: { content in _ = try serializer.value(of: content) }, migrate: migrate,
-            migrationKeys: { [migrations] in migrations.flatMap { $0.keys } })
+            migrationKeys: { [migrations] in migrations.isEmpty ? [] : migrations.flatMap { $0.keys } })
     }
 
     private var migrate: (@Sendable (MigrationSources) async throws -> MigratedValue?)? {

@@ -2,21 +2,24 @@ import LFSSystem
 
 /// The keys of all catalogs, by their names.
 struct Registry: Sendable {
-    struct Entry: Sendable {
+    /// One object a key, for lists of them are sorted and filtered often.
+    final class Entry: Sendable {
         let catalog: String
         let info: KeyInfo
+
+        init(catalog: String, info: KeyInfo) { (self.catalog, self.info) = (catalog, info) }
     }
 
     /// Keys, and families by the names that their members begin with.
     private let entries: [String: Entry]
 
     /// In the order of their names.
-    var all: [Entry] { entries.values.sorted { $0.info.name < $1.info.name } }
+    let all: [Entry]
 
     /// - Throws: ``SettingsError/Code/invalidName``, ``SettingsError/Code/duplicate``,
     ///   ``SettingsError/Code/illegalPair``.
     init(_ keys: [Entry]) throws(SettingsError) {
-        var entries: [String: Entry] = [:]
+        var entries = [String: Entry](minimumCapacity: keys.count)
         for key in keys {
             try Self.check(key.info)
             if let other = entries[key.info.name] { throw Self.duplicate(key, other) }
@@ -29,6 +32,7 @@ struct Registry: Sendable {
             }
         }
         self.entries = entries
+        all = keys.sorted { $0.info.name < $1.info.name }
     }
 
     /// What is registered for a key.
