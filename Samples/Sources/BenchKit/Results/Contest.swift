@@ -86,7 +86,7 @@ extension ContestReport: CustomStringConvertible {
 
     private static let legend =
         """
-        A figure is the first way in the second. For what is encrypted it is what the first takes more than the second, \
-        in the third.
+        A figure is the first way in the second. For what is encrypted it is what the first takes more than the \
+        second, in the third.
         """
 }

@@ -1,0 +1,75 @@
+import BenchKit
+import Testing
+
+@Suite("Stores in the app's own process, and their rivals", .timeLimit(.minutes(5)))
+struct ContestTests {
+    @Test("A figure compares within a turn, and what is added is told apart from what it is added to")
+    func figures() {
+        let ratio = Contest(name: "get", ways: ["ours", "theirs"], turns: [[1, 2], [9, 3], [2, 2]], bar: 1.5)
+        #expect(ratio.value == 1)
+        #expect(ratio.ways.map(\.seconds) == [2, 2])
+        let surplus = Contest(
+            name: "encrypted", ways: ["encrypted", "plain", "bare"], turns: [[5, 3, 1]], figure: .surplus, bar: nil)
+        #expect(surplus.value == 2)
+        #expect(Contest(name: "none", ways: ["a", "b"], turns: [], bar: nil).value == nil)
+    }
+
+    @Test("The table has the medians of the rounds, and a bar where there is one")
+    func table() {
+        func sample(_ ours: Double) -> ContestSample {
+            ContestSample(
+                contests: [
+                    Contest(name: "get", ways: ["ours", "by hand"], turns: [[ours / 1e6, 2e-6]], bar: 1.5),
+                    Contest(name: "beside", ways: ["ours", "other"], turns: [[4e-6, 8e-6]], bar: nil),
+                ], notes: ["So many bytes."])
+        }
+        #expect(
+            ContestReport(title: "Settings", samples: [sample(1), sample(3), sample(4)]).description == """
+                Settings
+
+                           µs a call  figure   bar
+                get                     1.50  1.50
+                  ours          3.00              
+                  by hand       2.00              
+                beside                  0.50     –
+                  ours          4.00              
+                  other         8.00              
+
+                So many bytes.
+                A figure is the first way in the second. For what is encrypted it is what the first takes \
+                more than the second, in the third.
+                """)
+    }
+
+    @Test("Each way has the same turns, and one before that is not measured")
+    func turns() async throws {
+        var calls: [[Int]] = [[], []]
+        let contest = try await Turns(count: 3, calls: 2).measure(
+            "count", [("a", { calls[0].append($0) }), ("b", { calls[1].append($0) })], bar: nil)
+        #expect(calls == [Array(0..<8), Array(0..<8)])
+        #expect(contest.ways.map(\.name) == ["a", "b"])
+    }
+
+    @Test("Settings are measured against what an app would write by hand")
+    func settings() throws {
+        let report = try BenchProcess.report(ContestReport.self, "settings", "--turns", "1", "--rounds", "1")
+        let contests = try #require(report.samples.first).contests
+        #expect(
+            contests.map(\.name) == [
+                "get", "set", "set, on the device", "100 in one transaction", "file of 1 KiB", "open with 1,000 keys",
+                "get, encrypted", "set, encrypted", "the app's own write, 1,000 observers", "beside UserDefaults",
+            ])
+        for contest in contests { #expect(contest.ways.allSatisfy { $0.seconds > 0 }, "\(contest.name)") }
+        #expect(contests.filter { $0.bar == nil }.map(\.name) == ["beside UserDefaults"])
+    }
+
+    @Test("The cache is measured against a dictionary and files")
+    func cache() throws {
+        let report = try BenchProcess.report(
+            ContestReport.self, "cache", "--turns", "1", "--rounds", "1", "--entries", "100")
+        let sample = try #require(report.samples.first)
+        #expect(sample.contests.count == 3)
+        for contest in sample.contests { #expect(contest.value ?? 0 > 0, "\(contest.name)") }
+        #expect(sample.notes.first?.hasPrefix("100 entries of 1 KiB with a tag: ") == true)
+    }
+}
