@@ -65,7 +65,7 @@ extension SettingsError.Code {
     public static let transportFailed = Self(rawValue: "transportFailed")
     /// A key with a secret is to go to other devices by a transport that others can read.
     public static let notConfidential = Self(rawValue: "notConfidential")
-    /// The clock of another device is more than a day ahead.
+    /// The clock of another device is more than a day ahead, or this one's is behind.
     public static let clockAhead = Self(rawValue: "clockAhead")
     /// More devices have published their settings than are read.
     public static let tooManyDevices = Self(rawValue: "tooManyDevices")

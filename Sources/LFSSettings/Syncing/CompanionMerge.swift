@@ -106,6 +106,7 @@ struct CompanionMerge: Sendable {
                     unknownCount += 1
                 }
             } catch {
+                if error.code == .clockAhead, !isOwn { tally.noteOthersAhead() }
                 tally.add(
                     CompanionStatus.Problem(device: state.device, key: info.publicName, code: error.code.rawValue))
             }

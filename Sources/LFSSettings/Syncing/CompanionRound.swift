@@ -80,6 +80,7 @@ struct CompanionRound: Sendable {
     /// What this device has to tell; nil when everything was removed meanwhile.
     private func ownState(_ merge: CompanionMerge, _ tally: CompanionTally) async throws -> CompanionState? {
         var rows = try await access.runner.read { db in try self.rows(merge, db) }
+        if !rows.isReset { try requireClock(rows, tally.all) }
         if !rows.tooFarAhead.isEmpty {
             // The clock was ahead, and is right now: with these times no other device would take them. They go on
             // counting more than what they did until now.
@@ -99,6 +100,15 @@ struct CompanionRound: Sendable {
         return CompanionState(deviceID: deviceID, resetCount: resetCount, entries: entries)
     }
 
+    /// What looks as if it were of a clock that was ahead is right, where it is this clock that is behind: a new time
+    /// would let older values win, and what was published would be withdrawn.
+    private func requireClock(_ rows: OwnRows, _ findings: CompanionTally.Findings) throws {
+        let now = access.sealing.now()
+        guard now < UpdateTime.earliest || findings.othersAreAhead else { return }
+        let hasPublished = findings.own?.entries.values.contains { UpdateTime.isTooFarAhead($0.updateID, now: now) }
+        if !rows.tooFarAhead.isEmpty || hasPublished == true { throw Self.clockBehind }
+    }
+
     private func rows(_ merge: CompanionMerge, _ db: Database) throws -> OwnRows {
         var rows = OwnRows()
         rows.isReset = try SettingsStateTable.read(db).resetCount != resetCount
@@ -113,7 +123,7 @@ struct CompanionRound: Sendable {
                 let content = try merge.content(row, info, db)
                 rows.byteCount += CompanionState.entryFrame + name.utf8.count + (content?.bytes.count ?? 0)
                 // More is not held in memory: it cannot be published.
-                guard rows.byteCount <= 2 * transport.limits.stateByteCount else { throw TooMuch() }
+                guard rows.byteCount / 2 <= transport.limits.stateByteCount else { throw TooMuch() }
                 rows.entries[name] = CompanionState.Entry(updateID: id, content: content)
             } catch let error as SettingsError {
                 rows.unreadable.append(
@@ -154,6 +164,15 @@ struct CompanionRound: Sendable {
     }
 
     // MARK: Errors
+
+    private static var clockBehind: SettingsError {
+        SettingsError(
+            .clockAhead,
+            """
+            What was set on this device is more than a day ahead of its clock, and so is what other devices have, or \
+            the clock was never set. Nothing is published until the clocks are right.
+            """)
+    }
 
     private static var oddID: SettingsError {
         SettingsError(.corrupted, "The row has no id of an update: another program has written it. Set the key anew.")

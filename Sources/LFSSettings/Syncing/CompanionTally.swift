@@ -12,6 +12,8 @@ final class CompanionTally: Sendable {
         var ownIsNewer = false
         /// Whether everything was removed since the router was opened.
         var isReset = false
+        /// Whether another device has published what is too far ahead, unless it is this clock that is behind.
+        var othersAreAhead = false
         var problems: [CompanionStatus.Problem] = []
         var unknownCount = 0
         /// What others have of keys whose value here is of a clock that was ahead, and counts more.
@@ -25,6 +27,8 @@ final class CompanionTally: Sendable {
     func noteOwn(_ state: CompanionState) { findings.withLock { $0.own = state } }
     func noteNewerOwn() { findings.withLock { $0.ownIsNewer = true } }
     func noteReset() { findings.withLock { $0.isReset = true } }
+
+    func noteOthersAhead() { findings.withLock { $0.othersAreAhead = true } }
 
     func add(_ problem: CompanionStatus.Problem) {
         findings.withLock { findings in

@@ -56,9 +56,9 @@ public struct CompanionLimits: Hashable, Sendable {
     /// Limits.
     ///
     /// - Parameters:
-    ///   - stateByteCount: bytes of a device's state at most.
+    ///   - stateByteCount: bytes of a device's state at most; more than 1 GiB counts as that.
     ///   - deviceCount: how many devices are read at most.
     public init(stateByteCount: Int = 1 << 20, deviceCount: Int = 100) {
-        (self.stateByteCount, self.deviceCount) = (max(stateByteCount, 0), max(deviceCount, 1))
+        (self.stateByteCount, self.deviceCount) = (min(max(stateByteCount, 0), 1 << 30), max(deviceCount, 1))
     }
 }

@@ -175,6 +175,28 @@ struct CompanionResetTests {
         #expect(try await all[1].get(0) == nil)
     }
 
+    @Test("A clock that starts in 1970, or days behind, takes nothing back", arguments: [false, true])
+    func behind(isDays: Bool) async throws {
+        let (network, world) = (LoopbackNetwork(), World())
+        let all = try await devices(2, network, world)
+        try await all[0].set(1)
+        try await synchronize(all)
+        world.pass(.seconds(4 * 86_400))
+        try await all[1].set(2)
+        try await all[1].set(7, 1)
+        try await synchronize(all)
+        world.pass(.seconds(60))
+        // Set, and not heard by the other one yet, which has set something else since.
+        try await all[0].set(3)
+        try await all[1].set(8, 1)
+        try await all[1].synchronize()
+        all[0].skew.set(isDays ? .seconds(-3 * 86_400) : .milliseconds(-world.now))
+        await #expect { try await all[0].synchronize() } throws: { ($0 as? SettingsError)?.code == .clockAhead }
+        all[0].skew.set(.zero)
+        try await synchronize(all)
+        for device in all { #expect(try await device.values() == [3, 8, nil]) }
+    }
+
     @Test("What was set while a clock was days ahead is refused, and travels once the clock is right")
     func daysAhead() async throws {
         let (network, world) = (LoopbackNetwork(), World())
