@@ -2,6 +2,7 @@ import Foundation
 import LFSHTTP
 import LFSHTTPStorage
 import LFSStorage
+import TestSupport
 import Testing
 
 @testable import LFSAzure
@@ -20,14 +21,7 @@ struct AzureServer: Codable, Sendable, CustomTestStringConvertible {
     var testDescription: String { name }
 
     /// All that run now; none when the tests run by themselves.
-    static let all: [AzureServer] = {
-        guard let text = ProcessInfo.processInfo.environment["LFS_AZURE_SERVERS"] else { return [] }
-        do {
-            return try JSONDecoder().decode([AzureServer].self, from: Data(text.utf8))
-        } catch {
-            fatalError("LFS_AZURE_SERVERS cannot be read: \(error)")
-        }
-    }()
+    static let all = StartedServers.all(AzureServer.self, in: "LFS_AZURE_SERVERS")
 
     static var areThere: Bool { !all.isEmpty }
 

@@ -82,21 +82,6 @@ func content(_ key: CacheKey, version: Int = 1, byteCount: Int = 1_000) -> Data 
     return text.prefix(max(byteCount, 1)).withUnsafeBytes { Data($0) }
 }
 
-/// SplitMix64: numbers that follow from a seed.
-struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var word = state
-        word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
-        return word ^ (word >> 31)
-    }
-}
-
 struct LoadFailed: Error {}
 
 /// What a load is that must not happen.

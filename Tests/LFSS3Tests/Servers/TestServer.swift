@@ -2,6 +2,7 @@ import Foundation
 import LFSHTTP
 import LFSStorage
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import LFSS3
@@ -24,17 +25,7 @@ struct TestServer: Codable, Sendable, CustomTestStringConvertible {
     var testDescription: String { name }
 
     /// All that run now; none when the tests run by themselves.
-    static let all: [TestServer] = {
-        guard let text = ProcessInfo.processInfo.environment["LFS_S3_SERVERS"] else { return [] }
-        do {
-            let others = ["webdav", "signed"]
-            return try JSONDecoder().decode([TestServer].self, from: Data(text.utf8)).filter {
-                !others.contains($0.profile)
-            }
-        } catch {
-            fatalError("LFS_S3_SERVERS cannot be read: \(error)")
-        }
-    }()
+    static let all = StartedServers.all(TestServer.self).filter { !["webdav", "signed"].contains($0.profile) }
 
     static var areThere: Bool { !all.isEmpty }
 

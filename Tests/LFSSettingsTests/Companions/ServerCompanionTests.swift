@@ -35,14 +35,7 @@ struct S3Server: Codable, Sendable, CustomTestStringConvertible {
 
     /// None when the tests run by themselves. Others than SeaweedFS may list an object some time after it is there,
     /// where one more round would be needed than is made.
-    static let all: [S3Server] = {
-        guard let text = ProcessInfo.processInfo.environment["LFS_S3_SERVERS"] else { return [] }
-        do {
-            return try JSONDecoder().decode([S3Server].self, from: Data(text.utf8)).filter { $0.name == "seaweedfs" }
-        } catch {
-            fatalError("LFS_S3_SERVERS cannot be read: \(error)")
-        }
-    }()
+    static let all = StartedServers.all(S3Server.self).filter { $0.name == "seaweedfs" }
 
     static var areThere: Bool { !all.isEmpty }
 

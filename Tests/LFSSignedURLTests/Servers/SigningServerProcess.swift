@@ -1,5 +1,6 @@
 import Foundation
 import LFSStorage
+import TestSupport
 import Testing
 
 @testable import LFSSignedURL
@@ -17,15 +18,7 @@ struct SigningServerProcess: Codable, Sendable, CustomTestStringConvertible {
     var testDescription: String { name }
 
     /// All that run now; none when the tests run by themselves.
-    static let all: [SigningServerProcess] = {
-        guard let text = ProcessInfo.processInfo.environment["LFS_S3_SERVERS"] else { return [] }
-        do {
-            let servers = try JSONDecoder().decode([SigningServerProcess].self, from: Data(text.utf8))
-            return servers.filter { $0.profile == "signed" }
-        } catch {
-            fatalError("LFS_S3_SERVERS cannot be read: \(error)")
-        }
-    }()
+    static let all = StartedServers.all(SigningServerProcess.self).filter { $0.profile == "signed" }
 
     static var areThere: Bool { !all.isEmpty }
 

@@ -1,6 +1,7 @@
 import Foundation
 import LFSHTTP
 import LFSStorage
+import TestSupport
 import Testing
 
 @testable import LFSWebDAV
@@ -18,14 +19,7 @@ struct DAVServer: Codable, Sendable, CustomTestStringConvertible {
     var testDescription: String { name }
 
     /// All that run now; none when the tests run by themselves.
-    static let all: [DAVServer] = {
-        guard let text = ProcessInfo.processInfo.environment["LFS_S3_SERVERS"] else { return [] }
-        do {
-            return try JSONDecoder().decode([DAVServer].self, from: Data(text.utf8)).filter { $0.profile == "webdav" }
-        } catch {
-            fatalError("LFS_S3_SERVERS cannot be read: \(error)")
-        }
-    }()
+    static let all = StartedServers.all(DAVServer.self).filter { $0.profile == "webdav" }
 
     static var areThere: Bool { !all.isEmpty }
 

@@ -77,10 +77,10 @@ package struct CacheProbe: Sendable {
     private func size(_ host: HostDatabase) async throws -> String {
         var options = CacheOptions()
         options.limits[.albumCovers] = CacheLimit(count: entries)
-        options.folder = URL(fileURLWithPath: folder + "/sizes")
+        let place = URL(fileURLWithPath: folder + "/sizes")
         try FileManager.default.createDirectory(
-            at: options.folder ?? URL(fileURLWithPath: folder), withIntermediateDirectories: true,
-            attributes: [.posixPermissions: 0o700])
+            at: place, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        options.folder = place
         let cache = try await MediaCache.open(for: host.pool, options: options)
         for number in 0..<entries {
             await cache.store(
