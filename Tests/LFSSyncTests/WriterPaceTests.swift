@@ -72,11 +72,14 @@ private final class SizeLog: TransactionObserver {
     func databaseDidChange(with event: DatabaseEvent) { state.withLock { $0.open += 1 } }
 
     func databaseDidCommit(_ db: Database) {
-        state.withLock { state in
-            if state.open > 0 { state.sizes.append(state.open) }
-            state.open = 0
+        let wroteRecipes = state.withLock { state in
+            defer { state.open = 0 }
+            guard state.open > 0 else { return false }
+            state.sizes.append(state.open)
+            return true
         }
-        onCommit()
+        // Not for those that note where the stream stands: a row of the app's before the first recipe is none that came between.
+        if wroteRecipes { onCommit() }
     }
 
     func databaseDidRollback(_ db: Database) { state.withLock { $0.open = 0 } }
