@@ -78,7 +78,7 @@ private final class SizeLog: TransactionObserver {
             state.sizes.append(state.open)
             return true
         }
-        // Not for those that note where the stream stands: a row of the app's before the first recipe is none that came between.
+        // Not for those that note where the stream stands: the app's row has to come after the first recipes.
         if wroteRecipes { onCommit() }
     }
 

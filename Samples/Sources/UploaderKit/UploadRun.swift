@@ -144,29 +144,66 @@ struct UploadRun: Sendable {
         if case .failure(let error as GaveUp) = result {
             let status = try await lfs.status()
             report.gaveUp(
-                error, waiting: status.local - status.failed - status.cancelled, hold: status.hold?.reason)
+                error, paths: try await paths(of: report.waiting),
+                waiting: status.local - status.failed - status.cancelled, hold: status.hold?.reason)
         }
+        let settled = try await settled(result)
         // Ends the events, so that every one of them is told before the rows are asked for what no event told.
         try await lfs.stop()
         await telling.value
         // Here, and not when the last reference goes: what SQLite keeps beside the database is gone with the process.
         try DocumentDatabase.close(database)
-        if let summary = try result.get() { report.settle(summary) }
+        if let (summary, paths) = settled { report.settle(summary, paths) }
+        _ = try result.get()
     }
 
     private func tell(_ events: AsyncStream<LFSEvent>, _ isUploaded: AsyncStream<Void>.Continuation) async {
         for await event in events {
-            report.handle(event)
+            report.handle(event, await path(of: event))
             if case .uploaded = event { isUploaded.yield() }
         }
     }
 
-    /// - Returns: what became of the uploads; nil in a database of another app, whose uploads are its own business.
+    /// The path of the file that an event is about, where it is told: people know no ids.
+    private func path(of event: LFSEvent) async -> FilePath? {
+        let id: FileData.ID? =
+            switch event {
+            case .failed(let id, _, _): id
+            case .uploaded(let id, _, _) where report.namesFiles: id
+            default: nil
+            }
+        guard let id else { return nil }
+        // Without the database an id is all there is to tell.
+        do { return try await database.read { [table] db in try table.path(of: id, db) } } catch { return nil }
+    }
+
+    private func paths(of ids: some Sequence<FileData.ID>) async throws -> [FileData.ID: FilePath] {
+        let ids = Array(ids)
+        return try await database.read { [table] db in try table.paths(of: ids, db) }
+    }
+
+    private func settled(
+        _ result: Result<UploadSummary?, any Error>
+    ) async throws -> (UploadSummary, [FileData.ID: FilePath])? {
+        guard case .success(let summary?) = result else { return nil }
+        return (summary, try await paths(of: summary.failures.map(\.fileID)))
+    }
+
+    /// - Returns: what became of the uploads; nil when the run begins none, as in a database of another app.
     private func offload(
         _ gate: UploadGate?, _ work: @escaping @Sendable (UploadRun) async throws -> Void, _ uploads: AsyncStream<Void>
     ) async throws -> UploadSummary? {
         guard table.isOurs else {
             // No background work: the uploads of another app are not for us to begin.
+            try await patience.run(lfs, report.advance) { try await work(self) }
+            return nil
+        }
+        guard purpose == .uploading else {
+            // What was removed goes, here and on the storage. Uploads are the business of others: a file that waits for
+            // one is no failure of this run.
+            lfs.pause()
+            if purpose == .removing { try await lfs.retryDeletions() }
+            try lfs.start()
             try await patience.run(lfs, report.advance) { try await work(self) }
             return nil
         }
@@ -179,14 +216,12 @@ struct UploadRun: Sendable {
         try lfs.start()
         return try await patience.run(lfs, report.advance) {
             try await work(self)
-            if purpose == .uploading { await shareRows(isLast: false) }
+            await shareRows(isLast: false)
             // The rows tell what became of the files, also when another process has uploaded them.
             try await lfs.waitForUploads()
             try await ReplacedFiles.removeSettled(in: database)
-            if purpose == .uploading {
-                await shareRows(isLast: true)
-                try await reportDeletions()
-            }
+            await shareRows(isLast: true)
+            try await reportDeletions()
             // Asked again, because what was replaced has no failures any more.
             return try await lfs.waitForUploads()
         } beside: {

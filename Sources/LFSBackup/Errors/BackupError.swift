@@ -15,6 +15,8 @@ public struct BackupError: Error, Sendable, CustomStringConvertible {
         public static let groupAbsent = Code(rawValue: "groupAbsent")
         /// The app refuses an original; thrown by its closures, it concerns that one alone.
         public static let refused = Code(rawValue: "refused")
+        /// A pattern for paths is written wrongly.
+        public static let illegalPattern = Code(rawValue: "illegalPattern")
         /// What the system says of network or power cannot be read.
         public static let deviceUnknown = Code(rawValue: "deviceUnknown")
     }

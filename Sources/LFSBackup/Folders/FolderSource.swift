@@ -19,6 +19,7 @@ public struct FolderSource: AssetSource {
     private let groups: [BackupGroup]
     private let folder: String
     private let own: [String]
+    private let filter: PathFilter
 
     /// The files of groups.
     ///
@@ -26,11 +27,17 @@ public struct FolderSource: AssetSource {
     ///   - groups: their ids are paths of folders and files.
     ///   - folder: where paths begin that do not begin with a slash; nil for the current folder.
     ///   - own: files and folders that are left out because the app writes to them itself.
-    public init(_ groups: [BackupGroup], from folder: String? = nil, excluding own: [String] = []) {
+    ///   - filter: which files of the included folders are taken, by their paths from that folder on. A file that is a
+    ///     group itself is taken in any case, and what the filter leaves out is no item of the walk.
+    public init(
+        _ groups: [BackupGroup], from folder: String? = nil, excluding own: [String] = [],
+        where filter: PathFilter = PathFilter()
+    ) {
         let folder = folder ?? FileManager.default.currentDirectoryPath
         self.folder = folder
         self.groups = groups
         self.own = own
+        self.filter = filter
         roots = groups.filter { $0.mode == .include }.map { AssetName($0.id).absolute(from: folder) }
         selection = BackupSelection(groups)
     }
@@ -56,7 +63,7 @@ public struct FolderSource: AssetSource {
             }
         }
         let ownIdentities = own.compactMap { FileIdentity(at: AssetName($0)) }
-        return FolderWalk(roots, selection, groups: identities, own: Set(ownIdentities))
+        return FolderWalk(roots, selection, groups: identities, own: Set(ownIdentities), where: filter)
     }
 
     /// Opens a file by its exact bytes, which a URL cannot carry.

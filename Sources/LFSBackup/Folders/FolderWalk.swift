@@ -12,6 +12,8 @@ public struct FolderWalk: IteratorProtocol, Sendable {
     private struct Folder {
         let path: AssetName
         let title: AssetName
+        /// The path from the named folder on; nil for that folder itself.
+        let relative: AssetName?
         /// The groups that its content is in.
         let groups: Set<BackupGroup.ID>
         var names: [[UInt8]]
@@ -22,6 +24,7 @@ public struct FolderWalk: IteratorProtocol, Sendable {
     private let selection: BackupSelection
     private let groups: [FileIdentity: Set<BackupGroup.ID>]
     private let own: Set<FileIdentity>
+    private let filter: PathFilter
 
     /// - Parameters:
     ///   - roots: absolute paths of files and folders.
@@ -29,10 +32,10 @@ public struct FolderWalk: IteratorProtocol, Sendable {
     ///   - own: files and folders to leave out, those that the app writes to itself.
     init(
         _ roots: [AssetName], _ selection: BackupSelection, groups: [FileIdentity: Set<BackupGroup.ID>],
-        own: Set<FileIdentity>
+        own: Set<FileIdentity>, where filter: PathFilter
     ) {
         self.roots = roots.reversed()
-        (self.selection, self.groups, self.own) = (selection, groups, own)
+        (self.selection, self.groups, self.own, self.filter) = (selection, groups, own, filter)
     }
 
     /// The next name; nil when there is none left.
@@ -41,22 +44,30 @@ public struct FolderWalk: IteratorProtocol, Sendable {
             if !folders.isEmpty, let name = folders[folders.count - 1].names.popLast() {
                 let folder = folders[folders.count - 1]
                 let (path, title) = (folder.path.appending(name), folder.title.appending(name))
-                if let item = visit(path, title, folder.groups) { return item }
+                let relative = folder.relative.map { $0.appending(name) } ?? AssetName(bytes: name)
+                if let item = visit(path, title, folder.groups, relative) { return item }
             } else if folders.popLast() == nil {
                 guard let root = roots.popLast() else { return nil }
-                if let item = visit(root, root.lastComponent, groups(above: root), followsLink: true) { return item }
+                if let item = visit(root, root.lastComponent, groups(above: root), nil, followsLink: true) {
+                    return item
+                }
             }
         }
     }
 
     /// Looks at one name. A folder is entered, which is no item.
+    ///
+    /// - Parameter relative: the path from the named folder on; nil for what is named itself.
     private mutating func visit(
-        _ path: AssetName, _ title: AssetName, _ above: Set<BackupGroup.ID>, followsLink: Bool = false
+        _ path: AssetName, _ title: AssetName, _ above: Set<BackupGroup.ID>, _ relative: AssetName? = nil,
+        followsLink: Bool = false
     ) -> AssetItem? {
         var status = stat()
         guard path.withCString({ followsLink ? stat($0, &status) : lstat($0, &status) }) == 0 else {
-            return .unreadable(path, Self.reason())
+            // What nobody wants may be unreadable.
+            return relative.map(filter.takes) == false ? nil : .unreadable(path, Self.reason())
         }
+        if let relative, !wants(relative, status) { return nil }
         let identity = FileIdentity(status)
         if own.contains(identity) { return .passedOver(path, "it belongs to the backup itself") }
         let groups = above.union(groups[identity] ?? [])
@@ -65,11 +76,16 @@ public struct FolderWalk: IteratorProtocol, Sendable {
         case S_IFREG: return .asset(Asset(id: path, title: title, stamp: AssetStamp(status), groups: groups))
         case S_IFDIR:
             guard let names = Self.names(in: path) else { return .unreadable(path, Self.reason()) }
-            folders.append(Folder(path: path, title: title, groups: groups, names: names))
+            folders.append(Folder(path: path, title: title, relative: relative, groups: groups, names: names))
             return nil
         case S_IFLNK: return .passedOver(path, "symbolic links are not followed")
         default: return .passedOver(path, "not a regular file")
         }
+    }
+
+    private func wants(_ relative: AssetName, _ status: stat) -> Bool {
+        if filter.takesAll { return true }
+        return status.st_mode & S_IFMT == S_IFDIR ? filter.mayTake(in: relative) : filter.takes(relative)
     }
 
     /// The groups of the folders that a root is in, wherever it is named from.

@@ -8,7 +8,9 @@ struct FreeCommand: AsyncParsableCommand {
         discussion: """
             Without a limit everything goes that may go. The copies that were not used for
             the longest time go first. Nothing goes over the network. What is not uploaded,
-            or pinned, stays in any case.
+            or pinned, stays in any case. Files that are named go whatever the limits are.
+
+            \(FileNaming.discussion)
             """)
 
     @OptionGroup var database: DatabaseOptions
@@ -31,31 +33,32 @@ struct FreeCommand: AsyncParsableCommand {
     @Flag(name: .long, help: "Print one JSON object for each copy, the last one a summary.")
     var json = false
 
-    @Argument(help: ArgumentHelp("The ids of the files; no limit is looked at then.", valueName: "id"))
-    var ids: [String] = []
+    @OptionGroup var files: NameArguments
 
     func validate() throws {
         if let olderThan, !(0...36_500).contains(olderThan) {
             throw ValidationError("--older-than has to be a number of days from 0 to 36500.")
         }
-        if !ids.isEmpty, dryRun || keepBytes != nil || olderThan != nil || keepFree != nil {
-            throw ValidationError("Give ids, or limits and --dry-run, not both.")
+        if files.naming != nil, dryRun || keepBytes != nil || olderThan != nil || keepFree != nil {
+            throw ValidationError("Name files, or give limits and --dry-run, not both.")
         }
     }
 
     func run() async throws {
         let report = FreeReporter(json: json, isPreview: dryRun)
-        try await LocalRun.run(database) { lfs in
-            if ids.isEmpty {
-                let result =
-                    dryRun
-                    ? try await lfs.previewEviction(policy) { try report.evicted($0) }
-                    : try await lfs.evict(policy) { try report.evicted($0) }
-                try report.end(result)
-                if result.shortfall > 0, keepBytes != nil || keepFree != nil { throw ExitCode(3) }
-            } else {
-                try await report.free(ids, lfs)
+        if let naming = files.naming {
+            try await LocalRun.run(database, named: naming) { lfs, files, refusals in
+                try await report.free(files, refusals, lfs)
             }
+            return
+        }
+        try await LocalRun.run(database) { lfs in
+            let result =
+                dryRun
+                ? try await lfs.previewEviction(policy) { try report.evicted($0) }
+                : try await lfs.evict(policy) { try report.evicted($0) }
+            try report.end(result)
+            if result.shortfall > 0, keepBytes != nil || keepFree != nil { throw ExitCode(3) }
         }
     }
 

@@ -5,22 +5,82 @@ import LFS
 
 struct ListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List the attached files: id, status, size, path.")
+        commandName: "list", abstract: "List the attached files: id, status, size, path.",
+        discussion: """
+            Without files all are listed. What is on the storage is 'remote', whether it is
+            here or not; all else is 'local'. --status failed shows those whose upload was
+            given up, or whose bytes are known to be lost; 'status' tells why. --long tells
+            in three more columns what is here, what is pinned, and when it was added.
+
+            Where a script reads the output there is no header, and the order of the columns
+            stays: the id first, the path last.
+
+            \(FileNaming.discussion)
+            """)
 
     @OptionGroup var database: DatabaseOptions
 
+    @Option(name: .long, help: "Only those that are local, remote or failed.")
+    var status: FileList.Status?
+
+    @Flag(
+        name: .customLong("here"), inversion: .prefixedNo,
+        help: "Only those whose bytes are on this device, or are not.")
+    var isHere: Bool?
+
+    @Flag(name: .long, help: "Only those that are pinned.")
+    var pinned = false
+
+    @Option(name: .long, help: "The order: path, size, date or status.")
+    var sort = FileList.Order.path
+
+    @Flag(name: .shortAndLong, help: "The other way round: the largest or the newest first.")
+    var reverse = false
+
+    @Flag(name: .shortAndLong, help: "Tell also what is here, what is pinned, and when it was added.")
+    var long = false
+
     @Flag(name: .long, help: "Print one JSON object for each file.")
     var json = false
+
+    @OptionGroup var files: NameArguments
+
+    /// One line of `--json`.
+    private struct Event: Encodable {
+        var event = "file"
+        var id: FileID
+        var path: String
+        var status: String
+        var failed: Bool?
+        var bytes: Int64
+        var url: String?
+        var here: Bool
+        var pinned: Bool
+        var added: String?
+    }
 
     func run() throws {
         try reportingErrors {
             var isWhole = true
             let (connection, table) = try DocumentDatabase.openForReading(database.database)
+            let here = try FileList.idsHere(database: database.database)
+            var lines = ResultLines()
+            // After the lines, wherever it ends.
+            defer { lines.flush() }
+            if !json, Console.showsResults { lines.add(Self.header(long: long)) }
             try connection.read { db in
-                for table in table.isOurs ? [table, .withoutDocument] : [table] {
-                    try table.forEach(db) { result in
+                let named = try files.naming?.resolve(table.all, db)
+                for refusal in named?.refusals ?? [] {
+                    isWhole = false
+                    Console.message("uploader: \(refusal.name): \(refusal.reason).")
+                }
+                for (index, table) in table.all.enumerated() {
+                    let list = FileList(
+                        table: table, filter: .init(status: status, isHere: isHere, isPinned: pinned), order: sort,
+                        isReversed: reverse, here: here)
+                    try list.forEach(named?.keys[index], db) { result in
                         switch result {
-                        case .success(let attached): try tell(attached)
+                        case .success(let line): lines.add(try text(line))
                         case .failure(let row):
                             isWhole = false
                             Console.message("uploader: file \(row.fileID) cannot be listed: \(row.reason)")
@@ -28,19 +88,44 @@ struct ListCommand: ParsableCommand {
                     }
                 }
             }
+            lines.flush()
             if !isWhole { throw ExitCode(3) }
         }
     }
 
-    private func tell(_ attached: AttachedDocument) throws {
-        let (document, file) = (attached.document, attached.file)
-        if json {
-            var event = JSONEvent("file")
-            (event.id, event.path, event.bytes) = (file.id, document.path.description, file.byteCount)
-            (event.status, event.url) = (file.status.rawValue, file.url?.absoluteString)
-            Console.result(try event.jsonLine())
-        } else {
-            Console.result("\(file.id)  \(file.status.rawValue)  \(Format.bytes(file.byteCount))  \(document.path)")
-        }
+    // MARK: Lines
+
+    private static func header(long: Bool) -> String {
+        let middle = long ? "here  pinned  added                 " : ""
+        return "id                                    status  size      \(middle)path"
     }
+
+    private func text(_ line: FileList.Line) throws -> String {
+        if json {
+            return try Event(
+                id: line.id, path: line.path.description, status: Self.status(line),
+                failed: line.isFailed ? true : nil, bytes: line.byteCount, url: line.url, here: line.isHere,
+                pinned: line.isPinned, added: line.date.map(Self.time)
+            ).jsonLine()
+        }
+        var text = "\(line.id)  \(Self.column(Self.status(line), 6))  \(Self.column(Format.bytes(line.byteCount), 8))  "
+        if long {
+            text += "\(line.isHere ? "here" : "-   ")  \(line.isPinned ? "pinned" : "-     ")  "
+            text += "\(Self.column(line.date.map(Self.time) ?? "-", 20))  "
+        }
+        return text + line.path.description
+    }
+
+    private static func status(_ line: FileList.Line) -> String {
+        (line.isRemote ? FileData.Status.remote : .local).rawValue
+    }
+
+    private static func column(_ text: String, _ width: Int) -> String {
+        text + String(repeating: " ", count: max(0, width - text.utf8.count))
+    }
+
+    private static func time(_ date: Date) -> String { date.formatted(.iso8601) }
 }
+
+extension FileList.Status: ExpressibleByArgument {}
+extension FileList.Order: ExpressibleByArgument {}

@@ -4,26 +4,33 @@ import LFS
 struct PinCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pin", abstract: "Keep the local copies of files from being freed.",
-        discussion: "It does not fetch them. 'list' shows the ids.")
+        discussion: """
+            It does not fetch them.
+
+            \(FileNaming.discussion)
+            """)
 
     @OptionGroup var database: DatabaseOptions
+    @OptionGroup var files: NameArguments
 
-    @Argument(help: ArgumentHelp("The ids of the files.", valueName: "id"))
-    var ids: [String]
+    func validate() throws { try files.require() }
 
-    func run() async throws { try await LocalRun.run(database) { lfs in try await lfs.pin(ids.map(FileID.named)) } }
+    func run() async throws {
+        try await LocalRun.run(database, naming: FileNaming(files.names)) { lfs, ids in try await lfs.pin(ids) }
+    }
 }
 
 struct UnpinCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "unpin", abstract: "Let the local copies of files be freed again.")
+        commandName: "unpin", abstract: "Let the local copies of files be freed again.",
+        discussion: FileNaming.discussion)
 
     @OptionGroup var database: DatabaseOptions
+    @OptionGroup var files: NameArguments
 
-    @Argument(help: ArgumentHelp("The ids of the files.", valueName: "id"))
-    var ids: [String]
+    func validate() throws { try files.require() }
 
     func run() async throws {
-        try await LocalRun.run(database) { lfs in try await lfs.unpin(ids.compactMap { FileID($0) }) }
+        try await LocalRun.run(database, naming: FileNaming(files.names)) { lfs, ids in try await lfs.unpin(ids) }
     }
 }

@@ -16,6 +16,8 @@ struct PullCommand: AsyncParsableCommand {
             Every file is checked against its size and SHA-256 before it is written. A
             large one that was cut off, by the end of the command too, goes on with the
             bytes that are missing when it is pulled again.
+
+            \(FileNaming.discussion)
             """)
 
     @OptionGroup var database: DatabaseOptions
@@ -32,25 +34,24 @@ struct PullCommand: AsyncParsableCommand {
     @Option(name: .customLong("output"), help: ArgumentHelp("The folder to write into.", valueName: "dir"))
     var folder: String
 
-    @Argument(help: ArgumentHelp("The ids of the files.", valueName: "id"))
-    var ids: [String] = []
+    @OptionGroup var files: NameArguments
 
     func validate() throws {
-        guard [all, synced, !ids.isEmpty].filter(\.self).count == 1 else {
-            throw ValidationError("Give either the ids of files, --all, or --synced.")
+        guard [all, synced, files.naming != nil].filter(\.self).count == 1 else {
+            throw ValidationError("Give either files, --all, or --synced.")
         }
     }
 
     func run() async throws {
-        let (ids, folder, withAll) = (ids.isEmpty ? nil : ids, folder, !all)
+        let (naming, folder, withAll) = (files.naming, folder, !all)
         // What other devices have may be all there is yet.
         let access: UploadRun.Access = server.sync == nil ? .any : .joining
         try await UploadRun.run(database, transfer, output, access, about: .pulling, sync: server.sync) { run in
             try await run.synchronize()
-            let tables = run.table.isOurs && withAll ? [run.table, .withoutDocument] : [run.table]
+            let tables = withAll ? run.table.all : [run.table]
             try await Restorer(
                 database: run.database, tables: tables, lfs: run.lfs, report: run.report, folder: folder
-            ).run(ids)
+            ).run(naming)
         }
     }
 }

@@ -7,37 +7,47 @@ struct RemoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove",
         abstract: "Remove files: their records, their local bytes and their remote objects.",
-        discussion: "The files that were pushed stay where they are. 'list' shows the ids.")
+        discussion: """
+            The files that were pushed stay where they are.
+
+            \(FileNaming.discussion)
+            """)
 
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var transfer: TransferOptions
     @OptionGroup var server: SyncServerOptions
     @OptionGroup var output: OutputOptions
 
-    @Argument(help: ArgumentHelp("The ids of the files.", valueName: "id"))
-    var ids: [String]
+    @Flag(name: [.customShort("n"), .long], help: "Show what would be removed, and remove nothing.")
+    var dryRun = false
+
+    @OptionGroup var files: NameArguments
+
+    func validate() throws { try files.require() }
 
     func run() async throws {
-        let ids = ids
+        let naming = FileNaming(files.names)
+        if dryRun { return try reportingErrors { try preview(naming) } }
         try await UploadRun.run(database, transfer, output, .own, about: .removing, sync: server.sync) { run in
-            let found = try await run.database.write { db in
-                var found: Set<String> = []
-                for id in ids {
-                    for document in try String.fetchAll(
-                        db, sql: "SELECT id FROM uploader_document WHERE fileId = ?", arguments: [id])
-                    {
-                        try ReplacedFiles.removeAll(of: document, db)
-                        try db.execute(sql: "DELETE FROM uploader_document WHERE id = ?", arguments: [document])
-                    }
-                    if try FileData.deleteOne(db, key: id) { found.insert(id) }
-                }
-                return found
-            }
-            for id in ids where !found.contains(id) { run.report.failed(FilePath(id), "there is no file with this id") }
+            let (removed, refusals) = try await Remover(run.database, run.table).run(naming)
+            for refusal in refusals { run.report.failed(FilePath(refusal.name), refusal.reason) }
             // The bytes go when the server has accepted it.
             try await run.synchronize()
             try await run.reportDeletions()
-            for id in found { run.report.removed(id) }
+            for file in removed { run.report.removed(file) }
         }
+    }
+
+    private func preview(_ naming: FileNaming) throws {
+        let file = try DatabaseFile(at: database.database)
+        try file.requireThere()
+        try file.requireOurs()
+        let (connection, table) = try DocumentDatabase.openForReading(file.path)
+        let (files, refusals) = try connection.read { db in try table.files(naming, db) }
+        let report = Report(output, about: .removing)
+        for refusal in refusals { report.failed(FilePath(refusal.name), refusal.reason) }
+        for file in files { report.wouldRemove(file) }
+        if !output.json { Console.result("\(Format.count(files.count, "file")) to remove") }
+        if !refusals.isEmpty { throw ExitCode(3) }
     }
 }

@@ -30,6 +30,17 @@ struct StatusCommand: ParsableCommand {
         var hold: Hold?
         /// nil where no other device shares the files.
         var sync: Sync?
+        /// Why uploads wait that were tried, most files first.
+        var retrying: [UploadReason]
+        /// Uploads that were given up, the first thousand.
+        var failures: [Failure]
+
+        struct Failure: Encodable {
+            var id: FileID
+            var path: String?
+            var code: String?
+            var reason: String?
+        }
 
         /// Changes that wait for the server, rows of other devices that wait for what they need, and changes that the
         /// server has refused.
@@ -66,12 +77,17 @@ struct StatusCommand: ParsableCommand {
 
     func run() throws {
         try reportingErrors {
-            let (status, storage, failures, sync) = try DocumentDatabase.openForReading(database.database).database.read
-            {
-                db in
-                (
-                    try LFSStatus(db), try StorageMemory.bindingLocation(db),
-                    try Upload.all().failed().order(Upload.Columns.fileID).fetchAll(db), try SyncReport.fetch(db)
+            let (connection, table) = try DocumentDatabase.openForReading(database.database)
+            let (status, storage, failures, retrying, sync) = try connection.read { db in
+                let failed = try Upload.all().failed().order(Upload.Columns.fileID).fetchAll(db)
+                let failures = try failed.prefix(1_000).map { upload in
+                    Figures.Failure(
+                        id: upload.fileID, path: try table.path(of: upload.fileID, db)?.description,
+                        code: upload.code?.rawValue, reason: upload.reason)
+                }
+                return (
+                    try LFSStatus(db), try StorageMemory.bindingLocation(db), failures,
+                    try UploadReason.ofWaiting(db), try SyncReport.fetch(db)
                 )
             }
             if json {
@@ -79,7 +95,7 @@ struct StatusCommand: ParsableCommand {
                     files: status.files, local: status.local, remote: status.remote, failed: status.failed,
                     pendingBytes: status.pendingBytes, storage: storage, outage: status.outage.map(Figures.Outage.init),
                     failingSince: status.failingSince?.formatted(.iso8601), hold: status.hold.map(Figures.Hold.init),
-                    sync: sync.map(Figures.Sync.init))
+                    sync: sync.map(Figures.Sync.init), retrying: retrying, failures: failures)
                 return Console.result(try figures.jsonLine())
             }
             Console.result(
@@ -102,8 +118,16 @@ struct StatusCommand: ParsableCommand {
                 Console.result(
                     "shared: \(pending) to send, \(parked) of others waiting, \(Format.count(sync.rejected)) refused")
             }
+            for reason in retrying.prefix(10) {
+                Console.result("retrying \(Format.count(reason.files, "file")): \(reason.reason)")
+            }
             for failure in failures {
-                Console.result("failed \(failure.fileID): \(failure.reason ?? "for an unknown reason")")
+                let name = failure.path ?? failure.id.uuidString
+                Console.result("failed \(name): \(failure.reason ?? "for an unknown reason")")
+            }
+            if status.failed > failures.count {
+                Console.result(
+                    "\(Format.count(status.failed - failures.count)) more failed; see 'list --status failed'")
             }
         }
     }

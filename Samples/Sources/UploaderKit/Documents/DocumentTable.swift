@@ -7,7 +7,7 @@ struct DocumentTable: Sendable {
     /// Whether the database is the uploader's.
     let isOurs: Bool
     /// Which of the files; all, unless said otherwise.
-    private let filter: String
+    let filter: String
 
     init(isOurs: Bool) { self.init(isOurs: isOurs, filter: "1") }
 
@@ -22,17 +22,45 @@ struct DocumentTable: Sendable {
                 AND NOT EXISTS (SELECT 1 FROM uploader_replaced r WHERE r.fileId = f.id)
             """)
 
-    /// The page after an id, in the order of the ids, which other programs may have written as anything. Rows that
+    /// The page after a key, in the order of the keys, which other programs may have written as anything. Rows that
     /// cannot be used are told with their reason.
-    ///
-    /// - Parameter ids: the files, as a person names them; nil for all.
-    func page(after id: DatabaseValue, _ ids: [String]?, limit: Int, _ db: Database) throws -> Page {
-        var (condition, arguments) = ("\(filter) AND \(key) > ?", StatementArguments([id]))
-        if let ids {
-            condition += " AND f.id IN (\(databaseQuestionMarks(count: ids.count)))"
-            arguments += StatementArguments(ids)
+    func page(after last: DatabaseValue, limit: Int, _ db: Database) throws -> Page {
+        try fetch("\(filter) AND \(key) > ? ORDER BY \(key) LIMIT \(limit)", [last], db)
+    }
+
+    /// Those with some keys: see ``Name``.
+    func page(of keys: ArraySlice<DatabaseValue>, _ db: Database) throws -> Page {
+        let condition = "\(filter) AND \(key) IN (\(databaseQuestionMarks(count: keys.count))) ORDER BY \(key)"
+        return try fetch(condition, StatementArguments(keys), db)
+    }
+
+    /// What a person can name a file by.
+    struct Name {
+        /// The document's own id; the file's where there are no documents.
+        let key: DatabaseValue
+        /// The file's id, which other programs may have written as anything.
+        let fileKey: DatabaseValue
+        /// Nil when its row has none that can be used.
+        let path: FilePath?
+
+        /// The file's id, as far as it is text.
+        var fileID: String { String.fromDatabaseValue(fileKey) ?? "?" }
+    }
+
+    /// All of them, in the order of their keys.
+    func forEachName(_ db: Database, _ body: (Name) throws -> Void) throws {
+        let sql =
+            isOurs
+            ? "SELECT d.id, d.fileId, d.path FROM uploader_document d JOIN lfs_file f ON f.id = d.fileId"
+            : "SELECT f.id, f.id, \(Self.name) FROM lfs_file f"
+        let rows = try Row.fetchCursor(db, sql: "\(sql) WHERE \(filter) ORDER BY 1")
+        while let row = try rows.next() {
+            let path = FilePath.fromDatabaseValue(row[2])
+            try body(
+                Name(
+                    key: row[0], fileKey: row[1],
+                    path: isOurs ? path : path?.text.map { FilePath(Self.title($0)) }))
         }
-        return try fetch("\(condition) ORDER BY \(key) LIMIT \(limit)", arguments, db)
     }
 
     /// One page of rows.
@@ -81,6 +109,11 @@ struct DocumentTable: Sendable {
         return row.flatMap { FilePath.fromDatabaseValue($0["path"]) }
     }
 
+    /// The paths of some files, without those that have none.
+    func paths(of ids: [FileData.ID], _ db: Database) throws -> [FileData.ID: FilePath] {
+        try ids.reduce(into: [:]) { paths, id in paths[id] = try path(of: id, db) }
+    }
+
     /// Titles that more than one file has.
     func ambiguousTitles(_ db: Database) throws -> Set<String> {
         let sql =
@@ -108,7 +141,7 @@ struct DocumentTable: Sendable {
 
     // MARK: Rows
 
-    private static let name = "coalesce(nullif(f.name, ''), f.id)"
+    static let name = "coalesce(nullif(f.name, ''), f.id)"
     private static let width = 6
 
     private var key: String { isOurs ? "d.id" : "f.id" }
@@ -168,5 +201,5 @@ struct DocumentTable: Sendable {
     }
 
     /// The name that a file of another app is written under: no part of it may lead elsewhere.
-    private static func title(_ name: String) -> String { FilePath(name).lastComponent.description }
+    static func title(_ name: String) -> String { FilePath(name).lastComponent.description }
 }

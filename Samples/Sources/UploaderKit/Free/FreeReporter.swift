@@ -48,19 +48,22 @@ struct FreeReporter: Sendable {
     }
 
     /// Frees files that were named. Each that stays is told with its reason.
-    func free(_ ids: [String], _ lfs: LFSManager) async throws {
-        var summary = Summary(dryRun: false)
-        for id in ids {
+    func free(_ files: [NamedFile], _ refusals: [FileNaming.Refusal], _ lfs: LFSManager) async throws {
+        var summary = Summary(failed: refusals.count, dryRun: false)
+        for refusal in refusals { Console.message("uploader: \(refusal.name): \(refusal.reason).") }
+        // Of two documents with one file the copy is one.
+        var seen: Set<String> = []
+        for file in files where seen.insert(file.fileID).inserted {
             do {
-                let file = try FileID.named(id)
-                try await lfs.evict(file)
+                let id = try FileID.named(file.fileID)
+                try await lfs.evict(id)
                 summary.freed += 1
                 var event = JSONEvent("freed")
-                event.id = file
-                Console.result(json ? try event.jsonLine() : "freed \(id)")
+                (event.id, event.path) = (id, file.path.description)
+                Console.result(json ? try event.jsonLine() : "freed \(id) \(file.path)")
             } catch let error as LFSError {
                 summary.failed += 1
-                Console.message("uploader: \(id): \(error.message)")
+                Console.message("uploader: \(file.path): \(error.message)")
             }
         }
         if json { Console.result(try summary.jsonLine()) }

@@ -8,14 +8,43 @@ import Logging
 enum LocalRun {
     /// Opens everything for the body, and closes it. An error becomes a line on the standard error and exit status 1.
     static func run(_ options: DatabaseOptions, _ body: (LFSManager) async throws -> Void) async throws {
+        try await run(options) { lfs, _, _ in try await body(lfs) }
+    }
+
+    /// The same with the files that some names mean. One that means none is an error, and nothing is done.
+    static func run(
+        _ options: DatabaseOptions, naming: FileNaming, _ body: (LFSManager, [FileID]) async throws -> Void
+    ) async throws {
+        try await run(options, named: naming) { lfs, files, refusals in
+            for refusal in refusals { Console.message("uploader: \(refusal.name): \(refusal.reason).") }
+            if !refusals.isEmpty { throw ExitCode(1) }
+            try await body(lfs, try files.map { try FileID.named($0.fileID) })
+        }
+    }
+
+    /// The same for a command that goes on with the others.
+    static func run(
+        _ options: DatabaseOptions, named naming: FileNaming,
+        _ body: (LFSManager, [NamedFile], [FileNaming.Refusal]) async throws -> Void
+    ) async throws {
+        try await run(options) { lfs, database, table in
+            let (files, refusals) = try await database.read { db in try table.files(naming, db) }
+            try await body(lfs, files, refusals)
+        }
+    }
+
+    private static func run(
+        _ options: DatabaseOptions, _ body: (LFSManager, any DatabaseWriter, DocumentTable) async throws -> Void
+    ) async throws {
         do {
-            let database = try DocumentDatabase.openAny(DatabaseFile(at: options.database))
+            let file = try DatabaseFile(at: options.database)
+            let database = try DocumentDatabase.openAny(file)
             // The manager is not started, so no storage is ever asked.
             var managerOptions = LFSOptions(storage: InMemoryStorage())
             managerOptions.logger.logLevel = .critical
             let lfs = try await LFSManager.open(database, options: managerOptions)
             do {
-                try await body(lfs)
+                try await body(lfs, database, DocumentTable(isOurs: file.isOurs))
             } catch {
                 try await lfs.stop()
                 throw error

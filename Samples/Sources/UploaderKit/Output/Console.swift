@@ -29,6 +29,12 @@ enum Console {
         return getenv("TERM").map { String(cString: $0) != "dumb" } ?? false
     }
 
+    /// Whether results are shown on a terminal: a person reads them, and no script.
+    static var showsResults: Bool { isatty(STDOUT_FILENO) == 1 }
+
+    /// Lines that are made fit to be printed already.
+    static func results(_ lines: String) { write(lines, to: STDOUT_FILENO) }
+
     /// The width of the terminal in columns.
     static var columns: Int {
         var size = winsize()
@@ -59,5 +65,21 @@ enum Console {
                 rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
             }
         }
+    }
+}
+
+/// Results that are many: they go out in large pieces.
+struct ResultLines {
+    private var text = ""
+
+    mutating func add(_ line: String) {
+        text += Printable.text(line)
+        text += "\n"
+        if text.utf8.count >= 64 << 10 { flush() }
+    }
+
+    mutating func flush() {
+        if !text.isEmpty { Console.results(text) }
+        text = ""
     }
 }

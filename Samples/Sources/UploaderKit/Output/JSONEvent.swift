@@ -29,7 +29,11 @@ struct JSONSummary: Encodable {
     var restored: Int
     var uploaded: Int
     var failed: Int
+    /// Those that were passed over for any reason, unchanged ones among them.
     var skipped: Int
+    var unchanged: Int
+    var pulled: Int
+    var removed: Int
     var bytes: Int64
     var seconds: Double
 }

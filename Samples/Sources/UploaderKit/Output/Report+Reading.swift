@@ -13,11 +13,20 @@ extension Report {
         }
     }
 
-    func removed(_ id: String) {
+    func removed(_ file: Remover.Removed) {
         var event = JSONEvent("removed")
-        event.id = FileID(id)
-        tell(event, verbose: "removed \(id)")
-        changeTally { $0.removed += 1 }
+        (event.id, event.path, event.bytes) = (FileID(file.fileID), file.path.description, file.byteCount)
+        tell(event, verbose: "removed \(file.fileID) \(file.path)")
+        changeTally { tally in
+            tally.removed += 1
+            tally.bytes = tally.bytes.addingSaturated(file.byteCount)
+        }
+    }
+
+    func wouldRemove(_ file: NamedFile) {
+        var event = JSONEvent("would-remove")
+        (event.id, event.path) = (FileID(file.fileID), file.path.description)
+        tell(event, "\(file.fileID)  \(file.path)")
     }
 
     func failedDeletions(_ count: Int) {

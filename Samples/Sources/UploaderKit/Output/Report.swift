@@ -5,7 +5,7 @@ import Synchronization
 
 /// What a run tells while it goes on and at its end.
 final class Report: Sendable {
-    private struct State {
+    struct State {
         var tally = Tally()
         var meter = RateMeter()
         var readMeter = RateMeter()
@@ -18,9 +18,10 @@ final class Report: Sendable {
 
     /// What a run has done so far, for who waits for it.
     let advance = Advance()
-    private let options: OutputStyle
-    private let state = Mutex(State())
-    private let start = ContinuousClock.now
+    let options: OutputStyle
+    /// For the extensions of this type alone.
+    let state = Mutex(State())
+    let start = ContinuousClock.now
 
     private let purpose: Purpose
 
@@ -84,7 +85,10 @@ final class Report: Sendable {
 
     func unchanged(_ path: FilePath) {
         worked()
-        changeTally { $0.skipped += 1 }
+        changeTally { tally in
+            tally.skipped += 1
+            tally.unchanged += 1
+        }
         skipped(path, "unchanged", isProblem: false)
     }
 
@@ -138,7 +142,14 @@ final class Report: Sendable {
 
     // MARK: Uploading
 
-    func handle(_ event: LFSEvent) {
+    /// Whether the path of each file that is through is told.
+    var namesFiles: Bool { options.isJSON || options.isVerbose }
+
+    /// The files that were tried and wait, the first thousand.
+    var waiting: [FileData.ID] { state.withLock { Array($0.reasons.keys.sorted().prefix(1_000)) } }
+
+    /// - Parameter path: the path of the file that it is about; nil when it is not known.
+    func handle(_ event: LFSEvent, _ path: FilePath?) {
         advance.handle(event)
         switch event {
         case .queued, .cancelled, .removed: break
@@ -146,8 +157,8 @@ final class Report: Sendable {
         case .downloaded(let id, _), .downloadFailed(let id, _): state.withLock { $0.tally.partial[id] = nil }
         case .downloading(let id, let progress): advanced(id, progress)
         case .progress(let id, let progress): advanced(id, progress)
-        case .uploaded(let id, let url, let byteCount): uploaded(id, url, byteCount)
-        case .failed(let id, let failure, let nextAttempt): uploadFailed(id, failure, nextAttempt)
+        case .uploaded(let id, let url, let byteCount): uploaded(id, path, url, byteCount)
+        case .failed(let id, let failure, let nextAttempt): uploadFailed(id, path, failure, nextAttempt)
         case .outage(let outage):
             state.withLock { $0.outage = outage?.reason }
             message(outage.map { "\($0.reason) Trying again…" } ?? "The storage is there again.")
@@ -163,7 +174,7 @@ final class Report: Sendable {
         tell(line, verbose: nil)
     }
 
-    private func uploaded(_ id: FileData.ID, _ url: URL, _ byteCount: Int64) {
+    private func uploaded(_ id: FileData.ID, _ path: FilePath?, _ url: URL, _ byteCount: Int64) {
         state.withLock { state in
             state.tally.partial[id] = nil
             state.reasons[id] = nil
@@ -171,13 +182,19 @@ final class Report: Sendable {
             state.tally.givenUp.remove(id)
             state.tally.uploaded += 1
             state.tally.bytes = state.tally.bytes.addingSaturated(byteCount)
+            // Another process has attached it.
+            guard state.tally.uploaded > state.tally.totalFiles else { return }
+            state.tally.totalFiles = state.tally.uploaded
+            state.tally.totalBytes = max(state.tally.totalBytes, state.tally.bytes)
         }
         var event = JSONEvent("uploaded")
-        (event.id, event.url, event.bytes) = (id, url.absoluteString, byteCount)
-        tell(event, verbose: "uploaded \(id) \(url.absoluteString)")
+        (event.id, event.path, event.url, event.bytes) = (id, path?.description, url.absoluteString, byteCount)
+        tell(event, verbose: "uploaded \(id) \(path.map { "\($0) " } ?? "")to \(url.absoluteString)")
     }
 
-    private func uploadFailed(_ id: FileData.ID, _ failure: UploadFailure, _ nextAttempt: Duration?) {
+    private func uploadFailed(
+        _ id: FileData.ID, _ path: FilePath?, _ failure: UploadFailure, _ nextAttempt: Duration?
+    ) {
         state.withLock { state in
             state.tally.partial[id] = nil
             state.reasons[id] = nextAttempt == nil ? nil : failure
@@ -189,14 +206,15 @@ final class Report: Sendable {
             }
         }
         var event = JSONEvent(nextAttempt == nil ? "failed" : "retrying")
-        (event.id, event.reason, event.code) = (id, failure.reason, failure.code.rawValue)
-        event.nextAttempt = nextAttempt.map { $0 / .seconds(1) }
-        tell(event, verbose: nextAttempt == nil ? nil : "retrying \(id): \(failure.reason)")
-        if nextAttempt == nil { message("failed \(id): \(failure.reason)") }
+        (event.id, event.path, event.reason) = (id, path?.description, failure.reason)
+        (event.code, event.nextAttempt) = (failure.code.rawValue, nextAttempt.map { $0 / .seconds(1) })
+        let name = path?.description ?? id.uuidString
+        tell(event, verbose: nextAttempt == nil ? nil : "retrying \(name): \(failure.reason)")
+        if nextAttempt == nil { message("failed \(name): \(failure.reason)") }
     }
 
     /// What the rows say after the wait, where no event told it: another process may have done the uploading.
-    func settle(_ summary: UploadSummary) {
+    func settle(_ summary: UploadSummary, _ paths: [FileData.ID: FilePath]) {
         let told = state.withLock { $0.tally.givenUp }
         // One that was given up may have been replaced or removed since.
         if summary.failed == summary.failures.count {
@@ -204,7 +222,7 @@ final class Report: Sendable {
             state.withLock { $0.tally.givenUp.formIntersection(failed) }
         }
         for failure in summary.failures where !told.contains(failure.fileID) {
-            uploadFailed(failure.fileID, failure, nil)
+            uploadFailed(failure.fileID, paths[failure.fileID], failure, nil)
         }
         state.withLock { state in
             let through = state.tally.totalFiles - state.tally.givenUp.count - state.tally.pulled
@@ -217,13 +235,14 @@ final class Report: Sendable {
     /// Says why a run ends before its work: the reasons of the first thousand files, and how many wait.
     ///
     /// - Parameter hold: the condition that was not met; nil when all were.
-    func gaveUp(_ error: GaveUp, waiting: Int, hold: String?) {
+    func gaveUp(_ error: GaveUp, paths: [FileData.ID: FilePath], waiting: Int, hold: String?) {
         let (reasons, outage) = state.withLock { ($0.reasons, $0.outage) }
         for (id, failure) in reasons.sorted(by: { $0.key < $1.key }).prefix(1_000) {
             var event = JSONEvent("failed")
-            (event.id, event.reason, event.code) = (id, failure.reason, failure.code.rawValue)
+            (event.id, event.path, event.reason) = (id, paths[id]?.description, failure.reason)
+            event.code = failure.code.rawValue
             tell(event, verbose: nil)
-            message("failed \(id): \(failure.reason)")
+            message("failed \(paths[id]?.description ?? id.uuidString): \(failure.reason)")
         }
         changeTally { $0.refused += max(waiting, 1) }
         // Most are sentences with a full stop; one follows anyway.
@@ -286,7 +305,7 @@ final class Report: Sendable {
         if options.isJSON {
             let summary = JSONSummary(
                 attached: tally.attached, restored: tally.restored, uploaded: tally.uploaded, failed: tally.failed,
-                skipped: tally.skipped,
+                skipped: tally.skipped, unchanged: tally.unchanged, pulled: tally.pulled, removed: tally.removed,
                 bytes: tally.bytes, seconds: (seconds * 1_000).rounded() / 1_000)
             printJSON(summary)
         } else if !options.isQuiet, tellsNothing || tally != Tally() {
@@ -294,51 +313,6 @@ final class Report: Sendable {
                 tally.words(about: purpose).joined(separator: ", ")
                     + ", \(Format.bytes(tally.bytes)) in \(Format.seconds(seconds)) s")
         }
-    }
-
-    // MARK: Progress
-
-    /// Shows progress until the task is cancelled.
-    func showProgress() async {
-        guard options.progress != .none else { return }
-        // The rate counts from the start, not from the first line.
-        state.withLock { state in
-            state.meter.add(0, at: 0)
-            state.readMeter.add(0, at: 0)
-        }
-        let interval = options.redraws ? Duration.milliseconds(200) : .seconds(options.interval)
-        while true {
-            do { try await Task.sleep(for: interval) } catch { return }
-            let tally = tally
-            if tally.totalFiles > 0 || tally.isWalking || tally.rows != nil { showProgressNow() }
-        }
-    }
-
-    /// Shows one line of progress now.
-    func showProgressNow() {
-        let columns = options.redraws ? Console.columns : 80
-        let text = state.withLock { state in
-            let time = (ContinuousClock.now - start) / .seconds(1)
-            let tally = state.tally
-            state.meter.add(tally.doneBytes, at: time)
-            state.readMeter.add(tally.readBytes, at: time)
-            state.hasLine = options.redraws
-            if let rows = tally.rows, tally.doneFiles == tally.totalFiles {
-                return ProgressLine.syncing(rows, columns: columns)
-            }
-            if tally.isWalking { return ProgressLine.reading(tally, rate: state.readMeter.rate, columns: columns) }
-            let timeLeft = state.meter.timeLeft(tally.doneBytes, of: tally.totalBytes, at: time)
-            return ProgressLine.text(tally, rate: state.meter.rate, timeLeft: timeLeft, columns: columns)
-        }
-        if options.redraws { Console.redraw(text) } else { Console.message(text) }
-    }
-
-    func endProgress() {
-        let hasLine = state.withLock { state in
-            defer { state.hasLine = false }
-            return state.hasLine
-        }
-        if hasLine { Console.eraseLine() }
     }
 
     /// Writes a line so that it does not mix with the one that is redrawn.

@@ -17,6 +17,8 @@ package struct Tally: Equatable {
     package var givenUp: Set<FileID> = []
     /// Files that were passed over: unchanged, links, or not readable.
     package var skipped = 0
+    /// Those of the skipped ones that are there already as they are.
+    package var unchanged = 0
     /// Those of the skipped ones that should have been attached.
     package var unreadable = 0
     /// The bytes of the files that are through.
@@ -58,7 +60,8 @@ package struct Tally: Equatable {
             (attached, "attached", purpose == .uploading), (restored, "restored", false),
             (pulled, "pulled", purpose == .pulling),
             (removed, "removed", purpose == .removing), (uploaded, "uploaded", purpose == .uploading),
-            (failed, "failed", true), (skipped, "skipped", purpose != .removing),
+            (failed, "failed", true), (unchanged, "unchanged", purpose != .removing),
+            (skipped - unchanged, "skipped", false),
         ]
         return all.filter { $0.2 || $0.0 > 0 }.map { "\(Format.count($0.0)) \($0.1)" }
     }

@@ -18,35 +18,42 @@ struct Restorer: Sendable {
     static let parallel = 8
     private static let page = 500
 
-    /// - Parameter ids: the files; nil for all.
-    func run(_ ids: [String]?) async throws {
+    /// - Parameter naming: the files; nil for all.
+    func run(_ naming: FileNaming?) async throws {
         try RestoreTarget.makeFolder(folder)
-        let ambiguous = try await database.read { db in
+        let (ambiguous, named) = try await database.read { db in
             let shared = try tables.count > 1 ? DocumentTable.sharedTitles(db) : []
-            return try tables.reduce(into: shared) { $0.formUnion(try $1.ambiguousTitles(db)) }
+            let ambiguous = try tables.reduce(into: shared) { $0.formUnion(try $1.ambiguousTitles(db)) }
+            return (ambiguous, try naming?.resolve(tables, db))
         }
-        var found: Set<String> = []
-        for table in tables { try await restore(table, ids, ambiguous, &found) }
-        for id in ids ?? [] where !found.contains(id) { report.failed(FilePath(id), "there is no file with this id") }
+        guard let named else {
+            for table in tables { try await restoreAll(table, ambiguous) }
+            return
+        }
+        for refusal in named.refusals { report.failed(FilePath(refusal.name), refusal.reason) }
+        for (table, keys) in zip(tables, named.keys) {
+            for start in stride(from: 0, to: keys.count, by: Self.page) {
+                let chunk = keys[start..<min(start + Self.page, keys.count)]
+                try await restore(try await database.read { db in try table.page(of: chunk, db) }, ambiguous)
+            }
+        }
     }
 
-    private func restore(
-        _ table: DocumentTable, _ ids: [String]?, _ ambiguous: Set<String>, _ found: inout Set<String>
-    ) async throws {
+    private func restoreAll(_ table: DocumentTable, _ ambiguous: Set<String>) async throws {
         var last = "".databaseValue
         while true {
-            let page = try await database.read { [last] db in
-                try table.page(after: last, ids, limit: Self.page, db)
-            }
+            let page = try await database.read { [last] db in try table.page(after: last, limit: Self.page, db) }
             guard let end = page.end else { break }
             last = end
-            report.pending(
-                files: page.documents.count,
-                bytes: page.documents.reduce(0) { $0.addingSaturated($1.file.byteCount) })
-            if ids != nil { found.formUnion(page.documents.map(\.file.id.uuidString) + page.unusable.map(\.fileID)) }
-            for row in page.unusable { report.failed(FilePath(row.fileID), row.reason) }
-            try await restore(page.documents, ambiguous)
+            try await restore(page, ambiguous)
         }
+    }
+
+    private func restore(_ page: DocumentTable.Page, _ ambiguous: Set<String>) async throws {
+        report.pending(
+            files: page.documents.count, bytes: page.documents.reduce(0) { $0.addingSaturated($1.file.byteCount) })
+        for row in page.unusable { report.failed(FilePath(row.fileID), row.reason) }
+        try await restore(page.documents, ambiguous)
     }
 
     private func restore(_ documents: [AttachedDocument], _ ambiguous: Set<String>) async throws {

@@ -65,11 +65,15 @@ final class VerifyReporter: Sendable {
     // MARK: The end
 
     /// Says the numbers. Returns whether nothing is left.
-    func summary(_ report: VerifyReport, _ uploads: UploadSummary?, deletions: Int) -> Bool {
+    func summary(
+        _ report: VerifyReport, _ uploads: UploadSummary?, deletions: Int, paths: [FileData.ID: FilePath]
+    ) -> Bool {
         endProgress()
         let told = state.withLock { $0.told }
         let failures = (uploads?.failures ?? []).filter { !told.contains($0.fileID) }
-        for failure in failures { message("failed \(failure.fileID): \(failure.reason)") }
+        for failure in failures {
+            message("failed \(paths[failure.fileID]?.description ?? "\(failure.fileID)"): \(failure.reason)")
+        }
         let summary = VerifySummary(report, failedUploads: failures.count, pendingDeletions: deletions, since: start)
         if style.isJSON {
             line { Console.result(try summary.jsonLine()) }

@@ -85,7 +85,9 @@ struct VerifyRun: Sendable {
         if options.repairs {
             (uploads, deletions) = try await repaired(lfs)
         }
-        return report.summary(result, uploads, deletions: deletions)
+        let failed = (uploads?.failures ?? []).map(\.fileID)
+        let paths = try await database.read { db in try table.paths(of: failed, db) }
+        return report.summary(result, uploads, deletions: deletions, paths: paths)
     }
 
     /// Waits for what the repairs have queued, as long as something of it gets done.

@@ -1,0 +1,172 @@
+import Foundation
+import Testing
+
+@Suite("How files are named", .timeLimit(.minutes(2)))
+struct NamingTests {
+    private static let storage = ["--database", "a.sqlite", "--to", "dir:remote"]
+
+    private func uploader(_ arguments: String..., in folder: URL) throws -> UploaderProcess.Result {
+        try UploaderProcess([arguments[0], "--database", "a.sqlite"] + arguments.dropFirst(), in: folder).wait()
+    }
+
+    /// Pushes photos/{a,b}.jpg, photos/2026/{a.jpg,c.heic} and notes/a.txt.
+    private func withPushed(_ body: (URL, [String: TestDatabase.Entry]) throws -> Void) throws {
+        try withFolder { folder in
+            for name in ["photos/a.jpg", "photos/b.jpg", "photos/2026/a.jpg", "photos/2026/c.heic", "notes/a.txt"] {
+                let file = folder.appendingPathComponent(name)
+                try FileManager.default.createDirectory(
+                    at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+                try randomData(1_000).write(to: file)
+            }
+            let pushed = try UploaderProcess(["push"] + Self.storage + ["photos", "notes"], in: folder).wait()
+            try #require(pushed.status == 0, "\(pushed.messages)")
+            let entries = try TestDatabase.entries(in: folder.appendingPathComponent("a.sqlite"))
+            let root = folder.resolvingSymlinksInPath().path
+            try body(
+                folder,
+                Dictionary(uniqueKeysWithValues: entries.map { (String($0.path.dropFirst(root.count + 1)), $0) }))
+        }
+    }
+
+    private func listed(_ names: String..., in folder: URL) throws -> Set<String> {
+        let list = try UploaderProcess(["list", "--database", "a.sqlite"] + names, in: folder).wait()
+        #expect(list.status == 0, "\(list.messages)")
+        let root = folder.resolvingSymlinksInPath().path
+        return Set(
+            list.output.split(separator: "\n").map { line in
+                String(line.drop { $0 != "/" }.dropFirst(root.count + 1))
+            })
+    }
+
+    @Test("By paths, folders, patterns, ids and what they begin with")
+    func kinds() throws {
+        try withPushed { folder, entries in
+            let all = Set(entries.keys)
+            #expect(try listed(in: folder) == all)
+            #expect(try listed("photos/b.jpg", in: folder) == ["photos/b.jpg"])
+            #expect(try listed("photos", in: folder) == all.subtracting(["notes/a.txt"]))
+            #expect(try listed("photos/", "./notes/a.txt", in: folder) == all)
+            #expect(try listed("*.jpg", in: folder) == ["photos/a.jpg", "photos/b.jpg", "photos/2026/a.jpg"])
+            #expect(try listed("photos/*.jpg", in: folder) == ["photos/a.jpg", "photos/b.jpg"])
+            #expect(try listed("2026/**", in: folder) == ["photos/2026/a.jpg", "photos/2026/c.heic"])
+            #expect(try listed("*.{heic,txt}", in: folder) == ["photos/2026/c.heic", "notes/a.txt"])
+            #expect(try listed("c.heic", in: folder) == ["photos/2026/c.heic"])
+            let id = try #require(entries["notes/a.txt"]?.id)
+            #expect(try listed(id, in: folder) == ["notes/a.txt"])
+            #expect(try listed(id.uppercased(), in: folder) == ["notes/a.txt"])
+            #expect(try listed(String(id.prefix(35)), in: folder).contains("notes/a.txt"))
+            #expect(try listed("/", in: folder) == all)
+        }
+    }
+
+    @Test("A name that means nothing, or one of several, is told with what to do, and the others go on")
+    func refusals() throws {
+        try withPushed { folder, entries in
+            // All ids of a run begin with the same time.
+            let beginning = String(try #require(entries["notes/a.txt"]?.id).prefix(6))
+            let list = try uploader("list", "a.jpg", "nowhere", "*.png", "[a", beginning, "b.jpg", in: folder)
+            #expect(list.status == 3)
+            #expect(list.messages.contains("a.jpg: 2 files end like this: give more of the path, or a pattern."))
+            #expect(list.messages.contains("nowhere: no file here has this id or path; 'list' shows them."))
+            #expect(list.messages.contains("*.png: no file here"))
+            #expect(list.messages.contains("[a: The pattern '[a' has a [ without its ]."))
+            #expect(list.messages.contains("\(beginning): 5 ids begin like this: give more of it."))
+            #expect(list.output.split(separator: "\n").count == 1 && list.output.contains("photos/b.jpg"))
+            for command in [["list"], ["pin"], ["free"], ["remove", "--to", "dir:remote"]] {
+                let run = try UploaderProcess(command + ["--database", "a.sqlite", ""], in: folder).wait()
+                #expect(run.status == 64)
+                #expect(run.messages.contains("A name is empty"))
+            }
+        }
+    }
+
+    @Test("pull, pin and free take them, and tell paths")
+    func others() throws {
+        try withPushed { folder, _ in
+            let pulled = try UploaderProcess(
+                ["pull"] + Self.storage + ["--output", "out", "photos/2026", "notes/a.txt", "x"], in: folder
+            ).wait()
+            #expect(pulled.status == 3)
+            #expect(pulled.output.contains("3 pulled, 1 failed"))
+            #expect(pulled.messages.contains("failed x: no file here"))
+            #expect(try system("diff", "-r", "\(folder.path)/photos/2026", "\(folder.path)/out/photos/2026"))
+            #expect(try uploader("pin", "photos/2026", in: folder).status == 0)
+            #expect(try uploader("pin", "photos", "x", in: folder).status == 1)
+            let freed = try uploader("free", "*.jpg", in: folder)
+            #expect(freed.status == 3)
+            #expect(freed.messages.contains("photos/2026/a.jpg: The file is pinned."))
+            #expect(freed.output.split(separator: "\n").count == 2)
+            let pinned = try uploader("list", "--pinned", "--long", in: folder)
+            #expect(pinned.output.split(separator: "\n").count == 2)
+            #expect(pinned.output.split(separator: "\n").allSatisfy { $0.contains("  here  pinned  20") })
+            #expect(try uploader("list", "--no-here", in: folder).output.split(separator: "\n").count == 2)
+            #expect(try uploader("unpin", "**", in: folder).status == 0)
+            #expect(try uploader("list", "--pinned", in: folder).output.isEmpty)
+        }
+    }
+
+    @Test("remove takes them: the objects go, the originals stay, and a dry run shows what would go")
+    func remove() throws {
+        try withPushed { folder, entries in
+            let remove = ["remove"] + Self.storage
+            let preview = try UploaderProcess(remove + ["-n", "photos/2026"], in: folder).wait()
+            #expect(preview.status == 0, "\(preview.messages)")
+            #expect(preview.output.contains("photos/2026/c.heic") && preview.output.contains("2 files to remove"))
+            #expect(try TestDatabase.ids(in: folder.appendingPathComponent("a.sqlite")).count == 5)
+            let run = try UploaderProcess(remove + ["photos/2026", "*.txt"], in: folder).wait()
+            #expect(run.status == 0, "\(run.messages)")
+            #expect(run.output.contains("3 removed, 0 failed, 2.9 KiB"), "\(run.output)")
+            #expect(try listed(in: folder) == ["photos/a.jpg", "photos/b.jpg"])
+            for (name, entry) in entries {
+                let object = FileManager.default.fileExists(atPath: folder.path + "/remote/" + entry.key)
+                #expect(object == ["photos/a.jpg", "photos/b.jpg"].contains(name), "\(name)")
+                #expect(FileManager.default.fileExists(atPath: folder.path + "/" + name))
+            }
+        }
+    }
+
+    @Test("Of two documents with the same bytes one goes, and the other keeps the file")
+    func shared() throws {
+        try withFolder(files: 1) { folder in
+            try FileManager.default.copyItem(
+                at: folder.appendingPathComponent("files/0.bin"), to: folder.appendingPathComponent("files/1.bin"))
+            let backup = try UploaderProcess(
+                ["backup"] + Self.storage + ["--groups", "include:files"], in: folder
+            ).wait()
+            try #require(backup.status == 0, "\(backup.messages)")
+            let database = folder.appendingPathComponent("a.sqlite")
+            #expect(try TestDatabase.ids(in: database).count == 1)
+            let first = try UploaderProcess(["remove"] + Self.storage + ["files/0.bin"], in: folder).wait()
+            #expect(first.status == 0 && first.output.contains("1 removed, 0 failed, 0 B"), "\(first.output)")
+            #expect(try TestDatabase.ids(in: database).count == 1)
+            let pulled = try UploaderProcess(
+                ["pull"] + Self.storage + ["--all", "--output", "out"], in: folder
+            ).wait()
+            #expect(pulled.output.contains("1 pulled"))
+            #expect(try UploaderProcess(["remove"] + Self.storage + ["files/1.bin"], in: folder).wait().status == 0)
+            #expect(try TestDatabase.ids(in: database).isEmpty)
+        }
+    }
+
+    @Test("The list is ordered as asked, and its columns stand below each other")
+    func list() throws {
+        try withFolder { folder in
+            for (name, size) in [("b", 10), ("a", 3_000), ("c", 2_000_000)] {
+                try randomData(size).write(to: folder.appendingPathComponent("files/\(name)"))
+            }
+            #expect(try UploaderProcess(["push"] + Self.storage + ["files"], in: folder).wait().status == 0)
+            func names(_ options: String...) throws -> String {
+                let run = try UploaderProcess(["list", "--database", "a.sqlite"] + options, in: folder).wait()
+                let lines = run.output.split(separator: "\n")
+                // The id first, the path last, and nothing else begins with a slash.
+                #expect(Set(lines.map { $0.prefix { $0 != "/" }.count }).count == 1)
+                return lines.compactMap { $0.last.map(String.init) }.joined()
+            }
+            #expect(try names() == "abc")
+            #expect(try names("--sort", "size") == "bac")
+            #expect(try names("--sort", "size", "--reverse", "--long") == "cab")
+            #expect(try names("--status", "remote") == "abc")
+            #expect(try names("--status", "local") == "")
+        }
+    }
+}

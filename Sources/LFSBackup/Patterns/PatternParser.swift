@@ -1,0 +1,111 @@
+/// Reads a pattern into the steps of its automaton.
+struct PatternParser {
+    private let text: String
+    private let characters: [Unicode.Scalar]
+    private var position = 0
+    private var steps: [PathPattern.Step] = []
+    /// The alternatives that are open: where they branch, where each begins, and the jumps behind them.
+    private var braces: (branch: Int, starts: [Int], jumps: [Int])?
+
+    init(_ text: String) {
+        self.text = text
+        characters = Array(text.unicodeScalars)
+    }
+
+    mutating func parse() throws(BackupError) -> [PathPattern.Step] {
+        guard !characters.isEmpty else { throw illegal("is empty") }
+        guard text != "/" else { throw illegal("names nothing: write /** for everything") }
+        if characters[0] == "/" { position = 1 } else { steps.append(.anywhere) }
+        while let character = take() { try parse(character) }
+        guard braces == nil else { throw illegal("has a { without its }") }
+        if characters.last == "/" { steps.append(.many(.all)) }
+        steps.append(.end)
+        return steps
+    }
+
+    private mutating func parse(_ character: Unicode.Scalar) throws(BackupError) {
+        switch character {
+        case "*": steps.append(.many(try takeStars()))
+        case "?": steps.append(.one(.allButSlash))
+        case "[": steps.append(.one(try takeClass()))
+        case "]": throw illegal("has a ] without its [")
+        case "{": try openBraces()
+        case "}": try closeBraces()
+        case "," where braces != nil: endAlternative()
+        case "\\":
+            guard let next = take() else { throw illegal("ends with \\, behind which a character has to follow") }
+            steps.append(.character(next))
+        default: steps.append(.character(character))
+        }
+    }
+
+    private mutating func take() -> Unicode.Scalar? {
+        guard position < characters.count else { return nil }
+        defer { position += 1 }
+        return characters[position]
+    }
+
+    private mutating func takeStars() throws(BackupError) -> CharacterClass {
+        var count = 1
+        while position < characters.count, characters[position] == "*" { (position, count) = (position + 1, count + 1) }
+        guard count <= 2 else { throw illegal("has more than two stars in a row: ** stands for anything") }
+        return count == 2 ? .all : .allButSlash
+    }
+
+    private mutating func takeClass() throws(BackupError) -> CharacterClass {
+        var found = CharacterClass(ranges: [], isNegated: false)
+        if position < characters.count, characters[position] == "^" {
+            (position, found.isNegated) = (position + 1, true)
+        }
+        while true {
+            guard let first = take() else { throw illegal("has a [ without its ]") }
+            if first == "]", !found.ranges.isEmpty { return found }
+            if first == "[" { throw illegal("has a [ within [ ]: write \\[ for the character") }
+            let low = try takeEscaped(first)
+            // A line before the closing bracket is one.
+            guard position + 1 < characters.count, characters[position] == "-", characters[position + 1] != "]" else {
+                found.ranges.append(low...low)
+                continue
+            }
+            position += 1
+            guard let second = take() else { throw illegal("has a [ without its ]") }
+            let high = try takeEscaped(second)
+            guard low <= high else { throw illegal("has a range that ends before it begins") }
+            found.ranges.append(low...high)
+        }
+    }
+
+    private mutating func takeEscaped(_ character: Unicode.Scalar) throws(BackupError) -> Unicode.Scalar {
+        guard character == "\\" else { return character }
+        guard let next = take() else { throw illegal("has a [ without its ]") }
+        return next
+    }
+
+    // MARK: Alternatives
+
+    private mutating func openBraces() throws(BackupError) {
+        if position < characters.count, characters[position] == "{" {
+            throw illegal("has {{…}}, which is not known here")
+        }
+        guard braces == nil else { throw illegal("has a { within { }") }
+        braces = (steps.count, [steps.count + 1], [])
+        steps.append(.branch([]))
+    }
+
+    private mutating func endAlternative() {
+        braces?.jumps.append(steps.count)
+        steps.append(.jump(0))
+        braces?.starts.append(steps.count)
+    }
+
+    private mutating func closeBraces() throws(BackupError) {
+        guard let open = braces else { throw illegal("has a } without its {") }
+        braces = nil
+        steps[open.branch] = .branch(open.starts)
+        for jump in open.jumps { steps[jump] = .jump(steps.count) }
+    }
+
+    private func illegal(_ what: String) -> BackupError {
+        BackupError(.illegalPattern, "The pattern '\(AssetName(text))' \(what).")
+    }
+}
