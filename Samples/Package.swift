@@ -35,9 +35,11 @@ let package = Package(
                 "UploaderKit", .product(name: "LFSStorage", package: "LFS"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
         .target(
             name: "UploaderKit",
             dependencies: [
+                "CZlib",
                 .product(name: "LFS", package: "LFS"),
                 .product(name: "LFSStorage", package: "LFS"),
                 .product(name: "LFSS3", package: "LFS"),
@@ -111,6 +113,6 @@ let package = Package(
             dependencies: ["BenchKit", "lfs-bench", .product(name: "GRDB", package: "GRDB.swift")]),
     ])
 
-for target in package.targets {
+for target in package.targets where target.type != .system {
     target.swiftSettings = (target.swiftSettings ?? []) + settings
 }

@@ -17,6 +17,8 @@ struct UploadRun: Sendable {
     let damaged: Set<FileData.ID>
     /// How other devices get the rows; nil when none do.
     let sync: SyncClient?
+    /// Keeps a copy of the database on the storage, where that was chosen.
+    let saver: DatabaseSaver
     private let purpose: Purpose
     private var patience: Patience
 
@@ -120,7 +122,8 @@ struct UploadRun: Sendable {
         }
         return UploadRun(
             database: database, table: table, lfs: lfs, report: report, ownPaths: transfer.ownPaths(database: path),
-            damaged: damaged, sync: try await sync?.open(database), purpose: purpose, patience: patience)
+            damaged: damaged, sync: try await sync?.open(database),
+            saver: DatabaseSaver(database: database, storage: storage), purpose: purpose, patience: patience)
     }
 
     /// Does the work with progress shown, and stops the manager whatever happens.
@@ -223,9 +226,21 @@ struct UploadRun: Sendable {
             await shareRows(isLast: true)
             try await reportDeletions()
             // Asked again, because what was replaced has no failures any more.
-            return try await lfs.waitForUploads()
+            let summary = try await lfs.waitForUploads()
+            try await saveDatabase()
+            return summary
         } beside: {
             try await watch(gate, uploads)
+        }
+    }
+
+    private func saveDatabase() async throws {
+        do {
+            report.saved(try await saver.run())
+        } catch let error as CancellationError {
+            throw error
+        } catch {
+            report.saveFailed(error)
         }
     }
 

@@ -20,6 +20,9 @@ public struct Uploader: AsyncParsableCommand {
               Fetch everything on another machine:
                 uploader pull --database photos.sqlite --to dir:/mnt/backup --all \\
                   --output ~/Restored
+              Keep a copy of the database there as well, and bring it back on a new machine:
+                uploader push --database photos.sqlite --to dir:/mnt/backup --save-database
+                uploader recover --from dir:/mnt/backup --database photos.sqlite
               Check that records, local files and objects agree, and mend what does not:
                 uploader verify --database photos.sqlite --to dir:/mnt/backup --repair
               Share them with other devices, which pull what is pushed here:
@@ -72,7 +75,7 @@ public struct Uploader: AsyncParsableCommand {
         version: "0.1.0",
         subcommands: [
             PushCommand.self, BackupCommand.self, ResumeCommand.self, StatusCommand.self, ListCommand.self,
-            PullCommand.self,
+            PullCommand.self, RecoverCommand.self,
             RemoveCommand.self, SyncCommand.self, VerifyCommand.self, FreeCommand.self, PinCommand.self,
             UnpinCommand.self, SettingsCommand.self,
         ])

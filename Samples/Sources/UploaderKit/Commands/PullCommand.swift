@@ -18,11 +18,14 @@ struct PullCommand: AsyncParsableCommand {
             bytes that are missing when it is pulled again.
 
             \(FileNaming.discussion)
+
+            \(FilterOptions.discussion)
             """)
 
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var transfer: TransferOptions
     @OptionGroup var server: SyncServerOptions
+    @OptionGroup var filters: FilterOptions
     @OptionGroup var output: OutputOptions
 
     @Flag(name: .long, help: "Write all files.")
@@ -43,14 +46,15 @@ struct PullCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let (naming, folder, withAll) = (files.naming, folder, !all)
+        let (naming, folder, withAll, filters) = (files.naming, folder, !all, filters)
         // What other devices have may be all there is yet.
         let access: UploadRun.Access = server.sync == nil ? .any : .joining
         try await UploadRun.run(database, transfer, output, access, about: .pulling, sync: server.sync) { run in
+            let filter = try filters.filter()
             try await run.synchronize()
             let tables = withAll ? run.table.all : [run.table]
             try await Restorer(
-                database: run.database, tables: tables, lfs: run.lfs, report: run.report, folder: folder
+                database: run.database, tables: tables, lfs: run.lfs, report: run.report, folder: folder, filter: filter
             ).run(naming)
         }
     }

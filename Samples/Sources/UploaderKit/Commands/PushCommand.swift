@@ -18,16 +18,28 @@ struct PushCommand: AsyncParsableCommand {
             The database remembers the storage that its files are on, and another one is
             refused. --change-storage takes it: files that are not there yet are found by
             'verify', which uploads them again with --repair where their bytes are here.
+
+            \(FilterOptions.discussion)
+
+            The storage knows files by their ids only. With --save-database a copy of the
+            database goes there after each run that has changed it, from now on; the last
+            three are kept, and 'uploader recover' brings one back.
             """)
 
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var transfer: TransferOptions
     @OptionGroup var server: SyncServerOptions
+    @OptionGroup var filters: FilterOptions
     @OptionGroup var output: OutputOptions
 
     @Flag(
         name: [.customShort("n"), .long, .customLong("dryrun")], help: "Show what would be attached, and do nothing.")
     var dryRun = false
+
+    @Flag(
+        name: .long, inversion: .prefixedNo,
+        help: "Keep a copy of the database on the storage, from now on; file names stand in it in the clear.")
+    var saveDatabase: Bool?
 
     @Argument(help: ArgumentHelp("Files and folders to attach.", valueName: "file|folder"))
     var paths: [String]
@@ -41,12 +53,15 @@ struct PushCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        if dryRun { return try reportingErrors { try makeDryRun().run(self.paths) } }
-        let paths = paths
+        if dryRun { return try reportingErrors { try makeDryRun().run(self.paths, filters.filter()) } }
+        let (paths, filters, saveDatabase) = (paths, filters, saveDatabase)
         try await UploadRun.run(database, transfer, output, .making, sync: server.sync) { run in
+            if let saveDatabase { try await run.saver.choose(saveDatabase) }
             run.report.walkBegins()
             defer { run.report.walkEnded() }
-            try await run.attacher.run(paths.map { BackupGroup($0, .include) }, Self.options)
+            let filter = try filters.filter()
+            for path in filter.missing(in: paths) { run.report.failed(FilePath(path), Self.isMissing) }
+            try await run.attacher.run(paths.map { BackupGroup($0, .include) }, Self.options, where: filter)
         }
     }
 }
@@ -58,6 +73,8 @@ extension PushCommand {
         options.sendsDeclined = true
         return options
     }
+
+    fileprivate static let isMissing = "it is listed, and is in none of the folders"
 
     private func makeDryRun() throws -> DryRun {
         let path = URL(fileURLWithPath: database.database).resolvingSymlinksInPath().path
@@ -75,11 +92,14 @@ struct DryRun {
     let output: OutputOptions
     let excluded: [String]
 
-    func run(_ paths: [String]) throws {
+    func run(_ paths: [String], _ filter: PathFilter) throws {
         try database.requireOurs()
         try StorageMemory.require(transfer.to.location(), database, changes: transfer.changeStorage, makes: true)
         let known = try knownStamps()
-        var walk = try FolderSource(paths.map { BackupGroup($0, .include) }, excluding: excluded).makeWalk()
+        let groups = paths.map { BackupGroup($0, .include) }
+        let missing = filter.missing(in: paths)
+        for path in missing { report.failed(FilePath(path), PushCommand.isMissing) }
+        var walk = try FolderSource(groups, excluding: excluded, where: filter).makeWalk()
         var (count, bytes, unreadable): (Int, Int64, Int) = (0, 0, 0)
         while let item = walk.next() {
             switch item {
@@ -98,7 +118,7 @@ struct DryRun {
             }
         }
         if !output.json { Console.result("\(Format.count(count, "file")) to attach, \(Format.bytes(bytes))") }
-        if unreadable > 0 { throw ExitCode(3) }
+        if unreadable > 0 || !missing.isEmpty { throw ExitCode(3) }
     }
 
     private func knownStamps() throws -> [FilePath: String] {

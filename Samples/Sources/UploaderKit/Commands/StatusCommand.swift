@@ -30,6 +30,8 @@ struct StatusCommand: ParsableCommand {
         var hold: Hold?
         /// nil where no other device shares the files.
         var sync: Sync?
+        /// When a copy of the database was stored there last (ISO 8601).
+        var savedAt: String?
         /// Why uploads wait that were tried, most files first.
         var retrying: [UploadReason]
         /// Uploads that were given up, the first thousand.
@@ -78,7 +80,7 @@ struct StatusCommand: ParsableCommand {
     func run() throws {
         try reportingErrors {
             let (connection, table) = try DocumentDatabase.openForReading(database.database)
-            let (status, storage, failures, retrying, sync) = try connection.read { db in
+            let (status, storage, failures, retrying, sync, saved) = try connection.read { db in
                 let failed = try Upload.all().failed().order(Upload.Columns.fileID).fetchAll(db)
                 let failures = try failed.prefix(1_000).map { upload in
                     Figures.Failure(
@@ -87,7 +89,8 @@ struct StatusCommand: ParsableCommand {
                 }
                 return (
                     try LFSStatus(db), try StorageMemory.bindingLocation(db), failures,
-                    try UploadReason.ofWaiting(db), try SyncReport.fetch(db)
+                    try UploadReason.ofWaiting(db), try SyncReport.fetch(db),
+                    table.isOurs ? try DatabaseSaver.Memory.fetch(db) : .init()
                 )
             }
             if json {
@@ -95,7 +98,8 @@ struct StatusCommand: ParsableCommand {
                     files: status.files, local: status.local, remote: status.remote, failed: status.failed,
                     pendingBytes: status.pendingBytes, storage: storage, outage: status.outage.map(Figures.Outage.init),
                     failingSince: status.failingSince?.formatted(.iso8601), hold: status.hold.map(Figures.Hold.init),
-                    sync: sync.map(Figures.Sync.init), retrying: retrying, failures: failures)
+                    sync: sync.map(Figures.Sync.init), savedAt: saved.savedAt?.formatted(.iso8601), retrying: retrying,
+                    failures: failures)
                 return Console.result(try figures.jsonLine())
             }
             Console.result(
@@ -103,6 +107,9 @@ struct StatusCommand: ParsableCommand {
                     + "\(Format.count(status.local)) local (\(Format.count(status.failed)) failed), "
                     + "\(Format.bytes(status.pendingBytes)) to upload")
             if let storage { Console.result("on \(storage)") }
+            if let time = saved.savedAt {
+                Console.result("the database was saved there \(Format.time(since: time)) ago")
+            }
             if let outage = status.outage {
                 let time = Format.time(since: outage.since)
                 Console.result("the storage is away or refuses, for \(time): \(outage.reason)")

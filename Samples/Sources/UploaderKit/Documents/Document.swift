@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import LFS
+import LFSBackup
 
 /// The uploader's own record: one for each file that was pushed. Its bytes are the `FileData` that it refers to.
 struct Document: FetchableRecord, PersistableRecord, Identifiable, Sendable {
@@ -33,6 +34,24 @@ struct Document: FetchableRecord, PersistableRecord, Identifiable, Sendable {
         self.path = path
         // Only kept for who looks into the table; one that is none is no reason to refuse the file.
         addedAt = Date.fromDatabaseValue(row["addedAt"]) ?? Date(timeIntervalSince1970: 0)
+    }
+
+    /// The path from the folder on that was pushed; the name of a file that was pushed itself.
+    var pathInFolder: AssetName {
+        let parts = FilePath(title).components
+        return AssetName(bytes: Array(parts.dropFirst(parts.count > 1 ? 1 : 0).joined(separator: [0x2F])))
+    }
+
+    /// When the content was changed last, by the stamp, `size:seconds.nanoseconds:…`; nil for a stamp that says
+    /// something else.
+    var modified: timespec? {
+        let parts = stamp.split(separator: ":")
+        guard parts.count == 3 else { return nil }
+        let numbers = parts[1].split(separator: ".")
+        guard numbers.count == 2, let seconds = Int(numbers[0]), let nanoseconds = Int(numbers[1]),
+            (0..<1_000_000_000).contains(nanoseconds)
+        else { return nil }
+        return timespec(tv_sec: seconds, tv_nsec: nanoseconds)
     }
 
     func encode(to container: inout PersistenceContainer) {

@@ -80,6 +80,16 @@ enum DocumentSchema {
                 try BackupNotes.remember(AssetName(bytes: path.bytes), stamp: stamp, file, db)
             }
         }
+        migrator.registerMigration("uploader.v5") { db in
+            // Whether copies of the database are kept on the storage, NULL while nobody has said, and which state was
+            // saved when: see DatabaseSaver.
+            try db.execute(
+                sql: """
+                    ALTER TABLE \(ownTable) ADD COLUMN savesDatabase INTEGER;
+                    ALTER TABLE \(ownTable) ADD COLUMN savedState TEXT;
+                    ALTER TABLE \(ownTable) ADD COLUMN savedAt REAL;
+                    """)
+        }
         return migrator
     }
 

@@ -18,7 +18,12 @@ enum StorageMemory {
     }
 
     static func remember(_ location: StorageLocation, _ db: Database) throws {
-        let sql = "INSERT OR REPLACE INTO \(DocumentSchema.ownTable) (id, location) VALUES (1, ?)"
+        // Another storage has no copy of the database yet.
+        let sql = """
+            INSERT INTO \(DocumentSchema.ownTable) (id, location) VALUES (1, ?1)
+            ON CONFLICT (id) DO UPDATE SET
+                savedState = CASE WHEN location = excluded.location THEN savedState END, location = excluded.location
+            """
         try db.execute(sql: sql, arguments: [location.description])
     }
 

@@ -14,7 +14,7 @@ struct NameArguments: ParsableArguments {
 
     /// - Throws: `ValidationError` when there is none.
     func require() throws {
-        if names.isEmpty { throw ValidationError("Name the files: \(FileNaming.help)") }
+        if names.isEmpty { throw ValidationError("Name the files. \(FileNaming.help)") }
     }
 
     /// Nil when none is named.

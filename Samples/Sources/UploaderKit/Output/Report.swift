@@ -14,6 +14,8 @@ final class Report: Sendable {
         /// Why files wait that were tried, and why the storage as a whole cannot be used.
         var reasons: [FileData.ID: UploadFailure] = [:]
         var outage: String?
+        /// Whether the summary says that the database is nowhere else.
+        var namesLoneDatabase = false
     }
 
     /// What a run has done so far, for who waits for it.
@@ -312,6 +314,13 @@ final class Report: Sendable {
             Console.result(
                 tally.words(about: purpose).joined(separator: ", ")
                     + ", \(Format.bytes(tally.bytes)) in \(Format.seconds(seconds)) s")
+            if state.withLock(\.namesLoneDatabase) {
+                Console.result(
+                    """
+                    The database, which alone knows the files' names, is on this machine only. 'push --save-database' \
+                    keeps a copy on the storage; --no-save-database ends this reminder.
+                    """)
+            }
         }
     }
 

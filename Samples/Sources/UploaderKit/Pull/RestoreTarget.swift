@@ -16,6 +16,8 @@ struct RestoreTarget: Sendable {
     let path: FilePath
     private let folders: [FilePath]
     private let part: FilePath
+    /// When the content of the original was changed last; nil when nobody knows.
+    private let modified: timespec?
 
     /// - Parameter isAmbiguous: whether another document has the same title; then the file gets its id as well.
     /// - Throws: ``UploaderError`` for a name that leads elsewhere.
@@ -34,6 +36,7 @@ struct RestoreTarget: Sendable {
         }
         guard !names.isEmpty else { throw UploaderError("its path in the database is empty") }
         path = current
+        modified = attached.document.modified
         self.folders = folders
         part = FilePath(bytes: current.bytes.dropLast(names.last?.count ?? 0) + Array(".\(attached.file.id).part".utf8))
     }
@@ -70,11 +73,27 @@ struct RestoreTarget: Sendable {
             guard try file.offset() == UInt64(clamping: recorded.byteCount), Self.hex(hash) == recorded.sha256 else {
                 throw UploaderError("its copy on this device is damaged; 'verify --content --repair' mends it")
             }
+            try setTime(file)
             guard fsync(file.fileDescriptor) == 0 else { throw failure() }
             try takeName()
         } catch {
             _ = part.withCString { unlink($0) }
             throw error
+        }
+    }
+
+    /// Gives the file the time of the original, which photo programs and later pushes go by.
+    private func setTime(_ file: FileHandle) throws {
+        var status = stat()
+        guard let modified, fstat(file.fileDescriptor, &status) == 0 else { return }
+        #if canImport(Darwin)
+        let times = [status.st_atimespec, modified]
+        #else
+        let times = [status.st_atim, modified]
+        #endif
+        // Some network shares keep no times, and no bytes are lost by that.
+        guard futimens(file.fileDescriptor, times) == 0 || [EPERM, ENOTSUP, EOPNOTSUPP, ENOSYS].contains(errno) else {
+            throw failure()
         }
     }
 

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import LFS
+import LFSBackup
 
 /// Writes attached files into a folder, several beside each other.
 ///
@@ -13,6 +14,8 @@ struct Restorer: Sendable {
     let lfs: LFSManager
     let report: Report
     let folder: String
+    /// Which of them, by their paths from the folder on that was pushed.
+    let filter: PathFilter
 
     /// How many files are fetched beside each other.
     static let parallel = 8
@@ -50,10 +53,11 @@ struct Restorer: Sendable {
     }
 
     private func restore(_ page: DocumentTable.Page, _ ambiguous: Set<String>) async throws {
+        let documents = page.documents.filter { filter.takesAll || filter.takes($0.document.pathInFolder) }
         report.pending(
-            files: page.documents.count, bytes: page.documents.reduce(0) { $0.addingSaturated($1.file.byteCount) })
+            files: documents.count, bytes: documents.reduce(0) { $0.addingSaturated($1.file.byteCount) })
         for row in page.unusable { report.failed(FilePath(row.fileID), row.reason) }
-        try await restore(page.documents, ambiguous)
+        try await restore(documents, ambiguous)
     }
 
     private func restore(_ documents: [AttachedDocument], _ ambiguous: Set<String>) async throws {

@@ -17,10 +17,12 @@ struct Attacher: Sendable {
     /// Works through the groups. Returns when every file that could be read is attached.
     ///
     /// - Throws: when the place for the bytes or the database fails, so that going on makes no sense.
-    func run(_ groups: [BackupGroup], _ options: BackupOptions) async throws {
+    func run(
+        _ groups: [BackupGroup], _ options: BackupOptions, where filter: PathFilter = PathFilter()
+    ) async throws {
         var options = options
         options.damaged = damaged
-        let source = FolderSource(groups, excluding: excluded)
+        let source = FolderSource(groups, excluding: excluded, where: filter)
         try await Backup(lfs, database, source, host, options: options).run(onEvent: tell)
         report.walkEnded()
     }

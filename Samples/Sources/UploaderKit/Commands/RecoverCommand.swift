@@ -1,0 +1,100 @@
+import ArgumentParser
+import Foundation
+import LFSStorage
+
+struct RecoverCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "recover",
+        abstract: "Bring a database back that was lost, from the copy on its storage.",
+        discussion: """
+            The storage knows files by their ids only: which is which stands in the
+            database. 'push --save-database' keeps copies of it on the storage, the last
+            three of each database, under lfs-recovery/. Without --database they are listed;
+            with it the newest one is written there, or that of --id where the storage has
+            several databases. 'pull' then fetches the files.
+
+            A copy is the SQLite database, compressed with gzip: other tools read it, too.
+            The names of the files stand in it in the clear.
+
+            What was pushed after the copy was made has its bytes on the storage and no
+            record in it. As long as the lost database may still come back, do not push into
+            the recovered one.
+            """)
+
+    @Option(name: .long, help: ArgumentHelp("The storage, as --to names it elsewhere.", valueName: "storage"))
+    var from: String
+
+    @Option(
+        name: .long, help: ArgumentHelp("Where to write the database; there must be no file yet.", valueName: "path"))
+    var database: String?
+
+    @Option(name: .long, help: ArgumentHelp("Which database, or the beginning of its id.", valueName: "id"))
+    var id: String?
+
+    @Flag(name: .long, help: "Print one JSON object for each copy.")
+    var json = false
+
+    private struct Event: Encodable {
+        var event: String
+        var id: String
+        var bytes: Int64
+        var saved: String
+        var files: Int?
+    }
+
+    func validate() throws { _ = try StorageArgument(parsing: from) }
+
+    func run() async throws {
+        do {
+            let transfer = try TransferOptions.parse(["--to", from])
+            let location = try transfer.to.location()
+            guard location.isThere else { throw UploaderError("There is no folder \(location) to find copies in.") }
+            let copies = RecoveryCopies(storage: try await transfer.to.open(transfer))
+            let found = try await copies.list().filter { id.map($0.databaseID.hasPrefix) ?? true }
+            guard !found.isEmpty else {
+                throw UploaderError(
+                    """
+                    There is no copy of a database\(id.map { " with the id \($0)" } ?? "") on \(location). 'push \
+                    --save-database' keeps them there.
+                    """)
+            }
+            guard let database else { return try list(found.reversed()) }
+            try await recover(found, to: database, copies, location)
+        } catch let status as ExitCode {
+            throw status
+        } catch {
+            Console.message("uploader: \(Words.of(error))")
+            throw ExitCode(1)
+        }
+    }
+
+    private func list(_ found: [RecoveryCopies.Copy]) throws {
+        for copy in found {
+            let saved = copy.date.formatted(.iso8601)
+            let event = Event(event: "copy", id: copy.databaseID, bytes: copy.byteCount, saved: saved)
+            Console.result(
+                json ? try event.jsonLine() : "\(copy.databaseID)  \(saved)  \(Format.bytes(copy.byteCount))")
+        }
+        if !json { Console.message("uploader: Give --database FILE to write the newest one there.") }
+    }
+
+    private func recover(
+        _ found: [RecoveryCopies.Copy], to path: String, _ copies: RecoveryCopies, _ location: StorageLocation
+    ) async throws {
+        guard let newest = found.last, Set(found.map(\.databaseID)).count == 1 else {
+            let ids = Set(found.map(\.databaseID)).sorted().joined(separator: ", ")
+            throw UploaderError("The storage has several databases: name one with --id. There are \(ids).")
+        }
+        let recovery = RecoveredDatabase(path: path)
+        let files = try await recovery.make(from: newest, copies, location)
+        let saved = newest.date.formatted(.iso8601)
+        if json {
+            let event = Event(
+                event: "recovered", id: newest.databaseID, bytes: newest.byteCount, saved: saved, files: files)
+            return Console.result(try event.jsonLine())
+        }
+        Console.result(
+            "\(path): \(Format.count(files, "file")), as of \(saved), \(Format.time(since: newest.date)) ago")
+        Console.message("uploader: 'uploader pull --database \(path) --to \(from) --all --output DIR' fetches them.")
+    }
+}

@@ -1,0 +1,95 @@
+import Foundation
+import GRDB
+import LFSStorage
+
+/// Keeps a copy of the database on the storage, where that was chosen: the table `uploader_storage` remembers it.
+struct DatabaseSaver: Sendable {
+    let database: any DatabaseWriter
+    let storage: any RemoteStorage
+
+    /// What a run does about it.
+    enum Outcome: Sendable {
+        case saved(byteCount: Int64)
+        case unchanged
+        /// Somebody has chosen not to.
+        case notWanted
+        /// Nobody has chosen yet.
+        case undecided
+    }
+
+    /// Remembers whether copies are kept.
+    ///
+    /// - Throws: the database's error.
+    func choose(_ choice: Bool) async throws {
+        try await database.write { db in
+            try db.execute(sql: "UPDATE \(DocumentSchema.ownTable) SET savesDatabase = ?", arguments: [choice])
+        }
+    }
+
+    /// - Throws: `StorageError`, ``UploaderError``, the database's error.
+    func run() async throws -> Outcome {
+        let (memory, state, id) = try await database.read { db in
+            (try Memory.fetch(db), try Self.state(db), try String.fetchOne(db, sql: "SELECT namespace FROM lfs_state"))
+        }
+        guard let isChosen = memory.isChosen, let id else { return .undecided }
+        guard isChosen else { return .notWanted }
+        guard memory.savedState != state else { return .unchanged }
+        let byteCount = try await save(id)
+        // What has changed since it was read is saved by the next run.
+        let now = Date()
+        try await database.write { db in
+            try db.execute(
+                sql: "UPDATE \(DocumentSchema.ownTable) SET savedState = ?, savedAt = ?",
+                arguments: [state, now.timeIntervalSince1970])
+        }
+        return .saved(byteCount: byteCount)
+    }
+
+    private func save(_ id: String) async throws -> Int64 {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("uploader-\(UUID().uuidString)")
+        // Nobody else is to read the names in it.
+        try FileManager.default.createDirectory(
+            at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+        defer {
+            do { try FileManager.default.removeItem(at: folder) } catch {
+                Console.message("uploader: \(folder.path) is left and can be removed: \(Words.of(error))")
+            }
+        }
+        let (copy, packed) = (folder.appendingPathComponent("copy"), folder.appendingPathComponent("copy.gz"))
+        try await database.vacuum(into: copy.path)
+        try GzipFile.compress(copy, to: packed)
+        try await RecoveryCopies(storage: storage).store(packed, of: id, at: Date())
+        return try FileManager.default.attributesOfItem(atPath: packed.path)[.size] as? Int64 ?? 0
+    }
+
+    /// What changes with every file that is added, uploaded, replaced or removed.
+    private static func state(_ db: Database) throws -> String {
+        try String.fetchOne(
+            db,
+            sql: """
+                SELECT (SELECT count(*) || ':' || coalesce(max(updateID), '') FROM lfs_file) || ':'
+                    || (SELECT count(*) || ':' || coalesce(max(id), '') || ':' || coalesce(max(addedAt), '')
+                        FROM uploader_document)
+                """) ?? ""
+    }
+
+    /// What is remembered of it.
+    struct Memory: Sendable {
+        /// Nil while nobody has said.
+        var isChosen: Bool?
+        var savedState: String?
+        /// When the last copy was stored.
+        var savedAt: Date?
+
+        static func fetch(_ db: Database) throws -> Memory {
+            // A database that is only looked at may be that of an older uploader.
+            let columns = try db.columns(in: DocumentSchema.ownTable).map(\.name)
+            guard columns.contains("savesDatabase") else { return Memory() }
+            let sql = "SELECT savesDatabase, savedState, savedAt FROM \(DocumentSchema.ownTable)"
+            guard let row = try Row.fetchOne(db, sql: sql) else { return Memory() }
+            return Memory(
+                isChosen: Bool.fromDatabaseValue(row[0]), savedState: String.fromDatabaseValue(row[1]),
+                savedAt: Double.fromDatabaseValue(row[2]).map(Date.init(timeIntervalSince1970:)))
+        }
+    }
+}

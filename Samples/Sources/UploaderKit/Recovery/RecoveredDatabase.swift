@@ -1,0 +1,55 @@
+import Foundation
+import GRDB
+
+/// A database that is written from a copy. It gets its name when it is whole and known to be right.
+struct RecoveredDatabase: Sendable {
+    let path: String
+
+    /// - Returns: how many files it has.
+    /// - Throws: ``UploaderError``, `StorageError`; then nothing is left of it.
+    func make(
+        from copy: RecoveryCopies.Copy, _ copies: RecoveryCopies, _ location: StorageLocation
+    ) async throws -> Int {
+        try requireFree()
+        let id = UUID().uuidString
+        let (packed, file) = (URL(fileURLWithPath: "\(path).\(id).gz"), URL(fileURLWithPath: "\(path).\(id)"))
+        defer { for file in [packed, file] { _ = unlink(file.path) } }
+        try await copies.fetch(copy, to: packed)
+        do {
+            try GzipFile.decompress(packed, to: file)
+        } catch let error as UploaderError {
+            throw UploaderError("The copy \(copy.key) cannot be used: \(error.description). Try an older one by hand.")
+        }
+        let count = try check(file, location)
+        // A plain rename would replace what has the name meanwhile.
+        guard link(file.path, path) == 0 else { throw UploaderError("\(path): \(String(cString: strerror(errno)))") }
+        return count
+    }
+
+    private func requireFree() throws {
+        for suffix in ["", "-wal", "-journal", ".lfs"] where FileManager.default.fileExists(atPath: path + suffix) {
+            throw UploaderError(
+                "\(path + suffix) is there already and is not overwritten. Give --database another path.")
+        }
+        let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+        guard FileManager.default.fileExists(atPath: folder) else {
+            throw UploaderError("The folder \(folder) for the database does not exist. Make it first.")
+        }
+    }
+
+    /// Looks whether it is the uploader's, whole, and notes the storage that it came from.
+    private func check(_ file: URL, _ location: StorageLocation) throws -> Int {
+        guard try DatabaseFile(at: file.path).isOurs else {
+            throw UploaderError("The copy is no database of the uploader's.")
+        }
+        let database = try DatabaseQueue(path: file.path)
+        let count = try database.writeWithoutTransaction { db in
+            let words = try String.fetchAll(db, sql: "PRAGMA quick_check(1)")
+            guard words == ["ok"] else { throw UploaderError("The copy is damaged: \(words.joined(separator: " "))") }
+            try StorageMemory.remember(location, db)
+            return try Int.fetchOne(db, sql: "SELECT count(*) FROM uploader_document") ?? 0
+        }
+        try database.close()
+        return count
+    }
+}

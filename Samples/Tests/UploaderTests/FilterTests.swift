@@ -1,0 +1,86 @@
+import Foundation
+import Testing
+
+@Suite("Filters", .timeLimit(.minutes(2)))
+struct FilterTests {
+    private static let storage = ["--database", "a.sqlite", "--to", "dir:remote"]
+
+    private func withTree(_ body: (URL) throws -> Void) throws {
+        try withFolder { folder in
+            for name in ["a.jpg", "b.txt", "x/a.jpg", "x/c.tmp", "x/y/d.heic", "cache/e.jpg"] {
+                let file = folder.appendingPathComponent("files/\(name)")
+                try FileManager.default.createDirectory(
+                    at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+                try Data(name.utf8).write(to: file)
+            }
+            try body(folder)
+        }
+    }
+
+    private func run(_ command: String, _ arguments: [String], in folder: URL) throws -> UploaderProcess.Result {
+        try UploaderProcess([command] + Self.storage + arguments, in: folder).wait()
+    }
+
+    private func documents(_ folder: URL) throws -> Set<String> {
+        let root = folder.resolvingSymlinksInPath().path + "/files/"
+        return Set(
+            try TestDatabase.entries(in: folder.appendingPathComponent("a.sqlite")).map {
+                String($0.path.dropFirst(root.count))
+            })
+    }
+
+    static let filters: [([String], Set<String>)] = [
+        (["--include", "*.jpg"], ["a.jpg", "x/a.jpg", "cache/e.jpg"]),
+        (["--exclude", "cache/", "--exclude", "*.tmp"], ["a.jpg", "b.txt", "x/a.jpg", "x/y/d.heic"]),
+        (["--include", "/x/**"], ["x/a.jpg", "x/c.tmp", "x/y/d.heic"]),
+        (["--include", "*.heic", "--exclude", "x/**"], ["x/y/d.heic"]),
+    ]
+
+    @Test("push takes what they say, a dry run shows it, and pull takes some of it", arguments: filters)
+    func push(options: [String], expected: Set<String>) throws {
+        try withTree { folder in
+            let preview = try run("push", options + ["--dry-run", "files"], in: folder)
+            #expect(preview.output.contains("\(expected.count) file"), "\(preview.output)")
+            let pushed = try run("push", options + ["files"], in: folder)
+            #expect(pushed.status == 0, "\(pushed.messages)")
+            #expect(try documents(folder) == expected)
+            #expect(try run("push", ["files"], in: folder).status == 0)
+            let pulled = try run("pull", options + ["--all", "--output", "out"], in: folder)
+            #expect(pulled.status == 0, "\(pulled.messages)")
+            let files = try FileManager.default.subpathsOfDirectory(atPath: folder.path + "/out/files")
+            #expect(Set(files.filter { $0.contains(".") }) == expected)
+        }
+    }
+
+    @Test("A list takes what it names and nothing else, and what it names in vain is told")
+    func list() throws {
+        try withTree { folder in
+            let list = folder.appendingPathComponent("list")
+            try Data("# photos\n; and\n/x/a.jpg\r\n./b.txt\n\nx/../a.jpg\n".utf8).write(to: list)
+            #expect(try run("push", ["--files-from", "list", "files"], in: folder).status == 0)
+            #expect(try documents(folder) == ["x/a.jpg", "b.txt", "a.jpg"])
+            try Data("x/y/d.heic\nx/nothing\n".utf8).write(to: list)
+            let pushed = try run("push", ["--files-from", "list", "files"], in: folder)
+            #expect(pushed.status == 3)
+            #expect(pushed.messages.contains("failed x/nothing: it is listed, and is in none of the folders"))
+            #expect(try documents(folder).contains("x/y/d.heic"))
+            try Data("# nothing\n".utf8).write(to: list)
+            for command in [["push", "files"], ["push", "files", "-n"], ["pull", "--all", "--output", "out"]] {
+                let empty = try run(command[0], ["--files-from", "list"] + command.dropFirst(), in: folder)
+                #expect(empty.status == 1)
+                #expect(empty.messages.contains("list lists no file."))
+            }
+            #expect(try run("push", ["--files-from", "away", "files"], in: folder).messages.contains("cannot be read"))
+        }
+    }
+
+    @Test("A pattern that is written wrongly ends the command before it begins")
+    func illegal() throws {
+        try withTree { folder in
+            let pushed = try run("push", ["--exclude", "a***", "files"], in: folder)
+            #expect(pushed.status == 64)
+            #expect(pushed.messages.contains("has more than two stars in a row"))
+            #expect(!FileManager.default.fileExists(atPath: folder.path + "/a.sqlite"))
+        }
+    }
+}

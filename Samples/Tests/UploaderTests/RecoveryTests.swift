@@ -1,0 +1,149 @@
+import Foundation
+import Testing
+
+@Suite("After the machine is lost", .timeLimit(.minutes(2)))
+struct RecoveryTests {
+    private static let storage = ["--database", "a.sqlite", "--to", "dir:remote"]
+
+    private func push(_ arguments: [String], in folder: URL) throws -> UploaderProcess.Result {
+        try UploaderProcess(["push"] + Self.storage + arguments, in: folder).wait()
+    }
+
+    private func recover(_ arguments: [String], in folder: URL) throws -> UploaderProcess.Result {
+        try UploaderProcess(["recover", "--from", "dir:remote"] + arguments, in: folder).wait()
+    }
+
+    private func copies(_ folder: URL) throws -> [String] {
+        let root = folder.path + "/remote/lfs-recovery"
+        guard FileManager.default.fileExists(atPath: root) else { return [] }
+        return try FileManager.default.subpathsOfDirectory(atPath: root).filter { $0.hasSuffix(".gz") }.sorted()
+    }
+
+    @Test("The database comes back from the storage, and all files with it, on a machine that has neither")
+    func wholeWay() throws {
+        try withFolder(files: 5) { folder in
+            let first = try push(["files"], in: folder)
+            #expect(first.status == 0 && first.output.contains("is on this machine only"))
+            #expect(try copies(folder).isEmpty)
+            let second = try push(["--save-database", "files"], in: folder)
+            #expect(second.status == 0 && !second.output.contains("this machine only"), "\(second.messages)")
+            #expect(try copies(folder).count == 1)
+            // It is remembered, and nothing is sent as long as nothing has changed.
+            #expect(try push(["files"], in: folder).status == 0)
+            #expect(try copies(folder).count == 1)
+            let status = try UploaderProcess.run("status", "--database", "a.sqlite", in: folder)
+            #expect(status.output.contains("the database was saved there"))
+            let verify = try UploaderProcess(
+                ["verify"] + Self.storage + ["--repair", "--remove-unknown", "--orphan-age", "0"], in: folder
+            ).wait()
+            #expect(verify.status == 0, "\(verify.output)")
+            #expect(try copies(folder).count == 1)
+
+            // Another program reads it.
+            let copy = folder.path + "/remote/lfs-recovery/" + (try #require(copies(folder).first))
+            #expect(try system("sh", "-c", "gunzip -c '\(copy)' > '\(folder.path)/copy.sqlite'"))
+            #expect(
+                try TestDatabase.count("uploader_document", in: folder.appendingPathComponent("copy.sqlite")) == 5)
+
+            for name in ["a.sqlite", "a.sqlite.lfs"] {
+                try FileManager.default.removeItem(at: folder.appendingPathComponent(name))
+            }
+            let listed = try recover([], in: folder)
+            #expect(listed.status == 0 && listed.output.split(separator: "\n").count == 1)
+            let recovered = try recover(["--database", "b.sqlite"], in: folder)
+            #expect(recovered.status == 0, "\(recovered.messages)")
+            #expect(recovered.output.contains("b.sqlite: 5 files, as of 20"))
+            // It lies elsewhere now.
+            try FileManager.default.moveItem(
+                at: folder.appendingPathComponent("remote"), to: folder.appendingPathComponent("moved"))
+            let pull = ["pull", "--database", "b.sqlite", "--all", "--output", "out", "--to"]
+            #expect(try UploaderProcess(pull + ["dir:remote"], in: folder).wait().status == 1)
+            let pulled = try UploaderProcess(pull + ["dir:moved", "--change-storage"], in: folder).wait()
+            #expect(pulled.status == 0, "\(pulled.messages)")
+            #expect(try system("diff", "-r", folder.path + "/files", folder.path + "/out/files"))
+            let mode = try FileManager.default.attributesOfItem(atPath: folder.path + "/b.sqlite")[.posixPermissions]
+            #expect(mode as? Int == 0o600)
+        }
+    }
+
+    @Test("The last three are kept, of each database apart; --no-save-database ends it")
+    func kept() throws {
+        try withFolder(files: 1) { folder in
+            #expect(try push(["--save-database", "files"], in: folder).status == 0)
+            let id = try #require(copies(folder).first?.split(separator: "/").first)
+            for second in 10...13 {
+                let old = folder.appendingPathComponent("remote/lfs-recovery/\(id)/20250101t0000\(second)z.sqlite.gz")
+                try Data("x".utf8).write(to: old)
+            }
+            // What others have put there stays.
+            try Data("x".utf8).write(to: folder.appendingPathComponent("remote/lfs-recovery/\(id)/notes.gz"))
+            try randomData(10).write(to: folder.appendingPathComponent("files/1.bin"))
+            #expect(try push(["files"], in: folder).status == 0)
+            let left = try copies(folder).map { String($0.split(separator: "/")[1]) }
+            #expect(
+                left.count == 4 && left.contains("notes.gz")
+                    && !left.contains { $0.hasPrefix("20250101t00001") && $0 < "20250101t000013z" })
+            try randomData(10).write(to: folder.appendingPathComponent("files/2.bin"))
+            #expect(try push(["--no-save-database", "files"], in: folder).status == 0)
+            #expect(try copies(folder).map { String($0.split(separator: "/")[1]) } == left)
+
+            let other = try UploaderProcess(
+                ["push", "--database", "c.sqlite", "--to", "dir:remote", "--save-database", "files"], in: folder
+            ).wait()
+            #expect(other.status == 0)
+            let ambiguous = try recover(["--database", "b.sqlite"], in: folder)
+            #expect(ambiguous.status == 1 && ambiguous.messages.contains("name one with --id"))
+            #expect(!FileManager.default.fileExists(atPath: folder.path + "/b.sqlite"))
+            #expect(try recover(["--database", "b.sqlite", "--id", String(id.prefix(8))], in: folder).status == 0)
+            #expect(try TestDatabase.count("uploader_document", in: folder.appendingPathComponent("b.sqlite")) == 2)
+        }
+    }
+
+    @Test("A copy that is damaged, cut off or another program's is refused, and nothing is left of it")
+    func damaged() throws {
+        try withFolder(files: 3) { folder in
+            #expect(try push(["--save-database", "files"], in: folder).status == 0)
+            let copy = folder.appendingPathComponent("remote/lfs-recovery/" + (try #require(copies(folder).first)))
+            let whole = try Data(contentsOf: copy)
+            var flipped = whole
+            flipped[whole.count / 2] ^= 1
+            try system("sh", "-c", "echo 'x' | gzip > '\(folder.path)/text.gz'")
+            let text = try Data(contentsOf: folder.appendingPathComponent("text.gz"))
+            for bytes in [flipped, whole.prefix(whole.count - 9), whole.prefix(20), Data("no gzip".utf8), Data(), text]
+            {
+                try bytes.write(to: copy)
+                let run = try recover(["--database", "b.sqlite"], in: folder)
+                #expect(run.status == 1, "\(bytes.count) bytes: \(run.output)")
+                #expect(!run.messages.isEmpty)
+                let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+                #expect(!names.contains { $0.hasPrefix("b.sqlite") }, "\(names)")
+            }
+            try whole.write(to: copy)
+            try Data("mine".utf8).write(to: folder.appendingPathComponent("b.sqlite"))
+            let run = try recover(["--database", "b.sqlite"], in: folder)
+            #expect(run.status == 1 && run.messages.contains("is there already and is not overwritten"))
+            #expect(try Data(contentsOf: folder.appendingPathComponent("b.sqlite")) == Data("mine".utf8))
+            let none = try UploaderProcess.run("recover", "--from", "dir:files", in: folder)
+            #expect(none.status == 1 && none.messages.contains("no copy of a database"))
+        }
+    }
+
+    @Test("Files come back with the time of their last change")
+    func times() throws {
+        try withFolder(files: 2) { folder in
+            #expect(try system("touch", "-d", "2019-03-04 05:06:07.123456789", folder.path + "/files/0.bin"))
+            #expect(try push(["files"], in: folder).status == 0)
+            let pulled = try UploaderProcess(
+                ["pull"] + Self.storage + ["--all", "--output", "out"], in: folder
+            ).wait()
+            #expect(pulled.status == 0, "\(pulled.messages)")
+            for name in ["0.bin", "1.bin"] {
+                var (before, after) = (stat(), stat())
+                #expect(stat(folder.path + "/files/" + name, &before) == 0)
+                #expect(stat(folder.path + "/out/files/" + name, &after) == 0)
+                #expect(
+                    before.st_mtim.tv_sec == after.st_mtim.tv_sec && before.st_mtim.tv_nsec == after.st_mtim.tv_nsec)
+            }
+        }
+    }
+}
