@@ -159,7 +159,7 @@ struct NamingTests {
                 let run = try UploaderProcess(["list", "--database", "a.sqlite"] + options, in: folder).wait()
                 let lines = run.output.split(separator: "\n")
                 // The id first, the path last, and nothing else begins with a slash.
-                #expect(Set(lines.map { $0.prefix { $0 != "/" }.count }).count == 1)
+                #expect(Set(lines.map { $0.prefix { $0 != "/" }.count }).count <= 1)
                 return lines.compactMap { $0.last.map(String.init) }.joined()
             }
             #expect(try names() == "abc")

@@ -45,8 +45,8 @@ struct PushTests {
             let status = try UploaderProcess.run("status", "--database", "a.sqlite", "--json", in: folder)
             let storage = folder.resolvingSymlinksInPath().appendingPathComponent("remote").path
             #expect(
-                status.output == "{\"failed\":0,\"files\":11,\"local\":0,\"pendingBytes\":0,\"remote\":11,"
-                    + "\"storage\":\"dir:\(storage)\"}\n")
+                status.output == "{\"failed\":0,\"failures\":[],\"files\":11,\"local\":0,\"pendingBytes\":0,"
+                    + "\"remote\":11,\"retrying\":[],\"storage\":\"dir:\(storage)\"}\n")
         }
     }
 

@@ -53,8 +53,8 @@ struct PushCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        if dryRun { return try reportingErrors { try makeDryRun().run(self.paths, filters.filter()) } }
-        let (paths, filters, saveDatabase) = (paths, filters, saveDatabase)
+        if dryRun { return try reportingErrors { try makeDryRun().run(self.paths, self.filters.filter()) } }
+        let (paths, filters, saveDatabase) = (paths, self.filters, saveDatabase)
         try await UploadRun.run(database, transfer, output, .making, sync: server.sync) { run in
             if let saveDatabase { try await run.saver.choose(saveDatabase) }
             run.report.walkBegins()

@@ -8,10 +8,10 @@ struct FileNaming: Sendable {
     /// What the help of each command that takes them says.
     static let discussion = """
         A file is named by its id or the beginning of it, as 'list' shows them; by its
-        path, or the last parts of it; by a folder, which means all files in it; or by a
-        pattern in quotes: * and ? stand for anything but a slash, ** for anything,
-        [a-c] and {jpg,heic} for one of these. A pattern without a slash at its start may
-        begin in any folder.
+        path, or the last parts of it; by a folder, which means all files in it; or by
+        a pattern in quotes: * and ? stand for anything but a slash, ** for anything,
+        [a-c] and {jpg,heic} for one of these. A pattern without a slash at its start
+        may begin in any folder.
         """
 
     let names: [String]

@@ -82,14 +82,17 @@ struct DatabaseSaver: Sendable {
         var savedAt: Date?
 
         static func fetch(_ db: Database) throws -> Memory {
+            var memory = Memory()
             // A database that is only looked at may be that of an older uploader.
-            let columns = try db.columns(in: DocumentSchema.ownTable).map(\.name)
-            guard columns.contains("savesDatabase") else { return Memory() }
+            let column = "SELECT 1 FROM pragma_table_info('\(DocumentSchema.ownTable)') WHERE name = 'savesDatabase'"
+            guard try Row.fetchOne(db, sql: column) != nil else { return memory }
             let sql = "SELECT savesDatabase, savedState, savedAt FROM \(DocumentSchema.ownTable)"
-            guard let row = try Row.fetchOne(db, sql: sql) else { return Memory() }
-            return Memory(
-                isChosen: Bool.fromDatabaseValue(row[0]), savedState: String.fromDatabaseValue(row[1]),
-                savedAt: Double.fromDatabaseValue(row[2]).map(Date.init(timeIntervalSince1970:)))
+            if let row = try Row.fetchOne(db, sql: sql) {
+                memory.isChosen = Bool.fromDatabaseValue(row[0])
+                memory.savedState = String.fromDatabaseValue(row[1])
+                if let time = Double.fromDatabaseValue(row[2]) { memory.savedAt = Date(timeIntervalSince1970: time) }
+            }
+            return memory
         }
     }
 }
