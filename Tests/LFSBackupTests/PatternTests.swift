@@ -18,7 +18,6 @@ struct PatternTests {
         ("[a-c^]", ["a", "c", "^"], ["d", "ab"]),
         ("[^a-c]", ["d", "-"], ["a", "b"]),
         ("[a-]", ["a", "-"], ["b"]),
-        ("[]a]", ["]", "a"], ["b"]),
         ("*.{jpg,heic,}", ["a.jpg", "a.heic", "a."], ["a.png", "a.jpgheic"]),
         ("{a,b*}c", ["ac", "bc", "bxyc"], ["axc", "c"]),
         (#"\*\[\{"#, ["*[{"], ["a[{"]),
@@ -39,7 +38,8 @@ struct PatternTests {
         "One that is written wrongly is an error that says where",
         arguments: [
             ("", "is empty"), ("/", "/**"), ("a***", "stars"), ("[a", "without its ]"), ("a]", "without its ["),
-            ("[z-a]", "range"), ("[[:alpha:]]", "within"), ("{a", "without its }"), ("a}", "without {"),
+            ("[z-a]", "range"), ("[]a]", "without characters"), ("[[:alpha:]]", "within"), ("{a", "without its }"),
+            ("a}", "without its {"),
             ("{a,{b}}", "within"), ("{{a.*}}", "{{"), (#"a\"#, "character"), (#"[a\"#, "without its ]"),
         ])
     func illegal(text: String, reason: String) throws {
@@ -82,7 +82,7 @@ struct PatternTests {
         try await withTemporaryFolder { folder in
             let names = ["a", "ab", "b.jpg", "B.JPG", "c.heic", "c[1]", "x,y", "d{e}", "é", "a b", "star*", "d$"]
             let tree = folder.child("tree")
-            for place in ["", "x/", "x/y/", "wx/", "x/y/x/", "ab/"] {
+            for place in ["", "x/", "x/y/", "wx/", "x/y/x/", "abc/"] {
                 try FileManager.default.createDirectory(at: tree.child(place), withIntermediateDirectories: true)
                 for name in names { try Data().write(to: tree.child(place + name)) }
             }
@@ -91,7 +91,12 @@ struct PatternTests {
                 "*", "**", "?", "/", "a", "b", "x", "y", ".", "jpg", "[a-c]", "[^a]", "{a,b}", "{x/y,*}", #"\*"#, " ",
                 "$", ",",
             ]
-            var patterns: [(include: [String], exclude: [String])] = Self.matches.map { ([$0.0], []) }
+            // It enters no folder above one that such a pattern names, unless the pattern begins at the top.
+            func isShortCut(_ text: String) -> Bool {
+                text.hasSuffix("/") || !text.hasPrefix("/") && (text.contains("/") || text.contains("**"))
+            }
+            var patterns: [(include: [String], exclude: [String])] = Self.matches.map { ([], [$0.0]) }
+            patterns += Self.matches.filter { !isShortCut($0.0) }.map { ([$0.0], []) }
             func random() -> String {
                 (0..<Int.random(in: 1...5, using: &generator)).map { _ in parts.randomElement(using: &generator) ?? "" }
                     .joined()
@@ -100,7 +105,8 @@ struct PatternTests {
                 let texts = [random(), random(), random()]
                 // What is refused here has its test above.
                 guard texts.allSatisfy({ (try? PathPattern($0)) != nil }) else { continue }
-                patterns += [([texts[0]], []), ([], [texts[1]]), ([texts[0]], [texts[2]])]
+                patterns.append(([], [texts[1]]))
+                if !isShortCut(texts[0]) { patterns += [([texts[0]], []), ([texts[0]], [texts[2]])] }
             }
             var taken = 0
             for (include, exclude) in patterns {
@@ -133,7 +139,7 @@ struct PatternTests {
         let status = try await tool.finish()
         let text = try String(contentsOf: list, encoding: .utf8)
         try #require(status == 0, "rclone is needed for this test, see Tests/run-tests: \(text)")
-        return Set(text.split(separator: "\n").map(String.init).filter { !$0.contains("NOTICE") })
+        return Set(text.split(separator: "\n").map(String.init).filter { !$0.contains("ERROR :") })
     }
 }
 

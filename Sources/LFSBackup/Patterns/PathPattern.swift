@@ -12,7 +12,8 @@
 /// | `/` at the end | everything in a folder of that name |
 ///
 /// Letters are compared as they are written. A path that is no text counts as one with U+FFFD for each byte that is
-/// none. Source: rclone, "Filtering, includes and excludes"; its `{{…}}` is refused.
+/// none. Source: rclone, "Filtering, includes and excludes"; its `{{…}}` is refused. Where rclone looks into no folder
+/// that might have more matches, as for `y/x/*` to be included, they are found here.
 public struct PathPattern: Hashable, Sendable, CustomStringConvertible {
     /// The pattern as it was written.
     public let description: String

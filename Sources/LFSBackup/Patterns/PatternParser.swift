@@ -59,7 +59,10 @@ struct PatternParser {
         }
         while true {
             guard let first = take() else { throw illegal("has a [ without its ]") }
-            if first == "]", !found.ranges.isEmpty { return found }
+            if first == "]" {
+                guard !found.ranges.isEmpty else { throw illegal("has a class without characters: write \\] for a ]") }
+                return found
+            }
             if first == "[" { throw illegal("has a [ within [ ]: write \\[ for the character") }
             let low = try takeEscaped(first)
             // A line before the closing bracket is one.
