@@ -71,10 +71,12 @@ public final class UnreliableTransport: CompanionTransport {
     /// Hands out states that the transport below has, or had before, in any order, some twice and some not at all.
     ///
     /// - Throws: ``Failure``; what the transport below and `take` throw.
-    public func states(_ take: @escaping @Sendable (CompanionReading) async throws -> Void) async throws {
-        if state.withLock({ $0.isSound }) { return try await base.states(take) }
+    public func states(
+        for query: CompanionQuery, _ take: @escaping @Sendable (CompanionReading) async throws -> Void
+    ) async throws {
+        if state.withLock({ $0.isSound }) { return try await base.states(for: query, take) }
         let found = Mutex<[CompanionReading]>([])
-        try await base.states { reading in found.withLock { $0.append(reading) } }
+        try await base.states(for: query) { reading in found.withLock { $0.append(reading) } }
         let (readings, fails) = state.withLock { state in
             (Self.disturbed(found.withLock { $0 }, &state), state.random.next(below: 10) == 0)
         }
@@ -86,7 +88,7 @@ public final class UnreliableTransport: CompanionTransport {
     private static func disturbed(_ readings: [CompanionReading], _ state: inout State) -> [CompanionReading] {
         var disturbed: [CompanionReading] = []
         for reading in readings {
-            guard case .state(let new) = reading else {
+            guard case .state(let new, _) = reading else {
                 disturbed.append(reading)
                 continue
             }

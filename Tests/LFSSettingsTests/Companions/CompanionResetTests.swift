@@ -1,3 +1,4 @@
+import Crypto
 import Foundation
 import GRDB
 import LFSStorage
@@ -76,10 +77,37 @@ struct CompanionResetTests {
             if isFirst { try await storage.removeAll() }
         }
         try await device.synchronize()
-        #expect(try device.status.hasLeft == (call == "states"))
+        #expect(try device.status.hasLeft)
+        // Also what was published before the removal was seen is withdrawn at once.
+        #expect(network.published[try await device.id].map { $0.count == CompanionState.frame } ?? true)
         try await synchronize([device, other])
         #expect(try await device.values() == [nil, nil, nil])
         #expect(network.published[try await device.id].map { $0.count == CompanionState.frame } ?? true)
+    }
+
+    @Test(
+        "What was published and cannot be read is withdrawn too", arguments: ["damaged", "of a later form"])
+    func unreadable(what: String) async throws {
+        let (network, world) = (LoopbackNetwork(), World())
+        let device = try await devices(1, network, world)[0]
+        try await device.set(1)
+        try await device.synchronize()
+        let id = try await device.id
+        var bytes = try #require(network.published[id])
+        if what == "damaged" {
+            bytes[40] ^= 1
+        } else {
+            bytes = bytes.dropLast(32)
+            bytes[4] = 9
+            bytes += SHA256.hash(data: bytes)
+        }
+        network.put(bytes, of: id)
+        try await device.storage.removeAll()
+        for _ in 1...2 {
+            try await device.synchronize()
+            #expect(try await published(network, device).entries.isEmpty)
+        }
+        #expect(try device.status.hasLeft)
     }
 
     @Test("Copies of one database come together, though they publish under one id")
@@ -195,6 +223,32 @@ struct CompanionResetTests {
         all[0].skew.set(.zero)
         try await synchronize(all)
         for device in all { #expect(try await device.values() == [3, 8, nil]) }
+    }
+
+    @Test("A value that two devices have had with a time to come is put right once, and takes no later one back")
+    func bothAhead() async throws {
+        let (network, world) = (LoopbackNetwork(), World())
+        let all = try await devices(2, network, world)
+        for device in all { device.skew.set(.seconds(3 * 86_400)) }
+        try await all[0].set(1)
+        try await synchronize(all)
+        #expect(try await all[1].get(0) == 1)
+        for device in all { device.skew.set(.zero) }
+        try await all[0].synchronize()
+        world.pass(.seconds(60))
+        try await all[0].set(2)
+        try await all[0].synchronize()
+        world.pass(.seconds(60))
+        try await synchronize(Array(all.reversed()))
+        for device in all { #expect(try await device.get(0) == 2) }
+        // Without the device that has set it, it travels all the same.
+        for device in all { device.skew.set(.seconds(3 * 86_400)) }
+        try await all[0].set(3, 1)
+        try await synchronize(all)
+        for device in all { device.skew.set(.zero) }
+        let third = try await devices(1, network, world)[0]
+        try await synchronize([all[1], third])
+        #expect(try await third.get(1) == 3)
     }
 
     @Test("What was set while a clock was days ahead is refused, and travels once the clock is right")
