@@ -110,6 +110,20 @@ struct CompanionResetTests {
         #expect(try device.status.hasLeft)
     }
 
+    @Test("What was published is read and withdrawn also where a listing does not have it")
+    func unlisted() async throws {
+        let (storage, world) = (InMemoryStorage(), World())
+        let blind = try RemoteStorageTransport(BlindStorage(base: storage))
+        let device = try await CompanionDevice(world, [blind])
+        try await device.set(1)
+        try await device.synchronize()
+        let key = try ObjectKey("settings/\(try await device.id)")
+        #expect(try await storage.head(key).byteCount > CompanionState.frame)
+        try await device.storage.removeAll()
+        try await device.synchronize()
+        #expect(try await storage.head(key).byteCount == CompanionState.frame)
+    }
+
     @Test("Copies of one database come together, though they publish under one id")
     func copies() async throws {
         let (network, world) = (LoopbackNetwork(), World())
@@ -272,4 +286,10 @@ struct CompanionResetTests {
         try await synchronize(all)
         for device in all { #expect(try await device.values() == [3, 1, nil]) }
     }
+}
+
+/// A storage that lists nothing, as one may that lists an object some time after it is there.
+private struct BlindStorage: StorageWrapper {
+    let base: any RemoteStorage
+    func list(_ request: ListRequest) async throws -> ListPage { ListPage(objects: [], next: nil) }
 }
