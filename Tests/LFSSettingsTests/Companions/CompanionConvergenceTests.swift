@@ -23,10 +23,11 @@ struct CompanionModel {
     private static let day: Int64 = 86_400_000
 
     func run() async throws {
-        var random = SeededRandom(seed: UInt64(seed))
+        var random = SeededGenerator(seed: UInt64(seed))
         let world = World()
         let count = 2 + seed % 2
-        let ways = try (0..<count).map { index in UnreliableTransport(try transport(), seed: UInt64(seed * 8 + index))
+        let ways = try (0..<count).map { index in
+            UnreliableTransport(try transport(), random: SeededGenerator(seed: UInt64(seed * 8 + index)))
         }
         var devices: [CompanionDevice] = []
         for way in ways { devices.append(try await CompanionDevice(world, [way])) }

@@ -65,7 +65,7 @@ struct CompanionHostileTests {
 
     @Test("Any bytes behind a right digest are a state that is written the same, or a typed error")
     func fuzz() async throws {
-        var random = SeededRandom(seed: 36)
+        var random = SeededGenerator(seed: 36)
         let base = state([
             "one": entry("1"), "three": entry("[[1]]"), "two": CompanionState.Entry(updateID: id(), content: nil),
         ]).encoded().dropLast(32)
