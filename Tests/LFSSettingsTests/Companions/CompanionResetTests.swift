@@ -239,19 +239,26 @@ struct CompanionResetTests {
         for device in all { #expect(try await device.values() == [3, 8, nil]) }
     }
 
-    @Test("A value that two devices have had with a time to come is put right once, and takes no later one back")
-    func bothAhead() async throws {
+    @Test(
+        "A value that two devices have had with a time to come is put right once, and takes no later one back",
+        arguments: [true, false])
+    func bothAhead(isAsked: Bool) async throws {
         let (network, world) = (LoopbackNetwork(), World())
         let all = try await devices(2, network, world)
+        func synchronize(_ devices: [CompanionDevice]) async throws {
+            for device in devices + devices {
+                try await (isAsked ? device.synchronize() : device.synchronizeAutomatically())
+            }
+        }
         for device in all { device.skew.set(.seconds(3 * 86_400)) }
         try await all[0].set(1)
         try await synchronize(all)
         #expect(try await all[1].get(0) == 1)
         for device in all { device.skew.set(.zero) }
-        try await all[0].synchronize()
+        try await synchronize([all[0]])
         world.pass(.seconds(60))
         try await all[0].set(2)
-        try await all[0].synchronize()
+        try await synchronize([all[0]])
         world.pass(.seconds(60))
         try await synchronize(Array(all.reversed()))
         for device in all { #expect(try await device.get(0) == 2) }
@@ -263,6 +270,22 @@ struct CompanionResetTests {
         let third = try await devices(1, network, world)[0]
         try await synchronize([all[1], third])
         #expect(try await third.get(1) == 3)
+    }
+
+    @Test("What was set while a clock was ahead counts more than what it replaced, though that was read long before")
+    func replacedAhead() async throws {
+        let all = try await devices(2, LoopbackNetwork())
+        all[1].skew.set(.seconds(10 * 3_600))
+        try await all[1].set(1)
+        try await all[1].synchronizeAutomatically()
+        for _ in 1...2 { try await all[0].synchronizeAutomatically() }
+        all[0].skew.set(.seconds(3 * 86_400))
+        try await all[0].set(2)
+        all[0].skew.set(.zero)
+        for _ in 1...2 {
+            for device in all { try await device.synchronizeAutomatically() }
+        }
+        for device in all { #expect(try await device.get(0) == 2) }
     }
 
     @Test("What was set while a clock was days ahead is refused, and travels once the clock is right")
