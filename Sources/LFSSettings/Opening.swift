@@ -164,12 +164,14 @@ struct Opening: Sendable {
                     key: key.name)
             }
             let limit = min(key.domain.limit, key.sync.limit ?? .max)
-            guard limit <= transport.limits.stateByteCount else {
+            let needed = CompanionState.byteCount(ofLargest: limit, key)
+            guard needed <= transport.limits.stateByteCount else {
                 throw SettingsError(
                     .illegalPair,
                     """
-                    Values of the key \(key.name) have up to \(limit) bytes, and \(transport.name) carries \
-                    \(transport.limits.stateByteCount) of all keys. Give it a smaller maxByteCount.
+                    Values of the key \(key.name) have up to \(limit) bytes, \(needed) in a state with nothing else, \
+                    and \(transport.name) carries \(transport.limits.stateByteCount) of all keys. Give it a smaller \
+                    maxByteCount.
                     """,
                     key: key.name)
             }

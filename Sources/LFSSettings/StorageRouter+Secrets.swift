@@ -38,7 +38,7 @@ extension StorageRouter {
     }
 
     /// Gives up encrypted values that cannot be read although the root key is there: they are damaged, or their data
-    /// key is.
+    /// key is. Of a key that goes to other devices the value comes from them again, if one of them has it.
     ///
     /// - Returns: the names of the keys, or of their families.
     /// - Throws: ``SettingsError/Code/keyMissing``, ``SettingsError/Code/keyMismatch``, ``SettingsError/Code/locked``,

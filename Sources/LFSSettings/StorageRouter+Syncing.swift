@@ -7,9 +7,13 @@ extension StorageRouter {
     /// After a removal of everything nothing is taken any more by this router; what was published before is
     /// withdrawn.
     ///
-    /// - Throws: the error of the first transport that has failed: ``SettingsError/Code/transportFailed``,
-    ///   ``SettingsError/Code/tooLarge`` for too many settings, errors of the database. What single devices have
-    ///   published and is not taken is no error, and stands in ``companions``.
+    /// All that others have published is read, also what a router that runs has read before.
+    ///
+    /// - Throws: the error of the first transport that has failed: ``SettingsError/Code/transportFailed``;
+    ///   ``SettingsError/Code/timedOut`` for one that has not answered within ``CompanionOptions/deadline``;
+    ///   ``SettingsError/Code/tooLarge`` when some values did not fit, and all others were published;
+    ///   ``SettingsError/Code/clockAhead``; errors of the database. What single devices have published and is not taken
+    ///   is no error, and stands in ``companions``.
     public nonisolated func synchronize() async throws {
         var failure: (any Error)?
         for runner in companionRunners {

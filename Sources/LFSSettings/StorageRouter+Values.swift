@@ -47,8 +47,8 @@ extension StorageRouter {
         try await access.set(value, for: key)
     }
 
-    /// Removes the value, readable or not, and with it what a migration that waits would bring. Does nothing more when
-    /// none is stored.
+    /// Removes the value, readable or not, and with it what a migration that waits would bring. Of a key that goes to
+    /// other devices it counts there too, for all that was set before, also when nothing is stored here.
     ///
     /// - Throws: as ``set(_:for:)``.
     public nonisolated func remove<Value>(_ key: StorageKey<Value>) async throws {

@@ -30,10 +30,10 @@ public struct FileID: Hashable, Sendable, CustomStringConvertible {
     package static func make(at time: Date = Date()) -> FileID { sequence.make(at: time) }
 
     /// A new id for a time, or, where the other one does not sort before that, one of the next that sort after it.
-    package static func make(at time: Date, after other: FileID) -> FileID {
-        let id = make(at: time)
-        return id > other ? id : FileID(other.bits.next)
-    }
+    package static func make(at time: Date, after other: FileID) -> FileID { sequence.make(at: time, after: other) }
+
+    /// One of the next ids that sort after another one, whatever its time.
+    package static func make(after other: FileID) -> FileID { FileID(other.bits.next) }
 
     /// An id that sorts before all that are made for a time: for what is older than any clock tells.
     package static func makeEarliest() -> FileID { FileID(Bits(high: 0x7000, low: Bits.randomLow())) }

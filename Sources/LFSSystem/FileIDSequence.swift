@@ -18,9 +18,18 @@ final class FileIDSequence: Sendable {
 
     /// A new id that sorts after every other that this sequence has made for the same or an earlier time.
     func make(at time: Date) -> FileID {
-        let milliseconds = UInt64(max(0, time.timeIntervalSince1970 * 1_000))
-        return FileID(FileID.Bits(high: next(milliseconds), low: FileID.Bits.randomLow()))
+        FileID(FileID.Bits(high: next(Self.milliseconds(time)), low: FileID.Bits.randomLow()))
     }
+
+    /// As the one above, or, where the other id does not sort before that, one of the next that sort after it.
+    func make(at time: Date, after other: FileID) -> FileID {
+        // The sequence stays where it is: a time that does not count is not to set it back.
+        guard Self.milliseconds(time) >= other.milliseconds else { return FileID.make(after: other) }
+        let id = make(at: time)
+        return id > other ? id : FileID.make(after: other)
+    }
+
+    private static func milliseconds(_ time: Date) -> UInt64 { UInt64(max(0, time.timeIntervalSince1970 * 1_000)) }
 
     private func next(_ milliseconds: UInt64) -> UInt64 {
         state.withLock { state in

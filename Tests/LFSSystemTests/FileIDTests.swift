@@ -63,6 +63,19 @@ struct FileIDTests {
         #expect(FileID.makeEarliest() < FileID.make(at: early))
     }
 
+    @Test("is made after another one, of an odd time too, without setting back those that come then")
+    func afterOddTime() {
+        let (sequence, now) = (FileIDSequence(), Date(timeIntervalSince1970: 2_000))
+        var last = sequence.make(at: now)
+        for _ in 0..<100 {
+            let other = sequence.make(at: Date(timeIntervalSince1970: 0), after: last)
+            #expect(other > last)
+            let next = sequence.make(at: now)
+            #expect(next > last)
+            last = next
+        }
+    }
+
     @Test("can be made at times that no clock should show")
     func oddTimes() {
         #expect(FileID(text: FileID.make(at: Date(timeIntervalSince1970: -5)).text) != nil)

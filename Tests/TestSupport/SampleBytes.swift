@@ -28,7 +28,7 @@ package enum SampleBytes {
 }
 
 /// SplitMix64: a small generator whose numbers follow from its seed, so that a failure can be repeated.
-package struct SeededGenerator: RandomNumberGenerator {
+package struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
     package init(seed: UInt64) {
@@ -42,6 +42,9 @@ package struct SeededGenerator: RandomNumberGenerator {
         word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
         return word ^ (word >> 31)
     }
+
+    /// The next number below another one, which is at least 1.
+    package mutating func next(below limit: Int) -> Int { Int.random(in: 0..<limit, using: &self) }
 }
 
 /// A generator that several tasks share.
@@ -54,5 +57,5 @@ package final class LockedGenerator: Sendable {
         generator = Mutex(SeededGenerator(seed: seed))
     }
 
-    package func next(below limit: Int) -> Int { generator.withLock { Int.random(in: 0..<limit, using: &$0) } }
+    package func next(below limit: Int) -> Int { generator.withLock { $0.next(below: limit) } }
 }

@@ -63,6 +63,8 @@ extension SettingsError.Code {
 
     /// A transport could not be asked, or told.
     public static let transportFailed = Self(rawValue: "transportFailed")
+    /// A transport has not answered in time.
+    public static let timedOut = Self(rawValue: "timedOut")
     /// A key with a secret is to go to other devices by a transport that others can read.
     public static let notConfidential = Self(rawValue: "notConfidential")
     /// The clock of another device is more than a day ahead, or this one's is behind.

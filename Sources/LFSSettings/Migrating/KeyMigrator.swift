@@ -80,8 +80,10 @@ struct KeyMigrator: Sendable {
         if info.domain.isDatabase {
             try await keys.retrying {
                 try await access.runner.writeDurably { db in
-                    // A removal meanwhile has left a note: the value is not to come back.
-                    guard try !MigrationTable.isNoted(name, db) else { return isCopied.put(false) }
+                    // A removal, meanwhile or before, has left a note: the value is not to come back.
+                    let isRemoved =
+                        try MigrationTable.isNoted(name, db) || SettingTable.isRemovedOnPurpose(name, db)
+                    guard !isRemoved else { return isCopied.put(false) }
                     try DatabaseStore.update(
                         name, keys: keys, keepsNote: false, now: access.sealing.now(), .before, db, change)
                     guard try isCopied.get() else { return }

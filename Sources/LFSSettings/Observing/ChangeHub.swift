@@ -14,10 +14,12 @@ final class ChangeHub: Sendable {
     private struct Observer {
         let signal: Signal
         let isInDatabase: Bool
+        /// Which names it is about; nil for the one that it is listed by.
+        var isAbout: (@Sendable (String) -> Bool)?
     }
 
-    /// Stands for all names: no key has it.
-    static let everyName = ""
+    /// Lists those who choose names themselves: no key has it.
+    private static let anyName = ""
 
     private let state = Mutex(State())
 
@@ -37,13 +39,22 @@ final class ChangeHub: Sendable {
     }
 
     func subscribe(_ name: String, isInDatabase: Bool) -> Subscription {
-        let signal = Signal()
+        subscribe(name, Observer(signal: Signal(), isInDatabase: isInDatabase))
+    }
+
+    /// Observes the keys in the database that a condition picks. It is not told that a row is gone: of those that are
+    /// not to be missed a note stays.
+    func subscribe(where isAbout: @escaping @Sendable (String) -> Bool) -> Subscription {
+        subscribe(Self.anyName, Observer(signal: Signal(), isInDatabase: true, isAbout: isAbout))
+    }
+
+    private func subscribe(_ name: String, _ observer: Observer) -> Subscription {
         let id = state.withLock { state in
             state.lastID += 1
-            state.byName[name, default: [:]][state.lastID] = Observer(signal: signal, isInDatabase: isInDatabase)
+            state.byName[name, default: [:]][state.lastID] = observer
             return state.lastID
         }
-        return Subscription(hub: self, name: name, id: id, signal: signal)
+        return Subscription(hub: self, name: name, id: id, signal: observer.signal)
     }
 
     fileprivate func unsubscribe(_ name: String, _ id: Int) {
@@ -54,8 +65,21 @@ final class ChangeHub: Sendable {
     }
 
     func notify(_ names: some Sequence<String>) {
-        let names = Array(names) + [Self.everyName]
-        let signals = state.withLock { state in names.flatMap { state.byName[$0]?.values.map(\.signal) ?? [] } }
+        let names = Array(names)
+        let signals = state.withLock { state in
+            let choosing = state.byName[Self.anyName]?.values.filter { observer in
+                names.contains { observer.isAbout?($0) ?? true }
+            }
+            return names.flatMap { state.byName[$0]?.values.map(\.signal) ?? [] } + (choosing ?? []).map(\.signal)
+        }
+        for signal in signals { signal.notify() }
+    }
+
+    /// Tells those who observe a key in the database that rows are gone, whose names nobody knows any more.
+    func notifyGone() {
+        let signals = state.withLock { state in
+            state.byName.values.flatMap { $0.values.filter { $0.isInDatabase && $0.isAbout == nil }.map(\.signal) }
+        }
         for signal in signals { signal.notify() }
     }
 

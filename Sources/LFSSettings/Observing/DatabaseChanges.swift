@@ -8,7 +8,8 @@ import Synchronization
 final class DatabaseChanges: TransactionObserver, Sendable {
     private struct Changes {
         var rows: Set<Int64> = []
-        var hasRemoved = false
+        var hasGone = false
+        var areTooMany = false
         var isReset = false
     }
 
@@ -31,9 +32,10 @@ final class DatabaseChanges: TransactionObserver, Sendable {
     func databaseDidChange(with event: DatabaseEvent) {
         changes.withLock { changes in
             guard event.tableName == SettingTable.name else { return changes.isReset = true }
-            if event.kind == .delete { changes.hasRemoved = true }
-            if changes.rows.count > Self.mostRows {
-                changes.hasRemoved = true
+            if event.kind == .delete {
+                changes.hasGone = true
+            } else if changes.rows.count > Self.mostRows {
+                changes.areTooMany = true
             } else {
                 changes.rows.insert(event.rowID)
             }
@@ -44,8 +46,9 @@ final class DatabaseChanges: TransactionObserver, Sendable {
         let made = take()
         // Files and secrets go with it: who observes one reads it, and that ends the removal.
         if made.isReset { return hub.notifyAll() }
+        if made.areTooMany { return hub.notifyDatabase() }
         // A row that is gone has no name any more.
-        if made.hasRemoved { return hub.notifyDatabase() }
+        if made.hasGone { hub.notifyGone() }
         // Who comes after this commit reads what it has written.
         guard !made.rows.isEmpty, hub.isObserved else { return }
         do {

@@ -112,7 +112,9 @@ enum SettingTable {
         case before
     }
 
+    /// Puts a value in a row. What was removed on purpose does not come back by a value of an earlier version.
     static func write(_ name: String, _ value: StoredValue, _ time: Time, _ db: Database) throws {
+        if case .before = time, try isRemovedOnPurpose(name, db) { return }
         let id = newID(time, now: value.updatedAt)
         if try put(name, value, id, unlessLater: true, db) { return }
         // That of another device, or of a clock that was ahead.
@@ -123,19 +125,20 @@ enum SettingTable {
     /// - Parameter unlessLater: changes nothing where the row has a later id.
     @discardableResult
     private static func put(
-        _ name: String, _ value: StoredValue, _ id: FileID, unlessLater: Bool, _ db: Database
+        _ name: String, _ value: StoredValue, _ id: FileID, unlessLater: Bool, isTaken: Bool = false, _ db: Database
     ) throws -> Bool {
         let sql = """
-            INSERT INTO main.lfs_setting (name, value, serializer, version, updateID, updatedAt, isRemoved)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0)
+            INSERT INTO main.lfs_setting (name, value, serializer, version, updateID, updatedAt, isRemoved, isTaken)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0, ?8)
             ON CONFLICT (name) DO UPDATE SET
-                value = ?2, serializer = ?3, version = ?4, updateID = ?5, updatedAt = ?6, isRemoved = 0
+                value = ?2, serializer = ?3, version = ?4, updateID = ?5, updatedAt = ?6, isRemoved = 0, isTaken = ?8
             WHERE NOT ?7 OR updateID < ?5
             """
         let content = value.content
         // GRDB stores empty data as an empty blob, which is not NULL.
         try db.cachedStatement(sql: sql).execute(arguments: [
             name, content.bytes, content.serializer, content.version, id.text, value.updatedAt, unlessLater,
+            isTaken,
         ])
         return db.changesCount > 0
     }
@@ -150,7 +153,7 @@ enum SettingTable {
     /// An id above that of a row.
     private static func id(after name: String, _ time: Time, now: Int64, _ db: Database) throws -> FileID {
         guard let last = try updateID(of: name, db) else { return newID(time, now: now) }
-        if case .before = time { return FileID.make(at: Date(millisecondsSince1970: 0), after: last) }
+        if case .before = time { return FileID.make(after: last) }
         return FileID.make(at: Date(millisecondsSince1970: now), after: last)
     }
 
@@ -167,23 +170,48 @@ enum SettingTable {
             arguments: [newBytes, name, bytes])
     }
 
-    /// - Parameter keepsNote: leaves a row that says so, for other devices.
-    /// - Returns: whether there was a value.
-    @discardableResult
-    static func remove(
-        _ name: String, keepsNote: Bool, now: Int64, _ time: Time, _ db: Database
-    ) throws -> Bool {
-        if keepsNote {
-            let id = try id(after: name, time, now: now, db)
+    /// What stands for the serializer where a step of a catalog has removed a value: a later one may set it again.
+    private static let removedByStep = "step"
+
+    /// - Parameter keepsNote: leaves a row that says so, for other devices, also where nothing is stored here: another
+    ///   device may have set something before that is not here yet.
+    static func remove(_ name: String, keepsNote: Bool, now: Int64, _ time: Time, _ db: Database) throws {
+        guard keepsNote else {
+            return try db.cachedStatement(sql: "DELETE FROM main.lfs_setting WHERE name = ?")
+                .execute(arguments: [name])
+        }
+        let id = try id(after: name, time, now: now, db)
+        switch time {
+        case .now: try noteRemoved(name, id, now: now, isTaken: false, db)
+        case .before:
+            // What others have counts more in any case where nothing is here.
             let sql = """
-                UPDATE main.lfs_setting SET value = x'', updateID = ?2, updatedAt = ?3, isRemoved = 1
+                UPDATE main.lfs_setting
+                SET value = x'', serializer = ?4, updateID = ?2, updatedAt = ?3, isRemoved = 1, isTaken = 0
                 WHERE name = ?1 AND isRemoved = 0
                 """
-            try db.cachedStatement(sql: sql).execute(arguments: [name, id.text, now])
-        } else {
-            try db.cachedStatement(sql: "DELETE FROM main.lfs_setting WHERE name = ?").execute(arguments: [name])
+            try db.cachedStatement(sql: sql).execute(arguments: [name, id.text, now, removedByStep])
         }
-        return db.changesCount > 0
+    }
+
+    private static func noteRemoved(
+        _ name: String, _ id: FileID, now: Int64, isTaken: Bool, _ db: Database
+    ) throws {
+        let sql = """
+            INSERT INTO main.lfs_setting (name, value, serializer, version, updateID, updatedAt, isRemoved, isTaken)
+            VALUES (?1, x'', '', 0, ?2, ?3, 1, ?4)
+            ON CONFLICT (name) DO UPDATE SET
+                value = x'', serializer = '', updateID = ?2, updatedAt = ?3, isRemoved = 1, isTaken = ?4
+            """
+        try db.cachedStatement(sql: sql).execute(arguments: [name, id.text, now, isTaken])
+    }
+
+    /// Whether there is a note that the app, here or on another device, has removed the value.
+    static func isRemovedOnPurpose(_ name: String, _ db: Database) throws -> Bool {
+        let sql = """
+            SELECT EXISTS (SELECT 1 FROM main.lfs_setting WHERE name = ? AND isRemoved = 1 AND serializer <> ?)
+            """
+        return try Bool.fetchOne(try db.cachedStatement(sql: sql), arguments: [name, removedByStep]) ?? false
     }
 
     // MARK: Syncing
@@ -195,13 +223,16 @@ enum SettingTable {
         let updateID: FileID?
         /// Nil for a removed value.
         let content: SerializedValue?
+        let updatedAt: Int64
+        /// Whether it is as another device has set it.
+        let isTaken: Bool
     }
+
+    private static let syncedColumns = "name, value, serializer, version, updateID, updatedAt, isRemoved, isTaken"
 
     /// - Throws: ``SettingsError/Code/corrupted`` for a value that is none.
     static func syncedRow(_ name: String, _ db: Database) throws -> SyncedRow? {
-        let sql = """
-            SELECT name, value, serializer, version, updateID, updatedAt, isRemoved FROM main.lfs_setting WHERE name = ?
-            """
+        let sql = "SELECT \(syncedColumns) FROM main.lfs_setting WHERE name = ?"
         return try Row.fetchOne(try db.cachedStatement(sql: sql), arguments: [name]).map { row in
             try syncedRow(name, row)
         }
@@ -212,9 +243,7 @@ enum SettingTable {
         where isPicked: (String) -> Bool, _ db: Database,
         _ body: (String, Result<SyncedRow, SettingsError>) throws -> Void
     ) throws {
-        let sql = """
-            SELECT name, value, serializer, version, updateID, updatedAt, isRemoved FROM main.lfs_setting ORDER BY name
-            """
+        let sql = "SELECT \(syncedColumns) FROM main.lfs_setting ORDER BY name"
         let rows = try Row.fetchCursor(db, sql: sql)
         while let row = try rows.next() {
             guard let name = String.fromDatabaseValue(row["name"]), isPicked(name) else { continue }
@@ -225,7 +254,15 @@ enum SettingTable {
     private static func syncedRow(_ name: String, _ row: Row) throws(SettingsError) -> SyncedRow {
         let isRemoved = Bool.fromDatabaseValue(row["isRemoved"]) ?? false
         return SyncedRow(
-            name: name, updateID: updateID(row["updateID"]), content: isRemoved ? nil : try value(row).content)
+            name: name, updateID: updateID(row["updateID"]), content: isRemoved ? nil : try value(row).content,
+            updatedAt: Int64.fromDatabaseValue(row["updatedAt"]) ?? 0,
+            isTaken: Bool.fromDatabaseValue(row["isTaken"]) ?? false)
+    }
+
+    /// Whether the row of a name is the note of a removal.
+    static func isRemoved(_ name: String, _ db: Database) throws -> Bool {
+        let sql = "SELECT EXISTS (SELECT 1 FROM main.lfs_setting WHERE name = ? AND isRemoved = 1)"
+        return try Bool.fetchOne(try db.cachedStatement(sql: sql), arguments: [name]) ?? false
     }
 
     /// Nil without a row, and for an id that another program has written: any other one is later.
@@ -239,26 +276,23 @@ enum SettingTable {
     /// - Parameter value: nil for a removed one.
     static func take(_ name: String, _ value: StoredValue?, _ id: FileID, now: Int64, _ db: Database) throws {
         if let value {
-            try put(name, value, id, unlessLater: false, db)
+            try put(name, value, id, unlessLater: false, isTaken: true, db)
         } else {
-            let sql = """
-                INSERT INTO main.lfs_setting (name, value, serializer, version, updateID, updatedAt, isRemoved)
-                VALUES (?1, x'', '', 0, ?2, ?3, 1)
-                ON CONFLICT (name) DO UPDATE SET value = x'', updateID = ?2, updatedAt = ?3, isRemoved = 1
-                """
-            try db.cachedStatement(sql: sql).execute(arguments: [name, id.text, now])
+            try noteRemoved(name, id, now: now, isTaken: true, db)
         }
     }
 
-    /// Gives a row the present time in the place of one that is too far ahead.
-    ///
-    /// - Parameter other: an id that its new one has to be above.
-    static func restamp(_ name: String, from id: FileID, after other: FileID?, now: Int64, _ db: Database) throws {
-        let moment = Date(millisecondsSince1970: now)
-        let new = other.map { FileID.make(at: moment, after: $0) } ?? FileID.make(at: moment)
+    /// Gives a row another time in the place of one that is too far ahead.
+    static func restamp(_ name: String, from id: FileID, to new: FileID, _ db: Database) throws {
         try db.execute(
             sql: "UPDATE main.lfs_setting SET updateID = ? WHERE name = ? AND updateID = ?",
             arguments: [new.text, name, id.text])
+    }
+
+    /// Removes the note of a removal, if it is still this one.
+    static func forgetRemoval(_ name: String, _ id: FileID, _ db: Database) throws {
+        try db.cachedStatement(sql: "DELETE FROM main.lfs_setting WHERE name = ? AND updateID = ? AND isRemoved = 1")
+            .execute(arguments: [name, id.text])
     }
 
     static func removeAll(_ db: Database) throws { try db.execute(sql: "DELETE FROM main.lfs_setting") }

@@ -13,16 +13,26 @@ extension DatabaseMigrator {
 /// What settings keep in the host's database.
 enum SettingsSchema {
     /// The version that this code reads and writes.
-    static let version = 1
+    static let version = 2
     static let migrations: [(identifier: String, migrate: @Sendable (Database) throws -> Void)] = [
-        ("lfsSettings.v1", create)
+        ("lfsSettings.v1", create), ("lfsSettings.v2", addIsTaken),
     ]
 
     @Sendable private static func create(_ db: Database) throws {
         try db.execute(sql: tables)
         try db.execute(
             sql: "INSERT INTO lfs_setting_state (id, schemaVersion, installID) VALUES (1, ?, ?)",
-            arguments: [version, FileID.make().text])
+            arguments: [1, FileID.make().text])
+    }
+
+    @Sendable private static func addIsTaken(_ db: Database) throws {
+        try db.execute(
+            sql: """
+                -- 1 for a row that is as another device has set it.
+                ALTER TABLE lfs_setting ADD COLUMN isTaken INTEGER NOT NULL DEFAULT 0
+                    CHECK (isTaken = 0 OR isTaken = 1);
+                UPDATE lfs_setting_state SET schemaVersion = 2;
+                """)
     }
 
     /// Rows come from other programs as well, so each column says what it takes. What reads them trusts none of it.

@@ -20,16 +20,16 @@ enum SettingsStateTable {
     ///   ``SettingsError/Code/corrupted``.
     static func read(_ db: Database) throws -> State {
         guard try db.tableExists(name),
-            let row = try Row.fetchOne(try db.cachedStatement(sql: "SELECT * FROM main.lfs_setting_state"))
+            let row = try Row.fetchOne(try db.cachedStatement(sql: "SELECT * FROM main.lfs_setting_state")),
+            let version = Int.fromDatabaseValue(row["schemaVersion"]), version >= SettingsSchema.version
         else {
             throw SettingsError(
                 .notMigrated,
                 """
-                The database has no tables of LFSSettings. Call registerLFSSettingsMigrations() on its \
+                The database has not all tables of LFSSettings. Call registerLFSSettingsMigrations() on its \
                 DatabaseMigrator and migrate before opening the router.
                 """)
         }
-        let version = Int.fromDatabaseValue(row["schemaVersion"]) ?? 0
         guard version <= SettingsSchema.version else {
             throw SettingsError(
                 .newerSchema,

@@ -2,12 +2,37 @@ import GRDB
 import LFSDatabase
 import LFSSystem
 
-/// Takes what another device has published, as far as it is later than what is here, in one transaction.
+/// Takes what another device has published, as far as it is later than what is here.
+///
+/// Ids are compared first, so that only what wins is decoded. What wins is written some hundred rows at a time, with
+/// the app's own changes between them.
 struct CompanionMerge: Sendable {
     let access: ValueAccess
     let scope: CompanionScope
     /// How often everything was removed when the router was opened.
     let resetCount: Int64
+
+    /// Rows of one transaction.
+    static let rowsAtOnce = 500
+
+    /// What a state has beside what is taken from it.
+    struct Findings: Sendable {
+        /// How many values this app does not know.
+        var unknownCount = 0
+        /// Removals of long ago that found nothing to remove. They are not taken, or no device would ever forget one.
+        var bygone: [String: FileID] = [:]
+        /// Keys whose value was removed here, and that the device still has: it has not heard of it.
+        var needed: Set<String> = []
+        /// Whether something stands in the status, and is looked at again each time.
+        var hasProblems = false
+
+        mutating func add(_ other: Findings) {
+            unknownCount += other.unknownCount
+            bygone.merge(other.bygone) { max($0, $1) }
+            needed.formUnion(other.needed)
+            hasProblems = hasProblems || other.hasProblems
+        }
+    }
 
     /// Something that may be taken.
     private struct Candidate: Sendable {
@@ -16,43 +41,93 @@ struct CompanionMerge: Sendable {
         let entry: CompanionState.Entry
     }
 
-    func take(_ state: CompanionState, isOwn: Bool, _ tally: CompanionTally) async throws {
-        let candidates = candidates(state, isOwn: isOwn, tally)
-        if candidates.isEmpty { return }
+    /// What is looked at in a state.
+    private struct Candidates: Sendable {
+        var some: [Candidate] = []
+        /// Those of a day to come.
+        var ahead: [String: FileID] = [:]
+    }
+
+    private struct Comparison: Sendable {
+        var new: [Candidate] = []
+        /// Whether one of a day to come is later than what is here.
+        var areAhead = false
+        /// The ids of those that lose to one that is too far ahead.
+        var overtaken: [String: FileID] = [:]
+        var bygone: [String: FileID] = [:]
+        var needed: Set<String> = []
+    }
+
+    func take(_ state: CompanionState, isOwn: Bool, _ tally: CompanionTally) async throws -> Findings {
+        var found = Findings()
+        let candidates = candidates(state, &found, tally)
+        if candidates.some.isEmpty, candidates.ahead.isEmpty { return found }
+        let bygone = tally.all.ofOthers.bygone
         // Mostly there is nothing new, and then nothing is written.
-        let (new, overtaken) = try await access.runner.read { db in try self.compare(candidates, db) }
-        tally.noteOvertaken(overtaken)
-        if new.isEmpty { return }
+        let compared = try await access.runner.read { db in try self.compare(candidates, bygone, db) }
+        tally.noteOvertaken(compared.overtaken)
+        if compared.areAhead, !isOwn { tally.noteOthersAhead() }
+        if !isOwn { (found.bygone, found.needed) = (compared.bygone, compared.needed) }
+        let new = compared.new.filter { candidate in isValue(candidate, of: state, &found, tally) }
         let keys: KeyAccess =
             new.contains { $0.info.security != .none } ? .ring(access.sealing.ring) : .none
+        for start in stride(from: 0, to: new.count, by: Self.rowsAtOnce) {
+            let some = Array(new[start..<min(start + Self.rowsAtOnce, new.count)])
+            guard try await write(some, keys) else {
+                tally.noteReset()
+                return found
+            }
+        }
+        return found
+    }
+
+    /// - Returns: false when everything was removed meanwhile: it is not to come back.
+    private func write(_ new: [Candidate], _ keys: KeyAccess) async throws -> Bool {
         let isReset = Box<Bool>()
         try await keys.retrying {
             try await access.runner.write { db in
-                // What was removed meanwhile is not to come back.
                 let isGone = try SettingsStateTable.read(db).resetCount != resetCount
                 isReset.put(isGone)
                 if !isGone { try self.put(new, keys, db) }
             }
         }
-        if try isReset.get() { tally.noteReset() }
+        return try !isReset.get()
     }
 
-    /// - Returns: those that win, and the ids of those that lose to one that is too far ahead.
     private func compare(
-        _ candidates: [Candidate], _ db: Database
-    ) throws -> (new: [Candidate], overtaken: [String: FileID]) {
+        _ candidates: Candidates, _ bygone: [String: FileID], _ db: Database
+    ) throws -> Comparison {
         let now = access.sealing.now()
-        var (new, overtaken): ([Candidate], [String: FileID]) = ([], [:])
-        for candidate in candidates {
+        var result = Comparison()
+        for (name, id) in candidates.ahead where !result.areAhead {
+            // What is here as well, or is older, was taken while this clock was ahead too.
+            result.areAhead = try SettingTable.updateID(of: name, db).map { id > $0 } ?? true
+        }
+        for candidate in candidates.some {
+            let (name, entry) = (candidate.name, candidate.entry)
+            guard let standing = try SettingTable.updateID(of: name, db) else {
+                if entry.content == nil, UpdateTime.isLongAgo(entry.updateID.milliseconds, now: now) {
+                    result.bygone[name] = entry.updateID
+                } else if entry.content != nil, let removal = bygone[name], removal > entry.updateID {
+                    // Somebody who was away has it still.
+                    let removed = CompanionState.Entry(updateID: removal, content: nil)
+                    result.new.append(Candidate(name: name, info: candidate.info, entry: removed))
+                    result.needed.insert(name)
+                } else {
+                    result.new.append(candidate)
+                }
+                continue
+            }
             if try wins(candidate, db) {
-                new.append(candidate)
-            } else if let standing = try SettingTable.updateID(of: candidate.name, db),
-                UpdateTime.isTooFarAhead(standing, now: now)
-            {
-                overtaken[candidate.name] = candidate.entry.updateID
+                result.new.append(candidate)
+                continue
+            }
+            if UpdateTime.isTooFarAhead(standing, now: now) { result.overtaken[name] = entry.updateID }
+            if entry.content != nil, entry.updateID < standing, try SettingTable.isRemoved(name, db) {
+                result.needed.insert(name)
             }
         }
-        return (new, overtaken)
+        return result
     }
 
     private func put(_ new: [Candidate], _ keys: KeyAccess, _ db: Database) throws {
@@ -91,34 +166,34 @@ struct CompanionMerge: Sendable {
 
     // MARK: What may be taken
 
-    private func candidates(_ state: CompanionState, isOwn: Bool, _ tally: CompanionTally) -> [Candidate] {
+    private func candidates(
+        _ state: CompanionState, _ found: inout Findings, _ tally: CompanionTally
+    ) -> Candidates {
         let now = access.sealing.now()
-        var (candidates, unknownCount): ([Candidate], Int) = ([], 0)
+        var candidates = Candidates()
         for (name, entry) in state.entries.sorted(by: { $0.key < $1.key }) {
             guard let info = scope.participant(name) else {
-                if !scope.knows(name) { unknownCount += 1 }
+                if !scope.knows(name) { found.unknownCount += 1 }
                 continue
             }
-            do {
+            do throws(SettingsError) {
                 if try isKnown(entry, info, now: now) {
-                    candidates.append(Candidate(name: name, info: info, entry: entry))
+                    candidates.some.append(Candidate(name: name, info: info, entry: entry))
                 } else {
-                    unknownCount += 1
+                    found.unknownCount += 1
                 }
             } catch {
-                if error.code == .clockAhead, !isOwn { tally.noteOthersAhead() }
-                tally.add(
-                    CompanionStatus.Problem(device: state.device, key: info.publicName, code: error.code.rawValue))
+                if error.code == .clockAhead { candidates.ahead[name] = entry.updateID }
+                note(error, info, state, &found, tally)
             }
         }
-        if !isOwn { tally.addUnknown(unknownCount) }
         return candidates
     }
 
-    /// Whether an app of this version can read the value.
+    /// Whether an app of this version can read the value, as far as its bytes are not looked at.
     ///
-    /// - Throws: ``SettingsError/Code/clockAhead``, ``SettingsError/Code/tooLarge``,
-    ///   ``SettingsError/Code/undecodable``; ``SettingsError/Code/migrationFailed`` for a catalog whose data wait.
+    /// - Throws: ``SettingsError/Code/clockAhead``, ``SettingsError/Code/tooLarge``;
+    ///   ``SettingsError/Code/migrationFailed`` for a catalog whose data wait.
     private func isKnown(
         _ entry: CompanionState.Entry, _ info: KeyInfo, now: Int64
     ) throws(SettingsError) -> Bool {
@@ -133,7 +208,28 @@ struct CompanionMerge: Sendable {
         guard content.bytes.count <= min(info.domain.limit, info.sync.limit ?? .max) else {
             throw SettingsError(.tooLarge, "Another device has a larger value for the key than it takes here.")
         }
-        do { try info.check(content) } catch { throw info.decodingError(error) }
         return true
+    }
+
+    /// Whether the bytes are a value of the key.
+    private func isValue(
+        _ candidate: Candidate, of state: CompanionState, _ found: inout Findings, _ tally: CompanionTally
+    ) -> Bool {
+        guard let content = candidate.entry.content else { return true }
+        do {
+            try candidate.info.check(content)
+            return true
+        } catch {
+            note(candidate.info.decodingError(error), candidate.info, state, &found, tally)
+            return false
+        }
+    }
+
+    private func note(
+        _ error: SettingsError, _ info: KeyInfo, _ state: CompanionState, _ found: inout Findings,
+        _ tally: CompanionTally
+    ) {
+        found.hasProblems = true
+        tally.add(CompanionStatus.Problem(device: state.device, key: info.publicName, code: error.code.rawValue))
     }
 }

@@ -9,7 +9,7 @@ import Synchronization
 /// Owner of the status: one mutex, which no call is made under.
 final class CompanionRunner: Sendable {
     private let access: ValueAccess
-    private let transport: any CompanionTransport
+    private let calls: CompanionCalls
     private let deviceID: FileID
     private let resetCount: Int64
     private let interval: Duration
@@ -20,6 +20,8 @@ final class CompanionRunner: Sendable {
     /// The router's and the app's rounds come one after the other.
     private let turns = Permits(1)
     private let current: Mutex<CompanionStatus>
+    /// What was read before; nil before the first round.
+    private let memory = Mutex<CompanionMemory?>(nil)
 
     /// How long to wait after a change for others that come with it.
     static let settling = Duration.milliseconds(500)
@@ -28,8 +30,11 @@ final class CompanionRunner: Sendable {
         _ transport: any CompanionTransport, _ access: ValueAccess, deviceID: FileID, resetCount: Int64,
         options: CompanionOptions, clock: any Clock<Duration>, logger: Logger?
     ) {
-        (self.transport, self.access, self.deviceID, self.resetCount) = (transport, access, deviceID, resetCount)
-        (interval, backoff, random) = (options.interval, options.backoff, options.random)
+        (self.access, self.deviceID, self.resetCount) = (access, deviceID, resetCount)
+        calls = CompanionCalls(
+            transport: transport, deadline: max(options.deadline, CompanionOptions.shortest), clock: clock)
+        interval = max(options.interval, CompanionOptions.shortest)
+        (backoff, random) = (options.backoff, options.random)
         (self.clock, self.logger) = (clock, logger)
         current = Mutex(CompanionStatus(transport: transport.name))
     }
@@ -38,15 +43,18 @@ final class CompanionRunner: Sendable {
 
     /// One round.
     ///
-    /// - Parameter includesManual: whether the app has asked for it.
-    /// - Throws: as a ``SettingsError`` why it could not be carried out.
+    /// - Parameter includesManual: whether the app has asked for it: then all is read, also what was read before.
+    /// - Throws: as a ``SettingsError`` why it could not be carried out, or why not all that is here was published.
     func synchronize(includesManual: Bool) async throws {
         try await turns.withPermit {
             let round = CompanionRound(
-                access: access, transport: transport, deviceID: deviceID, resetCount: resetCount,
+                access: access, calls: calls, deviceID: deviceID, resetCount: resetCount,
                 includesManual: includesManual)
             do {
-                note(try await round.run())
+                let findings = try await round.run(includesManual ? nil : memory.withLock { $0 })
+                memory.withLock { $0 = findings.memory }
+                note(findings)
+                if let failure = findings.failure { throw failure }
             } catch {
                 guard !Task.isCancelled else { throw CancellationError() }
                 let error = Self.wording(error)
@@ -61,8 +69,10 @@ final class CompanionRunner: Sendable {
     /// - Parameter begun: opens once changes are seen: its beginning would count as one.
     func run(after begun: Latch, until stop: Latch) async {
         await begun.wait()
-        let changes = access.hub.subscribe(ChangeHub.everyName, isInDatabase: true)
-        await withTaskGroup(of: Void.self) { [transport] group in
+        // A change of a key that does not travel by itself is none of this.
+        let scope = CompanionScope(registry: access.registry, includesManual: false, hasRootKey: true)
+        let changes = access.hub.subscribe { name in scope.participant(name) != nil }
+        await withTaskGroup(of: Void.self) { [transport = calls.transport] group in
             group.addTask { for await _ in transport.changes() { changes.signal.notify() } }
             while !stop.isOpen, !Task.isCancelled {
                 let isDone = await turn()
@@ -86,29 +96,36 @@ final class CompanionRunner: Sendable {
             return true
         } catch {
             // It is in the status, and told once.
+            let status = status
             if status.failureCount == 1 {
-                logger?.warning("\(transport.name) leads to no other device: \(status.failureMessage ?? "cancelled")")
+                logger?.warning("\(status.transport) failed: \(status.failureMessage ?? "cancelled")")
             }
-            return false
+            // Smaller values help then, and no time does.
+            return status.failure == SettingsError.Code.tooLarge.rawValue
         }
     }
 
-    private func pause(_ failures: Int) -> Duration { backoff.delay(afterFailures: failures, random: random()) }
+    private func pause(_ failures: Int) -> Duration {
+        max(backoff.delay(afterFailures: failures, random: random()), CompanionOptions.shortest)
+    }
 
     private func note(_ findings: CompanionTally.Findings) {
         let now = Date(millisecondsSince1970: access.sealing.now())
         let isNew = current.withLock { status in
             let before = status.problems
-            (status.completedAt, status.failureCount) = (now, 0)
-            (status.failure, status.failureMessage) = (nil, nil)
-            (status.problems, status.unknownCount) = (findings.problems, findings.unknownCount)
+            if findings.failure == nil {
+                (status.completedAt, status.failureCount) = (now, 0)
+                (status.failure, status.failureMessage) = (nil, nil)
+            }
+            (status.problems, status.unknownCount) = (findings.problems, findings.ofOthers.unknownCount)
             status.hasLeft = findings.isReset
             return status.problems != before
         }
         guard isNew else { return }
         for problem in findings.problems {
             let what = problem.key ?? "all that it has published"
-            logger?.warning("Not taken from the device \(problem.device): \(what), \(problem.code)")
+            let whose = problem.device == deviceID.text ? "Not told the others" : "Not taken from \(problem.device)"
+            logger?.warning("\(whose): \(what), \(problem.code)")
         }
     }
 
@@ -119,10 +136,15 @@ final class CompanionRunner: Sendable {
         }
     }
 
-    /// What a transport throws may be of any type.
+    /// What a transport throws may be of any type, and may quote a URL with a password: of another module's error
+    /// nothing but the type is told.
     private static func wording(_ error: any Error) -> SettingsError {
         if let error = SettingsError.wrapping(error, nil) as? SettingsError { return error }
         return SettingsError(
-            .transportFailed, "The other devices cannot be reached: \(error). It is tried again.", cause: error)
+            .transportFailed,
+            """
+            The other devices cannot be reached: the transport has thrown an error of the type \(type(of: error)). It \
+            is tried again.
+            """)
     }
 }

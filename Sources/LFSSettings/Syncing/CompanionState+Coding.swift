@@ -16,7 +16,9 @@ extension CompanionState {
     static let frame = magic.count + 1 + 16 + 8 + 4 + digestCount
     /// Bytes of a key beside its name, its serializer's id and its value.
     static let entryFrame = 4 + 16 + 1 + 4 + 8 + 4
-    private static let shortestEntry = 4 + 1 + 16 + 1
+    /// Bytes of a removed key beside its name.
+    static let removalFrame = 4 + 16 + 1
+    private static let shortestEntry = removalFrame + 1
 
     /// The bytes that another device reads. The same state has the same bytes.
     public func encoded() -> Data {
@@ -82,10 +84,13 @@ extension CompanionState {
 
     /// Bytes that the state has when it is encoded.
     var byteCount: Int {
-        entries.reduce(Self.frame) { count, item in
-            guard let content = item.value.content else { return count + Self.shortestEntry - 1 + item.key.utf8.count }
-            return count + Self.entryFrame + item.key.utf8.count + content.serializer.utf8.count + content.bytes.count
-        }
+        entries.reduce(Self.frame) { count, item in count + item.value.byteCount(of: item.key) }
+    }
+
+    /// Bytes of a state that has the largest value of a key, or of a member of a family, and no other.
+    static func byteCount(ofLargest value: Int, _ key: KeyInfo) -> Int {
+        let name = key.isFamily ? StorageLimits.name : key.name.utf8.count
+        return frame + entryFrame + name + key.serializer.utf8.count + value
     }
 
     private static var damaged: SettingsError {

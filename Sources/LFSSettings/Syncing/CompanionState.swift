@@ -21,6 +21,12 @@ public struct CompanionState: Sendable, Hashable {
             return Self.order(standing, content)
         }
 
+        /// Bytes that it has under a name.
+        func byteCount(of name: String) -> Int {
+            guard let content else { return CompanionState.removalFrame + name.utf8.count }
+            return CompanionState.entryFrame + name.utf8.count + content.serializer.utf8.count + content.bytes.count
+        }
+
         private static func order(_ left: SerializedValue, _ right: SerializedValue) -> Bool {
             if left.bytes != right.bytes { return left.bytes.lexicographicallyPrecedes(right.bytes) }
             return (left.serializer, left.version) < (right.serializer, right.version)

@@ -2,7 +2,8 @@ public import Foundation
 
 /// How it stands with the devices that one transport leads to. Of values it has none.
 public struct CompanionStatus: Codable, Sendable, Hashable {
-    /// Something of another device that was not taken. It stays where it is, and is looked at again each time.
+    /// Something of another device that was not taken, or of this one that was not published. It stays where it is, and
+    /// is looked at again each time.
     public struct Problem: Codable, Sendable, Hashable {
         /// The id of the device.
         public let device: String
@@ -22,7 +23,7 @@ public struct CompanionStatus: Codable, Sendable, Hashable {
     public internal(set) var failure: String?
     /// What that error says.
     public internal(set) var failureMessage: String?
-    /// What was not taken the last time; a hundred of them at most.
+    /// What was not taken, or not published, the last time; a hundred of them at most.
     public internal(set) var problems: [Problem] = []
     /// How many values of other devices this app does not know: their keys, or the versions of their serializers. They
     /// stay where they are until an app that knows them opens.

@@ -48,12 +48,7 @@ public struct RemoteStorageTransport: CompanionTransport {
         guard bytes.count <= limits.stateByteCount else {
             throw CompanionState.tooLarge(Int64(bytes.count), limits)
         }
-        let hash = bytes.withUnsafeBytes { buffer in
-            var hash = ContentHash()
-            hash.update(buffer)
-            return hash.hex
-        }
-        let source = UploadSource(byteCount: Int64(bytes.count), sha256: hash) { buffer, offset in
+        let source = UploadSource(byteCount: Int64(bytes.count), sha256: Self.hash(bytes)) { buffer, offset in
             let rest = bytes.dropFirst(Int(offset)).prefix(buffer.count)
             rest.copyBytes(to: buffer)
             return rest.count
@@ -61,19 +56,30 @@ public struct RemoteStorageTransport: CompanionTransport {
         _ = try await storage.upload(source, to: try key(state.deviceID), session: UploadSession())
     }
 
-    /// Reads the objects that have the names of devices, one after the other.
+    /// Reads the objects that have the names of devices, one after the other: the own one by its key, the others as
+    /// they are listed. An object of which the storage names the same checksum, or the same entity tag, as before is
+    /// not read again.
+    ///
+    /// Of devices beyond the limit a hundred are named.
     ///
     /// - Throws: what the storage throws; what `take` throws.
-    public func states(_ take: @escaping @Sendable (CompanionReading) async throws -> Void) async throws {
+    public func states(
+        for query: CompanionQuery, _ take: @escaping @Sendable (CompanionReading) async throws -> Void
+    ) async throws {
+        let own = FileID(text: query.device)
+        if let own, let reading = try await ownReading(own, query) { try await take(reading) }
         var (request, count) = (ListRequest(prefix: prefix + "/"), 0)
         repeat {
             let page = try await storage.list(request)
             for object in page.objects {
-                guard let device = device(of: object.key) else { continue }
+                guard let device = device(of: object.key), device != own else { continue }
                 count += 1
-                guard count <= limits.deviceCount else { return try await take(tooMany(device)) }
-                guard let reading = try await read(object, device) else { continue }
-                try await take(reading)
+                guard count <= limits.deviceCount else {
+                    try await take(tooMany(device))
+                    if count == limits.deviceCount + CompanionStatus.mostProblems { return }
+                    continue
+                }
+                if let reading = try await reading(of: object, device, query) { try await take(reading) }
             }
             request.continuation = page.next
         } while request.continuation != nil
@@ -84,14 +90,31 @@ public struct RemoteStorageTransport: CompanionTransport {
         FileID(text: String(key.rawValue.dropFirst(prefix.utf8.count + 1)))
     }
 
+    /// Nil where nothing is published.
+    private func ownReading(_ device: FileID, _ query: CompanionQuery) async throws -> CompanionReading? {
+        let object: RemoteObject
+        do {
+            object = try await storage.head(try key(device))
+        } catch let error as StorageError where error.isMissing {
+            return nil
+        }
+        return try await reading(of: object, device, query)
+    }
+
     /// Nil for an object that went meanwhile.
-    private func read(_ object: RemoteObject, _ device: FileID) async throws -> CompanionReading? {
+    private func reading(
+        of object: RemoteObject, _ device: FileID, _ query: CompanionQuery
+    ) async throws -> CompanionReading? {
+        if let known = query.versions[device.text], known == Self.version(of: object) {
+            return .unchanged(device: device.text)
+        }
         guard object.byteCount <= limits.stateByteCount else {
             return .unreadable(device: device.text, CompanionState.tooLarge(object.byteCount, limits))
         }
         let (content, limit) = (Content(), limits.stateByteCount)
+        let found: RemoteObject
         do {
-            _ = try await storage.download(
+            found = try await storage.download(
                 DownloadRequest(object.key),
                 // What the listing says of the size proves nothing.
                 into: DownloadSink { bytes in try content.append(bytes, limit: limit) })
@@ -106,9 +129,27 @@ public struct RemoteStorageTransport: CompanionTransport {
         do throws(SettingsError) {
             let state = try CompanionState(encoded: content.bytes, limits: limits)
             guard state.deviceID == device else { throw Self.misplaced }
-            return .state(state)
+            return .state(state, version: Self.version(of: object, readAs: found, content))
         } catch {
             return .unreadable(device: device.text, error)
+        }
+    }
+
+    private static func version(of object: RemoteObject) -> String? {
+        object.sha256.map { "sha256 \($0)" } ?? object.entityTag.map { "tag \($0)" }
+    }
+
+    /// Nil unless what was read is what was named before: it may have been replaced between the two.
+    private static func version(of object: RemoteObject, readAs found: RemoteObject, _ content: Content) -> String? {
+        let isSame = object.sha256.map { $0 == hash(content.bytes) } ?? (object.entityTag == found.entityTag)
+        return isSame ? version(of: object) : nil
+    }
+
+    private static func hash(_ bytes: Data) -> String {
+        bytes.withUnsafeBytes { buffer in
+            var hash = ContentHash()
+            hash.update(buffer)
+            return hash.hex
         }
     }
 
@@ -143,8 +184,8 @@ public struct RemoteStorageTransport: CompanionTransport {
             SettingsError(
                 .tooManyDevices,
                 """
-                There are more than \(limits.deviceCount) devices, and from this one on they are not read: remove the \
-                objects of devices that are no more, or raise CompanionLimits.deviceCount.
+                There are more than \(limits.deviceCount) other devices, and this one is not read: remove the objects \
+                of devices that are no more, or raise CompanionLimits.deviceCount.
                 """))
     }
 

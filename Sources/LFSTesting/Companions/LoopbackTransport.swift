@@ -1,5 +1,6 @@
 public import Foundation
 public import LFSSettings
+import LFSSystem
 import Synchronization
 
 /// The place at which devices of one process meet, for tests of how their settings are kept equal.
@@ -70,18 +71,34 @@ public struct LoopbackTransport: CompanionTransport {
     /// - Throws: nothing.
     public func publish(_ state: CompanionState) async throws { network.put(state.encoded(), of: state.device) }
 
-    /// Hands out the states, in the order of the devices' ids.
+    /// Hands out the states: that of the device that asks, and then the others in the order of their ids. The version
+    /// of one is its SHA-256.
     ///
     /// - Throws: what `take` throws.
-    public func states(_ take: @escaping @Sendable (CompanionReading) async throws -> Void) async throws {
-        for (device, bytes) in network.published.sorted(by: { $0.key < $1.key }) {
-            try await take(reading(device, bytes))
+    public func states(
+        for query: CompanionQuery, _ take: @escaping @Sendable (CompanionReading) async throws -> Void
+    ) async throws {
+        let published = network.published.sorted { left, right in
+            (left.key == query.device ? "" : left.key) < (right.key == query.device ? "" : right.key)
+        }
+        for (device, bytes) in published {
+            let version = Self.version(of: bytes)
+            let isKnown = query.versions[device] == version
+            try await take(isKnown ? .unchanged(device: device) : reading(device, bytes, version))
         }
     }
 
-    private func reading(_ device: String, _ bytes: Data) -> CompanionReading {
+    private static func version(of bytes: Data) -> String {
+        bytes.withUnsafeBytes { buffer in
+            var hash = ContentHash()
+            hash.update(buffer)
+            return hash.hex
+        }
+    }
+
+    private func reading(_ device: String, _ bytes: Data, _ version: String) -> CompanionReading {
         do throws(SettingsError) {
-            return .state(try CompanionState(encoded: bytes, limits: limits))
+            return .state(try CompanionState(encoded: bytes, limits: limits), version: version)
         } catch {
             return .unreadable(device: device, error)
         }

@@ -1,16 +1,18 @@
 public import LFSSettings
 import Synchronization
 
-/// A transport around a sound one that loses states, hands them out twice, late and in another order, and fails, as a
-/// seed says.
+/// A transport around a sound one that loses states, hands them out twice, late and in another order, and fails, as
+/// numbers say.
 ///
 /// Owner of what it remembers: one mutex.
 public final class UnreliableTransport: CompanionTransport {
     private struct State {
-        var random: SeededRandom
+        var random: any RandomNumberGenerator & Sendable
         var isSound = false
         /// The last states of each device, the newest last.
         var earlier: [String: [CompanionState]] = [:]
+
+        mutating func next(below count: Int) -> Int { Int.random(in: 0..<count, using: &random) }
     }
 
     private enum Publication {
@@ -33,10 +35,14 @@ public final class UnreliableTransport: CompanionTransport {
     ///
     /// - Parameters:
     ///   - base: the transport below.
-    ///   - seed: what happens; the same calls with the same seed meet the same faults.
-    public init(_ base: any CompanionTransport, seed: UInt64) {
+    ///   - random: what happens; the same calls with the same numbers meet the same faults, so one that goes by a seed
+    ///     lets a failure be repeated.
+    public init(
+        _ base: any CompanionTransport,
+        random: some RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
+    ) {
         self.base = base
-        state = Mutex(State(random: SeededRandom(seed: seed)))
+        state = Mutex(State(random: random))
     }
 
     /// That of the transport below.
@@ -55,7 +61,7 @@ public final class UnreliableTransport: CompanionTransport {
     public func publish(_ new: CompanionState) async throws {
         let fate: Publication = state.withLock { state in
             if state.isSound { return .goes }
-            switch state.random.next(below: 8) {
+            switch state.next(below: 8) {
             case 0: return .isLost
             case 1: return .fails
             default: return .goes
@@ -71,12 +77,14 @@ public final class UnreliableTransport: CompanionTransport {
     /// Hands out states that the transport below has, or had before, in any order, some twice and some not at all.
     ///
     /// - Throws: ``Failure``; what the transport below and `take` throw.
-    public func states(_ take: @escaping @Sendable (CompanionReading) async throws -> Void) async throws {
-        if state.withLock({ $0.isSound }) { return try await base.states(take) }
+    public func states(
+        for query: CompanionQuery, _ take: @escaping @Sendable (CompanionReading) async throws -> Void
+    ) async throws {
+        if state.withLock({ $0.isSound }) { return try await base.states(for: query, take) }
         let found = Mutex<[CompanionReading]>([])
-        try await base.states { reading in found.withLock { $0.append(reading) } }
+        try await base.states(for: query) { reading in found.withLock { $0.append(reading) } }
         let (readings, fails) = state.withLock { state in
-            (Self.disturbed(found.withLock { $0 }, &state), state.random.next(below: 10) == 0)
+            (Self.disturbed(found.withLock { $0 }, &state), state.next(below: 10) == 0)
         }
         for reading in readings { try await take(reading) }
         // Also after some were taken.
@@ -86,7 +94,7 @@ public final class UnreliableTransport: CompanionTransport {
     private static func disturbed(_ readings: [CompanionReading], _ state: inout State) -> [CompanionReading] {
         var disturbed: [CompanionReading] = []
         for reading in readings {
-            guard case .state(let new) = reading else {
+            guard case .state(let new, _) = reading else {
                 disturbed.append(reading)
                 continue
             }
@@ -94,8 +102,8 @@ public final class UnreliableTransport: CompanionTransport {
             if earlier.last != new { earlier.append(new) }
             earlier = earlier.suffix(rememberedCount)
             state.earlier[new.device] = earlier
-            let old = earlier[state.random.next(below: earlier.count)]
-            switch state.random.next(below: 5) {
+            let old = earlier[state.next(below: earlier.count)]
+            switch state.next(below: 5) {
             case 0: continue
             case 1: disturbed.append(.state(old))
             case 2: disturbed += [reading, .state(old)]
@@ -104,7 +112,7 @@ public final class UnreliableTransport: CompanionTransport {
             }
         }
         for index in disturbed.indices.dropLast() {
-            disturbed.swapAt(index, index + state.random.next(below: disturbed.count - index))
+            disturbed.swapAt(index, index + state.next(below: disturbed.count - index))
         }
         return disturbed
     }

@@ -70,6 +70,12 @@ struct CompanionDevice: Sendable {
     func set(_ value: Int, _ index: Int = 0) async throws { try await storage.set(value, for: Self.keys[index]) }
     func remove(_ index: Int) async throws { try await storage.remove(Self.keys[index]) }
     func synchronize() async throws { try await storage.synchronize() }
+
+    /// As a router that runs does so by itself.
+    func synchronizeAutomatically() async throws {
+        for runner in storage.companionRunners { try await runner.synchronize(includesManual: false) }
+    }
+
     var status: CompanionStatus { get throws { try #require(storage.companions.first) } }
     var problems: [String] { get throws { try status.problems.map { "\($0.key ?? "all"): \($0.code)" } } }
 
@@ -99,6 +105,7 @@ final class RecordingTransport: CompanionTransport {
 
     private struct State {
         var calls: [String] = []
+        var readings: [CompanionReading] = []
         var failing: Set<String> = []
         var body: (@Sendable (String) async throws -> Void)?
     }
@@ -112,6 +119,7 @@ final class RecordingTransport: CompanionTransport {
     var limits: CompanionLimits { base.limits }
     var isConfidential: Bool { base.isConfidential }
     var calls: [String] { state.withLock { $0.calls } }
+    var readings: [CompanionReading] { state.withLock { $0.readings } }
 
     func fail(_ calls: String...) { state.withLock { $0.failing = Set(calls) } }
     /// Runs a body before each call.
@@ -131,9 +139,14 @@ final class RecordingTransport: CompanionTransport {
         try await base.publish(state)
     }
 
-    func states(_ take: @escaping @Sendable (CompanionReading) async throws -> Void) async throws {
+    func states(
+        for query: CompanionQuery, _ take: @escaping @Sendable (CompanionReading) async throws -> Void
+    ) async throws {
         try await note("states")
-        try await base.states(take)
+        try await base.states(for: query) { reading in
+            self.state.withLock { $0.readings.append(reading) }
+            try await take(reading)
+        }
     }
 
     func changes() -> AsyncStream<Void> { base.changes() }

@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import GRDB
 import LFSStorage
 import LFSSystem
 import LFSTesting
@@ -64,7 +65,7 @@ struct CompanionHostileTests {
 
     @Test("Any bytes behind a right digest are a state that is written the same, or a typed error")
     func fuzz() async throws {
-        var random = SeededRandom(seed: 36)
+        var random = SeededGenerator(seed: 36)
         let base = state([
             "one": entry("1"), "three": entry("[[1]]"), "two": CompanionState.Entry(updateID: id(), content: nil),
         ]).encoded().dropLast(32)
@@ -161,7 +162,7 @@ struct CompanionHostileTests {
         }
     }
 
-    @Test("More devices than the limit are told and not read")
+    @Test("More devices than the limit are told, each by its id, and not read; this device's own object is")
     func manyDevices() async throws {
         try await withTemporaryFolder { folder in
             let storage = try DirectoryStorage(at: folder)
@@ -171,9 +172,20 @@ struct CompanionHostileTests {
                 try await device.set(1)
                 try await device.synchronize()
             }
-            let device = try await CompanionDevice(world, [try RemoteStorageTransport(storage, limits: limits)])
+            let before = try CompanionDevice.newDatabase()
+            let device = try await CompanionDevice(world, [try RemoteStorageTransport(storage)], database: before)
+            let backup = try CompanionDevice.newDatabase()
+            try before.backup(to: backup)
+            try await device.set(8, 1)
             try await device.synchronize()
-            #expect(try device.problems == ["all: tooManyDevices"])
+            // Its id is the last one.
+            let again = try await CompanionDevice(
+                world, [try RemoteStorageTransport(storage, limits: limits)], database: backup)
+            try await again.synchronize()
+            #expect(try await again.get(1) == 8)
+            let ids = try names(in: folder.child("settings")).sorted()
+            #expect(try again.status.problems.map(\.device).sorted() == Array(ids[3...4]))
+            #expect(try Set(again.problems) == ["all: tooManyDevices"])
         }
     }
 
@@ -183,6 +195,8 @@ struct CompanionHostileTests {
     func values() async throws {
         let device = try await CompanionDevice(world, [LoopbackTransport(network)])
         try await device.set(1, 0)
+        // What does not win is not looked at.
+        world.pass(.seconds(1))
         let nested = String(repeating: "[", count: 90)
         let far = Duration.seconds(25 * 3_600)
         for (bad, code) in [

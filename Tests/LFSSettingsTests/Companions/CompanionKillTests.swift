@@ -69,7 +69,9 @@ struct CompanionKillTests {
             guard try await run(number, .kill).hasFired else { break }
             count = number
         }
-        #expect(count >= 10, "Only \(count) operations were killed.")
+        // Two of the database, and six of the object. Those of the database's end come to them, unless the process ends
+        // before it.
+        #expect(count >= 8, "Only \(count) operations were killed.")
         #expect(count < Self.most)
     }
 

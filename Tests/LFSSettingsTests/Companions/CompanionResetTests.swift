@@ -1,3 +1,4 @@
+import Crypto
 import Foundation
 import GRDB
 import LFSStorage
@@ -76,10 +77,51 @@ struct CompanionResetTests {
             if isFirst { try await storage.removeAll() }
         }
         try await device.synchronize()
-        #expect(try device.status.hasLeft == (call == "states"))
+        #expect(try device.status.hasLeft)
+        // Also what was published before the removal was seen is withdrawn at once.
+        #expect(network.published[try await device.id].map { $0.count == CompanionState.frame } ?? true)
         try await synchronize([device, other])
         #expect(try await device.values() == [nil, nil, nil])
         #expect(network.published[try await device.id].map { $0.count == CompanionState.frame } ?? true)
+    }
+
+    @Test(
+        "What was published and cannot be read is withdrawn too", arguments: ["damaged", "of a later form"])
+    func unreadable(what: String) async throws {
+        let (network, world) = (LoopbackNetwork(), World())
+        let device = try await devices(1, network, world)[0]
+        try await device.set(1)
+        try await device.synchronize()
+        let id = try await device.id
+        var bytes = try #require(network.published[id])
+        if what == "damaged" {
+            bytes[40] ^= 1
+        } else {
+            bytes = bytes.dropLast(32)
+            bytes[4] = 9
+            bytes += SHA256.hash(data: bytes)
+        }
+        network.put(bytes, of: id)
+        try await device.storage.removeAll()
+        for _ in 1...2 {
+            try await device.synchronize()
+            #expect(try await published(network, device).entries.isEmpty)
+        }
+        #expect(try device.status.hasLeft)
+    }
+
+    @Test("What was published is read and withdrawn also where a listing does not have it")
+    func unlisted() async throws {
+        let (storage, world) = (InMemoryStorage(), World())
+        let blind = try RemoteStorageTransport(BlindStorage(base: storage))
+        let device = try await CompanionDevice(world, [blind])
+        try await device.set(1)
+        try await device.synchronize()
+        let key = try ObjectKey("settings/\(try await device.id)")
+        #expect(try await storage.head(key).byteCount > CompanionState.frame)
+        try await device.storage.removeAll()
+        try await device.synchronize()
+        #expect(try await storage.head(key).byteCount == CompanionState.frame)
     }
 
     @Test("Copies of one database come together, though they publish under one id")
@@ -197,6 +239,55 @@ struct CompanionResetTests {
         for device in all { #expect(try await device.values() == [3, 8, nil]) }
     }
 
+    @Test(
+        "A value that two devices have had with a time to come is put right once, and takes no later one back",
+        arguments: [true, false])
+    func bothAhead(isAsked: Bool) async throws {
+        let (network, world) = (LoopbackNetwork(), World())
+        let all = try await devices(2, network, world)
+        func synchronize(_ devices: [CompanionDevice]) async throws {
+            for device in devices + devices {
+                try await (isAsked ? device.synchronize() : device.synchronizeAutomatically())
+            }
+        }
+        for device in all { device.skew.set(.seconds(3 * 86_400)) }
+        try await all[0].set(1)
+        try await synchronize(all)
+        #expect(try await all[1].get(0) == 1)
+        for device in all { device.skew.set(.zero) }
+        try await synchronize([all[0]])
+        world.pass(.seconds(60))
+        try await all[0].set(2)
+        try await synchronize([all[0]])
+        world.pass(.seconds(60))
+        try await synchronize(Array(all.reversed()))
+        for device in all { #expect(try await device.get(0) == 2) }
+        // Without the device that has set it, it travels all the same.
+        for device in all { device.skew.set(.seconds(3 * 86_400)) }
+        try await all[0].set(3, 1)
+        try await synchronize(all)
+        for device in all { device.skew.set(.zero) }
+        let third = try await devices(1, network, world)[0]
+        try await synchronize([all[1], third])
+        #expect(try await third.get(1) == 3)
+    }
+
+    @Test("What was set while a clock was ahead counts more than what it replaced, though that was read long before")
+    func replacedAhead() async throws {
+        let all = try await devices(2, LoopbackNetwork())
+        all[1].skew.set(.seconds(10 * 3_600))
+        try await all[1].set(1)
+        try await all[1].synchronizeAutomatically()
+        for _ in 1...2 { try await all[0].synchronizeAutomatically() }
+        all[0].skew.set(.seconds(3 * 86_400))
+        try await all[0].set(2)
+        all[0].skew.set(.zero)
+        for _ in 1...2 {
+            for device in all { try await device.synchronizeAutomatically() }
+        }
+        for device in all { #expect(try await device.get(0) == 2) }
+    }
+
     @Test("What was set while a clock was days ahead is refused, and travels once the clock is right")
     func daysAhead() async throws {
         let (network, world) = (LoopbackNetwork(), World())
@@ -218,4 +309,10 @@ struct CompanionResetTests {
         try await synchronize(all)
         for device in all { #expect(try await device.values() == [3, 1, nil]) }
     }
+}
+
+/// A storage that lists nothing, as one may that lists an object some time after it is there.
+private struct BlindStorage: StorageWrapper {
+    let base: any RemoteStorage
+    func list(_ request: ListRequest) async throws -> ListPage { ListPage(objects: [], next: nil) }
 }

@@ -22,6 +22,8 @@ struct CompanionRunTests {
     ) async throws -> CompanionDevice {
         try await CompanionDevice(world, [transport ?? LoopbackTransport(network)], database: database) {
             $0.clock = clock
+            // A clock that runs freely comes to it only after all other times.
+            $0.companions.deadline = .seconds(10_000_000)
             change(&$0)
         }
     }
@@ -92,14 +94,15 @@ struct CompanionRunTests {
         try await device.set(1)
         try await device.storage.start()
         for seconds in [1, 2, 4, 8] {
-            await clock.waitForSleepers { $0.contains(.seconds(seconds)) && $0.count == 2 }
+            // The deadline of a call is over by then.
+            await clock.waitForSleepers { $0.contains(.seconds(seconds)) && $0.count == 2 && $0[1] < .seconds(60) }
             clock.advance(by: .seconds(seconds))
         }
         await clock.waitForSleepers { $0.contains(.seconds(16)) }
         let status = try await #require(device.storage.audit().companions.first)
         #expect(status.failureCount == 5 && status.failure == "transportFailed" && status.completedAt == nil)
         #expect(status.failureMessage?.contains("tried again") == true)
-        #expect(log.all.filter { $0.contains("leads to no other device") }.count == 1)
+        #expect(log.all.filter { $0.contains("loopback failed") }.count == 1)
         // Reading and writing go on meanwhile, and a change is no reason to ask sooner.
         try await device.set(2)
         #expect(failing.calls.count == 5)
@@ -112,6 +115,50 @@ struct CompanionRunTests {
         #expect(try device.status.failureCount == 0)
         #expect(try device.status.completedAt == Date(millisecondsSince1970: world.now))
         try await device.storage.stop()
+    }
+
+    @Test("Times of nothing count as the shortest ones: no transport is asked again and again without a pause")
+    func noTimes() async throws {
+        for fails in [true, false] {
+            let transport = RecordingTransport(SilentTransport(base: LoopbackTransport(network)))
+            if fails { transport.fail("states") }
+            let device = try await device(transport) {
+                $0.companions.interval = .zero
+                $0.companions.backoff = Backoff(base: .zero, cap: .zero)
+                $0.pollInterval = .seconds(7)
+            }
+            let (rounds, end) = (EventLog<String>(), Latch())
+            transport.before { call in
+                rounds.add(call)
+                if rounds.events.count > 20 { await end.wait() }
+            }
+            try await device.storage.start()
+            let clock = clock
+            await race(
+                { await clock.waitForSleepers { $0.contains(.seconds(1)) } }, { await rounds.wait { $0.count > 20 } })
+            #expect(rounds.events == ["states"])
+            end.open()
+            try await device.storage.stop()
+        }
+    }
+
+    @Test("What a transport says of its failure is not told: only its kind is")
+    func secretFailure() async throws {
+        struct Failure: Error, CustomStringConvertible {
+            var description: String { "https://user:canary@example.org/?sig=canary" }
+        }
+        let failing = RecordingTransport(LoopbackTransport(network))
+        failing.before { _ in throw Failure() }
+        let log = LogLines()
+        let device = try await device(failing) { $0.logger = log.logger }
+        try await device.storage.start()
+        await clock.waitForSleepers { $0.count == 2 && $0[1] < .seconds(60) }
+        try await device.storage.stop()
+        var text = ""
+        do { try await device.synchronize() } catch { text = "\(error) \(String(reflecting: error))" }
+        #expect(text.contains("Failure"))
+        text += "\(try device.status) \(log.all)"
+        #expect(log.all.contains { $0.contains("Failure") } && !text.contains("canary"), "\(text)")
     }
 
     @Test("A stop cuts off what a transport was asked, and nothing is left running")
@@ -239,7 +286,9 @@ private struct SilentTransport: CompanionTransport {
     var limits: CompanionLimits { base.limits }
     var isConfidential: Bool { base.isConfidential }
     func publish(_ state: CompanionState) async throws { try await base.publish(state) }
-    func states(_ take: @escaping @Sendable (CompanionReading) async throws -> Void) async throws {
-        try await base.states(take)
+    func states(
+        for query: CompanionQuery, _ take: @escaping @Sendable (CompanionReading) async throws -> Void
+    ) async throws {
+        try await base.states(for: query, take)
     }
 }

@@ -2,6 +2,7 @@ import Crypto
 import Foundation
 import GRDB
 import LFSStorage
+import LFSSystem
 import LFSTesting
 import TestSupport
 import Testing
@@ -112,16 +113,21 @@ struct CompanionTests {
         await expectFailure(.tooLarge) {
             try await device.storage.set(String(repeating: "x", count: 999), for: family["a"])
         }
-        for id in ["a", "b", "c"] { try await device.storage.set(String(repeating: "x", count: 998), for: family[id]) }
+        for id in ["a", "b", "c"] {
+            try await device.storage.set(String(repeating: "x", count: 998), for: family[id])
+            world.pass(.seconds(1))
+        }
         try await device.synchronize()
-        let before = network.published
         try await device.storage.set(String(repeating: "x", count: 998), for: family["d"])
         let other = try await CompanionDevice(world, [LoopbackTransport(network)])
         try await other.set(7)
         try await other.synchronize()
         await expectFailure(.tooLarge) { try await device.synchronize() }
         #expect(try await device.get(0) == 7)
-        #expect(try network.published[try await device.id] == before[try await device.id])
+        // Of equal ones the last that was set waits.
+        let published = try CompanionState(
+            encoded: try #require(network.published[try await device.id]), limits: CompanionLimits())
+        #expect(published.entries.keys.sorted() == ["note.a", "note.b", "note.c", "one"])
         try await device.storage.remove(family["d"])
         try await device.synchronize()
         #expect(try device.status.failure == nil)
@@ -148,6 +154,20 @@ struct CompanionTests {
             _ = try await CompanionDevice(
                 world, [LoopbackTransport(network, limits: CompanionLimits(stateByteCount: 1_000))],
                 catalog: StorageCatalog("app") { large })
+        }
+        // A state has more than its values: names, serializers, times.
+        let exact = StorageKey<String>("exact", sync: .automatic(maxByteCount: 1_000))
+        let id = try #require(FileID(text: "017f22e2-79b0-7fff-bfff-ffffffffffff"))
+        let content = SerializedValue(serializer: exact.serializer.id, version: 1, bytes: Data(count: 1_000))
+        let state = CompanionState(
+            deviceID: id, resetCount: 0,
+            entries: ["exact": CompanionState.Entry(updateID: id, content: content)])
+        for (limit, fits) in [(state.byteCount, true), (state.byteCount - 1, false)] {
+            let transport = LoopbackTransport(network, limits: CompanionLimits(stateByteCount: limit))
+            func open() async throws {
+                _ = try await CompanionDevice(world, [transport], catalog: StorageCatalog("app") { exact })
+            }
+            if fits { try await open() } else { await expectFailure(.illegalPair) { try await open() } }
         }
         #expect(network.published.isEmpty)
     }
