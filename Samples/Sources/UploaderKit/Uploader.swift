@@ -20,7 +20,7 @@ public struct Uploader: AsyncParsableCommand {
               Fetch everything on another machine:
                 uploader pull --database photos.sqlite --to dir:/mnt/backup --all \\
                   --output ~/Restored
-              Keep a copy of the database there as well, and bring it back on a new machine:
+              Keep a copy of the database there as well, and bring it back elsewhere:
                 uploader push --database photos.sqlite --to dir:/mnt/backup --save-database
                 uploader recover --from dir:/mnt/backup --database photos.sqlite
               Check that records, local files and objects agree, and mend what does not:

@@ -23,7 +23,23 @@ struct OutputTests {
         let commands = [Uploader.self] + Uploader.configuration.subcommands
         let lines = commands.flatMap { $0.configuration.discussion.split(separator: "\n") }
         #expect(lines.count > 50)
-        #expect(lines.filter { $0.count > 80 } == [])
+        #expect(lines.filter { $0.count > 79 } == [])
+    }
+
+    @Test("A command that is not there is told, with the one that was meant")
+    func commandNames() throws {
+        #expect(CommandNames.complaint(["push", "x"]) == nil)
+        #expect(CommandNames.complaint(["--help"]) == nil && CommandNames.complaint([]) == nil)
+        #expect(CommandNames.complaint(["help"]) == nil && CommandNames.complaint(["help", "list"]) == nil)
+        let near = "There is no command 'pusj'. Did you mean 'push'? 'uploader --help' lists them."
+        #expect(CommandNames.complaint(["pusj"]) == near && CommandNames.complaint(["help", "pusj"]) == near)
+        #expect(CommandNames.complaint(["frobnicate"])?.contains("Did you mean") == false)
+        try withFolder { folder in
+            for words in [["help", "bogus"], ["bogus"]] {
+                let run = try UploaderProcess(words, in: folder).wait()
+                #expect(run.status == 64 && run.messages.contains("no command 'bogus'") && run.output.isEmpty)
+            }
+        }
     }
 
     @Test("The usual line reads as promised and fits into 80 columns")

@@ -12,8 +12,8 @@ struct ListCommand: ParsableCommand {
             given up, or whose bytes are known to be lost; 'status' tells why. --long tells
             in three more columns what is here, what is pinned, and when it was added.
 
-            Where a script reads the output there is no header, and the order of the columns
-            stays: the id first, the path last.
+            Where a script reads the output there is no header, and the order of the
+            columns stays: the id first, the path last.
 
             \(FileNaming.discussion)
             """)

@@ -9,16 +9,16 @@ struct RecoverCommand: AsyncParsableCommand {
         discussion: """
             The storage knows files by their ids only: which is which stands in the
             database. 'push --save-database' keeps copies of it on the storage, the last
-            three of each database, under lfs-recovery/. Without --database they are listed;
-            with it the newest one is written there, or that of --id where the storage has
-            several databases. 'pull' then fetches the files.
+            three of each database, under lfs-recovery/. Without --database they are
+            listed; with it the newest one is written there, or that of --id where the
+            storage has several databases. 'pull' then fetches the files.
 
             A copy is the SQLite database, compressed with gzip: other tools read it, too.
             The names of the files stand in it in the clear.
 
             What was pushed after the copy was made has its bytes on the storage and no
-            record in it. As long as the lost database may still come back, do not push into
-            the recovered one.
+            record in it. As long as the lost database may still come back, do not push
+            into the recovered one.
             """)
 
     @Option(name: .long, help: ArgumentHelp("The storage, as --to names it elsewhere.", valueName: "storage"))

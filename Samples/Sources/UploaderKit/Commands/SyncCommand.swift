@@ -14,7 +14,7 @@ struct SyncCommand: AsyncParsableCommand {
             --sync names the server, and LFS_SYNC_TOKEN holds the token of this device,
             which 'lfs-server session add' prints. With --live it goes on until it is
             interrupted: changes go out and come within a second. With --verify the rows
-            here are compared with those on the server, and all come anew where they differ.
+            here are compared with the server's, and all come anew where they differ.
             """)
 
     @OptionGroup var database: DatabaseOptions

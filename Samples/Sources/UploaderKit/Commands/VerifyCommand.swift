@@ -15,8 +15,8 @@ struct VerifyCommand: AsyncParsableCommand {
             With --repair, files whose bytes are right here are uploaded again, files that
             are right on the storage are fetched again, damaged bytes that may be the only
             ones are moved into the folder 'quarantine' of the database's own folder, and
-            failed uploads and deletions are tried again. Whatever is pending is uploaded as
-            well, as 'resume' does.
+            failed uploads and deletions are tried again. Whatever is pending is uploaded
+            as well, as 'resume' does.
 
             Files and objects that no record knows are named, objects when they are older
             than --orphan-age, and stay: a database that was put back from a backup, or was

@@ -4,6 +4,10 @@ import Foundation
 extension Uploader {
     /// Runs the command that the command line names, and ends the process with its status.
     public static func start() async -> Never {
+        if let complaint = CommandNames.complaint(Array(CommandLine.arguments.dropFirst())) {
+            Console.message("uploader: \(redacted(complaint))")
+            Foundation.exit(ExitCode.validationFailure.rawValue)
+        }
         do {
             var command = try await asyncParseAsRoot()
             if var asynchronous = command as? any AsyncParsableCommand {
