@@ -1,6 +1,5 @@
 import Foundation
 import LFSBackup
-import LFSTesting
 import TestSupport
 import Testing
 
@@ -86,7 +85,7 @@ struct PatternTests {
                 try FileManager.default.createDirectory(at: tree.child(place), withIntermediateDirectories: true)
                 for name in names { try Data().write(to: tree.child(place + name)) }
             }
-            var generator = SeededRandom(seed: 17)
+            var generator = SeededGenerator(seed: 17)
             let parts = [
                 "*", "**", "?", "/", "a", "b", "x", "y", ".", "jpg", "[a-c]", "[^a]", "{a,b}", "{x/y,*}", #"\*"#, " ",
                 "$", ",",

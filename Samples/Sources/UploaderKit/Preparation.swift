@@ -6,6 +6,8 @@ struct Preparation<Extra: Sendable>: Sendable {
     var gate: UploadGate?
     /// How long uploads wait on purpose before they begin: for so much longer the run has patience.
     var delay = Duration.zero
+    /// Whether local copies go once they are proven on the storage.
+    var freesUploaded = false
     /// What the work needs.
     var extra: Extra
 }

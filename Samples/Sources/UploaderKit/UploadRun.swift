@@ -141,7 +141,8 @@ struct UploadRun: Sendable {
             let prepared = try await prepare(self)
             var run = self
             run.patience = Patience(patience.limit.map { $0 + prepared.delay })
-            return try await run.offload(prepared.gate, { try await work($0, prepared.extra) }, uploads)
+            return try await run.offload(
+                prepared.gate, { try await work($0, prepared.extra) }, uploads, freesUploaded: prepared.freesUploaded)
         }
         await sync?.shutdown()
         if case .failure(let error as GaveUp) = result {
@@ -194,7 +195,8 @@ struct UploadRun: Sendable {
 
     /// - Returns: what became of the uploads; nil when the run begins none, as in a database of another app.
     private func offload(
-        _ gate: UploadGate?, _ work: @escaping @Sendable (UploadRun) async throws -> Void, _ uploads: AsyncStream<Void>
+        _ gate: UploadGate?, _ work: @escaping @Sendable (UploadRun) async throws -> Void, _ uploads: AsyncStream<Void>,
+        freesUploaded: Bool
     ) async throws -> UploadSummary? {
         guard table.isOurs else {
             // No background work: the uploads of another app are not for us to begin.
@@ -228,6 +230,7 @@ struct UploadRun: Sendable {
             // Asked again, because what was replaced has no failures any more.
             let summary = try await lfs.waitForUploads()
             try await saveDatabase()
+            if freesUploaded { report.freed(try await lfs.evict(EvictionPolicy(maxByteCount: 0)).evicted) }
             return summary
         } beside: {
             try await watch(gate, uploads)

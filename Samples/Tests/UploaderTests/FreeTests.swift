@@ -68,6 +68,29 @@ struct FreeTests {
         }
     }
 
+    @Test("push --free-uploaded leaves no second copy on this disk, and nothing is sent again")
+    func freeUploaded() throws {
+        try withFolder(files: 3) { folder in
+            let push = ["push", "--database", "a.sqlite", "--to", "dir:remote", "--free-uploaded", "files"]
+            let first = try UploaderProcess(push, in: folder).wait()
+            #expect(first.status == 0, "\(first.messages)")
+            #expect(first.output.contains("freed 3 local copies, 30.0 KiB"), "\(first.output)")
+            #expect(try copies(folder).isEmpty)
+            let again = try UploaderProcess(push + ["--json"], in: folder).wait()
+            #expect(again.summary?["attached"] as? Int == 0 && again.summary?["unchanged"] as? Int == 3)
+            try randomData(500).write(to: folder.appendingPathComponent("files/1.bin"))
+            let changed = try UploaderProcess(push + ["--json"], in: folder).wait()
+            #expect(changed.status == 0 && changed.summary?["attached"] as? Int == 1)
+            let freed = changed.events.filter { $0["event"] as? String == "freed" }
+            #expect(freed.count == 1 && freed.first?["files"] as? Int == 1 && freed.first?["bytes"] as? Int == 500)
+            #expect(try copies(folder).isEmpty)
+            let pulled = try UploaderProcess.run(
+                "pull", "--database", "a.sqlite", "--to", "dir:remote", "--all", "--output", "out", in: folder)
+            #expect(pulled.status == 0, "\(pulled.messages)")
+            #expect(try system("diff", "-r", folder.path + "/files", folder.path + "/out/files"))
+        }
+    }
+
     @Test("Files that are named go, and one that is pinned or unknown is an error of its own")
     func named() throws {
         try withFolder(files: 3) { folder in

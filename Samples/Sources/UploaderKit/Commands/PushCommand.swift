@@ -24,6 +24,11 @@ struct PushCommand: AsyncParsableCommand {
             The storage knows files by their ids only. With --save-database a copy of the
             database goes there after each run that has changed it, from now on; the last
             three are kept, and 'uploader recover' brings one back.
+
+            A copy of each file stays in the folder beside the database, which has the same
+            name and .lfs behind it, so that it is at hand. With --free-uploaded, or with
+            'uploader free', copies go that are proven on the storage; 'pull' and 'verify'
+            fetch what they need.
             """)
 
     @OptionGroup var database: DatabaseOptions
@@ -41,6 +46,10 @@ struct PushCommand: AsyncParsableCommand {
         help: "Keep a copy of the database on the storage, from now on; file names stand in it in the clear.")
     var saveDatabase: Bool?
 
+    @Flag(
+        name: .long, help: "Free the local copies of what is on the storage, so that nothing lies on this disk twice.")
+    var freeUploaded = false
+
     @Argument(help: ArgumentHelp("Files and folders to attach.", valueName: "file|folder"))
     var paths: [String]
 
@@ -55,7 +64,10 @@ struct PushCommand: AsyncParsableCommand {
     func run() async throws {
         if dryRun { return try reportingErrors { try makeDryRun().run(self.paths, self.filters.filter()) } }
         let (paths, filters, saveDatabase) = (paths, self.filters, saveDatabase)
-        try await UploadRun.run(database, transfer, output, .making, sync: server.sync) { run in
+        let freesUploaded = freeUploaded
+        try await UploadRun.run(database, transfer, output, .making, sync: server.sync) { _ in
+            Preparation(freesUploaded: freesUploaded, extra: ())
+        } _: { run, _ in
             if let saveDatabase { try await run.saver.choose(saveDatabase) }
             run.report.walkBegins()
             defer { run.report.walkEnded() }

@@ -36,8 +36,8 @@ package enum Format {
     }
 
     /// `1 file`, `2 files`.
-    package static func count(_ value: Int, _ noun: String) -> String {
-        "\(count(value)) \(noun)\(value == 1 ? "" : "s")"
+    package static func count(_ value: Int, _ noun: String, _ plural: String? = nil) -> String {
+        "\(count(value)) \(value == 1 ? noun : plural ?? noun + "s")"
     }
 
     /// The time that has gone by since then; none where the clock was put back.

@@ -23,6 +23,15 @@ extension Report {
         }
     }
 
+    func freed(_ amount: EvictionReport.Amount) {
+        guard amount.files > 0 else { return }
+        var event = JSONEvent("freed")
+        (event.files, event.bytes) = (amount.files, amount.byteCount)
+        tell(
+            event,
+            "freed \(Format.count(amount.files, "local copy", "local copies")), \(Format.bytes(amount.byteCount))")
+    }
+
     func wouldRemove(_ file: NamedFile) {
         var event = JSONEvent("would-remove")
         (event.id, event.path) = (FileID(file.fileID), file.path.description)
