@@ -12,7 +12,7 @@ package enum CommandNames {
         return "There is no command '\(name)'.\(advice) 'uploader --help' lists them."
     }
 
-    private static let all = Uploader.configuration.subcommands.compactMap(\.configuration.commandName)
+    private static let all = Uploader.configuration.subcommands.compactMap { $0.configuration.commandName }
 
     /// How many characters have to be put in, left out or changed. Source: Levenshtein, 1965.
     private static func distance(_ left: String, _ right: String) -> Int {
