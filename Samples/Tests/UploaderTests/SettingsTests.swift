@@ -83,8 +83,10 @@ struct SettingsTests {
             let groups = "include:/canary-in-a-path"
             #expect(try Self.settings(["set", "backup.groups", groups], in: folder).status == 0)
             try TestDatabase.execute(
-                "INSERT INTO lfs_setting SELECT 'gone.key', value, serializer, version, updateID, updatedAt, isRemoved "
-                    + "FROM lfs_setting", in: folder.appendingPathComponent("a.sqlite"))
+                """
+                INSERT INTO lfs_setting (name, value, serializer, version, updateID, updatedAt, isRemoved)
+                SELECT 'gone.key', value, serializer, version, updateID, updatedAt, isRemoved FROM lfs_setting
+                """, in: folder.appendingPathComponent("a.sqlite"))
             for arguments in [["audit"], ["audit", "--json"]] {
                 let output = try Self.settings(arguments, in: folder).output
                 #expect(output.contains("backup.groups") && output.contains("gone.key"), "\(output)")
