@@ -12,6 +12,7 @@ let settings: [SwiftSetting] = [
 let lfs: Target.Dependency = .product(name: "LFS", package: "LFS")
 let lfsStorage: Target.Dependency = .product(name: "LFSStorage", package: "LFS")
 let lfsSync: Target.Dependency = .product(name: "LFSSync", package: "LFS")
+let lfsCache: Target.Dependency = .product(name: "LFSCache", package: "LFS")
 let metricsText: Target.Dependency = .product(name: "MetricsText", package: "Server")
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
 
@@ -47,7 +48,7 @@ let package = Package(
         .target(
             name: "JournalWeb",
             dependencies: [
-                "JournalStorage", lfs, lfsStorage, lfsSync, grdb,
+                "JournalStorage", lfs, lfsCache, lfsStorage, lfsSync, grdb,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -66,7 +67,7 @@ let package = Package(
             name: "journal",
             dependencies: [
                 "JournalStorage", "JournalWeb", metricsText, .product(name: "CoreMetrics", package: "swift-metrics"),
-                lfs, lfsStorage, lfsSync, .product(name: "LFSS3", package: "LFS"),
+                lfs, lfsCache, lfsStorage, lfsSync, .product(name: "LFSS3", package: "LFS"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -87,7 +88,7 @@ let package = Package(
         .testTarget(
             name: "JournalWebTests",
             dependencies: [
-                "JournalStorage", "JournalWeb", metricsText, "journal", lfs, lfsStorage, lfsSync,
+                "JournalStorage", "JournalWeb", metricsText, "journal", lfs, lfsCache, lfsStorage, lfsSync,
                 .product(name: "LFSSyncServer", package: "LFS"), .product(name: "LFSServer", package: "Server"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "LFSTesting", package: "LFS"), grdb,

@@ -66,7 +66,7 @@ struct PictureRoutes: Sendable {
             return try await PictureReply(lfs: parts.lfs).reply(to: request, with: file)
         }
         let headers: HTTPFields = [
-            .eTag: "\"\(file.sha256)-\(ThumbnailTool.edge)\"", .cacheControl: "private, no-cache",
+            .eTag: "\"\(file.sha256)-\(SmallSize.thumbnail.edge)\"", .cacheControl: "private, no-cache",
             .contentType: "image/jpeg",
         ]
         if request.headers[.ifNoneMatch] == headers[.eTag] { return Response(status: .notModified, headers: headers) }

@@ -17,7 +17,7 @@ struct WebParts: Sendable {
     let sync: DeviceSync?
     /// Pictures that are taken in at once: pages are not to wait for a hundred that were dropped together.
     let turns = Turns(4)
-    /// nil where there is no tool or no folder for them: pictures are then shown as they are.
+    /// nil where there is no tool or no cache for them: pictures are then shown as they are.
     let thumbnails: Thumbnails?
 
     var lfs: LFSManager { journal.lfs }

@@ -3,6 +3,7 @@ import Hummingbird
 import HummingbirdCore
 import HummingbirdTLS
 public import JournalStorage
+public import LFSCache
 import Logging
 import NIOCore
 import NIOSSL
@@ -26,21 +27,25 @@ public struct JournalServer: Service {
     /// - Parameters:
     ///   - journal: the journal, whose manager the caller runs.
     ///   - options: where and for whom.
+    ///   - cache: where small pictures are kept, which the caller closes when the server has ended; nil for none, and
+    ///     pictures are shown as they are.
     ///   - sync: what shares it with other devices, which the caller runs too; nil where nothing does.
     ///   - onListening: called once with the address, when requests are taken.
     /// - Throws: ``WebError/Code/unsafeOptions``, ``WebError/Code/unusableFile``.
     public init(
-        _ journal: DatabaseStorageService, options: WebOptions, sync: DeviceSync? = nil,
+        _ journal: DatabaseStorageService, options: WebOptions, cache: MediaCache? = nil, sync: DeviceSync? = nil,
         onListening: @escaping @Sendable (ListenAddress) async -> Void = { _ in }
     ) throws {
         try options.requireSafe()
         let isTLS = options.tls != nil
         let activity = UploadActivity(lfs: journal.lfs)
+        let thumbnails = cache.flatMap { cache in
+            ThumbnailTool().map { Thumbnails(lfs: journal.lfs, cache: cache, tool: $0) }
+        }
         let parts = WebParts(
             journal: journal, options: options, templates: try Templates(), seal: Seal(isTLS: isTLS),
             password: options.password.map(Password.init), feed: LiveFeed(journal: journal, sync: sync),
-            activity: activity, sync: sync,
-            thumbnails: try Self.thumbnails(journal, options))
+            activity: activity, sync: sync, thumbnails: thumbnails)
         let responder = JournalResponder(
             parts: parts, guarding: RequestGuard(options), router: Self.router(parts).buildResponder())
         let host = options.address.host
@@ -49,7 +54,7 @@ public struct JournalServer: Service {
             configuration: ApplicationConfiguration(
                 address: .hostname(host, port: options.address.port),
                 availableConnectionsDelegate: MaximumAvailableConnections(500)),
-            services: [activity],
+            services: [activity] + [thumbnails].compactMap { $0 as (any Service)? },
             onServerRunning: { channel in
                 await onListening(ListenAddress(host: host, port: channel.localAddress?.port ?? options.address.port))
             },
@@ -60,12 +65,6 @@ public struct JournalServer: Service {
     ///
     /// - Throws: the system's error when it cannot listen.
     public func run() async throws { try await application.run() }
-
-    private static func thumbnails(_ journal: DatabaseStorageService, _ options: WebOptions) throws -> Thumbnails? {
-        guard let url = options.thumbnails, let tool = ThumbnailTool() else { return nil }
-        let folder = try ThumbnailFolder(url, maxByteCount: options.maxThumbnailByteCount)
-        return Thumbnails(lfs: journal.lfs, folder: folder, tool: tool)
-    }
 
     private static func router(_ parts: WebParts) -> Router<JournalContext> {
         let router = Router(context: JournalContext.self)

@@ -4,6 +4,7 @@ import Foundation
 import JournalStorage
 import JournalWeb
 import LFS
+import LFSCache
 import Logging
 import MetricsText
 import ServiceLifecycle
@@ -37,21 +38,28 @@ struct ServeCommand: AsyncParsableCommand {
         options.metrics = { metrics.text() }
         let storage = try await argument.open()
         let file = URL(filePath: database.database)
-        options.thumbnails = URL(filePath: database.database + ".thumbnails", directoryHint: .isDirectory)
         var lfsOptions = LFSOptions(storage: storage, logger: logger)
         lfsOptions.logger.logLevel = .notice
         let journal = try await DatabaseStorageService.open(at: file, options: lfsOptions)
+        try FormerThumbnails.remove(beside: file)
         try await journal.closing {
-            let scheme = options.tls == nil ? "http" : "https"
-            let sync = try await devices.open(journal, logger: logger)
-            let server = try JournalServer(journal, options: options, sync: sync) { address in
-                Console.print("\(scheme)://\(address)/")
-            }
-            let group = ServiceGroup(
-                configuration: ServiceGroupConfiguration(
-                    services: [journal.lfs] + [sync].compactMap { $0 } + [server],
-                    gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
-            try await group.run()
+            let cache = try await MediaCache.open(for: journal.database, options: .journal(logger: logger))
+            try await cache.closing { try await serve(journal, cache, options, logger) }
         }
+    }
+
+    private func serve(
+        _ journal: DatabaseStorageService, _ cache: MediaCache, _ options: WebOptions, _ logger: Logger
+    ) async throws {
+        let scheme = options.tls == nil ? "http" : "https"
+        let sync = try await devices.open(journal, logger: logger)
+        let server = try JournalServer(journal, options: options, cache: cache, sync: sync) { address in
+            Console.print("\(scheme)://\(address)/")
+        }
+        let group = ServiceGroup(
+            configuration: ServiceGroupConfiguration(
+                services: [journal.lfs] + [sync].compactMap { $0 } + [server],
+                gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
+        try await group.run()
     }
 }
