@@ -10,6 +10,7 @@ let settings: [SwiftSetting] = [
 ]
 
 let lfs: Target.Dependency = .product(name: "LFS", package: "LFS")
+let lfsSettings: Target.Dependency = .product(name: "LFSSettings", package: "LFS")
 let lfsStorage: Target.Dependency = .product(name: "LFSStorage", package: "LFS")
 let lfsSync: Target.Dependency = .product(name: "LFSSync", package: "LFS")
 let lfsCache: Target.Dependency = .product(name: "LFSCache", package: "LFS")
@@ -44,11 +45,13 @@ let package = Package(
     targets: [
         .target(
             name: "JournalStorage",
-            dependencies: [lfs, lfsStorage, lfsSync, grdb, .product(name: "Crypto", package: "swift-crypto")]),
+            dependencies: [
+                lfs, lfsSettings, lfsStorage, lfsSync, grdb, .product(name: "Crypto", package: "swift-crypto"),
+            ]),
         .target(
             name: "JournalWeb",
             dependencies: [
-                "JournalStorage", lfs, lfsCache, lfsStorage, lfsSync, grdb,
+                "JournalStorage", lfs, lfsCache, lfsSettings, lfsStorage, lfsSync, grdb,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -67,7 +70,7 @@ let package = Package(
             name: "journal",
             dependencies: [
                 "JournalStorage", "JournalWeb", metricsText, .product(name: "CoreMetrics", package: "swift-metrics"),
-                lfs, lfsCache, lfsStorage, lfsSync, .product(name: "LFSS3", package: "LFS"),
+                lfs, lfsCache, lfsSettings, lfsStorage, lfsSync, .product(name: "LFSS3", package: "LFS"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -88,7 +91,7 @@ let package = Package(
         .testTarget(
             name: "JournalWebTests",
             dependencies: [
-                "JournalStorage", "JournalWeb", metricsText, "journal", lfs, lfsCache, lfsStorage, lfsSync,
+                "JournalStorage", "JournalWeb", metricsText, "journal", lfs, lfsCache, lfsSettings, lfsStorage, lfsSync,
                 .product(name: "LFSSyncServer", package: "LFS"), .product(name: "LFSServer", package: "Server"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "LFSTesting", package: "LFS"), grdb,

@@ -52,6 +52,9 @@ struct Form: Sendable {
     /// All values of a field.
     func all(_ name: String) -> [String] { fields[name] ?? [] }
 
+    /// The names of all fields, in an order of their own.
+    var names: [String] { fields.keys.sorted() }
+
     /// Whether the page had it at all.
     func has(_ name: String) -> Bool { fields[name] != nil }
 

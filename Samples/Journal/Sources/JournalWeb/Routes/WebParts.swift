@@ -3,10 +3,12 @@ import HTTPTypes
 import Hummingbird
 import JournalStorage
 import LFS
+import LFSSettings
 
 /// What the routes share.
 struct WebParts: Sendable {
     let journal: DatabaseStorageService
+    let settings: StorageRouter
     let options: WebOptions
     let templates: Templates
     let seal: Seal
@@ -33,12 +35,16 @@ struct WebParts: Sendable {
         // The reason names folders and servers.
         let outage = isIn ? try await lfs.outage().map { "The storage is of no use now: \($0.reason)" } : nil
         let page = Page(
-            template: template, title: title, token: seal.token(of: context.session),
+            classes: try await appearance().classes, template: template, title: title,
+            token: seal.token(of: context.session),
             links: Page.all.map { Page.Link(path: $0.path, name: $0.name, isCurrent: $0.path == path) },
             outage: outage ?? "", sync: isIn ? sync.map { SyncView.trouble($0.state) } ?? "" : "", isLive: isLive,
             isIn: isIn, hasPassword: password != nil && isIn, content: content)
         return templates.render(page, status: status)
     }
+
+    /// How pages look now.
+    func appearance() async throws -> Appearance { Appearance(try await settings.snapshot()) }
 
     func form(_ request: Request, _ context: JournalContext) async throws -> Form {
         try await Form.read(request, context, seal: seal)

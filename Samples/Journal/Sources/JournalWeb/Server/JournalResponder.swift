@@ -3,6 +3,7 @@ import HTTPTypes
 import Hummingbird
 import JournalStorage
 import LFS
+import LFSSettings
 import Logging
 import NIOHTTP1
 
@@ -67,7 +68,7 @@ struct JournalResponder: HTTPResponder {
 
     private func reply(to error: any Error, _ request: Request, _ context: JournalContext) async -> Response {
         let status = Self.status(of: error)
-        let isOurs = error is WebError || error is FileStorageError || error is LFSError
+        let isOurs = error is WebError || error is FileStorageError || error is LFSError || error is SettingsError
         let message = isOurs ? "\(error)" : "The server could not do that. Its log says why."
         if status.kind == .serverError { context.logger.error("A request failed.", metadata: ["error": "\(error)"]) }
         let wantsPage = request.headers[.accept]?.contains("text/html") == true
@@ -107,6 +108,13 @@ struct JournalResponder: HTTPResponder {
             case .storage: return .badGateway
             case .notRunning, .cancelled: return .serviceUnavailable
             case .noSpace: return HTTPResponse.Status(code: 507, reasonPhrase: "Insufficient Storage")
+            default: return .internalServerError
+            }
+        case let error as SettingsError:
+            switch error.code {
+            case .tooLarge: return .contentTooLarge
+            case .noSpace: return HTTPResponse.Status(code: 507, reasonPhrase: "Insufficient Storage")
+            case .locked, .keychainUnavailable, .cancelled: return .serviceUnavailable
             default: return .internalServerError
             }
         case is CancellationError: return .serviceUnavailable

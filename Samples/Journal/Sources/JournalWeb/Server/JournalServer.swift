@@ -4,6 +4,7 @@ import HummingbirdCore
 import HummingbirdTLS
 public import JournalStorage
 public import LFSCache
+public import LFSSettings
 import Logging
 import NIOCore
 import NIOSSL
@@ -12,7 +13,8 @@ public import ServiceLifecycle
 /// The page of a journal, as a service.
 ///
 /// ```swift
-/// let server = try JournalServer(journal, options: WebOptions())
+/// let settings = try await JournalSettings.open(journal.database)
+/// let server = try JournalServer(journal, settings: settings, options: WebOptions())
 /// let group = ServiceGroup(services: [journal.lfs, server], gracefulShutdownSignals: [.sigterm], logger: logger)
 /// try await group.run()
 /// try await journal.close()
@@ -26,6 +28,7 @@ public struct JournalServer: Service {
     ///
     /// - Parameters:
     ///   - journal: the journal, whose manager the caller runs.
+    ///   - settings: those of ``JournalSettings/open(_:options:)``.
     ///   - options: where and for whom.
     ///   - cache: where small pictures are kept, which the caller closes when the server has ended; nil for none, and
     ///     pictures are shown as they are.
@@ -33,7 +36,8 @@ public struct JournalServer: Service {
     ///   - onListening: called once with the address, when requests are taken.
     /// - Throws: ``WebError/Code/unsafeOptions``, ``WebError/Code/unusableFile``.
     public init(
-        _ journal: DatabaseStorageService, options: WebOptions, cache: MediaCache? = nil, sync: DeviceSync? = nil,
+        _ journal: DatabaseStorageService, settings: StorageRouter, options: WebOptions, cache: MediaCache? = nil,
+        sync: DeviceSync? = nil,
         onListening: @escaping @Sendable (ListenAddress) async -> Void = { _ in }
     ) throws {
         try options.requireSafe()
@@ -43,7 +47,8 @@ public struct JournalServer: Service {
             ThumbnailTool().map { Thumbnails(lfs: journal.lfs, cache: cache, tool: $0) }
         }
         let parts = WebParts(
-            journal: journal, options: options, templates: try Templates(), seal: Seal(isTLS: isTLS),
+            journal: journal, settings: settings, options: options, templates: try Templates(),
+            seal: Seal(isTLS: isTLS),
             password: options.password.map(Password.init), feed: LiveFeed(journal: journal, sync: sync),
             activity: activity, sync: sync, thumbnails: thumbnails)
         let responder = JournalResponder(
@@ -75,6 +80,7 @@ public struct JournalServer: Service {
         AlbumRoutes(parts: parts).add(to: router)
         SharingRoutes(parts: parts).add(to: router)
         StorageRoutes(parts: parts).add(to: router)
+        SettingsRoutes(parts: parts).add(to: router)
         return router
     }
 

@@ -53,7 +53,10 @@ struct ServeCommand: AsyncParsableCommand {
     ) async throws {
         let scheme = options.tls == nil ? "http" : "https"
         let sync = try await devices.open(journal, logger: logger)
-        let server = try JournalServer(journal, options: options, cache: cache, sync: sync) { address in
+        let settings = try await JournalSettings.open(journal.database)
+        let server = try JournalServer(
+            journal, settings: settings, options: options, cache: cache, sync: sync
+        ) { address in
             Console.print("\(scheme)://\(address)/")
         }
         let group = ServiceGroup(

@@ -3,6 +3,7 @@ import JournalStorage
 import JournalWeb
 import LFS
 import LFSCache
+import LFSSettings
 import LFSStorage
 import LFSSync
 import Logging
@@ -15,6 +16,7 @@ struct WebSubject: Sendable {
     let address: ListenAddress
     let folder: URL
     let logs: LogBook
+    let settings: StorageRouter
     /// nil where no small pictures are made.
     let cache: MediaCache?
     /// The cookie, and the token of the forms.
@@ -124,7 +126,10 @@ func withWeb(
     if let sync {
         devices = try await DeviceSync(journal, options: sync, retryDelay: .milliseconds(50), logger: options.logger)
     }
-    let server = try JournalServer(journal, options: options, cache: cache, sync: devices) { address in
+    let settings = try await JournalSettings.open(journal.database)
+    let server = try JournalServer(
+        journal, settings: settings, options: options, cache: cache, sync: devices
+    ) { address in
         listening.yield(address)
     }
     let services: [any Service] = [journal.lfs] + [devices].compactMap { $0 } + [server]
@@ -144,7 +149,9 @@ func withWeb(
             let address = try #require(first)
             result = .success(
                 try await body(
-                    WebSubject(journal: journal, address: address, folder: folder, logs: logs, cache: cache)))
+                    WebSubject(
+                        journal: journal, address: address, folder: folder, logs: logs, settings: settings, cache: cache
+                    )))
         } catch {
             result = .failure(error)
         }
