@@ -24,7 +24,7 @@ struct PictureRoutes: Sendable {
 
     /// One picture is the whole body of one request, and goes to the disk as it comes.
     @Sendable func take(_ request: Request, _ context: JournalContext) async throws -> Response {
-        guard let token = request.headers[.formToken], parts.seal.isToken(token, of: context.session) else {
+        guard let token = request.headers[.formToken], parts.sessions.isToken(token, of: context.session) else {
             throw Form.foreign
         }
         let body = try PictureBody(request, limit: parts.options.maxPictureByteCount)

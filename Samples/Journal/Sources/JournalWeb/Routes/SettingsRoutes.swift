@@ -21,7 +21,7 @@ struct SettingsRoutes: Sendable {
     }
 
     @Sendable func show(_ request: Request, _ context: JournalContext) async throws -> Response {
-        let content = SettingsView(try await parts.appearance())
+        let content = SettingsView(try await parts.appearance(), hasPassword: parts.password != nil)
         return try await parts.page("settings", "Settings", at: "/settings", context, content)
     }
 

@@ -11,7 +11,7 @@ struct WebParts: Sendable {
     let settings: StorageRouter
     let options: WebOptions
     let templates: Templates
-    let seal: Seal
+    let sessions: Sessions
     let password: Password?
     let feed: LiveFeed
     let activity: UploadActivity
@@ -36,7 +36,7 @@ struct WebParts: Sendable {
         let outage = isIn ? try await lfs.outage().map { "The storage is of no use now: \($0.reason)" } : nil
         let page = Page(
             classes: try await appearance().classes, template: template, title: title,
-            token: seal.token(of: context.session),
+            token: sessions.token(of: context.session),
             links: Page.all.map { Page.Link(path: $0.path, name: $0.name, isCurrent: $0.path == path) },
             outage: outage ?? "", sync: isIn ? sync.map { SyncView.trouble($0.state) } ?? "" : "", isLive: isLive,
             isIn: isIn, hasPassword: password != nil && isIn, content: content)
@@ -47,7 +47,7 @@ struct WebParts: Sendable {
     func appearance() async throws -> Appearance { Appearance(try await settings.snapshot()) }
 
     func form(_ request: Request, _ context: JournalContext) async throws -> Form {
-        try await Form.read(request, context, seal: seal)
+        try await Form.read(request, context, sessions: sessions)
     }
 
     /// Leads to the page that shows what has come of a form.

@@ -39,8 +39,9 @@ struct JournalResponder: HTTPResponder {
     private func session(of request: Request) -> Session {
         let cookies = request.headers[values: .cookie]
         let isOpen = parts.password == nil
-        guard let session = parts.seal.session(cookies: cookies), isOpen || session.isLoggedIn || !session.id.isEmpty
-        else { return parts.seal.newSession(isLoggedIn: isOpen) }
+        guard let session = parts.sessions.session(cookies: cookies),
+            isOpen || session.isLoggedIn || !session.id.isEmpty
+        else { return parts.sessions.newSession(isLoggedIn: isOpen) }
         return session
     }
 
@@ -59,7 +60,7 @@ struct JournalResponder: HTTPResponder {
         if response.status == .notFound { throw WebError.noSuchPage }
         let isPage = response.headers[.contentType]?.hasPrefix("text/html") == true
         if isPage, context.session.isNew, response.headers[.setCookie] == nil {
-            response.headers[.setCookie] = parts.seal.header(for: context.session)
+            response.headers[.setCookie] = parts.sessions.header(for: context.session)
         }
         return response
     }

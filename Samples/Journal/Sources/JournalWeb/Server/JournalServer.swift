@@ -13,8 +13,8 @@ public import ServiceLifecycle
 /// The page of a journal, as a service.
 ///
 /// ```swift
-/// let settings = try await JournalSettings.open(journal.database)
-/// let server = try JournalServer(journal, settings: settings, options: WebOptions())
+/// let settings = try await JournalSettings.open(journal.database, secrets: SecretsFolder())
+/// let server = try await JournalServer(journal, settings: settings, options: WebOptions())
 /// let group = ServiceGroup(services: [journal.lfs, server], gracefulShutdownSignals: [.sigterm], logger: logger)
 /// try await group.run()
 /// try await journal.close()
@@ -28,28 +28,29 @@ public struct JournalServer: Service {
     ///
     /// - Parameters:
     ///   - journal: the journal, whose manager the caller runs.
-    ///   - settings: those of ``JournalSettings/open(_:options:)``.
+    ///   - settings: those of ``JournalSettings/open(_:secrets:logger:)``.
     ///   - options: where and for whom.
     ///   - cache: where small pictures are kept, which the caller closes when the server has ended; nil for none, and
     ///     pictures are shown as they are.
     ///   - sync: what shares it with other devices, which the caller runs too; nil where nothing does.
     ///   - onListening: called once with the address, when requests are taken.
-    /// - Throws: ``WebError/Code/unsafeOptions``, ``WebError/Code/unusableFile``.
+    /// - Throws: ``WebError/Code/unsafeOptions``, ``WebError/Code/unusableFile``; `SettingsError` when the secrets are
+    ///   not there, and none is made in their place.
     public init(
         _ journal: DatabaseStorageService, settings: StorageRouter, options: WebOptions, cache: MediaCache? = nil,
         sync: DeviceSync? = nil,
         onListening: @escaping @Sendable (ListenAddress) async -> Void = { _ in }
-    ) throws {
+    ) async throws {
         try options.requireSafe()
-        let isTLS = options.tls != nil
+        let password = options.password.map(Password.init)
+        let sessions = try await Sessions.open(settings, password: password, isTLS: options.tls != nil)
         let activity = UploadActivity(lfs: journal.lfs)
         let thumbnails = cache.flatMap { cache in
             ThumbnailTool().map { Thumbnails(lfs: journal.lfs, cache: cache, tool: $0) }
         }
         let parts = WebParts(
             journal: journal, settings: settings, options: options, templates: try Templates(),
-            seal: Seal(isTLS: isTLS),
-            password: options.password.map(Password.init), feed: LiveFeed(journal: journal, sync: sync),
+            sessions: sessions, password: password, feed: LiveFeed(journal: journal, sync: sync),
             activity: activity, sync: sync, thumbnails: thumbnails)
         let responder = JournalResponder(
             parts: parts, guarding: RequestGuard(options), router: Self.router(parts).buildResponder())

@@ -1,5 +1,6 @@
 public import GRDB
 public import LFSSettings
+public import Logging
 
 /// The settings of a journal, in its own database.
 public enum JournalSettings {
@@ -20,11 +21,14 @@ public enum JournalSettings {
     ///
     /// - Parameters:
     ///   - database: one that `DatabaseStorageService` has migrated.
-    ///   - options: where secrets are.
-    /// - Throws: `SettingsError`.
+    ///   - secrets: where those are that nobody else may know. What is not in order there is an error of who asks for
+    ///     one, and not of this call.
+    ///   - logger: takes what concerns no call.
+    /// - Throws: `SettingsError`, ``WebError/Code/unusableFile``.
     public static func open(
-        _ database: any DatabaseWriter, options: StorageOptions = StorageOptions()
+        _ database: any DatabaseWriter, secrets folder: SecretsFolder, logger: Logger? = nil
     ) async throws -> StorageRouter {
-        try await StorageRouter.open(database, catalogs: [catalog], options: options)
+        let options = StorageOptions(keychain: try folder.keychain(), logger: logger)
+        return try await StorageRouter.open(database, catalogs: [catalog, JournalSecrets.catalog], options: options)
     }
 }

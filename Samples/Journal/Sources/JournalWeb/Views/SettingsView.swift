@@ -32,10 +32,13 @@ struct SettingsView: Sendable {
     let tiles: Int
     let fewestTiles = Appearance.tiles.lowerBound
     let mostTiles = Appearance.tiles.upperBound
+    /// Whether there is a door that somebody could have come in by.
+    let hasPassword: Bool
     /// The settings that cannot be read; nil when all can.
     let unreadable: String?
 
-    init(_ appearance: Appearance) {
+    init(_ appearance: Appearance, hasPassword: Bool) {
+        self.hasPassword = hasPassword
         choices = [
             Self.choice(
                 "theme", "Light or dark", appearance.theme,

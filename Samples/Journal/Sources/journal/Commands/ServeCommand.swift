@@ -5,6 +5,7 @@ import JournalStorage
 import JournalWeb
 import LFS
 import LFSCache
+import LFSSettings
 import Logging
 import MetricsText
 import ServiceLifecycle
@@ -36,28 +37,32 @@ struct ServeCommand: AsyncParsableCommand {
         let metrics = TextMetrics()
         MetricsSystem.bootstrap(metrics)
         options.metrics = { metrics.text() }
-        let storage = try await argument.open()
         let file = URL(filePath: database.database)
+        let pool = try await DatabaseStorageService.openDatabase(at: file)
+        let settings = try await JournalSettings.open(pool, secrets: database.secrets.folder(), logger: logger)
+        let storage = try await argument.open { settings }
         var lfsOptions = LFSOptions(storage: storage, logger: logger)
         lfsOptions.logger.logLevel = .notice
-        let journal = try await DatabaseStorageService.open(at: file, options: lfsOptions)
+        let journal = try await DatabaseStorageService.open(pool, options: lfsOptions)
         try FormerThumbnails.remove(beside: file)
         try await journal.closing {
             let cache = try await MediaCache.open(for: journal.database, options: .journal(logger: logger))
-            try await cache.closing { try await serve(journal, cache, options, logger) }
+            try await cache.closing { try await serve(journal, settings, cache, options, logger) }
         }
     }
 
     private func serve(
-        _ journal: DatabaseStorageService, _ cache: MediaCache, _ options: WebOptions, _ logger: Logger
+        _ journal: DatabaseStorageService, _ settings: StorageRouter, _ cache: MediaCache, _ options: WebOptions,
+        _ logger: Logger
     ) async throws {
         let scheme = options.tls == nil ? "http" : "https"
         let sync = try await devices.open(journal, logger: logger)
-        let settings = try await JournalSettings.open(journal.database)
-        let server = try JournalServer(
-            journal, settings: settings, options: options, cache: cache, sync: sync
-        ) { address in
-            Console.print("\(scheme)://\(address)/")
+        let server = try await SecretsCommand.explaining {
+            try await JournalServer(
+                journal, settings: settings, options: options, cache: cache, sync: sync
+            ) { address in
+                Console.print("\(scheme)://\(address)/")
+            }
         }
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(

@@ -126,8 +126,9 @@ func withWeb(
     if let sync {
         devices = try await DeviceSync(journal, options: sync, retryDelay: .milliseconds(50), logger: options.logger)
     }
-    let settings = try await JournalSettings.open(journal.database)
-    let server = try JournalServer(
+    let settings = try await JournalSettings.open(
+        journal.database, secrets: SecretsFolder(folder.appending(path: "state").path))
+    let server = try await JournalServer(
         journal, settings: settings, options: options, cache: cache, sync: devices
     ) { address in
         listening.yield(address)
