@@ -21,7 +21,9 @@ struct SettingsRoutes: Sendable {
     }
 
     @Sendable func show(_ request: Request, _ context: JournalContext) async throws -> Response {
-        let content = SettingsView(try await parts.appearance(), hasPassword: parts.password != nil)
+        var backup: BackupView?
+        if let own = parts.backup { backup = try await BackupView(own, parts.settings, parts.times) }
+        let content = SettingsView(try await parts.appearance(), backup: backup, hasPassword: parts.password != nil)
         return try await parts.page("settings", "Settings", at: "/settings", context, content)
     }
 

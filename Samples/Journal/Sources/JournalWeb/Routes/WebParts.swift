@@ -17,6 +17,8 @@ struct WebParts: Sendable {
     let activity: UploadActivity
     /// nil where the journal is on this device alone.
     let sync: DeviceSync?
+    /// nil where whoever runs the server allows no folder.
+    let backup: FolderBackup?
     /// Pictures that are taken in at once: pages are not to wait for a hundred that were dropped together.
     let turns = Turns(4)
     /// nil where there is no tool or no cache for them: pictures are then shown as they are.

@@ -33,12 +33,13 @@ public struct JournalServer: Service {
     ///   - cache: where small pictures are kept, which the caller closes when the server has ended; nil for none, and
     ///     pictures are shown as they are.
     ///   - sync: what shares it with other devices, which the caller runs too; nil where nothing does.
+    ///   - backup: what backs up folders of pictures, which the caller runs too; nil where none may be named.
     ///   - onListening: called once with the address, when requests are taken.
     /// - Throws: ``WebError/Code/unsafeOptions``, ``WebError/Code/unusableFile``; `SettingsError` when the secrets are
     ///   not there, and none is made in their place.
     public init(
         _ journal: DatabaseStorageService, settings: StorageRouter, options: WebOptions, cache: MediaCache? = nil,
-        sync: DeviceSync? = nil,
+        sync: DeviceSync? = nil, backup: FolderBackup? = nil,
         onListening: @escaping @Sendable (ListenAddress) async -> Void = { _ in }
     ) async throws {
         try options.requireSafe()
@@ -51,7 +52,7 @@ public struct JournalServer: Service {
         let parts = WebParts(
             journal: journal, settings: settings, options: options, templates: try Templates(),
             sessions: sessions, password: password, feed: LiveFeed(journal: journal, sync: sync),
-            activity: activity, sync: sync, thumbnails: thumbnails)
+            activity: activity, sync: sync, backup: backup, thumbnails: thumbnails)
         let responder = JournalResponder(
             parts: parts, guarding: RequestGuard(options), router: Self.router(parts).buildResponder())
         let host = options.address.host
@@ -82,6 +83,7 @@ public struct JournalServer: Service {
         SharingRoutes(parts: parts).add(to: router)
         StorageRoutes(parts: parts).add(to: router)
         SettingsRoutes(parts: parts).add(to: router)
+        BackupRoutes(parts: parts).add(to: router)
         return router
     }
 

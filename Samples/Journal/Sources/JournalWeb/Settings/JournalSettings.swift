@@ -1,4 +1,5 @@
 public import GRDB
+import LFSBackup
 public import LFSSettings
 public import Logging
 
@@ -29,6 +30,7 @@ public enum JournalSettings {
         _ database: any DatabaseWriter, secrets folder: SecretsFolder, logger: Logger? = nil
     ) async throws -> StorageRouter {
         let options = StorageOptions(keychain: try folder.keychain(), logger: logger)
-        return try await StorageRouter.open(database, catalogs: [catalog, JournalSecrets.catalog], options: options)
+        return try await StorageRouter.open(
+            database, catalogs: [catalog, JournalSecrets.catalog, BackupSettings.catalog], options: options)
     }
 }

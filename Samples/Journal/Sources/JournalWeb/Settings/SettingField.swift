@@ -37,6 +37,16 @@ struct SettingField: Sendable {
             }, allowed: "a number from \(range.lowerBound) to \(range.upperBound)")
     }
 
+    /// A time in whole minutes of a range.
+    static func minutes(_ name: String, _ key: StorageKey<Duration>, _ range: ClosedRange<Int>) -> SettingField {
+        SettingField(
+            name: name, isSwitch: false, reset: { batch in try batch.remove(key) },
+            change: { text in
+                guard let value = Int(text), range.contains(value) else { return nil }
+                return { batch in try batch.set(.seconds(value * 60), for: key) }
+            }, allowed: "a number from \(range.lowerBound) to \(range.upperBound)")
+    }
+
     /// A box that is ticked, which browsers send as `on`, or not, which they do not send.
     static func toggle(_ name: String, _ key: StorageKey<Bool>) -> SettingField {
         SettingField(

@@ -34,10 +34,13 @@ struct SettingsView: Sendable {
     let mostTiles = Appearance.tiles.upperBound
     /// Whether there is a door that somebody could have come in by.
     let hasPassword: Bool
+    /// nil where no folders may be named.
+    let backup: BackupView?
     /// The settings that cannot be read; nil when all can.
     let unreadable: String?
 
-    init(_ appearance: Appearance, hasPassword: Bool) {
+    init(_ appearance: Appearance, backup: BackupView?, hasPassword: Bool) {
+        self.backup = backup
         self.hasPassword = hasPassword
         choices = [
             Self.choice(

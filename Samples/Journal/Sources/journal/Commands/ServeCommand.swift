@@ -4,6 +4,7 @@ import Foundation
 import JournalStorage
 import JournalWeb
 import LFS
+import LFSBackup
 import LFSCache
 import LFSSettings
 import Logging
@@ -27,6 +28,8 @@ struct ServeCommand: AsyncParsableCommand {
     @OptionGroup var web: WebArguments
 
     @OptionGroup var devices: SyncArguments
+
+    @OptionGroup var folders: BackupArguments
 
     func run() async throws {
         let logger = Logger(label: "journal") { StreamLogHandler.standardError(label: $0) }
@@ -57,17 +60,37 @@ struct ServeCommand: AsyncParsableCommand {
     ) async throws {
         let scheme = options.tls == nil ? "http" : "https"
         let sync = try await devices.open(journal, logger: logger)
+        let backup = folders.open(
+            journal, settings, excluding: try ownPaths(), isOnFolder: try storageFolder() != nil, logger)
+        // Before the manager runs: none begins that has to wait.
+        try await backup?.look()
         let server = try await SecretsCommand.explaining {
             try await JournalServer(
-                journal, settings: settings, options: options, cache: cache, sync: sync
+                journal, settings: settings, options: options, cache: cache, sync: sync, backup: backup
             ) { address in
                 Console.print("\(scheme)://\(address)/")
             }
         }
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
-                services: [journal.lfs] + [sync].compactMap { $0 } + [server],
+                services: [journal.lfs] + [sync].compactMap { $0 } + [backup].compactMap { $0 } + [server],
                 gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
         try await group.run()
+    }
+
+    private func storageFolder() throws -> String? {
+        guard case .directory(let path) = try StorageArgument(parsing: database.storage) else { return nil }
+        return path
+    }
+
+    /// What no backup takes: it is the journal's own.
+    private func ownPaths() throws -> [String] {
+        let file = database.database
+        let own: [String?] = [
+            file, file + "-wal", file + "-shm", file + ".lfs", try storageFolder(),
+            try database.secrets.folder().url.path,
+            web.passwordFile, web.tlsKey, devices.syncTokenFile,
+        ]
+        return own.compactMap { $0 }.map { URL(filePath: $0).path }
     }
 }

@@ -36,7 +36,7 @@ enum StorageArgument: Sendable, Equatable {
         }
     }
 
-    /// Opens it, a bucket with what the command line, the environment, the journal's secrets and the profile say, in this
+    /// Opens it, a bucket with what the command line, the environment, the secrets and the profile say, in this
     /// order.
     ///
     /// - Parameter settings: opens those of the journal, which are asked where nothing else has keys.

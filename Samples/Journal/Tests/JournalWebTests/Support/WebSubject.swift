@@ -2,6 +2,7 @@ import Foundation
 import JournalStorage
 import JournalWeb
 import LFS
+import LFSBackup
 import LFSCache
 import LFSSettings
 import LFSStorage
@@ -103,9 +104,15 @@ struct WebSubject: Sendable {
     }
 }
 
+/// Makes the backup of a journal in a folder.
+struct BackupMaker {
+    let make: (DatabaseStorageService, StorageRouter, URL) -> FolderBackup
+}
+
 /// Serves a journal in a new folder, and stops it afterwards as a signal would.
 func withWeb(
     storage: any RemoteStorage = InMemoryStorage(), sync: SyncOptions? = nil, makesThumbnails: Bool = false,
+    backup maker: BackupMaker? = nil,
     _ change: (inout WebOptions) -> Void = { _ in },
     _ body: (WebSubject) async throws -> Void
 ) async throws {
@@ -128,12 +135,13 @@ func withWeb(
     }
     let settings = try await JournalSettings.open(
         journal.database, secrets: SecretsFolder(folder.appending(path: "state").path))
+    let backup = maker?.make(journal, settings, folder)
     let server = try await JournalServer(
-        journal, settings: settings, options: options, cache: cache, sync: devices
+        journal, settings: settings, options: options, cache: cache, sync: devices, backup: backup
     ) { address in
         listening.yield(address)
     }
-    let services: [any Service] = [journal.lfs] + [devices].compactMap { $0 } + [server]
+    let services: [any Service] = [journal.lfs] + [devices].compactMap { $0 } + [backup].compactMap { $0 } + [server]
     let group = ServiceGroup(services: services, logger: options.logger)
     try await withThrowingTaskGroup(of: Void.self) { tasks in
         tasks.addTask {
