@@ -99,13 +99,14 @@ struct BackupTests {
             let made = try #require(try await web.journal.loadAllRecords().first { $0.id != own.id })
             #expect(made.images.count == 2)
             try await web.journal.deleteImage(filename: made.images[0], for: made)
+            _ = try await web.journal.lfs.waitForDeletions()
             // The other one of the two, and the one that is somebody's own, are edited.
             let left = try await web.journal.loadImage(filename: made.images[1], for: made)
             let name = left == WebSubject.picture(seed: 1) ? "1" : "2"
             try write(WebSubject.picture(seed: 21), camera.appending(path: "\(name).png"), day: 5)
             try write(WebSubject.picture(seed: 22), camera.appending(path: "9.png"), day: 1)
             await backup.backUp()
-            #expect(backup.state.report?.declined == 1 && backup.state.report?.attached == 2)
+            #expect(backup.state.report?.declined == 1 && backup.state.report?.attached == 2, "\(backup.state)")
             let after = try await web.journal.loadRecord(made.id)
             var bytes: Set<Data> = []
             for image in after.images { bytes.insert(try await web.journal.loadImage(filename: image, for: after)) }
