@@ -10,8 +10,11 @@ let settings: [SwiftSetting] = [
 ]
 
 let lfs: Target.Dependency = .product(name: "LFS", package: "LFS")
+let lfsSettings: Target.Dependency = .product(name: "LFSSettings", package: "LFS")
 let lfsStorage: Target.Dependency = .product(name: "LFSStorage", package: "LFS")
 let lfsSync: Target.Dependency = .product(name: "LFSSync", package: "LFS")
+let lfsBackup: Target.Dependency = .product(name: "LFSBackup", package: "LFS")
+let lfsCache: Target.Dependency = .product(name: "LFSCache", package: "LFS")
 let metricsText: Target.Dependency = .product(name: "MetricsText", package: "Server")
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
 
@@ -43,11 +46,14 @@ let package = Package(
     targets: [
         .target(
             name: "JournalStorage",
-            dependencies: [lfs, lfsStorage, lfsSync, grdb, .product(name: "Crypto", package: "swift-crypto")]),
+            dependencies: [
+                lfs, lfsBackup, lfsSettings, lfsStorage, lfsSync, grdb,
+                .product(name: "Crypto", package: "swift-crypto"),
+            ]),
         .target(
             name: "JournalWeb",
             dependencies: [
-                "JournalStorage", lfs, lfsStorage, lfsSync, grdb,
+                "JournalStorage", lfs, lfsBackup, lfsCache, lfsSettings, lfsStorage, lfsSync, grdb,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -66,7 +72,7 @@ let package = Package(
             name: "journal",
             dependencies: [
                 "JournalStorage", "JournalWeb", metricsText, .product(name: "CoreMetrics", package: "swift-metrics"),
-                lfs, lfsStorage, lfsSync, .product(name: "LFSS3", package: "LFS"),
+                lfs, lfsBackup, lfsCache, lfsSettings, lfsStorage, lfsSync, .product(name: "LFSS3", package: "LFS"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -87,7 +93,8 @@ let package = Package(
         .testTarget(
             name: "JournalWebTests",
             dependencies: [
-                "JournalStorage", "JournalWeb", metricsText, "journal", lfs, lfsStorage, lfsSync,
+                "JournalStorage", "JournalWeb", metricsText, "journal", lfs, lfsBackup, lfsCache, lfsSettings,
+                lfsStorage, lfsSync,
                 .product(name: "LFSSyncServer", package: "LFS"), .product(name: "LFSServer", package: "Server"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "LFSTesting", package: "LFS"), grdb,

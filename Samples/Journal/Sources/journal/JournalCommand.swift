@@ -20,7 +20,8 @@ struct JournalCommand: AsyncParsableCommand {
               dir:PATH             a folder: a mounted share, another disk
               s3://bucket/prefix   a bucket; endpoint, region, profile and addressing
                                    (automatic, path or virtual) follow after a question mark.
-                                   Keys are taken from where the AWS tools take them.
+                                   Keys are taken from where the AWS tools take them, or from
+                                   'journal secrets set-storage'.
 
             Pictures are offloaded in the background while a command runs; what is left then goes
             with the next one.
@@ -32,5 +33,5 @@ struct JournalCommand: AsyncParsableCommand {
               64   the command line is wrong
             """,
         version: "0.1.0",
-        subcommands: [ServeCommand.self, DemoCommand.self, ImportCommand.self, ExportCommand.self])
+        subcommands: [ServeCommand.self, DemoCommand.self, ImportCommand.self, ExportCommand.self, SecretsCommand.self])
 }

@@ -16,7 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from scenarios import access, accessibility, bucket, devices, outages, records, screens, space
+from scenarios import access, accessibility, bucket, devices, outages, records, screens, settings, space
 from support.bucket import Bucket
 from support.report import Report
 from support.server import Server
@@ -26,7 +26,7 @@ from support.window import Window
 SCENARIOS = [records.three_pictures, records.two_windows, records.change_while_loading, outages.storage_away,
              outages.killed_in_an_upload, space.freed_and_deleted, space.deleted_elsewhere, access.keyboard_only,
              access.every_control, access.narrow_windows, access.without_scripts, accessibility.each_page,
-             accessibility.the_way_in, devices.two_devices, devices.two_accounts, bucket.on_a_bucket]
+             accessibility.the_way_in, settings.settings, settings.folders, devices.two_devices, devices.two_accounts, bucket.on_a_bucket]
 
 
 def main():

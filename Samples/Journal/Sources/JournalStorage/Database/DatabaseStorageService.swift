@@ -35,15 +35,38 @@ public final class DatabaseStorageService: StreamingFileStorageService {
     /// `journal:///`: names pictures, and leads no browser anywhere.
     public static var defaultBase: URL { URL(filePath: "/").changingScheme(to: "journal") }
 
-    /// Opens a database file, or makes it, and the folder that it is in. Nothing runs in the background yet.
+    /// Opens a database file, or makes it, and the folder that it is in, and a manager on it. Nothing runs in the
+    /// background yet.
+    ///
+    /// - Throws: as ``openDatabase(at:)`` and ``open(_:options:imageBase:)``.
+    public static func open(
+        at file: URL, options: LFSOptions, imageBase: URL = DatabaseStorageService.defaultBase
+    ) async throws -> DatabaseStorageService {
+        try await open(try await openDatabase(at: file), options: options, imageBase: imageBase)
+    }
+
+    /// Opens a manager on a database of ``openDatabase(at:)``.
+    ///
+    /// - Throws: ``FileStorageError/fileReadFailed(name:reason:)`` when the manager does not open.
+    public static func open(
+        _ database: DatabasePool, options: LFSOptions, imageBase: URL = DatabaseStorageService.defaultBase
+    ) async throws -> DatabaseStorageService {
+        do {
+            let lfs = try await LFSManager.open(database, options: options)
+            return DatabaseStorageService(database: database, lfs: lfs, imageBase: imageBase)
+        } catch {
+            throw FileStorageError.fileReadFailed(name: database.path, reason: error.sentence)
+        }
+    }
+
+    /// Opens a database file alone, or makes it, and the folder that it is in: for who reads settings before there is a
+    /// storage.
     ///
     /// Each commit is synced (`synchronous=FULL`), so that a record that was saved survives a power cut.
     ///
     /// - Throws: ``FileStorageError/directoryCreationFailed(path:reason:)`` for the folder;
-    ///   ``FileStorageError/fileReadFailed(name:reason:)`` when the file is no database, or the manager does not open.
-    public static func open(
-        at file: URL, options: LFSOptions, imageBase: URL = DatabaseStorageService.defaultBase
-    ) async throws -> DatabaseStorageService {
+    ///   ``FileStorageError/fileReadFailed(name:reason:)`` when the file is no database.
+    public static func openDatabase(at file: URL) async throws -> DatabasePool {
         let folder = file.deletingLastPathComponent()
         do {
             _ = try Directory.open(folder.path, makes: true)
@@ -59,8 +82,7 @@ public final class DatabaseStorageService: StreamingFileStorageService {
                 throw FileStorageError.fileReadFailed(
                     name: file.path, reason: "a newer version of the journal has written it: update this one")
             }
-            let lfs = try await LFSManager.open(database, options: options)
-            return DatabaseStorageService(database: database, lfs: lfs, imageBase: imageBase)
+            return database
         } catch let error as FileStorageError {
             throw error
         } catch {

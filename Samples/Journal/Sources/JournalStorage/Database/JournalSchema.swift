@@ -1,5 +1,6 @@
 import GRDB
 import LFS
+import LFSSettings
 import LFSSync
 
 /// The journal's own tables, beside those of LFS. Times are milliseconds since 1970, ids lowercase UUIDs.
@@ -8,6 +9,7 @@ enum JournalSchema {
         var migrator = DatabaseMigrator()
         migrator.registerLFSMigrations()
         migrator.registerLFSSyncMigrations()
+        migrator.registerLFSSettingsMigrations()
         migrator.registerMigration("journal.v1") { db in
             try db.execute(sql: records + pictures + albums)
             try FileData.deletedWithOwner("picture", column: "fileId", in: db)

@@ -23,6 +23,18 @@
     if (!reply.ok) throw new Error(`The server says ${reply.status}.`);
     return new DOMParser().parseFromString(await reply.text(), "text/html");
   };
+  // Fields that nobody has changed here take what somebody has saved elsewhere.
+  const refreshFields = (fresh) => {
+    for (const was of document.querySelectorAll("[data-live-form] input[name^=was-]")) {
+      const other = fresh.querySelector(`[data-live-form] input[name="${CSS.escape(was.name)}"]`);
+      const field = was.form.elements[was.name.slice(4)];
+      if (!other || !field || other.value === was.value || field === document.activeElement) continue;
+      const isBox = field.type === "checkbox";
+      if ((isBox ? (field.checked ? "on" : "off") : field.value) !== was.value) continue;
+      if (isBox) field.checked = other.value === "on"; else field.value = other.value;
+      was.value = other.value;
+    }
+  };
   let loading = false, again = false;
   const refresh = async () => {
     if (loading) { again = true; return; }
@@ -32,6 +44,9 @@
       // A server that was started again takes no other.
       const token = document.body.dataset.token = fresh.body.dataset.token;
       for (const field of document.querySelectorAll("input[name=token]")) field.value = token;
+      // How the page looks.
+      document.documentElement.className = fresh.documentElement.className;
+      refreshFields(fresh);
       for (const part of document.querySelectorAll("[data-live]")) {
         const other = fresh.getElementById(part.id);
         if (!other || other.innerHTML === part.innerHTML) continue;

@@ -74,6 +74,6 @@ final class LiveFeed: Sendable {
     /// are the files, for another device may have uploaded one.
     private static let tables: [any DatabaseRegionConvertible] = [
         Table("record"), Table("record_tag"), Table("tag"), Table("picture"), Table("album"), Table("album_asset"),
-        Table("album_member"), FileData.all(), Upload.all(),
+        Table("album_member"), Table("lfs_setting"), FileData.all(), Upload.all(),
     ]
 }

@@ -31,10 +31,6 @@ public struct WebOptions: Sendable {
     public var storageName = "storage"
     /// In whose clocks days and times are told.
     public var timeZone = TimeZone.current
-    /// The folder of the small pictures, which is made if it is missing; nil for none.
-    public var thumbnails: URL?
-    /// How many bytes the small pictures may take together.
-    public var maxThumbnailByteCount: Int64 = 256 << 20
     /// Where the server logs; each line of a request has its id.
     public var logger = Logger(label: "journal.web")
     /// What `/metrics` replies; nil when nothing is measured.

@@ -13,13 +13,13 @@ struct Form: Sendable {
     /// Reads the form of a request, and refuses one that no page of this session has made.
     ///
     /// - Throws: ``WebError``.
-    static func read(_ request: Request, _ context: JournalContext, seal: Seal) async throws -> Form {
+    static func read(_ request: Request, _ context: JournalContext, sessions: Sessions) async throws -> Form {
         let type = request.headers[.contentType]?.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces)
         guard type?.lowercased() == "application/x-www-form-urlencoded" else {
             throw WebError(.wrongType, "This is no form of a page.")
         }
         let form = Form(String(buffer: try await body(of: request)))
-        guard seal.isToken(form["token"], of: context.session) else { throw Self.foreign }
+        guard sessions.isToken(form["token"], of: context.session) else { throw Self.foreign }
         return form
     }
 
@@ -51,6 +51,9 @@ struct Form: Sendable {
 
     /// All values of a field.
     func all(_ name: String) -> [String] { fields[name] ?? [] }
+
+    /// The names of all fields, in an order of their own.
+    var names: [String] { fields.keys.sorted() }
 
     /// Whether the page had it at all.
     func has(_ name: String) -> Bool { fields[name] != nil }

@@ -6,7 +6,7 @@ import JournalStorage
 struct JournalContext: RequestContext {
     var coreContext: CoreRequestContextStorage
     /// The browser that asks. Set before any route runs.
-    var session = Session(id: "", isLoggedIn: false)
+    var session = Session(id: "", isLoggedIn: false, expires: 0)
 
     init(source: ApplicationRequestContextSource) { coreContext = CoreRequestContextStorage(source: source) }
 

@@ -17,12 +17,14 @@ struct PictureRoutes: Sendable {
         router.post("/records/:id/images/:name/delete", use: delete)
         router.get("/files/:id", use: sendFile)
         router.get("/files/:id/thumbnail", use: sendThumbnail)
+        router.get("/files/:id/preview", use: sendPreview)
+        router.get("/files/:id/view", use: show)
         router.get("/pictures", use: list)
     }
 
     /// One picture is the whole body of one request, and goes to the disk as it comes.
     @Sendable func take(_ request: Request, _ context: JournalContext) async throws -> Response {
-        guard let token = request.headers[.formToken], parts.seal.isToken(token, of: context.session) else {
+        guard let token = request.headers[.formToken], parts.sessions.isToken(token, of: context.session) else {
             throw Form.foreign
         }
         let body = try PictureBody(request, limit: parts.options.maxPictureByteCount)
@@ -60,20 +62,38 @@ struct PictureRoutes: Sendable {
     }
 
     @Sendable func sendThumbnail(_ request: Request, _ context: JournalContext) async throws -> Response {
+        try await send(.thumbnail, request, context)
+    }
+
+    @Sendable func sendPreview(_ request: Request, _ context: JournalContext) async throws -> Response {
+        try await send(.preview, request, context)
+    }
+
+    private func send(_ size: SmallSize, _ request: Request, _ context: JournalContext) async throws -> Response {
         let file = try await file(context)
         guard let thumbnails = parts.thumbnails else {
             guard try await parts.lfs.contents(of: file) != nil else { return Self.placeholder }
             return try await PictureReply(lfs: parts.lfs).reply(to: request, with: file)
         }
         let headers: HTTPFields = [
-            .eTag: "\"\(file.sha256)-\(ThumbnailTool.edge)\"", .cacheControl: "private, no-cache",
+            .eTag: "\"\(file.sha256)-\(size.edge)\"", .cacheControl: "private, no-cache",
             .contentType: "image/jpeg",
         ]
         if request.headers[.ifNoneMatch] == headers[.eTag] { return Response(status: .notModified, headers: headers) }
-        guard let data = try await thumbnails.data(of: file) else { return Self.placeholder }
+        guard let data = try await thumbnails.data(of: file, size) else { return Self.placeholder }
         return Response(
             status: .ok, headers: headers,
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: data)))
+    }
+
+    /// The page of one picture.
+    @Sendable func show(_ request: Request, _ context: JournalContext) async throws -> Response {
+        let file = try await file(context)
+        let upload = try await parts.journal.database.read { db in try Upload.fetchOne(db, key: file.id) }
+        let content = SinglePictureView(
+            file, upload, try await parts.appearance(), makesSmall: parts.thumbnails != nil)
+        let name = file.name ?? "without a name"
+        return try await parts.page("view", "Picture \(name)", at: "/pictures", context, content)
     }
 
     /// Of what cannot be made small, and of what another device has not uploaded yet.
@@ -100,11 +120,9 @@ struct PictureRoutes: Sendable {
             albums.append(AlbumView(album, isForeign: known.isForeign))
             if known.canChange { ownAlbums.append(albums[albums.count - 1]) }
         }
-        let groups = zip(records, views).map { record, view in
-            PictureGroupView(
-                day: LocalTime(record.zone).day(record.start),
-                headline: view.headline, path: view.path, pictures: view.pictures)
-        }
+        let groups = PictureGroupView.groups(
+            zip(records, views).map { (LocalTime($0.zone).day($0.start), $1) },
+            by: try await parts.appearance().grouping)
         let content = PicturesView(
             albums: albums, ownAlbums: ownAlbums, hasAlbums: !ownAlbums.isEmpty, groups: groups,
             older: records.last.map(Place.text) ?? "",

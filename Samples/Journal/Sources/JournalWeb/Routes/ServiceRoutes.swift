@@ -32,6 +32,7 @@ struct ServiceRoutes: Sendable {
         router.get("/login", use: loginPage)
         router.post("/login", use: login)
         router.post("/logout", use: logout)
+        router.post("/logout/all", use: logoutEverywhere)
     }
 
     /// Answers as long as the database does. A storage that is away is no illness: nothing is lost meanwhile.
@@ -84,15 +85,27 @@ struct ServiceRoutes: Sendable {
         }
         // A new one, so that nobody gets in with one that they have handed over before.
         var response = parts.redirect(to: "/")
-        response.headers[.setCookie] = parts.seal.header(for: parts.seal.newSession(isLoggedIn: true))
+        response.headers[.setCookie] = parts.sessions.header(for: parts.sessions.newSession(isLoggedIn: true))
         return response
     }
 
     @Sendable func logout(_ request: Request, _ context: JournalContext) async throws -> Response {
         _ = try await parts.form(request, context)
+        // A cookie that somebody has copied is of no use from here on.
+        if parts.password != nil { try await parts.sessions.end(context.session) }
+        return loggedOut()
+    }
+
+    @Sendable func logoutEverywhere(_ request: Request, _ context: JournalContext) async throws -> Response {
+        _ = try await parts.form(request, context)
+        try await parts.sessions.endAll()
+        return loggedOut()
+    }
+
+    private func loggedOut() -> Response {
         var response = parts.redirect(to: "/login")
-        response.headers[.setCookie] = parts.seal.header(
-            for: parts.seal.newSession(isLoggedIn: parts.password == nil))
+        response.headers[.setCookie] = parts.sessions.header(
+            for: parts.sessions.newSession(isLoggedIn: parts.password == nil))
         return response
     }
 }

@@ -3,21 +3,25 @@ import HTTPTypes
 import Hummingbird
 import JournalStorage
 import LFS
+import LFSSettings
 
 /// What the routes share.
 struct WebParts: Sendable {
     let journal: DatabaseStorageService
+    let settings: StorageRouter
     let options: WebOptions
     let templates: Templates
-    let seal: Seal
+    let sessions: Sessions
     let password: Password?
     let feed: LiveFeed
     let activity: UploadActivity
     /// nil where the journal is on this device alone.
     let sync: DeviceSync?
+    /// nil where whoever runs the server allows no folder.
+    let backup: FolderBackup?
     /// Pictures that are taken in at once: pages are not to wait for a hundred that were dropped together.
     let turns = Turns(4)
-    /// nil where there is no tool or no folder for them: pictures are then shown as they are.
+    /// nil where there is no tool or no cache for them: pictures are then shown as they are.
     let thumbnails: Thumbnails?
 
     var lfs: LFSManager { journal.lfs }
@@ -33,15 +37,19 @@ struct WebParts: Sendable {
         // The reason names folders and servers.
         let outage = isIn ? try await lfs.outage().map { "The storage is of no use now: \($0.reason)" } : nil
         let page = Page(
-            template: template, title: title, token: seal.token(of: context.session),
+            classes: try await appearance().classes, template: template, title: title,
+            token: sessions.token(of: context.session),
             links: Page.all.map { Page.Link(path: $0.path, name: $0.name, isCurrent: $0.path == path) },
             outage: outage ?? "", sync: isIn ? sync.map { SyncView.trouble($0.state) } ?? "" : "", isLive: isLive,
             isIn: isIn, hasPassword: password != nil && isIn, content: content)
         return templates.render(page, status: status)
     }
 
+    /// How pages look now.
+    func appearance() async throws -> Appearance { Appearance(try await settings.snapshot()) }
+
     func form(_ request: Request, _ context: JournalContext) async throws -> Form {
-        try await Form.read(request, context, seal: seal)
+        try await Form.read(request, context, sessions: sessions)
     }
 
     /// Leads to the page that shows what has come of a form.

@@ -7,6 +7,9 @@ final class Password: Sendable {
     private let digest: SHA256Digest
     private let tries = Mutex<[Date]>([])
 
+    /// What stands for it where a key is made of it.
+    var bytes: Data { Data(digest) }
+
     /// How many wrong ones a minute has: enough for fingers, too few for a list of words.
     static let maxTries = 10
 

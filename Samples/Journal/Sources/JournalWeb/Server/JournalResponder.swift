@@ -3,6 +3,7 @@ import HTTPTypes
 import Hummingbird
 import JournalStorage
 import LFS
+import LFSSettings
 import Logging
 import NIOHTTP1
 
@@ -38,8 +39,9 @@ struct JournalResponder: HTTPResponder {
     private func session(of request: Request) -> Session {
         let cookies = request.headers[values: .cookie]
         let isOpen = parts.password == nil
-        guard let session = parts.seal.session(cookies: cookies), isOpen || session.isLoggedIn || !session.id.isEmpty
-        else { return parts.seal.newSession(isLoggedIn: isOpen) }
+        guard let session = parts.sessions.session(cookies: cookies),
+            isOpen || session.isLoggedIn || !session.id.isEmpty
+        else { return parts.sessions.newSession(isLoggedIn: isOpen) }
         return session
     }
 
@@ -58,7 +60,7 @@ struct JournalResponder: HTTPResponder {
         if response.status == .notFound { throw WebError.noSuchPage }
         let isPage = response.headers[.contentType]?.hasPrefix("text/html") == true
         if isPage, context.session.isNew, response.headers[.setCookie] == nil {
-            response.headers[.setCookie] = parts.seal.header(for: context.session)
+            response.headers[.setCookie] = parts.sessions.header(for: context.session)
         }
         return response
     }
@@ -67,7 +69,7 @@ struct JournalResponder: HTTPResponder {
 
     private func reply(to error: any Error, _ request: Request, _ context: JournalContext) async -> Response {
         let status = Self.status(of: error)
-        let isOurs = error is WebError || error is FileStorageError || error is LFSError
+        let isOurs = error is WebError || error is FileStorageError || error is LFSError || error is SettingsError
         let message = isOurs ? "\(error)" : "The server could not do that. Its log says why."
         if status.kind == .serverError { context.logger.error("A request failed.", metadata: ["error": "\(error)"]) }
         let wantsPage = request.headers[.accept]?.contains("text/html") == true
@@ -107,6 +109,13 @@ struct JournalResponder: HTTPResponder {
             case .storage: return .badGateway
             case .notRunning, .cancelled: return .serviceUnavailable
             case .noSpace: return HTTPResponse.Status(code: 507, reasonPhrase: "Insufficient Storage")
+            default: return .internalServerError
+            }
+        case let error as SettingsError:
+            switch error.code {
+            case .tooLarge: return .contentTooLarge
+            case .noSpace: return HTTPResponse.Status(code: 507, reasonPhrase: "Insufficient Storage")
+            case .locked, .keychainUnavailable, .cancelled: return .serviceUnavailable
             default: return .internalServerError
             }
         case is CancellationError: return .serviceUnavailable

@@ -3,6 +3,8 @@ import Hummingbird
 import HummingbirdCore
 import HummingbirdTLS
 public import JournalStorage
+public import LFSCache
+public import LFSSettings
 import Logging
 import NIOCore
 import NIOSSL
@@ -11,7 +13,8 @@ public import ServiceLifecycle
 /// The page of a journal, as a service.
 ///
 /// ```swift
-/// let server = try JournalServer(journal, options: WebOptions())
+/// let settings = try await JournalSettings.open(journal.database, secrets: SecretsFolder())
+/// let server = try await JournalServer(journal, settings: settings, options: WebOptions())
 /// let group = ServiceGroup(services: [journal.lfs, server], gracefulShutdownSignals: [.sigterm], logger: logger)
 /// try await group.run()
 /// try await journal.close()
@@ -25,22 +28,31 @@ public struct JournalServer: Service {
     ///
     /// - Parameters:
     ///   - journal: the journal, whose manager the caller runs.
+    ///   - settings: those of ``JournalSettings/open(_:secrets:logger:)``.
     ///   - options: where and for whom.
+    ///   - cache: where small pictures are kept, which the caller closes when the server has ended; nil for none, and
+    ///     pictures are shown as they are.
     ///   - sync: what shares it with other devices, which the caller runs too; nil where nothing does.
+    ///   - backup: what backs up folders of pictures, which the caller runs too; nil where none may be named.
     ///   - onListening: called once with the address, when requests are taken.
-    /// - Throws: ``WebError/Code/unsafeOptions``, ``WebError/Code/unusableFile``.
+    /// - Throws: ``WebError/Code/unsafeOptions``, ``WebError/Code/unusableFile``; `SettingsError` when the secrets are
+    ///   not there, and none is made in their place.
     public init(
-        _ journal: DatabaseStorageService, options: WebOptions, sync: DeviceSync? = nil,
+        _ journal: DatabaseStorageService, settings: StorageRouter, options: WebOptions, cache: MediaCache? = nil,
+        sync: DeviceSync? = nil, backup: FolderBackup? = nil,
         onListening: @escaping @Sendable (ListenAddress) async -> Void = { _ in }
-    ) throws {
+    ) async throws {
         try options.requireSafe()
-        let isTLS = options.tls != nil
+        let password = options.password.map(Password.init)
+        let sessions = try await Sessions.open(settings, password: password, isTLS: options.tls != nil)
         let activity = UploadActivity(lfs: journal.lfs)
+        let thumbnails = cache.flatMap { cache in
+            ThumbnailTool().map { Thumbnails(lfs: journal.lfs, cache: cache, tool: $0) }
+        }
         let parts = WebParts(
-            journal: journal, options: options, templates: try Templates(), seal: Seal(isTLS: isTLS),
-            password: options.password.map(Password.init), feed: LiveFeed(journal: journal, sync: sync),
-            activity: activity, sync: sync,
-            thumbnails: try Self.thumbnails(journal, options))
+            journal: journal, settings: settings, options: options, templates: try Templates(),
+            sessions: sessions, password: password, feed: LiveFeed(journal: journal, sync: sync),
+            activity: activity, sync: sync, backup: backup, thumbnails: thumbnails)
         let responder = JournalResponder(
             parts: parts, guarding: RequestGuard(options), router: Self.router(parts).buildResponder())
         let host = options.address.host
@@ -49,7 +61,7 @@ public struct JournalServer: Service {
             configuration: ApplicationConfiguration(
                 address: .hostname(host, port: options.address.port),
                 availableConnectionsDelegate: MaximumAvailableConnections(500)),
-            services: [activity],
+            services: [activity] + [thumbnails].compactMap { $0 as (any Service)? },
             onServerRunning: { channel in
                 await onListening(ListenAddress(host: host, port: channel.localAddress?.port ?? options.address.port))
             },
@@ -61,12 +73,6 @@ public struct JournalServer: Service {
     /// - Throws: the system's error when it cannot listen.
     public func run() async throws { try await application.run() }
 
-    private static func thumbnails(_ journal: DatabaseStorageService, _ options: WebOptions) throws -> Thumbnails? {
-        guard let url = options.thumbnails, let tool = ThumbnailTool() else { return nil }
-        let folder = try ThumbnailFolder(url, maxByteCount: options.maxThumbnailByteCount)
-        return Thumbnails(lfs: journal.lfs, folder: folder, tool: tool)
-    }
-
     private static func router(_ parts: WebParts) -> Router<JournalContext> {
         let router = Router(context: JournalContext.self)
         ServiceRoutes(parts: parts).add(to: router)
@@ -76,6 +82,8 @@ public struct JournalServer: Service {
         AlbumRoutes(parts: parts).add(to: router)
         SharingRoutes(parts: parts).add(to: router)
         StorageRoutes(parts: parts).add(to: router)
+        SettingsRoutes(parts: parts).add(to: router)
+        BackupRoutes(parts: parts).add(to: router)
         return router
     }
 

@@ -6,8 +6,6 @@ import Foundation
 /// into the folder that it is started in, and is first asked how large the picture is. Loaders that libvips itself does
 /// not trust are off (https://www.libvips.org/API/current/func.block_untrusted_set.html).
 struct ThumbnailTool: Sendable {
-    /// The edge of a small picture, in pixels.
-    static let edge = 320
     /// How many pixels a picture may have.
     static let maxPixels = 100_000_000
 
@@ -25,19 +23,20 @@ struct ThumbnailTool: Sendable {
         guard needed.allSatisfy(FileManager.default.isExecutableFile) else { return nil }
         limits = [
             "--kill-after=2", "\(seconds)", "/usr/bin/prlimit", "--as=1073741824", "--cpu=\(max(seconds / 2, 1))",
-            "--fsize=16777216", "--core=0",
+            "--fsize=\(Self.maxByteCount)", "--core=0",
         ]
     }
 
     /// Makes the small picture of a file, in a folder, under a name that is not there yet.
     ///
+    /// - Parameter edge: the longer one of the small picture, in pixels.
     /// - Throws: ``ThumbnailError``.
-    func make(of source: URL, as name: String, in folder: URL) async throws {
+    func make(of source: URL, as name: String, edge: Int, in folder: URL) async throws {
         let header = try await run([self.header, "stdin"], input: source, in: folder)
         guard header.status == 0, let pixels = Self.pixels(header.output) else { throw ThumbnailError.unreadable }
         guard pixels <= Self.maxPixels else { throw ThumbnailError.tooLarge }
         let result = try await run(
-            [thumbnail, "stdin", "--size", "\(Self.edge)x\(Self.edge)", "-o", "\(name)[Q=75,strip]"],
+            [thumbnail, "stdin", "--size", "\(edge)x\(edge)>", "-o", "\(name)[Q=75,strip]"],
             input: source, in: folder)
         guard result.status == 0 else { throw ThumbnailError.unreadable }
     }

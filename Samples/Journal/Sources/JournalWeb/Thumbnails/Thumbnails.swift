@@ -1,73 +1,78 @@
 import Foundation
 import JournalStorage
 import LFS
+import LFSCache
+import ServiceLifecycle
+import Synchronization
 
-/// The small pictures of the page: two are made at a time, each once, however many ask for it.
-actor Thumbnails {
-    static let maxRunning = 2
-    /// How many are made between two looks at the folder's size.
-    private static let trimInterval = 50
-
+/// The small pictures of the page, in a cache: two are made at a time, each once, however many ask for it.
+///
+/// As a service it takes those of deleted pictures out. Owner of the notes of what cannot be read: the mutex.
+final class Thumbnails: Service {
     private let lfs: LFSManager
-    private let folder: ThumbnailFolder
+    private let cache: MediaCache
     private let tool: ThumbnailTool
-    private var running: Set<String> = []
-    private var waiting: [CheckedContinuation<Void, Never>] = []
+    private let events: AsyncStream<LFSEvent>
+    private let turns = Turns(2)
     /// What the tool could not read, until the next start.
-    private var failed: Set<String> = []
-    private var made = 0
+    private let failed = Mutex<Set<CacheKey>>([])
 
-    init(lfs: LFSManager, folder: ThumbnailFolder, tool: ThumbnailTool) {
-        (self.lfs, self.folder, self.tool) = (lfs, folder, tool)
+    /// How many failures are noted before they are forgotten.
+    private static let maxFailed = 10_000
+
+    init(lfs: LFSManager, cache: MediaCache, tool: ThumbnailTool) {
+        (self.lfs, self.cache, self.tool) = (lfs, cache, tool)
+        events = lfs.events()
     }
 
-    /// The small picture of a file; nil when there can be none.
+    /// The small picture of a file; nil when there can be none, or its bytes are not here yet.
     ///
     /// - Throws: `LFSError` when the file itself cannot be had, `CancellationError`.
-    func data(of file: FileData) async throws -> Data? {
-        if failed.contains(file.sha256) { return nil }
-        if let known = folder.data(file.sha256) { return known }
-        await enter(file.sha256)
-        defer { leave(file.sha256) }
+    func data(of file: FileData, _ size: SmallSize = .thumbnail) async throws -> Data? {
+        let key = CacheKey(size.kind, "\(file.id)/\(size.edge)")
+        if failed.withLock({ $0.contains(key) }) { return nil }
+        do {
+            return try await cache.content(for: key, tags: [Self.tag(file.id)]) {
+                try await turns.run { try await make(file, size) }
+            }
+        } catch is ThumbnailError {
+            note(key)
+            return nil
+        } catch is NotHere {
+            return nil
+        }
+    }
+
+    private func make(_ file: FileData, _ size: SmallSize) async throws -> Data {
+        // Whoever has asked may have gone while it waited for its turn.
         try Task.checkCancellation()
-        if let known = folder.data(file.sha256) { return known }
-        if failed.contains(file.sha256) { return nil }
         // The first bytes tell whether the tool may see it at all.
         guard try await PictureType.of(file, in: lfs) != nil, let source = try await lfs.localURL(of: file) else {
-            return nil
+            throw NotHere()
         }
-        let name = folder.newName()
-        do {
-            try await tool.make(of: source, as: name, in: folder.url)
-            try folder.keep(name, as: file.sha256)
-        } catch is ThumbnailError {
-            folder.remove(name)
-            if failed.count > 10_000 { failed = [] }
-            failed.insert(file.sha256)
-            return nil
-        } catch {
-            folder.remove(name)
-            throw error
-        }
-        made += 1
-        if made % Self.trimInterval == 1 { try folder.trim() }
-        return folder.data(file.sha256)
+        return try await tool.data(of: source, edge: size.edge)
     }
 
-    // MARK: Turns
-
-    private func enter(_ sha256: String) async {
-        while running.count >= Self.maxRunning || running.contains(sha256) {
-            await withCheckedContinuation { waiting.append($0) }
+    private func note(_ key: CacheKey) {
+        failed.withLock { failed in
+            if failed.count >= Self.maxFailed { failed = [] }
+            failed.insert(key)
         }
-        running.insert(sha256)
     }
 
-    /// Everybody looks again, and who is too early waits again.
-    private func leave(_ sha256: String) {
-        running.remove(sha256)
-        let all = waiting
-        waiting = []
-        for continuation in all { continuation.resume() }
+    // MARK: Deleted pictures
+
+    /// Takes out what was made of pictures that are deleted, until the group stops.
+    func run() async throws {
+        for await event in events.cancelOnGracefulShutdown() {
+            guard case .removed(let id) = event else { continue }
+            // With a disk that fails, or a cache that is closed, the limits take it out in time.
+            _ = try? await cache.invalidate(Self.tag(id))
+        }
     }
+
+    static func tag(_ file: FileID) -> CacheTag { .asset("\(file)") }
+
+    /// There is no picture to make a small one of, by now.
+    private struct NotHere: Error {}
 }

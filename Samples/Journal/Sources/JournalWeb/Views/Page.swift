@@ -6,6 +6,8 @@ struct Page: Sendable {
         let isCurrent: Bool
     }
 
+    /// What the style sheet knows the settings by.
+    let classes: String
     let template: String
     let title: String
     /// What the forms of the page carry.
@@ -24,6 +26,6 @@ struct Page: Sendable {
 
     static let all = [
         (path: "/", name: "Today"), (path: "/timeline", name: "Timeline"), (path: "/pictures", name: "Pictures"),
-        (path: "/storage", name: "Storage"),
+        (path: "/storage", name: "Storage"), (path: "/settings", name: "Settings"),
     ]
 }

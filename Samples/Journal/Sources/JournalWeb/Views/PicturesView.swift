@@ -16,12 +16,35 @@ struct AlbumView: Sendable {
     }
 }
 
-/// The pictures of one record among those of others.
+/// Pictures that stand together among others.
 struct PictureGroupView: Sendable {
-    let day: String
-    let headline: String
-    let path: String
-    let pictures: [PictureView]
+    /// nil where pictures stand one after the other.
+    let heading: String?
+    /// The record whose they all are; nil where they may be of several.
+    let record: RecordView?
+    private(set) var pictures: [PictureView]
+
+    /// - Parameter records: the records with their days, `2026-03-29`, in the order of the page.
+    static func groups(_ records: [(day: String, view: RecordView)], by grouping: PictureGrouping) -> [PictureGroupView]
+    {
+        var groups: [PictureGroupView] = []
+        for (day, view) in records {
+            let heading: String? =
+                switch grouping {
+                case .record, .day: day
+                case .month: String(day.prefix(7))
+                case .none: nil
+                }
+            if grouping != .record, let last = groups.last, last.heading == heading {
+                groups[groups.count - 1].pictures += view.pictures
+            } else {
+                groups.append(
+                    PictureGroupView(
+                        heading: heading, record: grouping == .record ? view : nil, pictures: view.pictures))
+            }
+        }
+        return groups
+    }
 }
 
 struct PicturesView: Sendable {

@@ -23,9 +23,10 @@ struct Templates: Sendable {
         "layout": PackageResources.layout_mustache, "login": PackageResources.login_mustache,
         "picture": PackageResources.picture_mustache, "pictures": PackageResources.pictures_mustache,
         "record": PackageResources.record_mustache, "row": PackageResources.row_mustache,
-        "storage": PackageResources.storage_mustache, "eviction": PackageResources.eviction_mustache,
+        "settings": PackageResources.settings_mustache, "storage": PackageResources.storage_mustache,
+        "eviction": PackageResources.eviction_mustache,
         "timeline": PackageResources.timeline_mustache, "today": PackageResources.today_mustache,
-        "verification": PackageResources.verification_mustache,
+        "verification": PackageResources.verification_mustache, "view": PackageResources.view_mustache,
     ]
 
     func render(_ page: Page, status: HTTPResponse.Status = .ok) -> Response {

@@ -4,6 +4,9 @@ import Foundation
 import JournalStorage
 import JournalWeb
 import LFS
+import LFSBackup
+import LFSCache
+import LFSSettings
 import Logging
 import MetricsText
 import ServiceLifecycle
@@ -26,6 +29,8 @@ struct ServeCommand: AsyncParsableCommand {
 
     @OptionGroup var devices: SyncArguments
 
+    @OptionGroup var folders: BackupArguments
+
     func run() async throws {
         let logger = Logger(label: "journal") { StreamLogHandler.standardError(label: $0) }
         var options = try web.options(logger: logger)
@@ -35,23 +40,57 @@ struct ServeCommand: AsyncParsableCommand {
         let metrics = TextMetrics()
         MetricsSystem.bootstrap(metrics)
         options.metrics = { metrics.text() }
-        let storage = try await argument.open()
         let file = URL(filePath: database.database)
-        options.thumbnails = URL(filePath: database.database + ".thumbnails", directoryHint: .isDirectory)
+        let pool = try await DatabaseStorageService.openDatabase(at: file)
+        let settings = try await JournalSettings.open(pool, secrets: database.secrets.folder(), logger: logger)
+        let storage = try await argument.open { settings }
         var lfsOptions = LFSOptions(storage: storage, logger: logger)
         lfsOptions.logger.logLevel = .notice
-        let journal = try await DatabaseStorageService.open(at: file, options: lfsOptions)
+        let journal = try await DatabaseStorageService.open(pool, options: lfsOptions)
+        try FormerThumbnails.remove(beside: file)
         try await journal.closing {
-            let scheme = options.tls == nil ? "http" : "https"
-            let sync = try await devices.open(journal, logger: logger)
-            let server = try JournalServer(journal, options: options, sync: sync) { address in
+            let cache = try await MediaCache.open(for: journal.database, options: .journal(logger: logger))
+            try await cache.closing { try await serve(journal, settings, cache, options, logger) }
+        }
+    }
+
+    private func serve(
+        _ journal: DatabaseStorageService, _ settings: StorageRouter, _ cache: MediaCache, _ options: WebOptions,
+        _ logger: Logger
+    ) async throws {
+        let scheme = options.tls == nil ? "http" : "https"
+        let sync = try await devices.open(journal, logger: logger)
+        let backup = folders.open(
+            journal, settings, excluding: try ownPaths(), isOnFolder: try storageFolder() != nil, logger)
+        // Before the manager runs: none begins that has to wait.
+        try await backup?.look()
+        let server = try await SecretsCommand.explaining {
+            try await JournalServer(
+                journal, settings: settings, options: options, cache: cache, sync: sync, backup: backup
+            ) { address in
                 Console.print("\(scheme)://\(address)/")
             }
-            let group = ServiceGroup(
-                configuration: ServiceGroupConfiguration(
-                    services: [journal.lfs] + [sync].compactMap { $0 } + [server],
-                    gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
-            try await group.run()
         }
+        let group = ServiceGroup(
+            configuration: ServiceGroupConfiguration(
+                services: [journal.lfs] + [sync].compactMap { $0 } + [backup].compactMap { $0 } + [server],
+                gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
+        try await group.run()
+    }
+
+    private func storageFolder() throws -> String? {
+        guard case .directory(let path) = try StorageArgument(parsing: database.storage) else { return nil }
+        return path
+    }
+
+    /// What no backup takes: it is the journal's own.
+    private func ownPaths() throws -> [String] {
+        let file = database.database
+        let own: [String?] = [
+            file, file + "-wal", file + "-shm", file + ".lfs", try storageFolder(),
+            try database.secrets.folder().url.path,
+            web.passwordFile, web.tlsKey, devices.syncTokenFile,
+        ]
+        return own.compactMap { $0 }.map { URL(filePath: $0).path }
     }
 }

@@ -11,11 +11,13 @@ struct DatabaseOptions: ParsableArguments {
     @Option(help: StorageArgument.help)
     var storage: String
 
+    @OptionGroup var secrets: SecretsOptions
+
     // Not by the option itself, whose error would repeat what was written.
     func validate() throws { _ = try StorageArgument(parsing: storage) }
 
     func open() async throws -> JournalSession {
-        try await JournalSession.database(at: database, on: try StorageArgument(parsing: storage))
+        try await JournalSession.database(at: database, on: try StorageArgument(parsing: storage), secrets)
     }
 }
 
@@ -30,6 +32,8 @@ struct TargetOptions: ParsableArguments {
     @Option(help: ArgumentHelp("A plain folder for the journal, in the place of a database.", valueName: "folder"))
     var folder: String?
 
+    @OptionGroup var secrets: SecretsOptions
+
     func validate() throws {
         switch (database, storage, folder) {
         case (.some, .some(let storage), nil): _ = try StorageArgument(parsing: storage)
@@ -40,7 +44,8 @@ struct TargetOptions: ParsableArguments {
 
     func open() async throws -> JournalSession {
         if let database, let storage {
-            return try await JournalSession.database(at: database, on: try StorageArgument(parsing: storage))
+            return try await JournalSession.database(
+                at: database, on: try StorageArgument(parsing: storage), secrets)
         }
         return JournalSession.folder(folder ?? "")
     }

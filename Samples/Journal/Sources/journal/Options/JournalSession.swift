@@ -1,5 +1,6 @@
 import Foundation
 import JournalStorage
+import JournalWeb
 import LFS
 import Logging
 
@@ -8,10 +9,14 @@ enum JournalSession {
     case database(DatabaseStorageService)
     case folder(LocalFileStorageService)
 
-    static func database(at path: String, on storage: StorageArgument) async throws -> JournalSession {
-        var options = LFSOptions(storage: try await storage.open())
+    static func database(
+        at path: String, on storage: StorageArgument, _ secrets: SecretsOptions
+    ) async throws -> JournalSession {
+        let database = try await DatabaseStorageService.openDatabase(at: URL(filePath: path))
+        let remote = try await storage.open { try await JournalSettings.open(database, secrets: secrets.folder()) }
+        var options = LFSOptions(storage: remote)
         options.logger.logLevel = .error
-        return .database(try await DatabaseStorageService.open(at: URL(filePath: path), options: options))
+        return .database(try await DatabaseStorageService.open(database, options: options))
     }
 
     static func folder(_ path: String) -> JournalSession {

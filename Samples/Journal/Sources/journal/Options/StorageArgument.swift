@@ -1,6 +1,8 @@
 import ArgumentParser
 import Foundation
+import JournalWeb
 import LFSS3
+import LFSSettings
 import LFSStorage
 
 /// Where pictures are offloaded to, as it is written on the command line.
@@ -34,19 +36,42 @@ enum StorageArgument: Sendable, Equatable {
         }
     }
 
-    /// Opens it, a bucket with what the command line, the environment and the profile say, in this order.
+    /// Opens it, a bucket with what the command line, the environment, the secrets and the profile say, in this
+    /// order.
     ///
-    /// - Throws: `StorageError` when it cannot be used, such as without keys.
-    func open() async throws -> any RemoteStorage {
+    /// - Parameter settings: opens those of the journal, which are asked where nothing else has keys.
+    /// - Throws: `StorageError` when it cannot be used, such as without keys; `SettingsError` for the secrets.
+    func open(_ settings: () async throws -> StorageRouter) async throws -> any RemoteStorage {
         switch self {
         case .directory(let path): return try DirectoryStorage(at: URL(filePath: path, directoryHint: .isDirectory))
         case .bucket(let url):
             var options = S3Options()
             options.usesProxyFromEnvironment = true
-            let storage = try S3Storage(url, options: options)
+            let environment = try await Self.environment(url, settings)
+            let storage = try S3Storage(url, options: options, environment: environment)
             // Without keys every single picture would fail, each for itself.
-            try await storage.requireCredentials()
+            do {
+                try await storage.requireCredentials()
+            } catch let error as StorageError where error.code == .unauthorized {
+                throw StorageError(
+                    error.code,
+                    "\(error.message) Or keep them for this journal: journal secrets set-storage --database FILE.",
+                    cause: error)
+            }
             return storage
         }
+    }
+
+    /// The variables of the process, with the keys that the journal keeps where neither they nor the URL name any.
+    private static func environment(
+        _ url: S3URL, _ settings: () async throws -> StorageRouter
+    ) async throws -> [String: String] {
+        let environment = ProcessInfo.processInfo.environment
+        let names = ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"]
+        guard url.profile == nil, names.allSatisfy({ environment[$0]?.isEmpty != false }),
+            let kept = try await settings().getIfPresent(.storageCredentials)
+        else { return environment }
+        // Not with the token of other keys.
+        return environment.filter { $0.key != "AWS_SESSION_TOKEN" }.merging(kept.variables) { $1 }
     }
 }

@@ -26,7 +26,7 @@ def on_a_bucket(stage):
     window.submit("main form button")
     stage.expect("its local copy is freed", lambda: not server.local_copies(), seen=server.local_copies)
     window.open(path)
-    image = window.script("return document.querySelector('#pictures figure a').getAttribute('href')")
+    image = window.script("return document.querySelector('#pictures figure a').parentElement.dataset.original")
     stage.check("it comes from the bucket, byte for byte", window.digest(image)
                 == hashlib.sha256(picture.read_bytes()).hexdigest())
     window.open(image)

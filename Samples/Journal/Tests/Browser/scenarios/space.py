@@ -18,7 +18,7 @@ def freed_and_deleted(stage):
     stage.expect("then it is freed", lambda: "went from this device" in stage.first.text("main"))
     stage.check("no local copy is left", not stage.server.local_copies(), stage.server.local_copies())
 
-    links = "return [...document.querySelectorAll('#pictures figure a')].map(one => one.getAttribute('href'))"
+    links = "return [...document.querySelectorAll('#pictures figure a')].map(one => one.parentElement.dataset.original)"
     stage.first.open(path)
     stage.check("its badges are remote", stage.first.badges() == ["remote"] * 3, stage.first.badges())
     images = stage.first.script(links)

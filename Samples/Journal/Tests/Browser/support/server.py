@@ -11,7 +11,7 @@ class Server:
         self.journal, self.folder, self.environment = journal, folder, environment
         self.storage = folder / "storage"
         self.address = "127.0.0.1:0"
-        self.arguments = ["--storage", storage or f"dir:{self.storage}", *arguments]
+        self.arguments = ["--storage", storage or f"dir:{self.storage}", "--secrets", str(folder / "secrets"), *arguments]
         self.local = folder / "journal.sqlite.lfs"
         self.log = folder / "server.log"
         self.process = None

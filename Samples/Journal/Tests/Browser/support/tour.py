@@ -36,7 +36,7 @@ class Tour:
 
     def pages(self):
         return {"today": "/", "timeline": "/timeline", "record": self.record, "record that waits": self.waiting,
-                "pictures": "/pictures", "album": self.album, "storage": "/storage",
+                "pictures": "/pictures", "album": self.album, "storage": "/storage", "settings": "/settings",
                 "free space": "/storage/free?keep=0",
                 "error": "/records/none"}
 

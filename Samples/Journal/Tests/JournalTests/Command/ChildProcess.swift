@@ -12,7 +12,7 @@ struct ChildProcess {
     let output = Pipe()
     private let messages: URL
 
-    init(_ name: String, _ arguments: [String], in folder: URL) throws {
+    init(_ name: String, _ arguments: [String], in folder: URL, input: String? = nil) throws {
         messages = folder.appending(path: ".messages-\(UUID().uuidString)")
         try Data().write(to: messages)
         // Beside the test bundle, where the package manager builds both.
@@ -20,7 +20,15 @@ struct ChildProcess {
             .deletingLastPathComponent().appending(path: name)
         process.arguments = arguments
         process.currentDirectoryURL = folder
-        process.standardInput = FileHandle.nullDevice
+        if let input {
+            // A file, which whoever reads less of does not hold up.
+            let file = folder.appending(path: ".input-\(UUID().uuidString)")
+            try Data(input.utf8).write(to: file)
+            process.standardInput = try FileHandle(forReadingFrom: file)
+            try FileManager.default.removeItem(at: file)
+        } else {
+            process.standardInput = FileHandle.nullDevice
+        }
         process.standardOutput = output
         process.standardError = try FileHandle(forWritingTo: messages)
         try process.run()
@@ -37,8 +45,10 @@ struct ChildProcess {
             messages: String(decoding: try Data(contentsOf: messages), as: UTF8.self))
     }
 
-    static func run(_ name: String, _ arguments: [String], in folder: URL) async throws -> Result {
-        try await blocking { try ChildProcess(name, arguments, in: folder).wait() }
+    static func run(
+        _ name: String, _ arguments: [String], in folder: URL, input: String? = nil
+    ) async throws -> Result {
+        try await blocking { try ChildProcess(name, arguments, in: folder, input: input).wait() }
     }
 }
 

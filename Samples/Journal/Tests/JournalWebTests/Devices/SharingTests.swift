@@ -52,7 +52,7 @@ struct SharingTests {
             let page = try await bob.get("/albums/\(album)").text
             #expect(page.contains("Another account has shared this album") && page.contains("Leave the album"))
             #expect(!page.contains("Take out") && !page.contains("who <select"))
-            let file = try #require(page.firstMatch(of: /href="(\/files\/[0-9a-f-]+)"/)).1
+            let file = try #require(page.firstMatch(of: /data-original="(\/files\/[0-9a-f-]+)"/)).1
             #expect(try await bob.get(String(file)).body == WebSubject.picture())
             // What Ann adds comes, and nothing else of hers.
             let record = try #require(try await ann.journal.loadAllRecords().first)

@@ -47,6 +47,16 @@ struct LiveTests {
         }
     }
 
+    @Test("A setting that is saved is told, so that open pages look as it says")
+    func settings() async throws {
+        try await withWeb { subject in
+            let web = try await subject.visiting()
+            let connection = try await open(web)
+            #expect(try await web.post("/settings", [("theme", "dark")]).status == 303)
+            #expect(try await watch(connection, until: "event: changed").contains("event: changed"))
+        }
+    }
+
     @Test("A storage that is away is named with its reason, on the stream and on the page")
     func away() async throws {
         let storage = UnreachableStorage(InMemoryStorage())

@@ -75,7 +75,8 @@ struct PageTests {
     @Test(
         "Every page answers, and HEAD is GET without the body",
         arguments: [
-            "/", "/timeline", "/pictures", "/storage", "/storage/free?keep=1", "/health", "/metrics",
+            "/", "/timeline", "/pictures", "/storage", "/storage/free?keep=1", "/settings", "VIEW", "/health",
+            "/metrics",
             "/assets/journal.css", "/assets/journal.js", "/assets/icon.svg", "/login", "/nothing", "RECORD", "PICTURE",
             "THUMBNAIL", "ALBUM",
         ])
@@ -94,7 +95,8 @@ struct PageTests {
             let path =
                 [
                     "RECORD": web.path(record), "PICTURE": "\(web.path(record))/images/\(image)",
-                    "THUMBNAIL": "/files/\(file.id)/thumbnail", "ALBUM": "/albums/\(album.id.uuidString.lowercased())",
+                    "THUMBNAIL": "/files/\(file.id)/thumbnail", "VIEW": "/files/\(file.id)/view",
+                    "ALBUM": "/albums/\(album.id.uuidString.lowercased())",
                 ][name] ?? name
             let (get, head) = (try await web.get(path), try await web.send("HEAD", path))
             #expect(get.status == (name == "/nothing" ? 404 : name == "/login" ? 303 : 200))

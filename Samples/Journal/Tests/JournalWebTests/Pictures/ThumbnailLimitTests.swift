@@ -1,6 +1,7 @@
 import Foundation
 import JournalStorage
 import LFS
+import LFSCache
 import Testing
 
 @testable import JournalWeb
@@ -39,12 +40,15 @@ struct ThumbnailLimitTests {
             let tool = try #require(ThumbnailTool(in: folder.path, seconds: glutton.seconds))
             let source = folder.appending(path: "vipsheader")
             if glutton == .makesNothing {
-                try await tool.make(of: source, as: "small.jpg", in: folder)
-                let thumbnails = try ThumbnailFolder(folder, maxByteCount: 1 << 20)
-                #expect(throws: ThumbnailError.self) { try thumbnails.keep("small.jpg", as: "0") }
+                await #expect(throws: ThumbnailError.unreadable) {
+                    try await tool.data(of: source, edge: 320, in: folder)
+                }
+                // Nor is the folder left that it was to be made in.
+                let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+                #expect(names.sorted() == ["vipsheader", "vipsthumbnail"])
             } else {
                 await #expect(throws: ThumbnailError.unreadable) {
-                    try await tool.make(of: source, as: "small.jpg", in: folder)
+                    try await tool.make(of: source, as: "small.jpg", edge: 320, in: folder)
                 }
             }
             let size = try? folder.appending(path: "big").resourceValues(forKeys: [.fileSizeKey]).fileSize
@@ -61,7 +65,7 @@ struct ThumbnailLimitTests {
             try Self.png(width, height).write(to: picture)
             let tool = try #require(ThumbnailTool())
             await #expect(throws: ThumbnailError.tooLarge) {
-                try await tool.make(of: picture, as: "small.jpg", in: folder)
+                try await tool.make(of: picture, as: "small.jpg", edge: 320, in: folder)
             }
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["bomb.png"])
         }
@@ -69,19 +73,20 @@ struct ThumbnailLimitTests {
 
     @Test("A picture that cannot have a small one is shown as missing, and the journal goes on")
     func shown() async throws {
-        try await withFolder { folder in
-            try await withWeb { options in
-                options.thumbnails = folder
-            } _: { subject in
-                let web = try await subject.visiting()
-                let record = try await web.record()
-                #expect(try await web.upload(Self.png(60_000, 60_000), to: record).status == 201)
-                let name = try #require(try await web.journal.loadRecord(record.id).images.first)
-                let file = try await web.journal.imageFile(filename: name, for: record)
-                #expect(try await web.get("/files/\(file.id)/thumbnail").header("Content-Type") == "image/svg+xml")
-                #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
-                #expect(try await web.get("/files/\(file.id)").body.count == 57)
+        try await withWeb(makesThumbnails: true) { subject in
+            let web = try await subject.visiting()
+            let record = try await web.record()
+            #expect(try await web.upload(Self.png(60_000, 60_000), to: record).status == 201)
+            let name = try #require(try await web.journal.loadRecord(record.id).images.first)
+            let file = try await web.journal.imageFile(filename: name, for: record)
+            for _ in 0..<2 {
+                let reply = try await web.get("/files/\(file.id)/thumbnail")
+                #expect(reply.header("Content-Type") == "image/svg+xml")
             }
+            // Once is enough to know that.
+            let usage = await web.cache?.usage()
+            #expect(usage?.loads == 1 && usage?.kinds.isEmpty == true)
+            #expect(try await web.get("/files/\(file.id)").body.count == 57)
         }
     }
 

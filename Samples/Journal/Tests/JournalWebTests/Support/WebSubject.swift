@@ -2,6 +2,9 @@ import Foundation
 import JournalStorage
 import JournalWeb
 import LFS
+import LFSBackup
+import LFSCache
+import LFSSettings
 import LFSStorage
 import LFSSync
 import Logging
@@ -14,6 +17,9 @@ struct WebSubject: Sendable {
     let address: ListenAddress
     let folder: URL
     let logs: LogBook
+    let settings: StorageRouter
+    /// nil where no small pictures are made.
+    let cache: MediaCache?
     /// The cookie, and the token of the forms.
     var cookie = ""
     var token = ""
@@ -98,9 +104,15 @@ struct WebSubject: Sendable {
     }
 }
 
+/// Makes the backup of a journal in a folder.
+struct BackupMaker {
+    let make: (DatabaseStorageService, StorageRouter, URL) -> FolderBackup
+}
+
 /// Serves a journal in a new folder, and stops it afterwards as a signal would.
 func withWeb(
-    storage: any RemoteStorage = InMemoryStorage(), sync: SyncOptions? = nil,
+    storage: any RemoteStorage = InMemoryStorage(), sync: SyncOptions? = nil, makesThumbnails: Bool = false,
+    backup maker: BackupMaker? = nil,
     _ change: (inout WebOptions) -> Void = { _ in },
     _ body: (WebSubject) async throws -> Void
 ) async throws {
@@ -115,13 +127,21 @@ func withWeb(
     change(&options)
     let journal = try await DatabaseStorageService.open(
         at: folder.appending(path: "journal.sqlite"), options: LFSOptions(storage: storage))
+    let cache = makesThumbnails ? try await MediaCache.open(for: journal.database) : nil
     let (addresses, listening) = AsyncStream.makeStream(of: ListenAddress.self)
     var devices: DeviceSync?
     if let sync {
         devices = try await DeviceSync(journal, options: sync, retryDelay: .milliseconds(50), logger: options.logger)
     }
-    let server = try JournalServer(journal, options: options, sync: devices) { address in listening.yield(address) }
-    let services: [any Service] = [journal.lfs] + [devices].compactMap { $0 } + [server]
+    let settings = try await JournalSettings.open(
+        journal.database, secrets: SecretsFolder(folder.appending(path: "state").path))
+    let backup = maker?.make(journal, settings, folder)
+    let server = try await JournalServer(
+        journal, settings: settings, options: options, cache: cache, sync: devices, backup: backup
+    ) { address in
+        listening.yield(address)
+    }
+    let services: [any Service] = [journal.lfs] + [devices].compactMap { $0 } + [backup].compactMap { $0 } + [server]
     let group = ServiceGroup(services: services, logger: options.logger)
     try await withThrowingTaskGroup(of: Void.self) { tasks in
         tasks.addTask {
@@ -137,12 +157,16 @@ func withWeb(
         do {
             let address = try #require(first)
             result = .success(
-                try await body(WebSubject(journal: journal, address: address, folder: folder, logs: logs)))
+                try await body(
+                    WebSubject(
+                        journal: journal, address: address, folder: folder, logs: logs, settings: settings, cache: cache
+                    )))
         } catch {
             result = .failure(error)
         }
         await group.triggerGracefulShutdown()
         try await tasks.waitForAll()
+        await cache?.close()
         try await journal.close()
         try result.get()
     }

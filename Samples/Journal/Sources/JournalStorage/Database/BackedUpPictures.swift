@@ -1,0 +1,100 @@
+import Crypto
+public import Foundation
+import GRDB
+import LFS
+public import LFSBackup
+
+extension DatabaseStorageService {
+    /// What a backup of folders does with the pictures that come in: each is one of the record of its folder and day,
+    /// which is made if there is none.
+    ///
+    /// - Parameter timeZone: in whose clocks a day is.
+    public static func backupHost(in timeZone: TimeZone) -> BackupHost {
+        BackupHost { attachment, db in try BackedUpPictures(timeZone: timeZone).put(attachment, db) }
+    }
+}
+
+/// Pictures that come from folders.
+struct BackedUpPictures {
+    let timeZone: TimeZone
+
+    func put(_ attachment: BackupAttachment, _ db: Database) throws {
+        let file = attachment.file
+        // Equal bytes are one file, and a file is one picture: somebody may have added it by hand.
+        guard try PictureTable.picture(of: file.id, db) == nil else { return }
+        let record = try replacing(attachment, db) ?? madeRecord(attachment, db)
+        let index = try PictureTable.freeIndex(record, db)
+        guard let fileExtension = Self.fileExtension(attachment.asset.contentType),
+            let name = ImageName(recordID: record, index: index, fileExtension: fileExtension)
+        else { throw BackupError(.refused, "it is no picture of a kind that is shown", asset: attachment.asset.id) }
+        try PictureTable.put(name, file.id, db)
+    }
+
+    private static func fileExtension(_ contentType: String?) -> String? {
+        guard let contentType, contentType.hasPrefix("image/") else { return nil }
+        let kind = String(contentType.dropFirst(6))
+        return kind == "jpeg" ? "jpg" : kind
+    }
+
+    /// Takes the earlier version out of its record, and gives that; nil where there is none, or it is somebody's own.
+    private func replacing(_ attachment: BackupAttachment, _ db: Database) throws -> UUID? {
+        guard let old = attachment.replaced?.id,
+            let name = try PictureTable.picture(of: old, db).flatMap(ImageName.init),
+            Self.isMade(name.recordID), try !isOfAnother(old, than: attachment.asset.id, db)
+        else { return nil }
+        return try PictureTable.delete(old, of: name.recordID, db) ? name.recordID : nil
+    }
+
+    /// Whether another original has the same bytes.
+    private func isOfAnother(_ file: FileData.ID, than id: AssetName, _ db: Database) throws -> Bool {
+        var isShared = false
+        try BackupNotes.forEach(db) { note in
+            if note.fileID == file, note.id != id, !note.isDeclined { isShared = true }
+        }
+        return isShared
+    }
+
+    // MARK: Records
+
+    /// The record of a folder and a day, which reaches from its first picture to its last.
+    private func madeRecord(_ attachment: BackupAttachment, _ db: Database) throws -> UUID {
+        let folder = attachment.asset.title.description.split(separator: "/").first.map(String.init) ?? ""
+        let date = date(of: attachment.asset.id)
+        let day = JournalDay(containing: date, in: timeZone)
+        let id = Self.recordID("\(day.interval.start.timeIntervalSince1970) \(folder)")
+        guard try RecordTable.contains(id, db) else {
+            try RecordTable.put(
+                TimeRecord(id: id, start: date, end: date, timeZone: timeZone, comment: "Pictures of \(folder)"), db)
+            return id
+        }
+        var record = try DatabaseStorageService.record(id, db)
+        guard date < record.start || date > record.end ?? date else { return id }
+        record.start = min(record.start, date)
+        record.end = record.end.map { max($0, date) }
+        try RecordTable.put(record, db)
+        return id
+    }
+
+    /// When a picture was taken, as far as its file tells; now where it tells what cannot be.
+    private func date(of original: AssetName) -> Date {
+        let attributes = try? original.text.map { try FileManager.default.attributesOfItem(atPath: $0) }
+        let (now, date) = (Date(), attributes?[.modificationDate] as? Date)
+        guard let date, date.timeIntervalSince1970 > 0, date < now else { return now }
+        // As the database has it.
+        return Date(timeIntervalSince1970: (date.timeIntervalSince1970 * 1_000).rounded(.down) / 1_000)
+    }
+
+    /// A UUID of version 8 (RFC 9562, section 5.8): the same for the same text, and of no record of somebody.
+    private static func recordID(_ text: String) -> UUID {
+        var bytes = Array(SHA256.hash(data: Data("journal backup \(text)".utf8)).prefix(16))
+        bytes[6] = bytes[6] & 0x0f | 0x80
+        bytes[8] = bytes[8] & 0x3f | 0x80
+        return UUID(
+            uuid: (
+                bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5], bytes[6], bytes[7], bytes[8], bytes[9],
+                bytes[10], bytes[11], bytes[12], bytes[13], bytes[14], bytes[15]
+            ))
+    }
+
+    private static func isMade(_ id: UUID) -> Bool { id.uuid.6 >> 4 == 8 }
+}

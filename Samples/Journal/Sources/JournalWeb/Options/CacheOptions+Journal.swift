@@ -1,0 +1,17 @@
+public import LFSCache
+public import Logging
+
+extension CacheOptions {
+    /// How the journal keeps its small pictures: a few of them in memory, since browsers keep what they have seen.
+    ///
+    /// - Parameter logger: is told that the disk failed.
+    public static func journal(logger: Logger) -> CacheOptions {
+        var options = CacheOptions()
+        options.limits[.thumbnails] = CacheLimit(count: 10_000, byteCount: 256 << 20)
+        options.limits[.previews] = CacheLimit(count: 350, byteCount: 128 << 20)
+        options.memoryLimits[.thumbnails] = CacheLimit(count: 500, byteCount: 4 << 20)
+        options.memoryLimits[.previews] = CacheLimit(count: 8, byteCount: 4 << 20)
+        options.logger = logger
+        return options
+    }
+}
