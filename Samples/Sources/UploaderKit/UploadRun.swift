@@ -58,7 +58,7 @@ struct UploadRun: Sendable {
             try await run.perform(prepare, work)
         }
         let interruption = Interruption { _ in
-            report.message("Stopping: finishing what is under way; again stops at once. Nothing is lost.")
+            report.message("Stopping: finishing what is under way; again stops at once. The same command goes on.")
             main.cancel()
         } onStatus: {
             report.showProgressNow()
@@ -115,7 +115,18 @@ struct UploadRun: Sendable {
                 ?? databaseOptions.database
         }
         let damaged = try await database.read { db in Set(try Upload.all().damaged().fetchAll(db).map(\.id)) }
-        let lfs = try await LFSManager.open(database, options: options)
+        if access != .any {
+            try await StoragePresence.require(
+                database, storage, location, changes: transfer.changeStorage, report)
+        }
+        let lfs: LFSManager
+        do {
+            lfs = try await LFSManager.open(database, options: options)
+        } catch {
+            // An empty database in its place would keep the right one from coming back.
+            if case .nobody = file.owner { try DocumentDatabase.remove(database, at: path) }
+            throw error
+        }
         let table = DocumentTable(isOurs: access != .any || file.isOurs)
         if table.isOurs, access != .any || transfer.changeStorage {
             try await database.write { db in try StorageMemory.remember(location, db) }
@@ -123,7 +134,8 @@ struct UploadRun: Sendable {
         return UploadRun(
             database: database, table: table, lfs: lfs, report: report, ownPaths: transfer.ownPaths(database: path),
             damaged: damaged, sync: try await sync?.open(database),
-            saver: DatabaseSaver(database: database, storage: storage), purpose: purpose, patience: patience)
+            saver: DatabaseSaver(database: database, storage: storage) { report.worked() }, purpose: purpose,
+            patience: patience)
     }
 
     /// Does the work with progress shown, and stops the manager whatever happens.
@@ -204,12 +216,16 @@ struct UploadRun: Sendable {
             return nil
         }
         guard purpose == .uploading else {
-            // What was removed goes, here and on the storage. Uploads are the business of others: a file that waits for
-            // one is no failure of this run.
-            lfs.pause()
-            if purpose == .removing { try await lfs.retryDeletions() }
-            try lfs.start()
-            try await patience.run(lfs, report.advance) { try await work(self) }
+            // A pull leaves the background to others: whoever has it uploads for all, and nobody else does. A removal
+            // needs it for its deletions. Files that wait for their upload are none of either's business.
+            if purpose == .removing {
+                try await lfs.retryDeletions()
+                try lfs.start()
+            }
+            try await patience.run(lfs, report.advance) {
+                try await work(self)
+                if purpose == .removing { try await saveDatabase() }
+            }
             return nil
         }
         // What a run has left that was killed between the two.
@@ -240,9 +256,9 @@ struct UploadRun: Sendable {
     private func saveDatabase() async throws {
         do {
             report.saved(try await saver.run())
-        } catch let error as CancellationError {
-            throw error
         } catch {
+            // A run that was interrupted is not one that could not save.
+            try Task.checkCancellation()
             report.saveFailed(error)
         }
     }

@@ -69,7 +69,8 @@ public struct Uploader: AsyncParsableCommand {
                    --give-up-after says; or 'free' freed less than it should
               5    'verify' found something that is left
               64   the command line is wrong
-              130  interrupted by Ctrl-C, 143 by SIGTERM; nothing is lost, 'resume' goes on
+              130  interrupted by Ctrl-C, 143 by SIGTERM; nothing is lost, and the
+                   same command goes on
             Take any other number for a failure.
             """,
         version: "0.1.0",

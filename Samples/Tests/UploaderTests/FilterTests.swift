@@ -62,8 +62,16 @@ struct FilterTests {
             try Data("x/y/d.heic\nx/nothing\n".utf8).write(to: list)
             let pushed = try run("push", ["--files-from", "list", "files"], in: folder)
             #expect(pushed.status == 3)
-            #expect(pushed.messages.contains("failed x/nothing: it is listed, and is in none of the folders"))
+            #expect(
+                pushed.messages.contains("failed x/nothing: it is listed, and no file of this name is in the folders"))
             #expect(try documents(folder).contains("x/y/d.heic"))
+            let pulled = try run("pull", ["--all", "--output", "out", "--files-from", "list"], in: folder)
+            #expect(pulled.status == 3 && pulled.output.contains("1 pulled, 1 failed"))
+            #expect(pulled.messages.contains("failed x/nothing: it is listed, and no such file is here"))
+            // A shell gives a pipe.
+            try system("mkfifo", folder.path + "/pipe")
+            try system("sh", "-c", "printf 'a.jpg\\n' > '\(folder.path)/pipe' &")
+            #expect(try run("push", ["-n", "--files-from", "pipe", "files"], in: folder).output.contains("0 files"))
             try Data("# nothing\n".utf8).write(to: list)
             for command in [["push", "files"], ["push", "files", "-n"], ["pull", "--all", "--output", "out"]] {
                 let empty = try run(command[0], ["--files-from", "list"] + command.dropFirst(), in: folder)

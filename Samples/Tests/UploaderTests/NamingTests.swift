@@ -56,6 +56,48 @@ struct NamingTests {
             #expect(try listed(id.uppercased(), in: folder) == ["notes/a.txt"])
             #expect(try listed(String(id.prefix(35)), in: folder).contains("notes/a.txt"))
             #expect(try listed("/", in: folder) == all)
+            #expect(try listed("2026", in: folder) == ["photos/2026/a.jpg", "photos/2026/c.heic"])
+            #expect(try listed("2026/", in: folder) == ["photos/2026/a.jpg", "photos/2026/c.heic"])
+        }
+    }
+
+    @Test("A name with brackets or a star is that file, and never another one, also when it is gone")
+    func literal() throws {
+        try withFolder { folder in
+            for name in ["c[1].jpg", "c1.jpg", "star*.jpg", "star1.jpg"] {
+                try Data(name.utf8).write(to: folder.appendingPathComponent("files/\(name)"))
+            }
+            #expect(try UploaderProcess(["push"] + Self.storage + ["files"], in: folder).wait().status == 0)
+            #expect(try listed("c[1].jpg", in: folder) == ["files/c[1].jpg"])
+            #expect(try listed("files/star*.jpg", in: folder) == ["files/star*.jpg"])
+            let remove = ["remove"] + Self.storage
+            for name in ["files/c[1].jpg", "files/star*.jpg"] {
+                #expect(try UploaderProcess(remove + [name], in: folder).wait().status == 0)
+                let again = try UploaderProcess(remove + [name], in: folder).wait()
+                #expect(again.status == 3 && again.messages.contains("as a pattern it means others"))
+            }
+            #expect(try listed(in: folder) == ["files/c1.jpg", "files/star1.jpg"])
+            #expect(try listed("**/star*.jpg", in: folder) == ["files/star1.jpg"])
+        }
+    }
+
+    @Test("A path is this device's file, not that of another one with the same path or name")
+    func devices() throws {
+        try withPushed { folder, entries in
+            let database = folder.appendingPathComponent("a.sqlite")
+            let path = try #require(entries["photos/a.jpg"]?.path)
+            let other = try #require(entries["notes/a.txt"])
+            // As sync brings it: another device's key.
+            try TestDatabase.execute("DROP TRIGGER IF EXISTS lfs_file_keep_key", in: database)
+            try TestDatabase.execute(
+                """
+                UPDATE lfs_file SET key = '00000000000000000000000000000000/' || id WHERE id = '\(other.id)';
+                UPDATE uploader_document SET path = '\(path)' WHERE fileId = '\(other.id)';
+                """, in: database)
+            let list = try uploader("list", "photos/a.jpg", in: folder)
+            #expect(list.output.split(separator: "\n").count == 1 && !list.output.contains(other.id))
+            #expect(try uploader("list", path, in: folder).output.split(separator: "\n").count == 1)
+            #expect(try uploader("list", other.id, in: folder).output.contains(other.id))
         }
     }
 
@@ -63,7 +105,7 @@ struct NamingTests {
     func refusals() throws {
         try withPushed { folder, entries in
             // All ids of a run begin with the same time.
-            let beginning = String(try #require(entries["notes/a.txt"]?.id).prefix(6))
+            let beginning = String(try #require(entries["notes/a.txt"]?.id).prefix(8))
             let list = try uploader("list", "a.jpg", "nowhere", "*.png", "[a", beginning, "b.jpg", in: folder)
             #expect(list.status == 3)
             #expect(list.messages.contains("a.jpg: 2 files end like this: give more of the path, or a pattern."))

@@ -33,6 +33,9 @@ struct OutputTests {
         #expect(CommandNames.complaint(["help"]) == nil && CommandNames.complaint(["help", "list"]) == nil)
         let near = "There is no command 'pusj'. Did you mean 'push'? 'uploader --help' lists them."
         #expect(CommandNames.complaint(["pusj"]) == near && CommandNames.complaint(["help", "pusj"]) == near)
+        #expect(
+            CommandNames.complaint(["remove", "--to", "dir:x", "-dash.jpg"])?.contains("write ./-dash.jpg") == true)
+        #expect(CommandNames.complaint(["remove", "-n", "-nv", "--", "-dash.jpg"]) == nil)
         #expect(CommandNames.complaint(["frobnicate"])?.contains("Did you mean") == false)
         try withFolder { folder in
             for words in [["help", "bogus"], ["bogus"]] {

@@ -128,6 +128,89 @@ struct RecoveryTests {
         }
     }
 
+    @Test("remove saves the database, too; the newest copy is the last one written, and an older one can be asked for")
+    func order() throws {
+        try withFolder(files: 3) { folder in
+            #expect(try push(["--save-database", "files"], in: folder).status == 0)
+            let first = try #require(copies(folder).first)
+            // A clock that was years ahead.
+            let ahead = first.replacing(/[0-9]{8}t[0-9]{6}z/, with: "20980101t000000z")
+            let root = folder.path + "/remote/lfs-recovery/"
+            try FileManager.default.moveItem(atPath: root + first, toPath: root + ahead)
+            let remove = ["remove"] + Self.storage + ["files/1.bin"]
+            #expect(try UploaderProcess(remove, in: folder).wait().status == 0)
+            #expect(
+                try copies(folder).map { String($0.suffix(28).prefix(16)) } == ["20980101t000000z", "20980101t000001z"])
+            let newest = try recover(["--database", "b.sqlite"], in: folder)
+            #expect(newest.status == 0 && newest.output.contains("2 files, as of 2098"), "\(newest.messages)")
+            #expect(newest.messages.contains("a clock was wrong"))
+            let older = try recover(["--database", "c.sqlite", "--saved", "2098-01-01T00:00:00Z"], in: folder)
+            #expect(older.status == 0 && older.output.contains("3 files"), "\(older.messages)")
+            let none = try recover(["--database", "d.sqlite", "--saved", "2097-01-01T00:00:00Z"], in: folder)
+            #expect(none.status == 1 && none.messages.contains("no copy of a database of 2097"))
+            // Another database's copy under this one's id.
+            let foreign = root + "00000000000000000000000000000000/"
+            try FileManager.default.createDirectory(atPath: foreign, withIntermediateDirectories: true)
+            try FileManager.default.copyItem(atPath: root + ahead, toPath: foreign + "20260101t000000z.sqlite.gz")
+            let moved = try recover(["--database", "e.sqlite", "--id", "0000"], in: folder)
+            #expect(moved.status == 1 && moved.messages.contains("that of another database"))
+        }
+    }
+
+    @Test("A copy that unpacks to more than its own header says is refused before it fills the disk")
+    func bomb() throws {
+        try withFolder(files: 1) { folder in
+            #expect(try push(["--save-database", "files"], in: folder).status == 0)
+            let copy = folder.path + "/remote/lfs-recovery/" + (try #require(copies(folder).first))
+            let bomb = folder.path + "/bomb"
+            let pack = "(gunzip -c '\(copy)'; head -c 300000000 /dev/zero) | gzip -1 > '\(bomb)'"
+            #expect(try system("sh", "-c", "\(pack) && mv '\(bomb)' '\(copy)'"))
+            let run = try recover(["--database", "b.sqlite"], in: folder)
+            #expect(run.status == 1 && run.messages.contains("longer than the database says"), "\(run.messages)")
+        }
+    }
+
+    @Test("Into an empty folder in the storage's place nothing is pushed, and a refused first push leaves no database")
+    func emptyPlace() throws {
+        try withFolder(files: 3) { folder in
+            #expect(try push(["files"], in: folder).status == 0)
+            let files = FileManager.default
+            try files.moveItem(atPath: folder.path + "/remote", toPath: folder.path + "/away")
+            try files.createDirectory(atPath: folder.path + "/remote", withIntermediateDirectories: false)
+            try randomData(10).write(to: folder.appendingPathComponent("files/new.bin"))
+            let refused = try push(["files"], in: folder)
+            #expect(refused.status == 1 && refused.messages.contains("Is its disk mounted"), "\(refused.messages)")
+            #expect(try files.contentsOfDirectory(atPath: folder.path + "/remote").isEmpty)
+            try files.removeItem(atPath: folder.path + "/remote")
+            try files.moveItem(atPath: folder.path + "/away", toPath: folder.path + "/remote")
+            #expect(try push(["files"], in: folder).output.contains("1 attached, 1 uploaded"))
+
+            try files.moveItem(atPath: folder.path + "/a.sqlite", toPath: folder.path + "/lost.sqlite")
+            let foreign = try push(["files"], in: folder)
+            #expect(foreign.status == 1 && foreign.messages.contains("belongs to another database"))
+            #expect(!foreign.messages.contains("LFSOptions"))
+            #expect(!files.fileExists(atPath: folder.path + "/a.sqlite"))
+        }
+    }
+
+    @Test("Equal files in one folder come back beside each other")
+    func equalFiles() throws {
+        try withFolder { folder in
+            for number in 0..<8 {
+                let bytes = try randomData(2_000)
+                for copy in ["a", "b", "c"] {
+                    try bytes.write(to: folder.appendingPathComponent("files/\(number)\(copy)"))
+                }
+            }
+            #expect(try push(["files"], in: folder).status == 0)
+            let pulled = try UploaderProcess(
+                ["pull"] + Self.storage + ["--all", "--output", "out"], in: folder
+            ).wait()
+            #expect(pulled.status == 0 && pulled.output.contains("24 pulled, 0 failed"), "\(pulled.messages)")
+            #expect(try system("diff", "-r", folder.path + "/files", folder.path + "/out/files"))
+        }
+    }
+
     @Test("Files come back with the time of their last change")
     func times() throws {
         try withFolder(files: 2) { folder in

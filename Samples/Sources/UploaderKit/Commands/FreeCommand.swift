@@ -57,8 +57,9 @@ struct FreeCommand: AsyncParsableCommand {
                 dryRun
                 ? try await lfs.previewEviction(policy) { try report.evicted($0) }
                 : try await lfs.evict(policy) { try report.evicted($0) }
-            try report.end(result)
-            if result.shortfall > 0, keepBytes != nil || keepFree != nil { throw ExitCode(3) }
+            let hasAim = keepBytes != nil || keepFree != nil
+            try report.end(result, hasAim: hasAim)
+            if hasAim, result.shortfall > 0 { throw ExitCode(3) }
         }
     }
 

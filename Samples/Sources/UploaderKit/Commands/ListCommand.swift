@@ -103,7 +103,7 @@ struct ListCommand: ParsableCommand {
     private func text(_ line: FileList.Line) throws -> String {
         if json {
             return try Event(
-                id: line.id, path: line.path.description, status: Self.status(line),
+                id: line.id, path: line.path.exact, status: Self.status(line),
                 failed: line.isFailed ? true : nil, bytes: line.byteCount, url: line.url, here: line.isHere,
                 pinned: line.isPinned, added: line.date.map(Self.time)
             ).jsonLine()

@@ -13,7 +13,8 @@ struct PushCommand: AsyncParsableCommand {
             that is named here is. Pushing the same folder again attaches only what is new
             or has changed; the old version of a changed file stays on the storage until
             the new one is there. What an earlier run left pending or failed is uploaded
-            as well.
+            as well. Content, names and times of files are kept; their permissions, empty
+            folders and links are not, and what is deleted here stays until 'remove'.
 
             The database remembers the storage that its files are on, and another one is
             refused. --change-storage takes it: files that are not there yet are found by
@@ -22,8 +23,9 @@ struct PushCommand: AsyncParsableCommand {
             \(FilterOptions.discussion)
 
             The storage knows files by their ids only. With --save-database a copy of the
-            database goes there after each run that has changed it, from now on; the last
-            three are kept, and 'uploader recover' brings one back.
+            database goes there at the end of each push, backup, resume and remove that has
+            changed it, from now on; the last three are kept, also after
+            --no-save-database, and 'uploader recover' brings one back.
 
             A copy of each file stays in the folder beside the database, which has the same
             name and .lfs behind it, so that it is at hand. With --free-uploaded, or with
@@ -86,7 +88,7 @@ extension PushCommand {
         return options
     }
 
-    fileprivate static let isMissing = "it is listed, and is in none of the folders"
+    fileprivate static let isMissing = "it is listed, and no file of this name is in the folders"
 
     private func makeDryRun() throws -> DryRun {
         let path = URL(fileURLWithPath: database.database).resolvingSymlinksInPath().path
@@ -120,7 +122,7 @@ struct DryRun {
                 let (path, size) = (FilePath(asset.id), asset.stamp.byteCount ?? 0)
                 bytes = bytes.addingSaturated(size)
                 var event = JSONEvent("would-attach")
-                (event.path, event.bytes) = (path.description, size)
+                (event.path, event.bytes) = (path.exact, size)
                 report.tell(event, verbose: nil)
                 if !output.json { Console.result("\(path)  \(Format.bytes(size))") }
             case .unreadable(let path, let reason):

@@ -31,6 +31,11 @@ struct RecoverCommand: AsyncParsableCommand {
     @Option(name: .long, help: ArgumentHelp("Which database, or the beginning of its id.", valueName: "id"))
     var id: String?
 
+    @Option(
+        name: .long,
+        help: ArgumentHelp("The copy of this time, as the list has it; the newest otherwise.", valueName: "time"))
+    var saved: String?
+
     @Flag(name: .long, help: "Print one JSON object for each copy.")
     var json = false
 
@@ -42,7 +47,11 @@ struct RecoverCommand: AsyncParsableCommand {
         var files: Int?
     }
 
-    func validate() throws { _ = try StorageArgument(parsing: from) }
+    func validate() throws {
+        _ = try StorageArgument(parsing: from)
+        if id?.isEmpty == true { throw ValidationError("--id is empty.") }
+        if database?.isEmpty == true { throw ValidationError("--database is empty. Give it the path of a file.") }
+    }
 
     func run() async throws {
         do {
@@ -50,13 +59,14 @@ struct RecoverCommand: AsyncParsableCommand {
             let location = try transfer.to.location()
             guard location.isThere else { throw UploaderError("There is no folder \(location) to find copies in.") }
             let copies = RecoveryCopies(storage: try await transfer.to.open(transfer))
-            let found = try await copies.list().filter { id.map($0.databaseID.hasPrefix) ?? true }
+            let found = try await copies.list().filter { copy in
+                (id.map { copy.databaseID.hasPrefix($0.lowercased()) } ?? true)
+                    && (saved.map { copy.saved == $0 } ?? true)
+            }
             guard !found.isEmpty else {
+                let which = (id.map { " with the id \($0)" } ?? "") + (saved.map { " of \($0)" } ?? "")
                 throw UploaderError(
-                    """
-                    There is no copy of a database\(id.map { " with the id \($0)" } ?? "") on \(location). 'push \
-                    --save-database' keeps them there.
-                    """)
+                    "There is no copy of a database\(which) on \(location). 'push --save-database' keeps them there.")
             }
             guard let database else { return try list(found.reversed()) }
             try await recover(found, to: database, copies, location)
@@ -70,12 +80,13 @@ struct RecoverCommand: AsyncParsableCommand {
 
     private func list(_ found: [RecoveryCopies.Copy]) throws {
         for copy in found {
-            let saved = copy.date.formatted(.iso8601)
-            let event = Event(event: "copy", id: copy.databaseID, bytes: copy.byteCount, saved: saved)
+            let event = Event(event: "copy", id: copy.databaseID, bytes: copy.byteCount, saved: copy.saved)
             Console.result(
-                json ? try event.jsonLine() : "\(copy.databaseID)  \(saved)  \(Format.bytes(copy.byteCount))")
+                json ? try event.jsonLine() : "\(copy.databaseID)  \(copy.saved)  \(Format.bytes(copy.byteCount))")
         }
-        if !json { Console.message("uploader: Give --database FILE to write the newest one there.") }
+        guard !json else { return }
+        let several = Set(found.map(\.databaseID)).count > 1
+        Console.message("uploader: Give --database FILE\(several ? " and --id" : "") to write the newest one there.")
     }
 
     private func recover(
@@ -87,14 +98,17 @@ struct RecoverCommand: AsyncParsableCommand {
         }
         let recovery = RecoveredDatabase(path: path)
         let files = try await recovery.make(from: newest, copies, location)
-        let saved = newest.date.formatted(.iso8601)
+        if newest.date > Date() {
+            Console.message(
+                "uploader: This copy is of a time that is still to come: a clock was wrong. --saved takes another.")
+        }
         if json {
             let event = Event(
-                event: "recovered", id: newest.databaseID, bytes: newest.byteCount, saved: saved, files: files)
+                event: "recovered", id: newest.databaseID, bytes: newest.byteCount, saved: newest.saved, files: files)
             return Console.result(try event.jsonLine())
         }
         Console.result(
-            "\(path): \(Format.count(files, "file")), as of \(saved), \(Format.time(since: newest.date)) ago")
-        Console.message("uploader: 'uploader pull --database \(path) --to \(from) --all --output DIR' fetches them.")
+            "\(path): \(Format.count(files, "file")), as of \(newest.saved), \(Format.time(since: newest.date)) ago")
+        Console.message("uploader: uploader pull --database '\(path)' --to '\(from)' --all --output DIR fetches them.")
     }
 }

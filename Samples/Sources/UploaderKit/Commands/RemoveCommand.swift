@@ -29,12 +29,11 @@ struct RemoveCommand: AsyncParsableCommand {
         let naming = FileNaming(files.names)
         if dryRun { return try reportingErrors { try preview(naming) } }
         try await UploadRun.run(database, transfer, output, .own, about: .removing, sync: server.sync) { run in
-            let (removed, refusals) = try await Remover(run.database, run.table).run(naming)
+            let refusals = try await Remover(run.database, run.table).run(naming) { run.report.removed($0) }
             for refusal in refusals { run.report.failed(FilePath(refusal.name), refusal.reason) }
             // The bytes go when the server has accepted it.
             try await run.synchronize()
             try await run.reportDeletions()
-            for file in removed { run.report.removed(file) }
         }
     }
 

@@ -31,6 +31,10 @@ struct DatabaseFile: Sendable {
             (owner, storage) = (.nobody, nil)
             return
         }
+        var isFolder: ObjCBool = false
+        if FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), isFolder.boolValue {
+            throw UploaderError("\(path) is a folder. Give --database the path of a file.")
+        }
         do {
             let database = try DocumentDatabase.connection(toRead: path)
             (owner, storage) = try database.read { db in

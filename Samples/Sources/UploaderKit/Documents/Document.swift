@@ -38,8 +38,10 @@ struct Document: FetchableRecord, PersistableRecord, Identifiable, Sendable {
 
     /// The path from the folder on that was pushed; the name of a file that was pushed itself.
     var pathInFolder: AssetName {
-        let parts = FilePath(title).components
-        return AssetName(bytes: Array(parts.dropFirst(parts.count > 1 ? 1 : 0).joined(separator: [0x2F])))
+        // The title is only fit to be shown.
+        let depth = FilePath(title).components.count
+        let parts = path.components.suffix(max(depth - (depth > 1 ? 1 : 0), 1))
+        return AssetName(bytes: Array(parts.joined(separator: [0x2F])))
     }
 
     /// When the content was changed last, by the stamp, `size:seconds.nanoseconds:…`; nil for a stamp that says

@@ -13,12 +13,25 @@ enum DocumentDatabase {
             try file.requireOurs()
             try PrivateFile.make(path)
             let database = try DatabasePool(path: path, configuration: writing)
-            try (isSynced ? DocumentSchema.syncMigrator : DocumentSchema.migrator).migrate(database)
+            try migrate(database, isSynced ? DocumentSchema.syncMigrator : DocumentSchema.migrator)
             try makeCommitsDurable(database)
             return database
         } catch {
             throw explained(error, path)
         }
+    }
+
+    /// Brings the tables up to date, also while another process does.
+    private static func migrate(_ database: DatabasePool, _ migrator: DatabaseMigrator) throws {
+        for _ in 0..<8 {
+            do { return try migrator.migrate(database) } catch let error as DatabaseError
+                where error.resultCode == .SQLITE_ERROR || error.resultCode == .SQLITE_CONSTRAINT
+            {
+                // The other one was quicker with the same step: what is left of them is looked up anew.
+                continue
+            }
+        }
+        try migrator.migrate(database)
     }
 
     /// Opens a database that has LFS in it. That of another app is neither migrated nor brought to another journal
@@ -56,6 +69,14 @@ enum DocumentDatabase {
             do { try pool.writeWithoutTransaction { _ = try $0.checkpoint() } } catch is DatabaseError {}
         }
         try database.close()
+    }
+
+    /// Removes a database that was made for nothing. One that has files by now stays.
+    static func remove(_ database: any DatabaseWriter, at path: String) throws {
+        let isEmpty = try database.read { db in try Row.fetchOne(db, sql: "SELECT 1 FROM lfs_file") == nil }
+        try close(database)
+        guard isEmpty else { return }
+        for suffix in ["", "-wal", "-shm"] { _ = unlink(path + suffix) }
     }
 
     /// A connection that changes nothing. A transaction that a kill has left half done is taken back, as every reader

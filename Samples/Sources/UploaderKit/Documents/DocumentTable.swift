@@ -43,6 +43,9 @@ struct DocumentTable: Sendable {
         /// Nil when its row has none that can be used.
         let path: FilePath?
 
+        /// Whether this device has made it: another one may have the same path.
+        let isOwn: Bool
+
         /// The file's id, as far as it is text.
         var fileID: String { String.fromDatabaseValue(fileKey) ?? "?" }
     }
@@ -51,15 +54,16 @@ struct DocumentTable: Sendable {
     func forEachName(_ db: Database, _ body: (Name) throws -> Void) throws {
         let sql =
             isOurs
-            ? "SELECT d.id, d.fileId, d.path FROM uploader_document d JOIN lfs_file f ON f.id = d.fileId"
-            : "SELECT f.id, f.id, \(Self.name) FROM lfs_file f"
+            ? "SELECT d.id, d.fileId, d.path, \(Self.isOwn) FROM uploader_document d JOIN lfs_file f ON f.id = d.fileId"
+            : "SELECT f.id, f.id, \(Self.name), \(Self.isOwn) FROM lfs_file f"
         let rows = try Row.fetchCursor(db, sql: "\(sql) WHERE \(filter) ORDER BY 1")
         while let row = try rows.next() {
             let path = FilePath.fromDatabaseValue(row[2])
             try body(
                 Name(
                     key: row[0], fileKey: row[1],
-                    path: isOurs ? path : path?.text.map { FilePath(Self.title($0)) }))
+                    path: isOurs ? path : path?.text.map { FilePath(Self.title($0)) },
+                    isOwn: Bool.fromDatabaseValue(row[3]) ?? false))
         }
     }
 
@@ -141,6 +145,7 @@ struct DocumentTable: Sendable {
 
     // MARK: Rows
 
+    private static let isOwn = "substr(f.key, 1, 33) = (SELECT namespace || '/' FROM lfs_state)"
     static let name = "coalesce(nullif(f.name, ''), f.id)"
     private static let width = 6
 

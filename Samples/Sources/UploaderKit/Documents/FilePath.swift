@@ -13,6 +13,9 @@ package struct FilePath: Hashable, Sendable, CustomStringConvertible {
     /// a line or a terminal.
     package var description: String { Printable.text(String(decoding: bytes, as: UTF8.self)) }
 
+    /// For programs: the exact text where it is text. Bytes that are none show as U+FFFD.
+    var exact: String { text ?? String(decoding: bytes, as: UTF8.self) }
+
     /// The exact text, nil when the bytes are none.
     package var text: String? { String(validating: bytes, as: UTF8.self) }
 

@@ -18,22 +18,56 @@ struct Remover {
         let byteCount: Int64
     }
 
-    func run(_ naming: FileNaming) async throws -> (removed: [Removed], refusals: [FileNaming.Refusal]) {
-        let (files, refusals) = try await database.read { [table] db in try table.files(naming, db) }
-        var removed: [Removed] = []
-        for start in stride(from: 0, to: files.count, by: Self.batch) {
-            let batch = files[start..<min(start + Self.batch, files.count)]
-            removed += try await database.write { db in try batch.compactMap { try Self.remove($0, db) } }
+    /// - Parameter onRemoved: takes what is removed, once it is committed.
+    /// - Returns: the names that mean nothing, and the files that could not be removed, with their reasons.
+    func run(
+        _ naming: FileNaming, onRemoved: @Sendable (Removed) -> Void
+    ) async throws -> [FileNaming.Refusal] {
+        var (files, refusals) = try await database.read { [table] db in try table.files(naming, db) }
+        files.reverse()
+        while !files.isEmpty {
+            let batch = Array(files.suffix(Self.batch).reversed())
+            files.removeLast(batch.count)
+            let results = try await database.write { db in try batch.map { try Self.tryRemoving($0, db) } }
+            for result in results {
+                switch result {
+                case .success(let removed): if let removed { onRemoved(removed) }
+                case .failure(let refusal): refusals.append(refusal)
+                }
+            }
         }
-        return (removed, refusals)
+        return refusals
+    }
+
+    /// One that cannot be removed keeps none of the others.
+    private static func tryRemoving(
+        _ file: NamedFile, _ db: Database
+    ) throws -> Result<Removed?, FileNaming.Refusal> {
+        var result: Result<Removed?, FileNaming.Refusal> = .success(nil)
+        do {
+            try db.inSavepoint {
+                result = .success(try remove(file, db))
+                return .commit
+            }
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
+            result = .failure(.init(name: file.path.description, reason: error.message ?? "the database refuses it"))
+        } catch let error as UploaderError {
+            result = .failure(.init(name: file.path.description, reason: error.description))
+        }
+        return result
     }
 
     /// - Returns: nil when another process was quicker.
     private static func remove(_ file: NamedFile, _ db: Database) throws -> Removed? {
         if file.isDocument {
+            let row = try Row.fetchOne(
+                db, sql: "SELECT fileId FROM uploader_document WHERE id = ?", arguments: [file.key])
+            guard let row else { return nil }
+            guard row[0] == file.fileKey else {
+                throw UploaderError("it has changed meanwhile, and stays: remove it again")
+            }
             if let id = String.fromDatabaseValue(file.key) { try ReplacedFiles.removeAll(of: id, db) }
             try db.execute(sql: "DELETE FROM uploader_document WHERE id = ?", arguments: [file.key])
-            guard db.changesCount > 0 else { return nil }
         }
         let row = try Row.fetchOne(
             db,

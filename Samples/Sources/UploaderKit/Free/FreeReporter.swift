@@ -27,7 +27,8 @@ struct FreeReporter: Sendable {
         Console.result("\(isPreview ? "would free" : "freed") \(copy.id)  \(Format.bytes(copy.byteCount))")
     }
 
-    func end(_ report: EvictionReport) throws {
+    /// - Parameter hasAim: whether so much should have gone, or was to be kept free.
+    func end(_ report: EvictionReport, hasAim: Bool) throws {
         if json {
             let stays = Dictionary(uniqueKeysWithValues: report.stays.map { ($0.rawValue, $1) })
             let summary = Summary(
@@ -42,7 +43,7 @@ struct FreeReporter: Sendable {
             parts.append("\(Format.count(amount.files)) \(Self.words(reason)) (\(Format.bytes(amount.byteCount)))")
         }
         Console.result(parts.joined(separator: ", "))
-        if report.shortfall > 0 {
+        if hasAim, report.shortfall > 0 {
             Console.message("uploader: \(Format.bytes(report.shortfall)) more should go, and nothing else may.")
         }
     }
@@ -59,7 +60,7 @@ struct FreeReporter: Sendable {
                 try await lfs.evict(id)
                 summary.freed += 1
                 var event = JSONEvent("freed")
-                (event.id, event.path) = (id, file.path.description)
+                (event.id, event.path) = (id, file.path.exact)
                 Console.result(json ? try event.jsonLine() : "freed \(id) \(file.path)")
             } catch let error as LFSError {
                 summary.failed += 1

@@ -125,12 +125,18 @@ extension FileList {
         }
         defer { closedir(stream) }
         var ids: Set<String> = []
-        while let entry = readdir(stream) {
+        while true {
+            errno = 0
+            guard let entry = readdir(stream) else {
+                guard errno == 0 else {
+                    throw UploaderError("\(folder) cannot be read: \(String(cString: strerror(errno)))")
+                }
+                return ids
+            }
             let name = withUnsafeBytes(of: &entry.pointee.d_name) {
                 String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
             }
             if name.utf8.count == 36 { ids.insert(name) }
         }
-        return ids
     }
 }

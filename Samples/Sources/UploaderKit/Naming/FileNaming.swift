@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import LFS
 import LFSBackup
 
 /// Which files a person means: ids, the beginnings of ids, paths, folders, and patterns.
@@ -8,8 +9,8 @@ struct FileNaming: Sendable {
     /// What the help of each command that takes them says.
     static let discussion = """
         A file is named by its id or the beginning of it, as 'list' shows them; by its
-        path, or the last parts of it; by a folder, which means all files in it; or by
-        a pattern in quotes: * and ? stand for anything but a slash, ** for anything,
+        path or that of a folder, which means all files in it, or by the last parts of
+        either; or by a pattern in quotes: * and ? stand for anything but a slash, ** for anything,
         [a-c] and {jpg,heic} for one of these. A pattern without a slash at its start
         may begin in any folder.
         """
@@ -32,12 +33,21 @@ struct FileNaming: Sendable {
     /// - Throws: the database's error.
     func resolve(_ tables: [DocumentTable], _ db: Database) throws -> NamedFiles {
         let matchers = names.map { Matcher($0, folder) }
-        var meanings = matchers.map { _ in [Meaning: [(table: Int, key: DatabaseValue)]]() }
+        var meanings = matchers.map { _ in [Meaning: [Match]]() }
+        // A full id needs no look at all the others: there may be thousands of them.
+        var ids: [String: [Int]] = [:]
+        for (index, matcher) in matchers.enumerated() where matcher.isID { ids[matcher.id, default: []].append(index) }
+        let others = matchers.indices.filter { !matchers[$0].isID }
         for (number, table) in tables.enumerated() {
             try table.forEachName(db) { file in
-                for (index, matcher) in matchers.enumerated() {
+                for index in ids[file.fileID] ?? [] {
+                    meanings[index][.id, default: []].append(Match(number, file))
+                }
+                for index in others {
+                    let matcher = matchers[index]
                     guard let meaning = matcher.meaning(of: file) else { continue }
-                    meanings[index][meaning, default: []].append((number, file.key))
+                    let folder = meaning == .inLastParts ? matcher.folder(of: file) : []
+                    meanings[index][meaning, default: []].append(Match(number, file, folder))
                 }
             }
         }
@@ -65,31 +75,51 @@ struct NamedFiles: Sendable {
 
 /// How a name means a file; the lower one counts where a name has several.
 private enum Meaning: Int, Comparable {
-    case id, path, inFolder, pattern, lastParts, beginningOfID
+    case id, path, inFolder, lastParts, inLastParts, pattern, beginningOfID
 
     static func < (left: Meaning, right: Meaning) -> Bool { left.rawValue < right.rawValue }
+}
+
+/// A file that a name may mean.
+private struct Match {
+    let table: Int
+    let key: DatabaseValue
+    /// The folder that was named by its last parts.
+    let folder: [UInt8]
+    /// Whether this device has made it.
+    let isOwn: Bool
+
+    init(_ table: Int, _ file: DocumentTable.Name, _ folder: [UInt8] = []) {
+        (self.table, key, self.folder, isOwn) = (table, file.key, folder, file.isOwn)
+    }
 }
 
 /// One name, made ready to be held against many files.
 private struct Matcher {
     let name: String
-    private let id: String
+    let id: String
+    /// Whether it is an id as a whole.
+    let isID: Bool
     private let isBeginning: Bool
     private let bytes: [UInt8]
     private let path: FilePath
     private let folder: [UInt8]
     private let lastParts: [UInt8]
+    private let innerParts: [UInt8]
     private let pattern: Result<PathPattern, BackupError>?
 
     init(_ name: String, _ current: String) {
         self.name = name
         id = name.lowercased()
-        // Shorter ones are words as well.
-        isBeginning = id.count >= 4 && id.allSatisfy { $0.isHexDigit || $0 == "-" }
+        isID = FileID(id) != nil
+        // Shorter ones are years and words as well.
+        isBeginning = id.count >= 8 && id.allSatisfy { $0.isHexDigit || $0 == "-" }
         bytes = Array(name.utf8)
         path = FilePath(name).absolute(from: current)
         folder = path.bytes == [0x2F] ? path.bytes : path.bytes + [0x2F]
-        lastParts = Array("/\(name)".utf8)
+        let parts = bytes.last == 0x2F ? Array(bytes.dropLast()) : bytes
+        lastParts = [0x2F] + parts
+        innerParts = [0x2F] + parts + [0x2F]
         guard PathPattern.isPattern(name) else {
             pattern = nil
             return
@@ -98,31 +128,62 @@ private struct Matcher {
     }
 
     func meaning(of file: DocumentTable.Name) -> Meaning? {
-        if file.fileID == id { return .id }
         if let path = file.path {
-            if path == self.path || path.bytes == bytes { return .path }
+            if path == self.path { return .path }
             if path.bytes.starts(with: folder) { return .inFolder }
+            if bytes.first != 0x2F {
+                // The name alone is all the path that a file without a document has.
+                if path.bytes == bytes { return .lastParts }
+                if path.bytes.suffix(lastParts.count) == lastParts[...] { return .lastParts }
+                if path.bytes.contains(innerParts) { return .inLastParts }
+            }
             if case .success(let pattern)? = pattern, pattern.matches(AssetName(bytes: path.bytes)) { return .pattern }
-            if bytes.first != 0x2F, path.bytes.suffix(lastParts.count) == lastParts[...] { return .lastParts }
         }
         return isBeginning && file.fileID.hasPrefix(id) ? .beginningOfID : nil
     }
 
     func choose(
-        _ meanings: [Meaning: [(table: Int, key: DatabaseValue)]]
-    ) -> Result<[(table: Int, key: DatabaseValue)], FileNaming.Refusal> {
-        guard let strongest = meanings.min(by: { $0.key < $1.key }) else {
-            if case .failure(let error)? = pattern { return .failure(refusal(error.message)) }
+        _ meanings: [Meaning: [Match]]
+    ) -> Result<[Match], FileNaming.Refusal> {
+        guard var strongest = meanings.min(by: { $0.key < $1.key }) else {
+            if case .failure(let error)? = pattern { return .failure(refusal(String(error.message.dropLast()))) }
             return .failure(refusal("no file here has this id or path; 'list' shows them"))
         }
+        // A path is one of this device, if it has such a file: others may have the same.
+        let own = strongest.value.filter(\.isOwn)
+        if [.path, .inFolder, .lastParts, .inLastParts].contains(strongest.key), !own.isEmpty { strongest.value = own }
         let count = strongest.value.count
         switch strongest.key {
         case .lastParts where count > 1:
             return .failure(refusal("\(Format.count(count)) files end like this: give more of the path, or a pattern"))
+        case .inLastParts where Set(strongest.value.map(\.folder)).count > 1:
+            let folders = Format.count(Set(strongest.value.map(\.folder)).count)
+            return .failure(refusal("\(folders) folders end like this: give more of the path, or a pattern"))
+        case .pattern where isOnDisk:
+            return .failure(
+                refusal(
+                    """
+                    the file of this name is not among them, and as a pattern it means others: \
+                    write \\ before each of *?[{ for the name, **/ before a pattern
+                    """))
         case .beginningOfID where count > 1:
             return .failure(refusal("\(Format.count(count)) ids begin like this: give more of it"))
         default: return .success(strongest.value)
         }
+    }
+
+    /// Whether a file has exactly this name, so that nobody takes it for a pattern.
+    private var isOnDisk: Bool {
+        path.withCString { name in
+            var status = stat()
+            return lstat(name, &status) == 0
+        }
+    }
+
+    /// The folder that the last parts end in, where the name means one.
+    func folder(of file: DocumentTable.Name) -> [UInt8] {
+        guard let path = file.path, let range = path.bytes.firstRange(of: innerParts) else { return [] }
+        return Array(path.bytes[..<range.upperBound])
     }
 
     private func refusal(_ reason: String) -> FileNaming.Refusal { FileNaming.Refusal(name: name, reason: reason) }

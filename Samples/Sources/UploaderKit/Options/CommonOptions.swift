@@ -8,6 +8,10 @@ import Logging
 struct DatabaseOptions: ParsableArguments {
     @Option(name: .long, help: ArgumentHelp("The SQLite database that holds the records.", valueName: "path"))
     var database: String
+
+    func validate() throws {
+        if database.isEmpty { throw ValidationError("--database is empty. Give it the path of a file.") }
+    }
 }
 
 /// What every command that uploads needs.

@@ -62,7 +62,8 @@ struct FilterOptions: ParsableArguments {
     private static func bytes(of list: String) throws -> Data {
         do {
             if list == "-" { return try FileHandle.standardInput.readToEnd() ?? Data() }
-            return try Data(contentsOf: URL(fileURLWithPath: list))
+            // Also a pipe, as a shell makes it of <(…).
+            return try FileHandle(forReadingFrom: URL(fileURLWithPath: list)).readToEnd() ?? Data()
         } catch {
             throw UploaderError("The list \(list) cannot be read: \(Words.of(error))")
         }
@@ -79,7 +80,7 @@ extension PathFilter {
             !roots.contains { root in
                 root.appending(path.bytes).withCString { name in
                     var status = stat()
-                    return lstat(name, &status) == 0
+                    return lstat(name, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
                 }
             }
         }.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }

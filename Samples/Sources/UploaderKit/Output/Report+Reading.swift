@@ -5,7 +5,7 @@ extension Report {
     func pulled(_ file: FileData, _ path: FilePath) {
         var event = JSONEvent("pulled")
         worked()
-        (event.id, event.path, event.bytes) = (file.id, path.description, file.byteCount)
+        (event.id, event.path, event.bytes) = (file.id, path.exact, file.byteCount)
         tell(event, verbose: "pulled \(file.id) \(path)")
         changeTally { tally in
             tally.pulled += 1
@@ -15,7 +15,7 @@ extension Report {
 
     func removed(_ file: Remover.Removed) {
         var event = JSONEvent("removed")
-        (event.id, event.path, event.bytes) = (FileID(file.fileID), file.path.description, file.byteCount)
+        (event.id, event.path, event.bytes) = (FileID(file.fileID), file.path.exact, file.byteCount)
         tell(event, verbose: "removed \(file.fileID) \(file.path)")
         changeTally { tally in
             tally.removed += 1
@@ -34,7 +34,7 @@ extension Report {
 
     func wouldRemove(_ file: NamedFile) {
         var event = JSONEvent("would-remove")
-        (event.id, event.path) = (FileID(file.fileID), file.path.description)
+        (event.id, event.path) = (FileID(file.fileID), file.path.exact)
         tell(event, "\(file.fileID)  \(file.path)")
     }
 

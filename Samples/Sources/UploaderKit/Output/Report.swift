@@ -25,7 +25,7 @@ final class Report: Sendable {
     let state = Mutex(State())
     let start = ContinuousClock.now
 
-    private let purpose: Purpose
+    let purpose: Purpose
 
     init(_ options: OutputOptions, about purpose: Purpose = .uploading) {
         self.purpose = purpose
@@ -110,7 +110,7 @@ final class Report: Sendable {
 
     private func tellAttached(_ file: FileData, _ path: FilePath, _ name: String) {
         var event = JSONEvent(name)
-        (event.id, event.path, event.bytes) = (file.id, path.description, file.byteCount)
+        (event.id, event.path, event.bytes) = (file.id, path.exact, file.byteCount)
         tell(event, verbose: "\(name) \(file.id) \(path)")
     }
 
@@ -129,7 +129,7 @@ final class Report: Sendable {
 
     private func skipped(_ path: FilePath, _ reason: String, isProblem: Bool) {
         var event = JSONEvent("skipped")
-        (event.path, event.reason) = (path.description, reason)
+        (event.path, event.reason) = (path.exact, reason)
         tell(event, verbose: isProblem ? nil : "skipped \(path): \(reason)")
         if isProblem { message("skipped \(path): \(reason)") }
     }
@@ -137,7 +137,7 @@ final class Report: Sendable {
     func failed(_ path: FilePath, _ reason: String) {
         changeTally { $0.refused += 1 }
         var event = JSONEvent("failed")
-        (event.path, event.reason) = (path.description, reason)
+        (event.path, event.reason) = (path.exact, reason)
         tell(event, verbose: nil)
         message("failed \(path): \(reason)")
     }
@@ -153,6 +153,11 @@ final class Report: Sendable {
     /// - Parameter path: the path of the file that it is about; nil when it is not known.
     func handle(_ event: LFSEvent, _ path: FilePath?) {
         advance.handle(event)
+        switch event {
+        // What waited for its upload before is no work of a run that is about something else.
+        case .progress, .uploaded, .failed: guard purpose == .uploading else { return }
+        default: break
+        }
         switch event {
         case .queued, .cancelled, .removed: break
         // What became of it is told once it is written out, or why it was not.
@@ -190,7 +195,7 @@ final class Report: Sendable {
             state.tally.totalBytes = max(state.tally.totalBytes, state.tally.bytes)
         }
         var event = JSONEvent("uploaded")
-        (event.id, event.path, event.url, event.bytes) = (id, path?.description, url.absoluteString, byteCount)
+        (event.id, event.path, event.url, event.bytes) = (id, path?.exact, url.absoluteString, byteCount)
         tell(event, verbose: "uploaded \(id) \(path.map { "\($0) " } ?? "")to \(url.absoluteString)")
     }
 
@@ -208,7 +213,7 @@ final class Report: Sendable {
             }
         }
         var event = JSONEvent(nextAttempt == nil ? "failed" : "retrying")
-        (event.id, event.path, event.reason) = (id, path?.description, failure.reason)
+        (event.id, event.path, event.reason) = (id, path?.exact, failure.reason)
         (event.code, event.nextAttempt) = (failure.code.rawValue, nextAttempt.map { $0 / .seconds(1) })
         let name = path?.description ?? id.uuidString
         tell(event, verbose: nextAttempt == nil ? nil : "retrying \(name): \(failure.reason)")
@@ -241,7 +246,7 @@ final class Report: Sendable {
         let (reasons, outage) = state.withLock { ($0.reasons, $0.outage) }
         for (id, failure) in reasons.sorted(by: { $0.key < $1.key }).prefix(1_000) {
             var event = JSONEvent("failed")
-            (event.id, event.path, event.reason) = (id, paths[id]?.description, failure.reason)
+            (event.id, event.path, event.reason) = (id, paths[id]?.exact, failure.reason)
             event.code = failure.code.rawValue
             tell(event, verbose: nil)
             message("failed \(paths[id]?.description ?? id.uuidString): \(failure.reason)")

@@ -19,13 +19,19 @@ enum Words {
         }
     }
 
+    /// The same with a full stop, for one that more follows.
+    static func sentence(_ error: any Error) -> String {
+        let words = of(error)
+        return words.hasSuffix(".") || words.hasSuffix("…") ? words : words + "."
+    }
+
     private static func of(_ error: LFSError) -> String {
         // The library says what a programmer has to call.
         if error.code == .notMigrated {
             return
                 "the database has the LFS tables of an older version: open it once with the app that it belongs to"
         }
-        return error.message
+        return error.message.replacing(" (LFSOptions.foreignStore does it by itself)", with: "")
     }
 
     private static func of(_ error: DatabaseError) -> String {

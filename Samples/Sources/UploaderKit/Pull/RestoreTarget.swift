@@ -38,7 +38,10 @@ struct RestoreTarget: Sendable {
         path = current
         modified = attached.document.modified
         self.folders = folders
-        part = FilePath(bytes: current.bytes.dropLast(names.last?.count ?? 0) + Array(".\(attached.file.id).part".utf8))
+        // Of two documents with the same bytes in one folder each has its own.
+        let mark = SHA256.hash(data: names.last ?? []).prefix(4).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
+        let part = ".\(attached.file.id).\(mark.joined()).part"
+        self.part = FilePath(bytes: current.bytes.dropLast(names.last?.count ?? 0) + Array(part.utf8))
     }
 
     /// Whether the file is there with the recorded content.
@@ -46,6 +49,10 @@ struct RestoreTarget: Sendable {
     /// - Throws: ``UploaderError`` when something else is there.
     func isThere(_ file: FileData, onBytes: (Int) -> Void) throws -> Bool {
         guard let existing = try openExisting() else { return false }
+        guard try existing.seekToEnd() == UInt64(clamping: file.byteCount) else {
+            throw UploaderError("\(path) is there with other content and is not overwritten")
+        }
+        try existing.seek(toOffset: 0)
         var hash = SHA256()
         while let chunk = try existing.read(upToCount: 1 << 18), !chunk.isEmpty {
             hash.update(data: chunk)
@@ -91,10 +98,8 @@ struct RestoreTarget: Sendable {
         #else
         let times = [status.st_atim, modified]
         #endif
-        // Some network shares keep no times, and no bytes are lost by that.
-        guard futimens(file.fileDescriptor, times) == 0 || [EPERM, ENOTSUP, EOPNOTSUPP, ENOSYS].contains(errno) else {
-            throw failure()
-        }
+        // Some network shares keep no times, or not these, and no bytes are lost by that.
+        guard futimens(file.fileDescriptor, times) == 0 || errno != EIO else { throw failure() }
     }
 
     /// The file that the bytes go into until they are known to be right, locked, so that no other pull takes it for one

@@ -23,6 +23,15 @@ struct Restorer: Sendable {
 
     /// - Parameter naming: the files; nil for all.
     func run(_ naming: FileNaming?) async throws {
+        let listed = try await restore(naming)
+        for path in (filter.listed ?? []).subtracting(listed).sorted(by: { $0.description < $1.description }) {
+            report.failed(FilePath(path), "it is listed, and no such file is here")
+        }
+    }
+
+    /// - Returns: those that a list has named.
+    private func restore(_ naming: FileNaming?) async throws -> Set<AssetName> {
+        var listed: Set<AssetName> = []
         try RestoreTarget.makeFolder(folder)
         let (ambiguous, named) = try await database.read { db in
             let shared = try tables.count > 1 ? DocumentTable.sharedTitles(db) : []
@@ -30,30 +39,37 @@ struct Restorer: Sendable {
             return (ambiguous, try naming?.resolve(tables, db))
         }
         guard let named else {
-            for table in tables { try await restoreAll(table, ambiguous) }
-            return
+            for table in tables { try await restoreAll(table, ambiguous, &listed) }
+            return listed
         }
         for refusal in named.refusals { report.failed(FilePath(refusal.name), refusal.reason) }
         for (table, keys) in zip(tables, named.keys) {
             for start in stride(from: 0, to: keys.count, by: Self.page) {
                 let chunk = keys[start..<min(start + Self.page, keys.count)]
-                try await restore(try await database.read { db in try table.page(of: chunk, db) }, ambiguous)
+                let page = try await database.read { db in try table.page(of: chunk, db) }
+                try await restore(page, ambiguous, &listed)
             }
         }
+        return listed
     }
 
-    private func restoreAll(_ table: DocumentTable, _ ambiguous: Set<String>) async throws {
+    private func restoreAll(
+        _ table: DocumentTable, _ ambiguous: Set<String>, _ listed: inout Set<AssetName>
+    ) async throws {
         var last = "".databaseValue
         while true {
             let page = try await database.read { [last] db in try table.page(after: last, limit: Self.page, db) }
             guard let end = page.end else { break }
             last = end
-            try await restore(page, ambiguous)
+            try await restore(page, ambiguous, &listed)
         }
     }
 
-    private func restore(_ page: DocumentTable.Page, _ ambiguous: Set<String>) async throws {
+    private func restore(
+        _ page: DocumentTable.Page, _ ambiguous: Set<String>, _ listed: inout Set<AssetName>
+    ) async throws {
         let documents = page.documents.filter { filter.takesAll || filter.takes($0.document.pathInFolder) }
+        if filter.listed != nil { listed.formUnion(documents.map(\.document.pathInFolder)) }
         report.pending(
             files: documents.count, bytes: documents.reduce(0) { $0.addingSaturated($1.file.byteCount) })
         for row in page.unusable { report.failed(FilePath(row.fileID), row.reason) }

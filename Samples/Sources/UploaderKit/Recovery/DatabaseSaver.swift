@@ -6,10 +6,13 @@ import LFSStorage
 struct DatabaseSaver: Sendable {
     let database: any DatabaseWriter
     let storage: any RemoteStorage
+    /// Runs as something of it gets done.
+    let onAdvance: @Sendable () -> Void
 
     /// What a run does about it.
     enum Outcome: Sendable {
-        case saved(byteCount: Int64)
+        /// - Parameter kept: why older copies could not be removed; nil when they were.
+        case saved(byteCount: Int64, kept: String?)
         case unchanged
         /// Somebody has chosen not to.
         case notWanted
@@ -35,14 +38,21 @@ struct DatabaseSaver: Sendable {
         guard isChosen else { return .notWanted }
         guard memory.savedState != state else { return .unchanged }
         let byteCount = try await save(id)
-        // What has changed since it was read is saved by the next run.
-        let now = Date()
+        // What another run has saved meanwhile may be newer or older: then the next one saves again.
         try await database.write { db in
             try db.execute(
-                sql: "UPDATE \(DocumentSchema.ownTable) SET savedState = ?, savedAt = ?",
-                arguments: [state, now.timeIntervalSince1970])
+                sql: """
+                    UPDATE \(DocumentSchema.ownTable)
+                    SET savedState = CASE WHEN savedState IS ?1 THEN ?2 END, savedAt = ?3
+                    """,
+                arguments: [memory.savedState, state, Date().timeIntervalSince1970])
         }
-        return .saved(byteCount: byteCount)
+        do {
+            try await RecoveryCopies(storage: storage).prune(id)
+        } catch let error as StorageError {
+            return .saved(byteCount: byteCount, kept: error.message)
+        }
+        return .saved(byteCount: byteCount, kept: nil)
     }
 
     private func save(_ id: String) async throws -> Int64 {
@@ -56,9 +66,13 @@ struct DatabaseSaver: Sendable {
             }
         }
         let (copy, packed) = (folder.appendingPathComponent("copy"), folder.appendingPathComponent("copy.gz"))
+        let time = Date()
+        onAdvance()
         try await database.vacuum(into: copy.path)
+        onAdvance()
         try GzipFile.compress(copy, to: packed)
-        try await RecoveryCopies(storage: storage).store(packed, of: id, at: Date())
+        onAdvance()
+        try await RecoveryCopies(storage: storage).store(packed, of: id, at: time, onBytes: onAdvance)
         return try FileManager.default.attributesOfItem(atPath: packed.path)[.size] as? Int64 ?? 0
     }
 

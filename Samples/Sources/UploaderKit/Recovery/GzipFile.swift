@@ -22,22 +22,28 @@ enum GzipFile {
         guard gzclose(output) == Z_OK else { throw failure(target, errno) }
     }
 
-    /// Writes what a compressed file holds, which has to be whole: its own checksum and length are compared.
+    /// Writes the SQLite database that a compressed file holds, which has to be whole: gzip's checksum and length are
+    /// compared, and no more is written than the database's own header says.
     ///
     /// - Throws: ``UploaderError``.
-    static func decompress(_ source: URL, to target: URL) throws {
+    static func decompressDatabase(_ source: URL, to target: URL) throws {
         guard let input = gzopen(source.path, "rb") else { throw failure(source, errno) }
         defer { gzclose(input) }
         guard FileManager.default.createFile(atPath: target.path, contents: nil, attributes: [.posixPermissions: 0o600])
         else { throw failure(target, errno) }
         let output = try FileHandle(forWritingTo: target)
         var buffer = [UInt8](repeating: 0, count: pieceSize)
+        var (size, written) = (Int64?.none, Int64(0))
         while true {
             let count = gzread(input, &buffer, UInt32(pieceSize))
             guard count >= 0, gzdirect(input) == 0 else {
                 throw UploaderError("it is damaged, or no copy of a database: its checksum does not agree")
             }
             if count == 0 { break }
+            if size == nil { size = databaseSize(buffer.prefix(Int(count))) }
+            guard let size else { throw UploaderError("it is no SQLite database") }
+            written += Int64(count)
+            guard written <= size else { throw UploaderError("it is longer than the database says that it is") }
             try output.write(contentsOf: buffer.prefix(Int(count)))
         }
         // A file that was cut off ends like a whole one else.
@@ -47,6 +53,15 @@ enum GzipFile {
             throw UploaderError("it is damaged: it was cut off")
         }
         try output.synchronize()
+    }
+
+    /// The size by the header. Source: SQLite, "Database File Format", 1.3: the page size at 16, the pages at 28.
+    private static func databaseSize(_ start: ArraySlice<UInt8>) -> Int64? {
+        guard start.count >= 100, start.starts(with: "SQLite format 3\u{0}".utf8) else { return nil }
+        let bytes = Array(start.prefix(32)).map(Int64.init)
+        let pageSize = bytes[16] << 8 | bytes[17]
+        let pages = bytes[28] << 24 | bytes[29] << 16 | bytes[30] << 8 | bytes[31]
+        return (pageSize == 1 ? 65_536 : pageSize) * pages
     }
 
     private static func failure(_ file: URL, _ number: Int32) -> UploaderError {

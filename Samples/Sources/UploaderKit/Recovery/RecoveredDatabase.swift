@@ -13,18 +13,38 @@ struct RecoveredDatabase: Sendable {
         try requireFree()
         let id = UUID().uuidString
         let (packed, file) = (URL(fileURLWithPath: "\(path).\(id).gz"), URL(fileURLWithPath: "\(path).\(id)"))
-        defer { for file in [packed, file] { _ = unlink(file.path) } }
+        defer {
+            for name in [packed.path] + (["", "-wal", "-shm", "-journal"].map { file.path + $0 }) { _ = unlink(name) }
+        }
         try await copies.fetch(copy, to: packed)
         do {
-            try GzipFile.decompress(packed, to: file)
+            try GzipFile.decompressDatabase(packed, to: file)
         } catch let error as UploaderError {
-            throw UploaderError("The copy \(copy.key) cannot be used: \(error.description). Try an older one by hand.")
+            throw UploaderError(
+                "The copy \(copy.key) cannot be used: \(error.description). --saved TIME takes an older one."
+            )
         }
-        let count = try check(file, location)
-        // A plain rename would replace what has the name meanwhile.
-        guard link(file.path, path) == 0 else { throw UploaderError("\(path): \(String(cString: strerror(errno)))") }
+        let count = try check(file, copy, location)
+        try takeName(file)
         return count
     }
+
+    /// Gives it its name for good. A plain rename would replace what has the name meanwhile.
+    private func takeName(_ file: URL) throws {
+        if link(file.path, path) != 0 {
+            // Cards and some network shares have no hard links.
+            guard [EPERM, ENOTSUP, EOPNOTSUPP, ENOSYS].contains(errno) else { throw failure() }
+            let number = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+            guard number >= 0, close(number) == 0, rename(file.path, path) == 0 else { throw failure() }
+        }
+        let folder = open(URL(fileURLWithPath: path).deletingLastPathComponent().path, O_RDONLY | O_CLOEXEC)
+        guard folder >= 0 else { throw failure() }
+        defer { close(folder) }
+        // Without it a power cut may take the name.
+        guard fsync(folder) == 0 else { throw failure() }
+    }
+
+    private func failure() -> UploaderError { UploaderError("\(path): \(String(cString: strerror(errno)))") }
 
     private func requireFree() throws {
         for suffix in ["", "-wal", "-journal", ".lfs"] where FileManager.default.fileExists(atPath: path + suffix) {
@@ -38,7 +58,7 @@ struct RecoveredDatabase: Sendable {
     }
 
     /// Looks whether it is the uploader's, whole, and notes the storage that it came from.
-    private func check(_ file: URL, _ location: StorageLocation) throws -> Int {
+    private func check(_ file: URL, _ copy: RecoveryCopies.Copy, _ location: StorageLocation) throws -> Int {
         guard try DatabaseFile(at: file.path).isOurs else {
             throw UploaderError("The copy is no database of the uploader's.")
         }
@@ -46,6 +66,10 @@ struct RecoveredDatabase: Sendable {
         let count = try database.writeWithoutTransaction { db in
             let words = try String.fetchAll(db, sql: "PRAGMA quick_check(1)")
             guard words == ["ok"] else { throw UploaderError("The copy is damaged: \(words.joined(separator: " "))") }
+            let id = try String.fetchOne(db, sql: "SELECT namespace FROM lfs_state")
+            guard id == copy.databaseID else {
+                throw UploaderError("The copy \(copy.key) is that of another database: somebody has moved it.")
+            }
             try StorageMemory.remember(location, db)
             return try Int.fetchOne(db, sql: "SELECT count(*) FROM uploader_document") ?? 0
         }

@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import LFSStorage
+import Synchronization
 
 /// Copies of databases on the storage that has their files: without one nobody knows which object is which file.
 ///
@@ -20,6 +21,9 @@ struct RecoveryCopies: Sendable {
         let databaseID: String
         let date: Date
         let byteCount: Int64
+
+        /// The time as people write it.
+        var saved: String { date.formatted(.iso8601) }
     }
 
     /// Those of a database, or all; the oldest first. Other objects in the folder are passed over.
@@ -36,17 +40,30 @@ struct RecoveryCopies: Sendable {
         return copies.sorted { ($0.date, $0.key.rawValue) < ($1.date, $1.key.rawValue) }
     }
 
-    /// Stores a file as the newest copy, and removes those before the last three.
+    /// Stores a file as the newest copy.
     ///
+    /// - Parameters:
+    ///   - date: when the database was read. The name is later than all others, whatever the clock says.
+    ///   - onBytes: runs as bytes arrive there.
     /// - Throws: `StorageError`, ``UploaderError``.
-    func store(_ file: URL, of databaseID: String, at date: Date) async throws {
+    func store(
+        _ file: URL, of databaseID: String, at date: Date, onBytes: @escaping @Sendable () -> Void
+    ) async throws {
         let (byteCount, hash) = try Self.measure(file)
-        let key = try ObjectKey("\(Self.folder)/\(databaseID)/\(Self.name(of: date))\(Self.ending)")
+        let last = try await list(of: databaseID).last?.date
+        let name = Self.name(of: max(date, last.map { $0.addingTimeInterval(1) } ?? date))
+        let key = try ObjectKey("\(Self.folder)/\(databaseID)/\(name)\(Self.ending)")
         let source = try UploadSource(file: file, byteCount: byteCount, sha256: hash, contentType: "application/gzip")
-        _ = try await storage.upload(source, to: key, session: UploadSession())
-        // The one that is there now counts among them, whatever its clock says.
-        let older = try await list(of: databaseID).filter { $0.key != key }
-        for copy in older.dropLast(Self.kept - 1) { try await storage.delete(copy.key, abandoning: nil) }
+        _ = try await storage.upload(source, to: key, session: UploadSession(onProgress: { _ in onBytes() }))
+    }
+
+    /// Removes those before the last three.
+    ///
+    /// - Throws: `StorageError`.
+    func prune(_ databaseID: String) async throws {
+        for copy in try await list(of: databaseID).dropLast(Self.kept) {
+            try await storage.delete(copy.key, abandoning: nil)
+        }
     }
 
     /// Fetches a copy into a file.
@@ -57,9 +74,18 @@ struct RecoveryCopies: Sendable {
         else { throw UploaderError("\(file.path) cannot be made: \(String(cString: strerror(errno)))") }
         // It closes with the closure that has it.
         let handle = try FileHandle(forWritingTo: file)
+        let arrived = Mutex(Int64(0))
         _ = try await storage.download(
             DownloadRequest(copy.key),
             into: DownloadSink { bytes in
+                // What the listing has told is all that is taken.
+                guard
+                    arrived.withLock({
+                        $0 += Int64(bytes.count); return $0 <= copy.byteCount
+                    })
+                else {
+                    throw UploaderError("The copy \(copy.key) is longer than the storage says that it is.")
+                }
                 var rest = bytes
                 while !rest.isEmpty {
                     let count = systemWrite(handle.fileDescriptor, rest)
@@ -78,7 +104,9 @@ struct RecoveryCopies: Sendable {
         let parts = object.key.rawValue.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 3, parts[2].hasSuffix(ending), parts[1].count == 32,
             parts[1].allSatisfy({ $0.isASCII && $0.isHexDigit }),
-            let date = try? Date(parts[2].dropLast(ending.count).uppercased(), strategy: format)
+            let date = try? Date(parts[2].dropLast(ending.count).uppercased(), strategy: format),
+            // Others than those that are written here are none of ours.
+            name(of: date) + ending == parts[2]
         else { return nil }
         return Copy(key: object.key, databaseID: String(parts[1]), date: date, byteCount: object.byteCount)
     }
