@@ -122,7 +122,7 @@ struct UploadRun: Sendable {
         let lfs: LFSManager
         do {
             lfs = try await LFSManager.open(database, options: options)
-        } catch {
+        } catch let error as LFSError where error.code == .wrongStore {
             // An empty database in its place would keep the right one from coming back.
             if case .nobody = file.owner { try DocumentDatabase.remove(database, at: path) }
             throw error

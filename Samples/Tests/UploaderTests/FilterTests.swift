@@ -69,9 +69,11 @@ struct FilterTests {
             #expect(pulled.status == 3 && pulled.output.contains("1 pulled, 1 failed"))
             #expect(pulled.messages.contains("failed x/nothing: it is listed, and no such file is here"))
             // A shell gives a pipe.
-            try system("mkfifo", folder.path + "/pipe")
-            try system("sh", "-c", "printf 'a.jpg\\n' > '\(folder.path)/pipe' &")
-            #expect(try run("push", ["-n", "--files-from", "pipe", "files"], in: folder).output.contains("0 files"))
+            let piped = try UploaderProcess(
+                ["push"] + Self.storage + ["-n", "--files-from", "/dev/stdin", "files"], in: folder,
+                through: ["/bin/sh", "-c", #"printf 'x/c.tmp\n' | "$0" "$@""#]
+            ).wait()
+            #expect(piped.status == 0 && piped.output.contains("1 file to attach"), "\(piped.messages)")
             try Data("# nothing\n".utf8).write(to: list)
             for command in [["push", "files"], ["push", "files", "-n"], ["pull", "--all", "--output", "out"]] {
                 let empty = try run(command[0], ["--files-from", "list"] + command.dropFirst(), in: folder)

@@ -88,7 +88,7 @@ struct NamingTests {
             let path = try #require(entries["photos/a.jpg"]?.path)
             let other = try #require(entries["notes/a.txt"])
             // As sync brings it: another device's key.
-            try TestDatabase.execute("DROP TRIGGER IF EXISTS lfs_file_keep_key", in: database)
+            try TestDatabase.execute("DROP TRIGGER lfs_file_keep_content", in: database)
             try TestDatabase.execute(
                 """
                 UPDATE lfs_file SET key = '00000000000000000000000000000000/' || id WHERE id = '\(other.id)';

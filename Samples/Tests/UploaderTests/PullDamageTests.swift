@@ -1,5 +1,7 @@
 import Foundation
+import LFS
 import Testing
+import UploaderKit
 
 @Suite("Pulling what is damaged or there already", .timeLimit(.minutes(2)))
 struct PullDamageTests {
@@ -99,11 +101,11 @@ struct PullDamageTests {
             let entries = try TestDatabase.entries(in: folder.appendingPathComponent("a.sqlite"))
             let out = folder.appendingPathComponent("out/files")
             // Between link and unlink the file has both names.
-            let (part, foreign) = (
-                out.appendingPathComponent(".\(entries[0].id).part"), out.appendingPathComponent(".x.part")
-            )
-            try FileManager.default.linkItem(
-                at: out.appendingPathComponent((entries[0].path as NSString).lastPathComponent), to: part)
+            let name = (entries[0].path as NSString).lastPathComponent
+            let part = out.appendingPathComponent(
+                PartName.of(Array(name.utf8), try #require(FileID(entries[0].id))))
+            let foreign = out.appendingPathComponent(".x.part")
+            try FileManager.default.linkItem(at: out.appendingPathComponent(name), to: part)
             try randomData(5).write(to: foreign)
             #expect(try uploader("pull", "--all", "--output", "out", in: folder).status == 0)
             #expect(!FileManager.default.fileExists(atPath: part.path))

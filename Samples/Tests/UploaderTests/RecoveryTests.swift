@@ -140,7 +140,7 @@ struct RecoveryTests {
             let remove = ["remove"] + Self.storage + ["files/1.bin"]
             #expect(try UploaderProcess(remove, in: folder).wait().status == 0)
             #expect(
-                try copies(folder).map { String($0.suffix(28).prefix(16)) } == ["20980101t000000z", "20980101t000001z"])
+                try copies(folder).map { String($0.suffix(26).prefix(16)) } == ["20980101t000000z", "20980101t000001z"])
             let newest = try recover(["--database", "b.sqlite"], in: folder)
             #expect(newest.status == 0 && newest.output.contains("2 files, as of 2098"), "\(newest.messages)")
             #expect(newest.messages.contains("a clock was wrong"))

@@ -10,9 +10,9 @@ struct FileNaming: Sendable {
     static let discussion = """
         A file is named by its id or the beginning of it, as 'list' shows them; by its
         path or that of a folder, which means all files in it, or by the last parts of
-        either; or by a pattern in quotes: * and ? stand for anything but a slash, ** for anything,
-        [a-c] and {jpg,heic} for one of these. A pattern without a slash at its start
-        may begin in any folder.
+        either; or by a pattern in quotes: * and ? stand for anything but a slash, **
+        for anything, [a-c] and {jpg,heic} for one of these. A pattern without a slash
+        at its start may begin in any folder.
         """
 
     let names: [String]

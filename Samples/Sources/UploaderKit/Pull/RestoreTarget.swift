@@ -39,8 +39,7 @@ struct RestoreTarget: Sendable {
         modified = attached.document.modified
         self.folders = folders
         // Of two documents with the same bytes in one folder each has its own.
-        let mark = SHA256.hash(data: names.last ?? []).prefix(4).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
-        let part = ".\(attached.file.id).\(mark.joined()).part"
+        let part = PartName.of(names.last ?? [], attached.file.id)
         self.part = FilePath(bytes: current.bytes.dropLast(names.last?.count ?? 0) + Array(part.utf8))
     }
 
