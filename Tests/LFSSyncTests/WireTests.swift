@@ -251,6 +251,31 @@ struct WireTests {
         }
     }
 
+    @Test("A reader that is cancelled in the moment in which a batch comes holds nobody up")
+    func cancelled() async throws {
+        let line = Array((Line.complete + "\n").utf8)
+        for number in 0..<20_000 {
+            let feed = LineFeed(own: nil)
+            let reader = Task {
+                await withTaskCancellationHandler {
+                    for await _ in feed.batches { feed.taken() }
+                } onCancel: {
+                    feed.end()
+                }
+            }
+            async let fed: Void = BlockingPool.sinks.run { _ in
+                do {
+                    // Each is a batch.
+                    while true { try line.withUnsafeBytes { try feed.take($0) } }
+                } catch is CancellationError {}
+            }
+            for _ in 0..<number % 8 { await Task.yield() }
+            reader.cancel()
+            try await fed
+            await reader.value
+        }
+    }
+
     @Test("16 while a batch is applied one more is read, and then nothing until it is done")
     func slow() async throws {
         let feed = LineFeed(own: nil)

@@ -33,12 +33,14 @@ final class LineFeed: @unchecked Sendable {
         var number = 0
         /// Whether its time is over, and the one before is not done with.
         var isDue = false
-        var isEnded = false
         var own: SyncScope?
         var failure: SyncError?
     }
 
     private let state: Mutex<State>
+    /// Apart from the mutex: a batch is yielded within that, which takes the lock of the task that waits for it, and a
+    /// task that is cancelled calls ``end()`` within its lock.
+    private let isEnded = Atomic(false)
     private let room = DispatchSemaphore(value: 1)
     private let source: AsyncStream<[SyncLine]>.Continuation
     /// In their order. Call ``taken()`` after each.
@@ -112,7 +114,7 @@ final class LineFeed: @unchecked Sendable {
 
     private func hand() throws {
         room.wait()
-        guard !state.withLock({ $0.isEnded }) else {
+        guard !isEnded.load(ordering: .acquiring) else {
             room.signal()
             throw CancellationError()
         }
@@ -165,16 +167,17 @@ final class LineFeed: @unchecked Sendable {
         }
         guard isDue, room.wait(timeout: .now()) == .success else { return }
         let isHanded = state.withLock { state in
-            guard state.number == number, !state.isEnded else { return false }
+            guard state.number == number, !isEnded.load(ordering: .acquiring) else { return false }
             yield(&state)
             return true
         }
         if !isHanded { room.signal() }
     }
 
-    /// Nobody takes batches any more.
+    /// Nobody takes batches any more. A cancelled task calls it, so it takes no lock that is held while a batch is
+    /// yielded.
     func end() {
-        state.withLock { $0.isEnded = true }
+        isEnded.store(true, ordering: .releasing)
         source.finish()
         began.finish()
         room.signal()

@@ -46,11 +46,10 @@ struct PullCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let (naming, folder, withAll, filters) = (files.naming, folder, !all, filters)
+        let (naming, folder, withAll, filter) = (files.naming, folder, !all, try filters.read())
         // What other devices have may be all there is yet.
         let access: UploadRun.Access = server.sync == nil ? .any : .joining
         try await UploadRun.run(database, transfer, output, access, about: .pulling, sync: server.sync) { run in
-            let filter = try filters.filter()
             try await run.synchronize()
             let tables = withAll ? run.table.all : [run.table]
             try await Restorer(

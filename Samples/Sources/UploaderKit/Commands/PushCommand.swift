@@ -65,7 +65,7 @@ struct PushCommand: AsyncParsableCommand {
 
     func run() async throws {
         if dryRun { return try reportingErrors { try makeDryRun().run(self.paths, self.filters.filter()) } }
-        let (paths, filters, saveDatabase) = (paths, self.filters, saveDatabase)
+        let (paths, filter, saveDatabase) = (paths, try filters.read(), saveDatabase)
         let freesUploaded = freeUploaded
         try await UploadRun.run(database, transfer, output, .making, sync: server.sync) { _ in
             Preparation(freesUploaded: freesUploaded, extra: ())
@@ -73,7 +73,6 @@ struct PushCommand: AsyncParsableCommand {
             if let saveDatabase { try await run.saver.choose(saveDatabase) }
             run.report.walkBegins()
             defer { run.report.walkEnded() }
-            let filter = try filters.filter()
             for path in filter.missing(in: paths) { run.report.failed(FilePath(path), Self.isMissing) }
             try await run.attacher.run(paths.map { BackupGroup($0, .include) }, Self.options, where: filter)
         }

@@ -39,6 +39,13 @@ struct FilterOptions: ParsableArguments {
         do { return try PathPattern(text) } catch { throw ValidationError(error.message) }
     }
 
+    /// Reads the list before anything is made; what is wrong with it ends the command.
+    func read() throws -> PathFilter {
+        var filter = PathFilter()
+        try reportingErrors { filter = try self.filter() }
+        return filter
+    }
+
     /// - Throws: ``UploaderError`` when the list cannot be read, or lists nothing.
     func filter() throws -> PathFilter {
         PathFilter(including: include, excluding: exclude, listed: try filesFrom.map(Self.paths))

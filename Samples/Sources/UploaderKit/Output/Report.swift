@@ -251,12 +251,15 @@ final class Report: Sendable {
             tell(event, verbose: nil)
             message("failed \(paths[id]?.description ?? id.uuidString): \(failure.reason)")
         }
-        changeTally { $0.refused += max(waiting, 1) }
+        let isUploading = purpose == .uploading
+        changeTally { $0.refused += isUploading ? max(waiting, 1) : 1 }
         // Most are sentences with a full stop; one follows anyway.
         let words =
             error.words + (hold.map { ", it \($0)" } ?? "")
             + (outage.map { ". \($0.hasSuffix(".") ? String($0.dropLast()) : $0)" } ?? "")
-        message("\(words). \(Format.count(waiting, "file")) not uploaded; 'resume' goes on with what is left.")
+        let rest =
+            isUploading ? "\(Format.count(waiting, "file")) not uploaded; 'resume' goes" : "The same command goes"
+        message("\(words). \(rest) on with what is left.")
         var event = JSONEvent("gaveUp")
         event.reason = words
         tell(event, verbose: nil)

@@ -56,7 +56,9 @@ struct DatabaseSaver: Sendable {
     }
 
     private func save(_ id: String) async throws -> Int64 {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("uploader-\(UUID().uuidString)")
+        let parent = FileManager.default.temporaryDirectory
+        sweep(parent)
+        let folder = parent.appendingPathComponent(Self.prefix + UUID().uuidString)
         // Nobody else is to read the names in it.
         try FileManager.default.createDirectory(
             at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
@@ -68,12 +70,30 @@ struct DatabaseSaver: Sendable {
         let (copy, packed) = (folder.appendingPathComponent("copy"), folder.appendingPathComponent("copy.gz"))
         let time = Date()
         onAdvance()
-        try await database.vacuum(into: copy.path)
+        do { try await database.vacuum(into: copy.path) } catch let error as DatabaseError
+            where error.resultCode == .SQLITE_FULL
+        {
+            throw UploaderError("the folder for temporary files is full: \(parent.path)")
+        }
         onAdvance()
         try GzipFile.compress(copy, to: packed)
         onAdvance()
         try await RecoveryCopies(storage: storage).store(packed, of: id, at: time, onBytes: onAdvance)
         return try FileManager.default.attributesOfItem(atPath: packed.path)[.size] as? Int64 ?? 0
+    }
+
+    private static let prefix = "uploader-save-"
+
+    /// Removes what runs have left that were killed: copies of the whole database, a day old and more.
+    private func sweep(_ parent: URL) {
+        let keys: Set<URLResourceKey> = [.contentModificationDateKey]
+        // A folder that cannot be listed, or one of somebody else's, is no reason to save nothing.
+        let folders = try? FileManager.default.contentsOfDirectory(
+            at: parent, includingPropertiesForKeys: Array(keys))
+        for folder in folders ?? [] where folder.lastPathComponent.hasPrefix(Self.prefix) {
+            let date = try? folder.resourceValues(forKeys: keys).contentModificationDate
+            if let date, Date().timeIntervalSince(date) > 86_400 { try? FileManager.default.removeItem(at: folder) }
+        }
     }
 
     /// What changes with every file that is added, uploaded, replaced or removed.
