@@ -72,13 +72,13 @@ struct ListCommand: ParsableCommand {
                 let named = try files.naming?.resolve(table.all, db)
                 for refusal in named?.refusals ?? [] {
                     isWhole = false
-                    Console.message("uploader: \(refusal.name): \(refusal.reason).")
+                    Console.message("uploader: \(refusal.words)")
                 }
                 for (index, table) in table.all.enumerated() {
                     let list = FileList(
                         table: table, filter: .init(status: status, isHere: isHere, isPinned: pinned), order: sort,
                         isReversed: reverse, here: here)
-                    try list.forEach(named?.keys[index], db) { result in
+                    try list.forEach(named?.tables[index].map(\.key), db) { result in
                         switch result {
                         case .success(let line): lines.add(try text(line))
                         case .failure(let row):

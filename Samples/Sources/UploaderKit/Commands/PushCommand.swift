@@ -64,8 +64,8 @@ struct PushCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        if dryRun { return try reportingErrors { try makeDryRun().run(self.paths, self.filters.filter()) } }
         let (paths, filter, saveDatabase) = (paths, try filters.read(), saveDatabase)
+        if dryRun { return try reportingErrors { try makeDryRun().run(paths, filter) } }
         let freesUploaded = freeUploaded
         try await UploadRun.run(database, transfer, output, .making, sync: server.sync) { _ in
             Preparation(freesUploaded: freesUploaded, extra: ())

@@ -1,6 +1,5 @@
 import ArgumentParser
 import Foundation
-import LFSStorage
 
 struct RecoverCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -54,7 +53,7 @@ struct RecoverCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        do {
+        try await reportingErrors {
             let transfer = try TransferOptions.parse(["--to", from])
             let location = try transfer.to.location()
             guard location.isThere else { throw UploaderError("There is no folder \(location) to find copies in.") }
@@ -70,11 +69,6 @@ struct RecoverCommand: AsyncParsableCommand {
             }
             guard let database else { return try list(found.reversed()) }
             try await recover(found, to: database, copies, location)
-        } catch let status as ExitCode {
-            throw status
-        } catch {
-            Console.message("uploader: \(Words.of(error))")
-            throw ExitCode(1)
         }
     }
 

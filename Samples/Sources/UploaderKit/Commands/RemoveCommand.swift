@@ -30,7 +30,7 @@ struct RemoveCommand: AsyncParsableCommand {
         if dryRun { return try reportingErrors { try preview(naming) } }
         try await UploadRun.run(database, transfer, output, .own, about: .removing, sync: server.sync) { run in
             let refusals = try await Remover(run.database, run.table).run(naming) { run.report.removed($0) }
-            for refusal in refusals { run.report.failed(FilePath(refusal.name), refusal.reason) }
+            run.report.failed(refusals)
             // The bytes go when the server has accepted it.
             try await run.synchronize()
             try await run.reportDeletions()
@@ -42,11 +42,11 @@ struct RemoveCommand: AsyncParsableCommand {
         try file.requireThere()
         try file.requireOurs()
         let (connection, table) = try DocumentDatabase.openForReading(file.path)
-        let (files, refusals) = try connection.read { db in try table.files(naming, db) }
+        let named = try connection.read { db in try naming.resolve(table.all, db) }
         let report = Report(output, about: .removing)
-        for refusal in refusals { report.failed(FilePath(refusal.name), refusal.reason) }
-        for file in files { report.wouldRemove(file) }
-        if !output.json { Console.result("\(Format.count(files.count, "file")) to remove") }
-        if !refusals.isEmpty { throw ExitCode(3) }
+        report.failed(named.refusals)
+        for file in named.files { report.wouldRemove(file) }
+        if !output.json { Console.result("\(Format.count(named.files.count, "file")) to remove") }
+        if !named.refusals.isEmpty { throw ExitCode(3) }
     }
 }

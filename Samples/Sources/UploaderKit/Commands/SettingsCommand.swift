@@ -100,7 +100,7 @@ extension SettingLine {
 extension DatabaseOptions {
     /// Opens the settings of an uploader's database that is there.
     fileprivate func withSettings(_ body: (StorageRouter) async throws -> Void) async throws {
-        do {
+        try await reportingErrors {
             let file = try DatabaseFile(at: database)
             try file.requireThere()
             try file.requireOurs()
@@ -109,9 +109,6 @@ extension DatabaseOptions {
             try await body(storage)
             try await storage.stop()
             try DocumentDatabase.close(database)
-        } catch {
-            Console.message("uploader: \(Words.of(error))")
-            throw ExitCode(1)
         }
     }
 }

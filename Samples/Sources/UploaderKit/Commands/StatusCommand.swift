@@ -139,15 +139,3 @@ struct StatusCommand: ParsableCommand {
         }
     }
 }
-
-/// Runs a command's body; an error becomes a line on the standard error and exit status 1.
-func reportingErrors(_ body: () throws -> Void) throws {
-    do {
-        try body()
-    } catch let status as ExitCode {
-        throw status
-    } catch {
-        Console.message("uploader: \(Words.of(error))")
-        throw ExitCode(1)
-    }
-}

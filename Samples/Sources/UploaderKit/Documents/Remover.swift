@@ -23,11 +23,9 @@ struct Remover {
     func run(
         _ naming: FileNaming, onRemoved: @Sendable (Removed) -> Void
     ) async throws -> [FileNaming.Refusal] {
-        var (files, refusals) = try await database.read { [table] db in try table.files(naming, db) }
-        files.reverse()
-        while !files.isEmpty {
-            let batch = Array(files.suffix(Self.batch).reversed())
-            files.removeLast(batch.count)
+        let named = try await database.read { [table] db in try naming.resolve(table.all, db) }
+        var refusals = named.refusals
+        for batch in named.files.chunks(of: Self.batch) {
             let results = try await database.write { db in try batch.map { try Self.tryRemoving($0, db) } }
             for result in results {
                 switch result {

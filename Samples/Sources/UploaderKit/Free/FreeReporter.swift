@@ -51,7 +51,7 @@ struct FreeReporter: Sendable {
     /// Frees files that were named. Each that stays is told with its reason.
     func free(_ files: [NamedFile], _ refusals: [FileNaming.Refusal], _ lfs: LFSManager) async throws {
         var summary = Summary(failed: refusals.count, dryRun: false)
-        for refusal in refusals { Console.message("uploader: \(refusal.name): \(refusal.reason).") }
+        for refusal in refusals { Console.message("uploader: \(refusal.words)") }
         // Of two documents with one file the copy is one.
         var seen: Set<String> = []
         for file in files where seen.insert(file.fileID).inserted {

@@ -16,7 +16,7 @@ enum LocalRun {
         _ options: DatabaseOptions, naming: FileNaming, _ body: (LFSManager, [FileID]) async throws -> Void
     ) async throws {
         try await run(options, named: naming) { lfs, files, refusals in
-            for refusal in refusals { Console.message("uploader: \(refusal.name): \(refusal.reason).") }
+            for refusal in refusals { Console.message("uploader: \(refusal.words)") }
             if !refusals.isEmpty { throw ExitCode(1) }
             try await body(lfs, try files.map { try FileID.named($0.fileID) })
         }
@@ -28,15 +28,15 @@ enum LocalRun {
         _ body: (LFSManager, [NamedFile], [FileNaming.Refusal]) async throws -> Void
     ) async throws {
         try await run(options) { lfs, database, table in
-            let (files, refusals) = try await database.read { db in try table.files(naming, db) }
-            try await body(lfs, files, refusals)
+            let named = try await database.read { db in try naming.resolve(table.all, db) }
+            try await body(lfs, named.files, named.refusals)
         }
     }
 
     private static func run(
         _ options: DatabaseOptions, _ body: (LFSManager, any DatabaseWriter, DocumentTable) async throws -> Void
     ) async throws {
-        do {
+        try await reportingErrors {
             let file = try DatabaseFile(at: options.database)
             let database = try DocumentDatabase.openAny(file)
             // The manager is not started, so no storage is ever asked.
@@ -51,11 +51,6 @@ enum LocalRun {
             }
             try await lfs.stop()
             try DocumentDatabase.close(database)
-        } catch let status as ExitCode {
-            throw status
-        } catch {
-            Console.message("uploader: \(Words.of(error))")
-            throw ExitCode(1)
         }
     }
 }

@@ -26,6 +26,9 @@ struct FileNaming: Sendable {
     struct Refusal: Error, Equatable {
         let name: String
         let reason: String
+
+        /// For people, where no report tells it.
+        var words: String { "\(name): \(reason)." }
     }
 
     /// What the names mean in some tables together.
@@ -39,25 +42,26 @@ struct FileNaming: Sendable {
         for (index, matcher) in matchers.enumerated() where matcher.isID { ids[matcher.id, default: []].append(index) }
         let others = matchers.indices.filter { !matchers[$0].isID }
         for (number, table) in tables.enumerated() {
-            try table.forEachName(db) { file in
-                for index in ids[file.fileID] ?? [] {
-                    meanings[index][.id, default: []].append(Match(number, file))
+            try table.forEachName(db) { name in
+                for index in ids[name.fileID] ?? [] {
+                    meanings[index][.id, default: []].append(Match(number, name, isDocument: table.isOurs))
                 }
                 for index in others {
                     let matcher = matchers[index]
-                    guard let meaning = matcher.meaning(of: file) else { continue }
-                    let folder = meaning == .inLastParts ? matcher.folder(of: file) : []
-                    meanings[index][meaning, default: []].append(Match(number, file, folder))
+                    guard let meaning = matcher.meaning(of: name) else { continue }
+                    let folder = meaning == .inLastParts ? matcher.folder(of: name) : []
+                    meanings[index][meaning, default: []].append(
+                        Match(number, name, isDocument: table.isOurs, in: folder))
                 }
             }
         }
-        var found = NamedFiles(keys: tables.map { _ in [] })
+        var found = NamedFiles(tables: tables.map { _ in [] })
         var seen = tables.map { _ in Set<DatabaseValue>() }
         for (matcher, meanings) in zip(matchers, meanings) {
             switch matcher.choose(meanings) {
-            case .success(let files):
-                for file in files where seen[file.table].insert(file.key).inserted {
-                    found.keys[file.table].append(file.key)
+            case .success(let matches):
+                for match in matches where seen[match.table].insert(match.file.key).inserted {
+                    found.tables[match.table].append(match.file)
                 }
             case .failure(let refusal): found.refusals.append(refusal)
             }
@@ -68,9 +72,28 @@ struct FileNaming: Sendable {
 
 /// What names have come to.
 struct NamedFiles: Sendable {
-    /// The keys of each table: see ``DocumentTable/Name``.
-    var keys: [[DatabaseValue]]
+    /// The files of each table, each once.
+    var tables: [[NamedFile]]
+    /// The names that mean none.
     var refusals: [FileNaming.Refusal] = []
+
+    /// Those of all tables.
+    var files: [NamedFile] { tables.flatMap(\.self) }
+}
+
+/// A file that a person has named.
+struct NamedFile: Sendable {
+    /// Of the document where there is one, else of the file.
+    let key: DatabaseValue
+    let isDocument: Bool
+    let fileKey: DatabaseValue
+    let fileID: String
+    let path: FilePath
+
+    init(_ name: DocumentTable.Name, isDocument: Bool) {
+        (key, fileKey, fileID, self.isDocument) = (name.key, name.fileKey, name.fileID, isDocument)
+        path = name.path ?? FilePath(name.fileID)
+    }
 }
 
 /// How a name means a file; the lower one counts where a name has several.
@@ -83,14 +106,15 @@ private enum Meaning: Int, Comparable {
 /// A file that a name may mean.
 private struct Match {
     let table: Int
-    let key: DatabaseValue
+    let file: NamedFile
     /// The folder that was named by its last parts.
     let folder: [UInt8]
     /// Whether this device has made it.
     let isOwn: Bool
 
-    init(_ table: Int, _ file: DocumentTable.Name, _ folder: [UInt8] = []) {
-        (self.table, key, self.folder, isOwn) = (table, file.key, folder, file.isOwn)
+    init(_ table: Int, _ name: DocumentTable.Name, isDocument: Bool, in folder: [UInt8] = []) {
+        file = NamedFile(name, isDocument: isDocument)
+        (self.table, self.folder, isOwn) = (table, folder, name.isOwn)
     }
 }
 
@@ -142,9 +166,7 @@ private struct Matcher {
         return isBeginning && file.fileID.hasPrefix(id) ? .beginningOfID : nil
     }
 
-    func choose(
-        _ meanings: [Meaning: [Match]]
-    ) -> Result<[Match], FileNaming.Refusal> {
+    func choose(_ meanings: [Meaning: [Match]]) -> Result<[Match], FileNaming.Refusal> {
         guard var strongest = meanings.min(by: { $0.key < $1.key }) else {
             if case .failure(let error)? = pattern { return .failure(refusal(String(error.message.dropLast()))) }
             return .failure(refusal("no file here has this id or path; 'list' shows them"))

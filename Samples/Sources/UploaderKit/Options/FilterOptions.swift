@@ -47,7 +47,7 @@ struct FilterOptions: ParsableArguments {
     }
 
     /// - Throws: ``UploaderError`` when the list cannot be read, or lists nothing.
-    func filter() throws -> PathFilter {
+    private func filter() throws -> PathFilter {
         PathFilter(including: include, excluding: exclude, listed: try filesFrom.map(Self.paths))
     }
 

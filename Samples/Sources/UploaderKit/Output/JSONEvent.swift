@@ -6,7 +6,6 @@ struct JSONEvent: Encodable {
     var event: String
     var id: FileID?
     var path: String?
-    var status: String?
     var files: Int?
     var bytes: Int64?
     var totalBytes: Int64?
@@ -19,7 +18,7 @@ struct JSONEvent: Encodable {
     init(_ event: String) { self.event = event }
 
     enum CodingKeys: String, CodingKey {
-        case event, id, path, status, files, bytes, totalBytes, url, reason, code, nextAttempt
+        case event, id, path, files, bytes, totalBytes, url, reason, code, nextAttempt
     }
 }
 

@@ -13,6 +13,11 @@ extension Report {
         }
     }
 
+    /// Names that mean no file, or files that cannot be removed.
+    func failed(_ refusals: [FileNaming.Refusal]) {
+        for refusal in refusals { failed(FilePath(refusal.name), refusal.reason) }
+    }
+
     func removed(_ file: Remover.Removed) {
         var event = JSONEvent("removed")
         (event.id, event.path, event.bytes) = (FileID(file.fileID), file.path.exact, file.byteCount)

@@ -57,7 +57,7 @@ struct RestoreTarget: Sendable {
             hash.update(data: chunk)
             onBytes(chunk.count)
         }
-        guard try existing.offset() == UInt64(clamping: file.byteCount), Self.hex(hash) == file.sha256 else {
+        guard try existing.offset() == UInt64(clamping: file.byteCount), hash.finalize().hex == file.sha256 else {
             throw UploaderError("\(path) is there with other content and is not overwritten")
         }
         return true
@@ -76,12 +76,13 @@ struct RestoreTarget: Sendable {
                 try write(chunk, to: file)
                 onBytes(chunk.count)
             }
-            guard try file.offset() == UInt64(clamping: recorded.byteCount), Self.hex(hash) == recorded.sha256 else {
+            guard try file.offset() == UInt64(clamping: recorded.byteCount), hash.finalize().hex == recorded.sha256
+            else {
                 throw UploaderError("its copy on this device is damaged; 'verify --content --repair' mends it")
             }
             try setTime(file)
             guard fsync(file.fileDescriptor) == 0 else { throw failure() }
-            try takeName()
+            guard FreeName.take(path, for: part) else { throw failure() }
         } catch {
             _ = part.withCString { unlink($0) }
             throw error
@@ -137,13 +138,7 @@ struct RestoreTarget: Sendable {
     }
 
     private func write(_ chunk: Data, to file: FileHandle) throws {
-        var rest = chunk[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { systemWrite(file.fileDescriptor, $0) }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { throw failure() }
-            rest = rest.dropFirst(count)
-        }
+        guard chunk.withUnsafeBytes({ systemWriteAll(file.fileDescriptor, $0) }) else { throw failure() }
     }
 
     /// Makes the folder that everything is written into, with those above it.
@@ -162,34 +157,6 @@ struct RestoreTarget: Sendable {
             }
             throw UploaderError("The folder \(current) for the output cannot be made: \(words(reason))")
         }
-    }
-
-    /// Gives the file its name, and fails if it was taken meanwhile, where a plain rename would replace what has it.
-    private func takeName() throws {
-        if part.withCString({ from in path.withCString { link(from, $0) } }) == 0 {
-            _ = part.withCString { unlink($0) }
-            return
-        }
-        // Cards and some network shares have no hard links.
-        guard [EPERM, ENOTSUP, EOPNOTSUPP, ENOSYS].contains(errno) else { throw failure() }
-        try takeNameWithoutLink()
-    }
-
-    func takeNameWithoutLink() throws {
-        _ = try open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW)
-        // The name is ours now, and what is replaced is the empty file that holds it.
-        guard part.withCString({ from in path.withCString { rename(from, $0) } }) == 0 else {
-            let failure = failure()
-            _ = path.withCString { unlink($0) }
-            throw failure
-        }
-    }
-
-    private static func hex(_ hash: SHA256) -> String {
-        hash.finalize().map { byte in
-            let digits = String(byte, radix: 16)
-            return byte < 16 ? "0\(digits)" : digits
-        }.joined()
     }
 
     private func makeFolders() throws {

@@ -42,10 +42,9 @@ struct Restorer: Sendable {
             for table in tables { try await restoreAll(table, ambiguous, &listed) }
             return listed
         }
-        for refusal in named.refusals { report.failed(FilePath(refusal.name), refusal.reason) }
-        for (table, keys) in zip(tables, named.keys) {
-            for start in stride(from: 0, to: keys.count, by: Self.page) {
-                let chunk = keys[start..<min(start + Self.page, keys.count)]
+        report.failed(named.refusals)
+        for (table, files) in zip(tables, named.tables) {
+            for chunk in files.map(\.key).chunks(of: Self.page) {
                 let page = try await database.read { db in try table.page(of: chunk, db) }
                 try await restore(page, ambiguous, &listed)
             }

@@ -29,14 +29,9 @@ struct RecoveredDatabase: Sendable {
         return count
     }
 
-    /// Gives it its name for good. A plain rename would replace what has the name meanwhile.
+    /// Gives it its name for good.
     private func takeName(_ file: URL) throws {
-        if link(file.path, path) != 0 {
-            // Cards and some network shares have no hard links.
-            guard [EPERM, ENOTSUP, EOPNOTSUPP, ENOSYS].contains(errno) else { throw failure() }
-            let number = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-            guard number >= 0, close(number) == 0, rename(file.path, path) == 0 else { throw failure() }
-        }
+        guard FreeName.take(FilePath(path), for: FilePath(file.path)) else { throw failure() }
         let folder = open(URL(fileURLWithPath: path).deletingLastPathComponent().path, O_RDONLY | O_CLOEXEC)
         guard folder >= 0 else { throw failure() }
         defer { close(folder) }

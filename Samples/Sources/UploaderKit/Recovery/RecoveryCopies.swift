@@ -79,21 +79,15 @@ struct RecoveryCopies: Sendable {
             DownloadRequest(copy.key),
             into: DownloadSink { bytes in
                 // What the listing has told is all that is taken.
-                guard
-                    arrived.withLock({
-                        $0 += Int64(bytes.count); return $0 <= copy.byteCount
-                    })
-                else {
+                let count = arrived.withLock { count in
+                    count += Int64(bytes.count)
+                    return count
+                }
+                guard count <= copy.byteCount else {
                     throw UploaderError("The copy \(copy.key) is longer than the storage says that it is.")
                 }
-                var rest = bytes
-                while !rest.isEmpty {
-                    let count = systemWrite(handle.fileDescriptor, rest)
-                    if count < 0, errno == EINTR { continue }
-                    guard count > 0 else {
-                        throw UploaderError("\(file.path) cannot be written: \(String(cString: strerror(errno)))")
-                    }
-                    rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
+                guard systemWriteAll(handle.fileDescriptor, bytes) else {
+                    throw UploaderError("\(file.path) cannot be written: \(String(cString: strerror(errno)))")
                 }
             })
     }
@@ -125,6 +119,6 @@ struct RecoveryCopies: Sendable {
             hash.update(data: piece)
             count += Int64(piece.count)
         }
-        return (count, hash.finalize().map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined())
+        return (count, hash.finalize().hex)
     }
 }
