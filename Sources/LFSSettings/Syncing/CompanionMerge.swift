@@ -71,9 +71,8 @@ struct CompanionMerge: Sendable {
         let new = compared.new.filter { candidate in isValue(candidate, of: state, &found, tally) }
         let keys: KeyAccess =
             new.contains { $0.info.security != .none } ? .ring(access.sealing.ring) : .none
-        for start in stride(from: 0, to: new.count, by: Self.rowsAtOnce) {
-            let some = Array(new[start..<min(start + Self.rowsAtOnce, new.count)])
-            guard try await write(some, keys) else {
+        for some in new.chunks(of: Self.rowsAtOnce) {
+            guard try await write(Array(some), keys) else {
                 tally.noteReset()
                 return found
             }

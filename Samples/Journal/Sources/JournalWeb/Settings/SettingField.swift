@@ -14,47 +14,55 @@ struct SettingField: Sendable {
     /// What to write, for people.
     private let allowed: String
 
+    /// - Parameter value: what a text means; nil for one that is none.
+    private init<Value: Sendable>(
+        _ name: String, _ key: StorageKey<Value>, isSwitch: Bool = false, allowed: String,
+        value: @escaping @Sendable (String) -> Value?
+    ) {
+        (self.name, self.isSwitch, self.allowed) = (name, isSwitch, allowed)
+        reset = { batch in try batch.remove(key) }
+        change = { text in
+            guard let value = value(text) else { return nil }
+            return { batch in try batch.set(value, for: key) }
+        }
+    }
+
     /// One of some words.
     static func choice<Value: RawRepresentable<String> & Codable & CaseIterable & Sendable>(
         _ name: String, _ key: StorageKey<Value>
     ) -> SettingField {
-        SettingField(
-            name: name, isSwitch: false, reset: { batch in try batch.remove(key) },
-            change: { text in
-                guard let value = Value(rawValue: text) else { return nil }
-                return { batch in try batch.set(value, for: key) }
-            },
-            allowed: "one of " + Value.allCases.map(\.rawValue).joined(separator: ", "))
+        SettingField(name, key, allowed: "one of " + Value.allCases.map(\.rawValue).joined(separator: ", ")) { text in
+            Value(rawValue: text)
+        }
     }
 
     /// A whole number of a range.
     static func number(_ name: String, _ key: StorageKey<Int>, _ range: ClosedRange<Int>) -> SettingField {
-        SettingField(
-            name: name, isSwitch: false, reset: { batch in try batch.remove(key) },
-            change: { text in
-                guard let value = Int(text), range.contains(value) else { return nil }
-                return { batch in try batch.set(value, for: key) }
-            }, allowed: "a number from \(range.lowerBound) to \(range.upperBound)")
+        SettingField(name, key, allowed: words(range)) { text in number(text, range) }
     }
 
     /// A time in whole minutes of a range.
     static func minutes(_ name: String, _ key: StorageKey<Duration>, _ range: ClosedRange<Int>) -> SettingField {
-        SettingField(
-            name: name, isSwitch: false, reset: { batch in try batch.remove(key) },
-            change: { text in
-                guard let value = Int(text), range.contains(value) else { return nil }
-                return { batch in try batch.set(.seconds(value * 60), for: key) }
-            }, allowed: "a number from \(range.lowerBound) to \(range.upperBound)")
+        SettingField(name, key, allowed: words(range)) { text in number(text, range).map { .seconds($0 * 60) } }
     }
 
     /// A box that is ticked, which browsers send as `on`, or not, which they do not send.
     static func toggle(_ name: String, _ key: StorageKey<Bool>) -> SettingField {
-        SettingField(
-            name: name, isSwitch: true, reset: { batch in try batch.remove(key) },
-            change: { text in
-                guard text == "on" || text == "off" else { return nil }
-                return { batch in try batch.set(text == "on", for: key) }
-            }, allowed: "on or off")
+        SettingField(name, key, isSwitch: true, allowed: "on or off") { text in
+            switch text {
+            case "on": true
+            case "off": false
+            default: nil
+            }
+        }
+    }
+
+    private static func number(_ text: String, _ range: ClosedRange<Int>) -> Int? {
+        Int(text).flatMap { range.contains($0) ? $0 : nil }
+    }
+
+    private static func words(_ range: ClosedRange<Int>) -> String {
+        "a number from \(range.lowerBound) to \(range.upperBound)"
     }
 
     /// What a form changes of it; nil when it leaves it as the page has shown it, or does not have it.
