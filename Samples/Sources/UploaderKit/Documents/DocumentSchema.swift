@@ -90,6 +90,10 @@ enum DocumentSchema {
                     ALTER TABLE \(ownTable) ADD COLUMN savedAt REAL;
                     """)
         }
+        migrator.registerMigration("uploader.verify") { db in
+            // When each object was read back last: see ReadingTable.
+            try db.execute(sql: ReadingTable.schema)
+        }
         return migrator
     }
 
