@@ -51,8 +51,8 @@ extension LFSManager {
     /// - Parameter ids: the files, a page of them: their rows are in memory at once.
     /// - Returns: what came of each, in any order. Files that are not on the storage by their rows, or wait for an
     ///   upload, are not among them.
-    /// - Throws: ``LFSError/Code/storage`` when the storage gives none of them now; ``LFSError/Code/notRunning`` after a
-    ///   stop, which ends it too; ``LFSError/Code/cancelled``.
+    /// - Throws: ``LFSError/Code/storage`` when the storage gives none of them now; ``LFSError/Code/notRunning`` after
+    ///   a stop, which ends it too; ``LFSError/Code/cancelled``.
     public func readBack(_ ids: [FileID]) async throws -> [ObjectReading] {
         let (runner, readBack) = (runner, reader.readBack)
         return try await LFSError.catching {

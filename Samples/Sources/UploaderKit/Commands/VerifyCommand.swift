@@ -105,6 +105,6 @@ struct VerifyCommand: AsyncParsableCommand {
 
     func run() async throws {
         let reading: VerifyRun.Reading = readShare.map { .share($0) } ?? (readData ? .all : .nothing)
-        try await VerifyRun(database, transfer, output, options, reading).run()
+        try await reportingErrors { try VerifyRun(database, transfer, output, options, reading) }.run()
     }
 }

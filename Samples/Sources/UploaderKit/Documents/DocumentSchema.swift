@@ -94,6 +94,10 @@ enum DocumentSchema {
             // When each object was read back last: see ReadingTable.
             try db.execute(sql: ReadingTable.schema)
         }
+        migrator.registerMigration("uploader.argument") { db in
+            // The storage as it was written on the command line: see GivenStorage.
+            try db.execute(sql: "ALTER TABLE \(ownTable) ADD COLUMN argument TEXT")
+        }
         return migrator
     }
 

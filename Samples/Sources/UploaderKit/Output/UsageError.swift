@@ -9,6 +9,10 @@ extension Uploader {
             Console.message("uploader: \(redacted(complaint))")
             Foundation.exit(ExitCode.validationFailure.rawValue)
         }
+        if let script = StorageCompletion.script(arguments) {
+            Console.help(script)
+            Foundation.exit(0)
+        }
         do {
             var command = try await asyncParseAsRoot(arguments)
             if var asynchronous = command as? any AsyncParsableCommand {

@@ -19,8 +19,9 @@ final class VerifyReporter: Sendable {
     private let asksStorage: Bool
 
     /// - Parameter asksStorage: whether the storage is asked at all.
-    init(_ options: OutputOptions, asksStorage: Bool) {
-        style = OutputStyle(options)
+    /// - Throws: ``UploaderError`` when the log cannot be opened.
+    init(_ options: OutputOptions, asksStorage: Bool) throws {
+        style = try OutputStyle(options)
         self.asksStorage = asksStorage
     }
 
@@ -32,25 +33,18 @@ final class VerifyReporter: Sendable {
         if finding.isLeft || finding.isKnown && !isBack {
             state.withLock { $0.told.formUnion(finding.fileID.map { [$0] } ?? []) }
         }
-        if style.isJSON {
-            return line { Console.result(try FindingEvent(finding, path).jsonLine()) }
-        }
         let words = FindingWords(finding, hasOriginal: hasOriginal, asksStorage: asksStorage).text
         let file = "\(finding.fileID.map { " \($0)" } ?? "")\(path.map { " \($0)" } ?? "")"
-        line { Console.result("\(finding.kind)\(file): \(finding.message) \(words)") }
+        result("\(finding.kind)\(file): \(finding.message) \(words)", FindingEvent(finding, path))
     }
 
     /// An object that the storage did not give.
     func unread(_ reading: ObjectReading, _ path: FilePath?) {
         let reason = reading.reason ?? "for an unknown reason"
-        guard style.isJSON else {
-            let file = "\(reading.fileID)\(path.map { " \($0)" } ?? "")"
-            return line { Console.result("unread \(file): the storage did not give it: \(reason)") }
-        }
         var event = JSONEvent("unread")
         (event.id, event.path, event.reason) = (reading.fileID, path?.exact, reason)
-        let told = event
-        line { Console.result(try told.jsonLine()) }
+        let file = "\(reading.fileID)\(path.map { " \($0)" } ?? "")"
+        result("unread \(file): the storage did not give it: \(reason)", event)
     }
 
     // MARK: The end
@@ -68,11 +62,7 @@ final class VerifyReporter: Sendable {
         }
         let summary = VerifySummary(
             report, read, failedUploads: failures.count, pendingDeletions: deletions, since: start)
-        if style.isJSON {
-            line { Console.result(try summary.jsonLine()) }
-        } else if !style.isQuiet {
-            Console.result(summary.words)
-        }
+        if style.isJSON || !style.isQuiet { result(summary.words, summary) } else { style.log?.write(summary.words) }
         return summary.left == 0
     }
 
@@ -88,7 +78,16 @@ final class VerifyReporter: Sendable {
         line { Console.result(try told.jsonLine()) }
     }
 
-    func message(_ text: String) { line { Console.message("uploader: \(text)") } }
+    func message(_ text: String) {
+        style.log?.write(text)
+        line { Console.message("uploader: \(text)") }
+    }
+
+    /// One line of the standard output, in words or as JSON.
+    private func result(_ words: String, _ event: some Encodable) {
+        style.log?.write(words)
+        line { Console.result(style.isJSON ? try event.jsonLine() : words) }
+    }
 
     // MARK: Progress
 

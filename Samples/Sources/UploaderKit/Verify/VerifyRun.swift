@@ -21,12 +21,12 @@ struct VerifyRun: Sendable {
     init(
         _ databaseOptions: DatabaseOptions, _ transfer: TransferOptions, _ output: OutputOptions,
         _ options: VerifyOptions, _ reading: Reading
-    ) {
+    ) throws {
         self.databaseOptions = databaseOptions
         self.transfer = transfer
         self.options = options
         self.reading = reading
-        report = VerifyReporter(output, asksStorage: options.checksRemote)
+        report = try VerifyReporter(output, asksStorage: options.checksRemote)
     }
 
     /// - Throws: `ExitCode` when something is left, or when the command could not do its job.
@@ -43,8 +43,8 @@ struct VerifyRun: Sendable {
         if let status = interruption.exitStatus { throw ExitCode(status) }
         do {
             if try !result.get() { throw ExitCode(5) }
-        } catch let status as ExitCode {
-            throw status
+        } catch let error where error is ExitCode || error is ValidationError {
+            throw error
         } catch let error as GaveUp {
             report.message("\(error.words). 'resume' goes on with what is left.")
             throw ExitCode(3)
@@ -59,13 +59,13 @@ struct VerifyRun: Sendable {
         let file = try DatabaseFile(at: databaseOptions.database)
         try file.requireThere()
         try file.requireFiles()
-        let (storage, location) = try await transfer.openStorage(for: file, makes: false)
+        let opened = try await transfer.openStorage(for: file, makes: false)
         let database = try DocumentDatabase.openAny(file)
         let table = DocumentTable(isOurs: file.isOurs)
-        let lfs = try await LFSManager.open(database, options: transfer.managerOptions(storage))
+        let lfs = try await LFSManager.open(database, options: transfer.managerOptions(opened.storage))
         do {
             if table.isOurs, transfer.changeStorage {
-                try await database.write { db in try StorageMemory.remember(location, db) }
+                try await database.write { db in try StorageMemory.remember(opened.location, opened.given, db) }
             }
             // Ends with this scope.
             async let _: Void = report.showProgress()
