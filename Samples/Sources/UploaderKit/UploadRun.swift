@@ -136,7 +136,8 @@ struct UploadRun: Sendable {
             try await database.write { db in try StorageMemory.remember(opened.location, opened.given, db) }
         }
         return UploadRun(
-            database: database, table: table, lfs: lfs, report: report, ownPaths: transfer.ownPaths(database: path, opened.given.argument) + report.ownPaths,
+            database: database, table: table, lfs: lfs, report: report,
+            ownPaths: transfer.ownPaths(database: path, opened.given.argument) + report.ownPaths,
             damaged: damaged, sync: try await sync?.open(database),
             saver: DatabaseSaver(database: database, storage: opened.storage) { report.worked() },
             isOnFolder: opened.given.argument.localPath != nil, purpose: purpose, patience: patience)

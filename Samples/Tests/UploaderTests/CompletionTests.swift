@@ -13,8 +13,8 @@ struct CompletionTests {
         let list = words.map { "'\($0)'" }.joined(separator: " ")
         let last = words.last == ":" ? "" : words.last ?? ""
         let line = """
-            source "$1"; COMP_WORDS=("$0" \(list)); COMP_CWORD=\(words.count); COMP_LINE="$0 \(words.joined(separator: " "))"
-            COMP_POINT=${#COMP_LINE}
+            source "$1"; COMP_WORDS=("$0" \(list)); COMP_CWORD=\(words.count)
+            COMP_LINE="$0 \(words.joined(separator: " "))"; COMP_POINT=${#COMP_LINE}
             _uploader_with_folders "$0" '\(last)' '\(words.dropLast().last ?? "")'; printf '%s\\n' "${COMPREPLY[@]}"
             """
         let shown = try UploaderProcess.run(

@@ -20,7 +20,8 @@ struct LogFileTests {
         }
     }
 
-    @Test("has what --verbose shows, whatever is shown, and the next run appends to it", arguments: ["--quiet", "--json"])
+    @Test(
+        "has what --verbose shows, whatever is shown, and the next run appends to it", arguments: ["--quiet", "--json"])
     func lines(option: String) throws {
         try withFolder(files: 2) { folder in
             #expect(try uploader("push", option, "files", in: folder).status == 0)

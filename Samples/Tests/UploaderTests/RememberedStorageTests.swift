@@ -31,10 +31,15 @@ struct RememberedStorageTests {
     @Test("a first push says what to give, with the status of a wrong command line, and makes nothing")
     func first() throws {
         try withFolder(files: 1) { folder in
-            for words in [["push", "files"], ["push", "--dry-run", "files"], ["backup", "--groups", "include:files"]] {
-                let run = try UploaderProcess([words[0], "--database", "a.sqlite"] + words.dropFirst(), in: folder).wait()
+            for words in [
+                ["push", "files"], ["push", "--dry-run", "files"], ["backup", "--groups", "include:files"],
+            ] {
+                let run = try UploaderProcess([words[0], "--database", "a.sqlite"] + words.dropFirst(), in: folder)
+                    .wait()
                 #expect(run.status == 64)
-                #expect(run.messages.contains("Give the storage with --to, such as --to dir:/mnt/backup"), "\(run.messages)")
+                #expect(
+                    run.messages.contains("Give the storage with --to, such as --to dir:/mnt/backup"), "\(run.messages)"
+                )
             }
             #expect(!FileManager.default.fileExists(atPath: folder.appendingPathComponent("a.sqlite").path))
             let change = try uploader("push", "--change-storage", "files", in: folder)
@@ -65,13 +70,15 @@ struct RememberedStorageTests {
             let remote = folder.appendingPathComponent("remote")
             try FileManager.default.moveItem(at: remote, to: folder.appendingPathComponent("moved"))
             let away = try uploader("verify", in: folder)
-            #expect(away.status == 1 && away.messages.contains("If it is elsewhere now, give --to."), "\(away.messages)")
+            #expect(
+                away.status == 1 && away.messages.contains("If it is elsewhere now, give --to."), "\(away.messages)")
             #expect(try uploader("verify", "--to", "dir:moved", "--change-storage", in: folder).status == 0)
             #expect(try uploader("verify", in: folder).status == 0)
             try TestDatabase.execute(
                 "UPDATE uploader_storage SET argument = 's3://bucket/p'", in: folder.appendingPathComponent("a.sqlite"))
             let other = try uploader("verify", in: folder)
-            #expect(other.status == 1 && other.messages.contains("Give --to with all that it takes"), "\(other.messages)")
+            #expect(
+                other.status == 1 && other.messages.contains("Give --to with all that it takes"), "\(other.messages)")
         }
     }
 

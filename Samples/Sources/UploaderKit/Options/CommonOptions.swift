@@ -138,7 +138,8 @@ struct OutputOptions: ParsableArguments {
 
     @Option(
         name: .long,
-        help: ArgumentHelp("Append to this file what --verbose shows, and all messages, with times.", valueName: "path"),
+        help: ArgumentHelp(
+            "Append to this file what --verbose shows, and all messages, with times.", valueName: "path"),
         completion: .file())
     var logFile: String?
 

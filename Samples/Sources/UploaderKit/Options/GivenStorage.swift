@@ -12,8 +12,8 @@ struct GivenStorage: Sendable {
         self.text = text
     }
 
-    /// What a later run can be given in its place, in any folder; nil where a name or a key stands in the address, which
-    /// are not to be kept.
+    /// What a later run can be given in its place, in any folder; nil where a name or a key stands in the address,
+    /// which are not to be kept.
     func remembered(at location: StorageLocation) -> String? {
         if argument.localPath != nil { return location.description }
         return text.contains(/:\/\/[^\/?\s]*@/) ? nil : text

@@ -12,7 +12,8 @@ package enum StorageCompletion {
 
     /// - Parameter word: what is there of the word already.
     static func candidates(_ word: String) -> [String] {
-        let folders = word.hasPrefix("dir:") ? Self.folders(String(word.dropFirst("dir:".count))).map { "dir:" + $0 } : []
+        let folders =
+            word.hasPrefix("dir:") ? Self.folders(String(word.dropFirst("dir:".count))).map { "dir:" + $0 } : []
         let isZsh = CompletionShell.requesting == .zsh
         // A description would follow the colon.
         return (beginnings + folders).map { isZsh ? $0.replacing(":", with: "\\:") : $0 }
@@ -31,7 +32,8 @@ package enum StorageCompletion {
 
     /// The command line's script for a shell, when that is what it asks for.
     static func script(_ arguments: [String]) -> String? {
-        guard arguments == ["--generate-completion-script", "bash"] || arguments == ["--generate-completion-script=bash"]
+        guard
+            arguments == ["--generate-completion-script", "bash"] || arguments == ["--generate-completion-script=bash"]
         else { return nil }
         return Uploader.completionScript(for: .bash) + "\n" + bash
     }
