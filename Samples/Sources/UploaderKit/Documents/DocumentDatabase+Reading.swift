@@ -19,10 +19,12 @@ extension DocumentDatabase {
     /// of SQLite does it; one that may not write cannot.
     static func connection(toRead path: String) throws -> DatabaseQueue {
         do {
-            return try open(path, isReadOnly: true)
-        } catch let error as DatabaseError where error.resultCode == .SQLITE_READONLY {
-            return try open(path, isReadOnly: false)
-        } catch let error as DatabaseError where error.resultCode == .SQLITE_CANTOPEN {
+            do {
+                return try open(path, isReadOnly: true)
+            } catch let error as DatabaseError where error.resultCode == .SQLITE_READONLY {
+                return try open(path, isReadOnly: false)
+            }
+        } catch let error as DatabaseError where [.SQLITE_READONLY, .SQLITE_CANTOPEN].contains(error.resultCode) {
             guard let resting = try connection(toResting: path) else { throw error }
             return resting
         }
