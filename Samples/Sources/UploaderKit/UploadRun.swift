@@ -19,6 +19,8 @@ struct UploadRun: Sendable {
     let sync: SyncClient?
     /// Keeps a copy of the database on the storage, where that was chosen.
     let saver: DatabaseSaver
+    /// Whether the storage is a folder, which needs no network.
+    let isOnFolder: Bool
     private let purpose: Purpose
     private var patience: Patience
 
@@ -51,7 +53,7 @@ struct UploadRun: Sendable {
         preparing prepare: @escaping @Sendable (UploadRun) async throws -> Preparation<Extra>,
         _ work: @escaping @Sendable (UploadRun, Extra) async throws -> Void
     ) async throws {
-        let report = Report(output, about: purpose)
+        let report = try reportingErrors { try Report(output, about: purpose) }
         let main = Task {
             let patience = Patience(endless ? nil : transfer.giveUpAfter.duration)
             let run = try await open(databaseOptions, transfer, report, access, purpose, sync, patience)
@@ -74,6 +76,8 @@ struct UploadRun: Sendable {
         } catch is GaveUp {
             report.summary()
             throw ExitCode(3)
+        } catch let error as ValidationError {
+            throw error
         } catch {
             report.error(error)
             report.summary(tellsNothing: false)
@@ -102,10 +106,10 @@ struct UploadRun: Sendable {
         let file = try DatabaseFile(at: databaseOptions.database)
         if access != .making, access != .joining { try file.requireThere() }
         if access == .any { try file.requireFiles() } else { try file.requireOurs() }
-        let (storage, location) = try await transfer.openStorage(for: file, makes: access == .making)
+        let opened = try await transfer.openStorage(for: file, makes: access == .making)
         let database =
             access == .any ? try DocumentDatabase.openAny(file) : try DocumentDatabase.open(file, isSynced: sync != nil)
-        var options = transfer.managerOptions(storage)
+        var options = transfer.managerOptions(opened.storage)
         options.maxDownloads = Restorer.parallel
         // A file without a record is of no use after this process: nobody else knows its id.
         options.temporaryFileGracePeriod = .zero
@@ -117,7 +121,7 @@ struct UploadRun: Sendable {
         let damaged = try await database.read { db in Set(try Upload.all().damaged().fetchAll(db).map(\.id)) }
         if access != .any {
             try await StoragePresence.require(
-                database, storage, location, changes: transfer.changeStorage, report)
+                database, opened.storage, opened.location, changes: transfer.changeStorage, report)
         }
         let lfs: LFSManager
         do {
@@ -129,13 +133,14 @@ struct UploadRun: Sendable {
         }
         let table = DocumentTable(isOurs: access != .any || file.isOurs)
         if table.isOurs, access != .any || transfer.changeStorage {
-            try await database.write { db in try StorageMemory.remember(location, db) }
+            try await database.write { db in try StorageMemory.remember(opened.location, opened.given, db) }
         }
         return UploadRun(
-            database: database, table: table, lfs: lfs, report: report, ownPaths: transfer.ownPaths(database: path),
+            database: database, table: table, lfs: lfs, report: report,
+            ownPaths: transfer.ownPaths(database: path, opened.given.argument) + report.ownPaths,
             damaged: damaged, sync: try await sync?.open(database),
-            saver: DatabaseSaver(database: database, storage: storage) { report.worked() }, purpose: purpose,
-            patience: patience)
+            saver: DatabaseSaver(database: database, storage: opened.storage) { report.worked() },
+            isOnFolder: opened.given.argument.localPath != nil, purpose: purpose, patience: patience)
     }
 
     /// Does the work with progress shown, and stops the manager whatever happens.

@@ -105,7 +105,7 @@ struct FreeTests {
             #expect(try uploader("free", in: folder).status == 0)
             #expect(try copies(folder).isEmpty)
             #expect(try uploader("free", entries[0].id, "--dry-run", in: folder).status == 64)
-            #expect(try uploader("pin", "x", in: folder).status == 1)
+            #expect(try uploader("pin", "x", in: folder).status == 3)
         }
     }
 }

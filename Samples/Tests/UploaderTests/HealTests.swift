@@ -14,7 +14,11 @@ struct HealTests {
         let entries = try TestDatabase.entries(in: folder.appendingPathComponent("a.sqlite"))
         try FileManager.default.removeItem(at: folder.appendingPathComponent("remote/\(entries[0].key)"))
         try randomData(3).write(to: folder.appendingPathComponent("remote/\(entries[1].key)"))
+        // A repair would take the bytes of the originals.
+        let (files, aside) = (folder.appendingPathComponent("files"), folder.appendingPathComponent("aside"))
+        try FileManager.default.moveItem(at: files, to: aside)
         #expect(try uploader("verify", "--repair", in: folder).status == 5)
+        try FileManager.default.moveItem(at: aside, to: files)
         return entries
     }
 

@@ -82,6 +82,8 @@ struct VerifyTests {
             let entry = try #require(TestDatabase.entries(in: folder.appendingPathComponent("a.sqlite")).first)
             try FileManager.default.removeItem(at: folder.appendingPathComponent("a.sqlite.lfs/\(entry.id)"))
             try FileManager.default.removeItem(at: folder.appendingPathComponent("remote/\(entry.key)"))
+            // A repair would take its bytes.
+            try FileManager.default.removeItem(at: URL(fileURLWithPath: entry.path))
             let first = try uploader("verify", ["--repair"], in: folder)
             #expect(first.status == 5)
             #expect(first.summary?["lostBytes"] as? Int == 10_240)

@@ -133,7 +133,7 @@ extension LFSManager {
         _ id: FileID, from source: FileSource, onProgress: @escaping @Sendable (Int64) -> Void = { _ in }
     ) async throws {
         try await LFSError.catching(about: id) {
-            try await FileRestorer(files: files, reader: reader, uploads: uploads).restore(id, from: source, onProgress)
+            try await restorer.restore(id, from: source, onProgress)
         }
     }
 }

@@ -1,4 +1,6 @@
+import LFSDatabase
 import LFSStorage
+public import LFSSystem
 import LFSTransfer
 
 extension LFSManager {
@@ -36,6 +38,27 @@ extension LFSManager {
             try await lifecycle.calls.run("verify") {
                 var verifier = verifier
                 return try await verifier.run()
+            }
+        }
+    }
+
+    /// Reads the objects of some files to their end and compares their size and SHA-256 with the recorded ones: a part
+    /// of what ``VerifyOptions/readsRemote`` reads at once.
+    ///
+    /// Nothing of the bytes is kept. What is seen is noted, so that the next verification tells damage without reading
+    /// it again, and local bytes of a damaged object are not evicted any more. Who calls it notes what was read when.
+    ///
+    /// - Parameter ids: the files, a page of them: their rows are in memory at once.
+    /// - Returns: what came of each, in any order. Files that are not on the storage by their rows, or wait for an
+    ///   upload, are not among them.
+    /// - Throws: ``LFSError/Code/storage`` when the storage gives none of them now; ``LFSError/Code/notRunning`` after
+    ///   a stop, which ends it too; ``LFSError/Code/cancelled``.
+    public func readBack(_ ids: [FileID]) async throws -> [ObjectReading] {
+        let (runner, readBack) = (runner, reader.readBack)
+        return try await LFSError.catching {
+            try await lifecycle.calls.run("read objects") {
+                let rows = try await runner.read { db in try FileTable.settledRemote(ids, db) }
+                return try await readBack.read(rows.compactMap(\.readable))
             }
         }
     }

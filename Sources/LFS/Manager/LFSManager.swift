@@ -133,8 +133,10 @@ public final class LFSManager: Sendable {
     var repairer: Repairer {
         Repairer(
             runner: runner, places: places, orphans: Orphans(runner: runner), namespace: namespace, reader: reader,
-            uploads: uploads, wallClock: options.wallClock, wake: tombstones.notify)
+            uploads: uploads, restorer: restorer, wallClock: options.wallClock, wake: tombstones.notify)
     }
+
+    var restorer: FileRestorer { FileRestorer(files: files, reader: reader, uploads: uploads) }
 
     private var waiting: RowWait {
         RowWait(

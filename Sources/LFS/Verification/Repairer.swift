@@ -13,6 +13,7 @@ struct Repairer: Sendable {
     let namespace: Namespace
     let reader: FileReader
     let uploads: UploadQueue
+    let restorer: FileRestorer
     let wallClock: @Sendable () -> Date
     /// Called when deletions were queued.
     let wake: @Sendable () -> Void
@@ -36,7 +37,7 @@ struct Repairer: Sendable {
             case .clear:
                 try await clear(comparison.file.id)
                 return .repaired
-            case .remove, .retry, nil: break
+            case .remove, .retry, .restore, nil: break
             }
             guard finding.isLoss else { return .found }
             if !comparison.row.isNotedAsLost { try await note(comparison.file.id, finding.message) }
@@ -50,6 +51,33 @@ struct Repairer: Sendable {
         } catch let error as SystemError {
             return .failed("\(error)")
         }
+    }
+
+    /// Gives a file that would be lost the right bytes of one of its originals.
+    ///
+    /// - Returns: what came of it; nil when no original has them.
+    /// - Throws: as ``repair(_:_:)``, and what asking for the originals throws.
+    func restore(
+        _ id: FileID, _ originals: @Sendable (FileID) async throws -> [FileSource]
+    ) async throws -> VerifyFinding.Outcome? {
+        try await requireStore()
+        for original in try await originals(id) {
+            do {
+                try await LFSError.catching(about: id) { try await restorer.restore(id, from: original) { _ in } }
+                return .underWay
+            } catch let error as LFSError where Self.tellsOfOriginal(error.code) {
+                continue
+            } catch let error as LFSError where [.noSpace, .permissionDenied, .readOnly, .system].contains(error.code) {
+                // The right bytes may be there, and have no place here.
+                return .failed(error.message)
+            }
+        }
+        return nil
+    }
+
+    /// Whether another original may do, or there is nothing to be mended any more.
+    private static func tellsOfOriginal(_ code: LFSError.Code) -> Bool {
+        [.sourceChanged, .sourceFailed, .missing, .notAFile, .unknownFile].contains(code)
     }
 
     /// Deletes an orphan, here and on the remote storage.

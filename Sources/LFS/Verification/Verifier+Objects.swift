@@ -4,8 +4,6 @@ import LFSSystem
 
 /// What is on the storage, byte by byte.
 extension Verifier {
-    private static let parallelReads = 4
-
     /// Reads every object and notes what is damaged, for the scan of the rows to tell.
     ///
     /// - Throws: the storage's error for an object that it does not give now: it says nothing of the object, and a
@@ -27,14 +25,43 @@ extension Verifier {
     /// Returns how many bytes came.
     private func read(_ files: [FileRow]) async throws -> Int64 {
         let readBack = readBack
-        return try await runEach(files, atMost: Self.parallelReads) { try await readBack.required($0) }.reduce(0, +)
+        let readings = try await runEach(files, atMost: ReadBack.parallel) { file in
+            let (reading, error) = try await readBack.read(file)
+            if let error { throw error }
+            return reading
+        }
+        return readings.reduce(0) { $0 + $1.byteCount }
     }
 }
 
 extension ReadBack {
-    fileprivate func required(_ file: FileRow) async throws -> Int64 {
+    /// How many objects are read at once.
+    fileprivate static let parallel = 4
+
+    /// Reads the objects of several files.
+    ///
+    /// - Throws: the storage's error when it gives none of them now: it is away, or refuses.
+    func read(_ files: [FileRow]) async throws -> [ObjectReading] {
+        let results = try await runEach(files, atMost: Self.parallel) { try await read($0) }
+        if let error = results.lazy.compactMap(\.error).first, results.allSatisfy({ $0.error != nil }) { throw error }
+        return results.map(\.reading)
+    }
+
+    /// - Returns: the error as well when the storage did not give the object now.
+    fileprivate func read(_ file: FileRow) async throws -> (reading: ObjectReading, error: StorageError?) {
+        guard ObjectKey.usable(file.key) != nil else {
+            return (ObjectReading(fileID: file.id, outcome: .missing, byteCount: 0, reason: nil), nil)
+        }
         let (outcome, byteCount) = try await run(file)
-        if case .unread(let error) = outcome, !error.isMissing { throw error }
-        return byteCount
+        func reading(_ outcome: ObjectReading.Outcome, _ reason: String? = nil) -> ObjectReading {
+            ObjectReading(fileID: file.id, outcome: outcome, byteCount: byteCount, reason: reason)
+        }
+        switch outcome {
+        case .right: return (reading(.right), nil)
+        case .damaged: return (reading(.damaged), nil)
+        case .unread(let error) where error.isMissing: return (reading(.missing), nil)
+        case .unread(let error) where error.code == .cancelled: throw error
+        case .unread(let error): return (reading(.unread, error.message), error)
+        }
     }
 }

@@ -161,9 +161,21 @@ struct Verifier {
     ) async throws {
         try Task.checkCancellation()
         var finding = finding
-        if options.repairs { finding.settle(try await repair(self, finding)) }
+        if options.repairs {
+            finding.settle(try await repair(self, finding))
+            try await restore(&finding)
+        }
         progress.report.count(finding)
         try await onFinding(finding)
+    }
+
+    /// Takes the right bytes of a loss from an original, if one has them.
+    private func restore(_ finding: inout VerifyFinding) async throws {
+        guard let originals = options.originals, let id = finding.fileID, finding.isLoss else { return }
+        guard let outcome = try await repairer.restore(id, originals) else { return }
+        finding.repair = .restore
+        finding.settle(outcome)
+        if case .underWay = outcome { finding.message += " An original has the right bytes." }
     }
 
     /// A row that another program has written is one finding, not the end of all.

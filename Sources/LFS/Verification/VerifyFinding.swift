@@ -56,6 +56,8 @@ public struct VerifyFinding: Hashable, Sendable {
         case retry
         /// The note of a loss that is none any more is removed.
         case clear
+        /// An original (``VerifyOptions/originals``) has the right bytes: they are taken from there and uploaded.
+        case restore
     }
 
     /// What came of it.

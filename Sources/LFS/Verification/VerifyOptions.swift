@@ -1,3 +1,5 @@
+public import LFSSystem
+
 /// What ``LFSManager/verify(_:onFinding:onProgress:)`` looks at, and whether it mends.
 public struct VerifyOptions: Sendable {
     /// Whether the remote storage is asked. Without it only rows and local files are compared, and nothing is repaired
@@ -7,6 +9,7 @@ public struct VerifyOptions: Sendable {
     public var checksContent = false
     /// Whether every object is fetched and compared with the recorded SHA-256: the only way to see what went bad on the
     /// storage since it was uploaded. It takes as long as fetching all files, and nothing of them is kept.
+    /// ``LFSManager/readBack(_:)`` reads some of them.
     public var readsRemote = false
     /// Whether what can be mended without a loss is mended. Without it nothing is changed, but that
     /// damage is noted which was seen by ``readsRemote``: the local bytes of such a file are not evicted any more.
@@ -29,6 +32,12 @@ public struct VerifyOptions: Sendable {
     /// backup was put back, one on another machine, this one before a reset. Deleting is final. Say so only when this
     /// is the one copy that is left, and nobody wants anything from the others.
     public var removesUnknown = false
+
+    /// Where right bytes of a file may be besides this device and the storage, such as the originals that it was made
+    /// from. A repair asks it for a file of which it has found none, right before that would be noted as a loss, and
+    /// takes the first source that has the recorded size and SHA-256; what it returns is opened by then, or opens at
+    /// once. Nil when there are no others.
+    public var originals: (@Sendable (FileID) async throws -> [FileSource])?
 
     /// Options that compare everything but the bytes of local files, and change nothing.
     public init() {}

@@ -254,6 +254,17 @@ extension FileTable {
         return RowPage(try RowResult.fetchAll(db, sql: sql, arguments: [id, limit]))
     }
 
+    /// Those of some files that are on the storage and are not being uploaded again.
+    package static func settledRemote(
+        _ ids: some Collection<FileID>, _ db: Database
+    ) throws -> [RowResult<FileRow>] {
+        let sql = """
+            SELECT * FROM lfs_file WHERE id IN (\(databaseQuestionMarks(count: ids.count))) AND status = 'remote'
+                AND NOT \(JobTable.isQueued("lfs_file.id"))
+            """
+        return try RowResult<FileRow>.fetchAll(db, sql: sql, arguments: StatementArguments(ids))
+    }
+
     /// A file on the storage, another one than this, of which nothing is known to be wrong; nil when there is none.
     package static func healthyRemote(besides id: FileID, _ db: Database) throws -> FileRow? {
         let sql = """

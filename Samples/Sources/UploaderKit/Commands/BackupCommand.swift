@@ -47,7 +47,6 @@ struct BackupCommand: AsyncParsableCommand {
 
     func run() async throws {
         let (given, when, delay, root) = (groups.flatMap(\.groups), when, delay, systemRoot)
-        let isFolder = transfer.to.localPath != nil
         try await UploadRun.run(database, transfer, output, .making, sync: server.sync) { run in
             // Closed with the database, at the end of the process: it has no task of its own.
             let settings = try await UploaderSettings.open(run.database)
@@ -56,7 +55,7 @@ struct BackupCommand: AsyncParsableCommand {
                 conditions: {
                     if let when { return when.conditions }
                     let conditions = try await BackupSettings.conditions(settings)
-                    return isFolder ? conditions.subtracting(.unmetered) : conditions
+                    return run.isOnFolder ? conditions.subtracting(.unmetered) : conditions
                 },
                 device: { try SystemState(root: root).read() })
             try await gate.look()

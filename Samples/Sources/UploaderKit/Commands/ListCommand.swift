@@ -63,7 +63,7 @@ struct ListCommand: ParsableCommand {
         try reportingErrors {
             var isWhole = true
             let (connection, table) = try DocumentDatabase.openForReading(database.database)
-            let here = try FileList.idsHere(database: database.database)
+            let here = try idsHere()
             var lines = ResultLines()
             // After the lines, wherever it ends.
             defer { lines.flush() }
@@ -91,6 +91,19 @@ struct ListCommand: ParsableCommand {
             lines.flush()
             if !isWhole { throw ExitCode(3) }
         }
+    }
+
+    /// What cannot be known counts as not here, and is said where it is asked for.
+    private func idsHere() throws -> Set<String> {
+        if let ids = try FileList.idsHere(database: database.database) { return ids }
+        guard isHere == nil else {
+            throw UploaderError("You may not look into \(database.database).lfs, so nobody can tell what is here.")
+        }
+        if long || json {
+            Console.message(
+                "uploader: You may not look into \(database.database).lfs: no file is told to be here.")
+        }
+        return []
     }
 
     // MARK: Lines

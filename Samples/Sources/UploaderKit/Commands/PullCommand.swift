@@ -34,7 +34,9 @@ struct PullCommand: AsyncParsableCommand {
     @Flag(name: .long, help: "Write all files that the account's devices share, also those without a document here.")
     var synced = false
 
-    @Option(name: .customLong("output"), help: ArgumentHelp("The folder to write into.", valueName: "dir"))
+    @Option(
+        name: .customLong("output"), help: ArgumentHelp("The folder to write into.", valueName: "dir"),
+        completion: .directory)
     var folder: String
 
     @OptionGroup var files: NameArguments

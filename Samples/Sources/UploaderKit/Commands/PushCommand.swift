@@ -52,7 +52,8 @@ struct PushCommand: AsyncParsableCommand {
         name: .long, help: "Free the local copies of what is on the storage, so that nothing lies on this disk twice.")
     var freeUploaded = false
 
-    @Argument(help: ArgumentHelp("Files and folders to attach.", valueName: "file|folder"))
+    @Argument(
+        help: ArgumentHelp("Files and folders to attach.", valueName: "file|folder"), completion: .file())
     var paths: [String]
 
     func validate() throws {
@@ -91,9 +92,11 @@ extension PushCommand {
 
     private func makeDryRun() throws -> DryRun {
         let path = URL(fileURLWithPath: database.database).resolvingSymlinksInPath().path
+        let file = try DatabaseFile(at: database.database)
+        let (report, storage) = (try Report(output), try transfer.storage(for: file).argument)
         return DryRun(
-            database: try DatabaseFile(at: database.database), transfer: transfer, report: Report(output),
-            output: output, excluded: transfer.ownPaths(database: path))
+            database: file, transfer: transfer, storage: storage, report: report, output: output,
+            excluded: transfer.ownPaths(database: path, storage) + report.ownPaths)
     }
 }
 
@@ -101,13 +104,15 @@ extension PushCommand {
 struct DryRun {
     let database: DatabaseFile
     let transfer: TransferOptions
+    let storage: StorageArgument
     let report: Report
     let output: OutputOptions
     let excluded: [String]
 
     func run(_ paths: [String], _ filter: PathFilter) throws {
         try database.requireOurs()
-        try StorageMemory.require(transfer.to.location(), database, changes: transfer.changeStorage, makes: true)
+        try StorageMemory.require(
+            storage.location(), database, changes: transfer.changeStorage, makes: true, isGiven: transfer.to != nil)
         let known = try knownStamps()
         let groups = paths.map { BackupGroup($0, .include) }
         let missing = filter.missing(in: paths)

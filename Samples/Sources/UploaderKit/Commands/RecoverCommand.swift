@@ -20,11 +20,14 @@ struct RecoverCommand: AsyncParsableCommand {
             into the recovered one.
             """)
 
-    @Option(name: .long, help: ArgumentHelp("The storage, as --to names it elsewhere.", valueName: "storage"))
+    @Option(
+        name: .long, help: ArgumentHelp("The storage, as --to names it elsewhere.", valueName: "storage"),
+        completion: .storage)
     var from: String
 
     @Option(
-        name: .long, help: ArgumentHelp("Where to write the database; there must be no file yet.", valueName: "path"))
+        name: .long, help: ArgumentHelp("Where to write the database; there must be no file yet.", valueName: "path"),
+        completion: .file())
     var database: String?
 
     @Option(name: .long, help: ArgumentHelp("Which database, or the beginning of its id.", valueName: "id"))
@@ -54,10 +57,10 @@ struct RecoverCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await reportingErrors {
-            let transfer = try TransferOptions.parse(["--to", from])
-            let location = try transfer.to.location()
+            let (given, transfer) = (try GivenStorage(parsing: from), try TransferOptions.parse([]))
+            let location = try given.argument.location()
             guard location.isThere else { throw UploaderError("There is no folder \(location) to find copies in.") }
-            let copies = RecoveryCopies(storage: try await transfer.to.open(transfer))
+            let copies = RecoveryCopies(storage: try await given.argument.open(transfer))
             let found = try await copies.list().filter { copy in
                 (id.map { copy.databaseID.hasPrefix($0.lowercased()) } ?? true)
                     && (saved.map { copy.saved == $0 } ?? true)
@@ -68,7 +71,7 @@ struct RecoverCommand: AsyncParsableCommand {
                     "There is no copy of a database\(which) on \(location). 'push --save-database' keeps them there.")
             }
             guard let database else { return try list(found.reversed()) }
-            try await recover(found, to: database, copies, location)
+            try await recover(found, to: database, copies, (location, given))
         }
     }
 
@@ -84,14 +87,15 @@ struct RecoverCommand: AsyncParsableCommand {
     }
 
     private func recover(
-        _ found: [RecoveryCopies.Copy], to path: String, _ copies: RecoveryCopies, _ location: StorageLocation
+        _ found: [RecoveryCopies.Copy], to path: String, _ copies: RecoveryCopies,
+        _ storage: (location: StorageLocation, given: GivenStorage)
     ) async throws {
         guard let newest = found.last, Set(found.map(\.databaseID)).count == 1 else {
             let ids = Set(found.map(\.databaseID)).sorted().joined(separator: ", ")
             throw UploaderError("The storage has several databases: name one with --id. There are \(ids).")
         }
         let recovery = RecoveredDatabase(path: path)
-        let files = try await recovery.make(from: newest, copies, location)
+        let files = try await recovery.make(from: newest, copies, storage)
         if newest.date > Date() {
             Console.message(
                 "uploader: This copy is of a time that is still to come: a clock was wrong. --saved takes another.")

@@ -43,7 +43,7 @@ struct RemoveCommand: AsyncParsableCommand {
         try file.requireOurs()
         let (connection, table) = try DocumentDatabase.openForReading(file.path)
         let named = try connection.read { db in try naming.resolve(table.all, db) }
-        let report = Report(output, about: .removing)
+        let report = try Report(output, about: .removing)
         report.failed(named.refusals)
         for file in named.files { report.wouldRemove(file) }
         if !output.json { Console.result("\(Format.count(named.files.count, "file")) to remove") }

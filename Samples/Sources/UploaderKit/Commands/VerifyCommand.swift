@@ -12,11 +12,18 @@ struct VerifyCommand: AsyncParsableCommand {
             fetches every object and compares its SHA-256: only that finds what went bad on
             the storage since. What it finds is noted, with --repair or without.
 
+            What was read when is noted in the database. A --read-data that is interrupted
+            goes on where it was, when it is run again within a week. --read-data=10% reads
+            a tenth of all bytes, that which was read longest ago: ten such runs read
+            everything. --read-data=1/10 is the same, and --read-data=20GiB reads so much
+            at the most, and one object in any case.
+
             With --repair, files whose bytes are right here are uploaded again, files that
-            are right on the storage are fetched again, damaged bytes that may be the only
-            ones are moved into the folder 'quarantine' of the database's own folder, and
-            failed uploads and deletions are tried again. Whatever is pending is uploaded
-            as well, as 'resume' does.
+            are right on the storage are fetched again, files of which neither has right
+            bytes are taken from their originals, where these still have them. Damaged
+            bytes that may be the only ones are moved into the folder 'quarantine' of the
+            database's own folder, and failed uploads and deletions are tried again.
+            Whatever is pending is uploaded as well, as 'resume' does.
 
             Files and objects that no record knows are named, objects when they are older
             than --orphan-age, and stay: a database that was put back from a backup, or was
@@ -26,8 +33,9 @@ struct VerifyCommand: AsyncParsableCommand {
             copy that is left and nothing is missed.
 
             A file of which no right bytes are left anywhere is noted as lost. Later runs
-            name it as known and do not count it. 'remove' ends that; so does putting the
-            bytes back and verifying with --repair once more.
+            name it as known and do not count it. 'push' of its original ends that, if it
+            has the same bytes; so do 'remove', and putting the bytes back and verifying
+            with --repair once more.
 
             EXIT STATUS
               0    nothing was found, or all of it was repaired, or is known
@@ -53,6 +61,11 @@ struct VerifyCommand: AsyncParsableCommand {
     @Flag(name: .long, help: "Fetch all objects and compare their SHA-256.")
     var readData = false
 
+    // Users of other tools know the second name.
+    @Option(
+        name: [.long, .customLong("read-data-subset")], help: ReadShare.help, transform: ReadShare.init(parsing:))
+    var readShare: ReadShare?
+
     @Flag(name: .long, help: "Compare records and local files only.")
     var localOnly = false
 
@@ -71,7 +84,9 @@ struct VerifyCommand: AsyncParsableCommand {
 
     func validate() throws {
         if removeUnknown, !repair { throw ValidationError("--remove-unknown needs --repair.") }
-        if readData, localOnly { throw ValidationError("--read-data asks the storage, and --local-only does not.") }
+        if readData || readShare != nil, localOnly {
+            throw ValidationError("--read-data asks the storage, and --local-only does not.")
+        }
         guard (0...36_500).contains(orphanAge) else { throw ValidationError("--orphan-age has to be from 0 to 36500.") }
     }
 
@@ -79,7 +94,6 @@ struct VerifyCommand: AsyncParsableCommand {
         var options = VerifyOptions()
         options.repairs = repair
         options.checksContent = content
-        options.readsRemote = readData
         options.checksRemote = !localOnly
         options.acceptsEmpty = acceptEmpty
         options.removesUnknown = removeUnknown
@@ -89,5 +103,8 @@ struct VerifyCommand: AsyncParsableCommand {
         return options
     }
 
-    func run() async throws { try await VerifyRun(database, transfer, output, options).run() }
+    func run() async throws {
+        let reading: VerifyRun.Reading = readShare.map { .share($0) } ?? (readData ? .all : .nothing)
+        try await reportingErrors { try VerifyRun(database, transfer, output, options, reading) }.run()
+    }
 }

@@ -23,12 +23,14 @@ struct DatabaseFile: Sendable {
     let owner: Owner
     /// The storage that its files are on, as a run before wrote it down: see ``StorageMemory``.
     let storage: String?
+    /// The storage as a later command line may have it, also while nothing is on it; nil when none is remembered.
+    let remembered: String?
 
     /// - Throws: ``UploaderError`` when it cannot be read, or was written by a newer version.
     init(at path: String) throws {
         self.path = path
         guard FileManager.default.fileExists(atPath: path) else {
-            (owner, storage) = (.nobody, nil)
+            (owner, storage, remembered) = (.nobody, nil, nil)
             return
         }
         var isFolder: ObjCBool = false
@@ -37,9 +39,11 @@ struct DatabaseFile: Sendable {
         }
         do {
             let database = try DocumentDatabase.connection(toRead: path)
-            (owner, storage) = try database.read { db in
+            (owner, storage, remembered) = try database.read { db in
                 if try DocumentSchema.isNewer(db) { throw Self.isNewer(path) }
-                return (try Self.owner(db), try StorageMemory.bindingLocation(db))
+                return (
+                    try Self.owner(db), try StorageMemory.bindingLocation(db), try StorageMemory.argument(db)
+                )
             }
             try database.close()
         } catch {

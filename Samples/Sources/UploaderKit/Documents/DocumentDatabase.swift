@@ -47,18 +47,6 @@ enum DocumentDatabase {
         }
     }
 
-    /// Opens a database that has LFS in it, to look at it.
-    static func openForReading(_ path: String) throws -> (database: DatabaseQueue, table: DocumentTable) {
-        let file = try DatabaseFile(at: path)
-        try file.requireThere()
-        try file.requireFiles()
-        do {
-            return (try connection(toRead: path), DocumentTable(isOurs: file.isOurs))
-        } catch {
-            throw explained(error, path)
-        }
-    }
-
     /// Closes it so that a single file is left: SQLite takes the WAL in with the last connection that goes, if that one
     /// may write.
     static func close(_ database: any DatabaseWriter) throws {
@@ -77,23 +65,6 @@ enum DocumentDatabase {
         try close(database)
         guard isEmpty else { return }
         for suffix in ["", "-wal", "-shm"] { _ = unlink(path + suffix) }
-    }
-
-    /// A connection that changes nothing. A transaction that a kill has left half done is taken back, as every reader
-    /// of SQLite does it; one that may not write cannot.
-    static func connection(toRead path: String) throws -> DatabaseQueue {
-        var configuration = Configuration()
-        configuration.readonly = true
-        configuration.busyMode = .timeout(10)
-        do {
-            let database = try DatabaseQueue(path: path, configuration: configuration)
-            _ = try database.read { db in try Row.fetchOne(db, sql: "SELECT 1 FROM sqlite_master LIMIT 1") }
-            return database
-        } catch let error as DatabaseError where error.resultCode == .SQLITE_READONLY {
-            configuration.readonly = false
-            configuration.prepareDatabase { db in try db.execute(sql: "PRAGMA query_only = ON") }
-            return try DatabaseQueue(path: path, configuration: configuration)
-        }
     }
 
     private static var writing: Configuration {

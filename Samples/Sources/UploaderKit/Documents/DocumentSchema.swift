@@ -90,6 +90,14 @@ enum DocumentSchema {
                     ALTER TABLE \(ownTable) ADD COLUMN savedAt REAL;
                     """)
         }
+        migrator.registerMigration("uploader.verify") { db in
+            // When each object was read back last: see ReadingTable.
+            try db.execute(sql: ReadingTable.schema)
+        }
+        migrator.registerMigration("uploader.argument") { db in
+            // The storage as it was written on the command line: see GivenStorage.
+            try db.execute(sql: "ALTER TABLE \(ownTable) ADD COLUMN argument TEXT")
+        }
         return migrator
     }
 

@@ -17,7 +17,24 @@ enum StorageMemory {
         return row.flatMap { String.fromDatabaseValue($0[0]) }
     }
 
-    static func remember(_ location: StorageLocation, _ db: Database) throws {
+    /// The storage as a later command line may have it; nil while none is remembered.
+    static func argument(_ db: Database) throws -> String? {
+        guard try db.tableExists(DocumentSchema.ownTable) else { return nil }
+        let columns = try hasArgument(db) ? "argument, location" : "NULL, location"
+        let row = try Row.fetchOne(db, sql: "SELECT \(columns) FROM \(DocumentSchema.ownTable)")
+        guard let row else { return nil }
+        if let argument = String.fromDatabaseValue(row[0]) { return argument }
+        // Of a run before arguments were remembered. Only the location of a folder is one as well.
+        return String.fromDatabaseValue(row[1]).flatMap { $0.hasPrefix("dir:") ? $0 : nil }
+    }
+
+    /// Whether the database has the column: one that is only looked at may be that of an older uploader.
+    private static func hasArgument(_ db: Database) throws -> Bool {
+        let sql = "SELECT 1 FROM pragma_table_info('\(DocumentSchema.ownTable)') WHERE name = 'argument'"
+        return try Row.fetchOne(db, sql: sql) != nil
+    }
+
+    static func remember(_ location: StorageLocation, _ given: GivenStorage, _ db: Database) throws {
         // Another storage has no copy of the database yet.
         let sql = """
             INSERT INTO \(DocumentSchema.ownTable) (id, location) VALUES (1, ?1)
@@ -25,14 +42,29 @@ enum StorageMemory {
                 savedState = CASE WHEN location = excluded.location THEN savedState END, location = excluded.location
             """
         try db.execute(sql: sql, arguments: [location.description])
+        guard try hasArgument(db) else { return }
+        try db.execute(
+            sql: "UPDATE \(DocumentSchema.ownTable) SET argument = ?", arguments: [given.remembered(at: location)])
     }
 
     /// Refuses another storage than the one that is remembered, and a folder that is away.
     ///
-    /// - Parameter makes: whether a folder that is not there may be made.
+    /// - Parameters:
+    ///   - makes: whether a folder that is not there may be made.
+    ///   - isGiven: whether the command line names the storage, and not the database.
     /// - Throws: ``UploaderError``, before anything is made.
-    static func require(_ location: StorageLocation, _ file: DatabaseFile, changes: Bool, makes: Bool) throws {
+    static func require(
+        _ location: StorageLocation, _ file: DatabaseFile, changes: Bool, makes: Bool, isGiven: Bool
+    ) throws {
         if let remembered = file.storage, remembered != location.description, !changes {
+            guard isGiven else {
+                throw UploaderError(
+                    """
+                    The files of \(file.path) are on \(remembered), and without --to this leads to \(location): the \
+                    environment or a profile says so. Give --to with all that it takes, such as the endpoint.
+                    """
+                )
+            }
             throw UploaderError(
                 """
                 The files of \(file.path) are on \(remembered), and --to names \(location). Check --to. If they were \
@@ -44,7 +76,7 @@ enum StorageMemory {
         throw UploaderError(
             """
             There is no folder \(location.description.dropFirst("dir:".count)) to find the files in. Is its disk \
-            mounted? Check --to.
+            mounted?\(isGiven ? " Check --to." : " If it is elsewhere now, give --to.")
             """
         )
     }

@@ -11,14 +11,15 @@ enum LocalRun {
         try await run(options) { lfs, _, _ in try await body(lfs) }
     }
 
-    /// The same with the files that some names mean. One that means none is an error, and nothing is done.
+    /// The same with the files that some names mean. Names that mean none are told, and end with exit status 3 when the
+    /// others are done.
     static func run(
         _ options: DatabaseOptions, naming: FileNaming, _ body: (LFSManager, [FileID]) async throws -> Void
     ) async throws {
         try await run(options, named: naming) { lfs, files, refusals in
             for refusal in refusals { Console.message("uploader: \(refusal.words)") }
-            if !refusals.isEmpty { throw ExitCode(1) }
             try await body(lfs, try files.map { try FileID.named($0.fileID) })
+            if !refusals.isEmpty { throw ExitCode(3) }
         }
     }
 

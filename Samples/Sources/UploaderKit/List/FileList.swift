@@ -116,11 +116,13 @@ struct FileList: Sendable {
 extension FileList {
     /// The ids of the files whose bytes lie in the database's own folder: each file there has its id as its name.
     ///
+    /// - Returns: nil when this user may not look into it.
     /// - Throws: ``UploaderError`` when the folder is there and cannot be read.
-    static func idsHere(database path: String) throws -> Set<String> {
+    static func idsHere(database path: String) throws -> Set<String>? {
         let folder = URL(fileURLWithPath: path).resolvingSymlinksInPath().path + ".lfs"
         guard let stream = opendir(folder) else {
             if errno == ENOENT { return [] }
+            if errno == EACCES { return nil }
             throw UploaderError("\(folder) cannot be read: \(String(cString: strerror(errno)))")
         }
         defer { closedir(stream) }

@@ -2,7 +2,7 @@ import ArgumentParser
 
 /// The files that a command is about.
 struct NameArguments: ParsableArguments {
-    @Argument(help: ArgumentHelp(FileNaming.help, valueName: "file"))
+    @Argument(help: ArgumentHelp(FileNaming.help, valueName: "file"), completion: .file())
     var names: [String] = []
 
     func validate() throws {

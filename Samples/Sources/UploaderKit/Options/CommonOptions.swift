@@ -6,7 +6,9 @@ import Logging
 
 /// What every command needs.
 struct DatabaseOptions: ParsableArguments {
-    @Option(name: .long, help: ArgumentHelp("The SQLite database that holds the records.", valueName: "path"))
+    @Option(
+        name: .long, help: ArgumentHelp("The SQLite database that holds the records.", valueName: "path"),
+        completion: .file())
     var database: String
 
     func validate() throws {
@@ -16,8 +18,8 @@ struct DatabaseOptions: ParsableArguments {
 
 /// What every command that uploads needs.
 struct TransferOptions: ParsableArguments {
-    @Option(name: .long, help: StorageArgument.help, transform: StorageArgument.init(parsing:))
-    var to: StorageArgument
+    @Option(name: .long, help: StorageArgument.help, completion: .storage, transform: GivenStorage.init(parsing:))
+    var to: GivenStorage?
 
     @Flag(name: .long, help: "Use this storage from now on, although the database remembers another one.")
     var changeStorage = false
@@ -26,7 +28,7 @@ struct TransferOptions: ParsableArguments {
         name: .long,
         help: ArgumentHelp(
             "Where bytes wait until their record is committed; a folder inside the database's own by default.",
-            valueName: "dir"))
+            valueName: "dir"), completion: .directory)
     var persistenceLocation: String?
 
     @Option(name: .long, help: "How many uploads run at once at the most.")
@@ -55,20 +57,35 @@ struct TransferOptions: ParsableArguments {
     /// The files and folders that a run with these options writes to itself.
     ///
     /// - Parameter database: the database's file with links resolved, as SQLite resolves them.
-    func ownPaths(database: String) -> [String] {
+    func ownPaths(database: String, _ storage: StorageArgument) -> [String] {
         ["", "-wal", "-shm", "-journal", ".lfs"].map { database + $0 }
-            + [to.localPath, persistenceLocation].compactMap(\.self)
+            + [storage.localPath, persistenceLocation].compactMap(\.self)
+    }
+
+    /// The storage of the command line, else the one that the database remembers.
+    ///
+    /// - Throws: `ValidationError` when there is none, and when an option does not go with it.
+    func storage(for file: DatabaseFile) throws -> GivenStorage {
+        if let to { return to }
+        guard let remembered = file.remembered else {
+            throw ValidationError(
+                """
+                Give the storage with --to, such as --to dir:/mnt/backup: \(file.path) has none yet that it remembers.
+                """)
+        }
+        let given = try GivenStorage(parsing: remembered)
+        try requireSuitable(given.argument)
+        return given
     }
 
     /// Opens the storage, if it is the one that the database's files are on.
     ///
     /// - Parameter makes: whether a folder that is not there may be made.
-    func openStorage(
-        for file: DatabaseFile, makes: Bool
-    ) async throws -> (storage: any RemoteStorage, location: StorageLocation) {
-        let location = try to.location()
-        try StorageMemory.require(location, file, changes: changeStorage, makes: makes)
-        return (try await to.open(self), location)
+    func openStorage(for file: DatabaseFile, makes: Bool) async throws -> OpenedStorage {
+        let given = try storage(for: file)
+        let location = try given.argument.location()
+        try StorageMemory.require(location, file, changes: changeStorage, makes: makes, isGiven: to != nil)
+        return OpenedStorage(storage: try await given.argument.open(self), location: location, given: given)
     }
 
     /// How a manager works with these options.
@@ -84,11 +101,21 @@ struct TransferOptions: ParsableArguments {
         guard (1...1_000).contains(maxExecutors) else {
             throw ValidationError("--max-executors has to be a number from 1 to 1000.")
         }
-        if partSize != nil, !to.takesParts { throw ValidationError("--part-size is for s3:// and azure:// only.") }
-        if limitRate != nil, to.localPath != nil { throw ValidationError("--limit-rate is for servers only.") }
+        if let to { try requireSuitable(to.argument) }
+        if changeStorage, to == nil { throw ValidationError("--change-storage needs --to with the new one.") }
         if let size = partSize?.bytes, !(5 << 20...5 << 30).contains(size) {
             throw ValidationError("--part-size has to be a size from 5MiB to 5GiB.")
         }
+    }
+}
+
+extension TransferOptions {
+    /// - Throws: `ValidationError` for options that mean nothing to a storage.
+    fileprivate func requireSuitable(_ storage: StorageArgument) throws {
+        if partSize != nil, !storage.takesParts {
+            throw ValidationError("--part-size is for s3:// and azure:// only.")
+        }
+        if limitRate != nil, storage.localPath != nil { throw ValidationError("--limit-rate is for servers only.") }
     }
 }
 
@@ -108,6 +135,13 @@ struct OutputOptions: ParsableArguments {
 
     @Flag(name: .shortAndLong, help: "Name each file that was attached or uploaded.")
     var verbose = false
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Append to this file what --verbose shows, and all messages, with times.", valueName: "path"),
+        completion: .file())
+    var logFile: String?
 
     func validate() throws {
         guard progressInterval >= 0.1, progressInterval <= 86_400 else {

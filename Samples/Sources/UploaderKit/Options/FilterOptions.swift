@@ -32,7 +32,7 @@ struct FilterOptions: ParsableArguments {
             """
             Take only the paths that this file lists, one a line, from the folder on; - for the standard input. Lines \
             that begin with # or ; are passed over.
-            """, valueName: "list"))
+            """, valueName: "list"), completion: .file())
     var filesFrom: String?
 
     private static func pattern(_ text: String) throws -> PathPattern {

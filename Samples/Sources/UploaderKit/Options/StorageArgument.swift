@@ -17,7 +17,8 @@ enum StorageArgument: Sendable {
     static let help = ArgumentHelp(
         """
         Where files are offloaded to: dir:PATH, s3://bucket/prefix, gs://bucket/prefix, \
-        azure://account/container/prefix, webdav+https://host/path, or signed+https://host/lfs.
+        azure://account/container/prefix, webdav+https://host/path, or signed+https://host/lfs; the one that the \
+        database remembers otherwise.
         """, valueName: "storage")
 
     /// - Throws: `ValidationError`, which ends the command with the status for a wrong command line.

@@ -6,8 +6,12 @@ struct OutputStyle: Sendable {
     let progress: ProgressStyle
     let redraws: Bool
     let interval: Double
+    /// Nil without one.
+    let log: LogFile?
 
-    init(_ options: OutputOptions) {
+    /// - Throws: ``UploaderError`` when the log cannot be opened.
+    init(_ options: OutputOptions) throws {
+        log = try options.logFile.map(LogFile.init(appendingTo:))
         isJSON = options.json
         isQuiet = options.quiet
         isVerbose = options.verbose

@@ -27,10 +27,14 @@ final class Report: Sendable {
 
     let purpose: Purpose
 
-    init(_ options: OutputOptions, about purpose: Purpose = .uploading) {
+    /// - Throws: ``UploaderError`` when the log cannot be opened.
+    init(_ options: OutputOptions, about purpose: Purpose = .uploading) throws {
         self.purpose = purpose
-        self.options = OutputStyle(options)
+        self.options = try OutputStyle(options)
     }
+
+    /// The files that it writes to itself.
+    var ownPaths: [String] { [options.log?.path].compactMap(\.self) }
 
     var tally: Tally { state.withLock { $0.tally } }
     func changeTally(_ body: (inout Tally) -> Void) { state.withLock { body(&$0.tally) } }
@@ -145,7 +149,7 @@ final class Report: Sendable {
     // MARK: Uploading
 
     /// Whether the path of each file that is through is told.
-    var namesFiles: Bool { options.isJSON || options.isVerbose }
+    var namesFiles: Bool { options.isJSON || options.isVerbose || options.log != nil }
 
     /// The files that were tried and wait, the first thousand.
     var waiting: [FileData.ID] { state.withLock { Array($0.reasons.keys.sorted().prefix(1_000)) } }
@@ -272,6 +276,7 @@ final class Report: Sendable {
 
     /// One event on the standard output: as JSON, or as a line unless less is wanted.
     func tell(_ event: some Encodable, _ words: String) {
+        options.log?.write(words)
         if options.isJSON {
             printJSON(event)
         } else if !options.isQuiet {
@@ -281,6 +286,7 @@ final class Report: Sendable {
 
     /// One event on the standard output: as JSON, or as a line when more is wanted.
     func tell(_ event: JSONEvent, verbose: String?) {
+        if let verbose { options.log?.write(verbose) }
         if options.isJSON {
             printJSON(event)
         } else if options.isVerbose, let verbose {
@@ -288,7 +294,7 @@ final class Report: Sendable {
         }
     }
 
-    private func printJSON(_ event: some Encodable) {
+    func printJSON(_ event: some Encodable) {
         do { Console.result(try event.jsonLine()) } catch { message(Words.of(error)) }
     }
 
@@ -302,34 +308,8 @@ final class Report: Sendable {
 
     /// A line on the standard error that is always shown.
     func message(_ text: String) {
+        options.log?.write(text)
         line { Console.message("uploader: \(text)") }
-    }
-
-    /// The last word of a run.
-    ///
-    /// - Parameter tellsNothing: whether people are told as well when nothing was done.
-    func summary(tellsNothing: Bool = true) {
-        endProgress()
-        let tally = tally
-        let seconds = (ContinuousClock.now - start) / .seconds(1)
-        if options.isJSON {
-            let summary = JSONSummary(
-                attached: tally.attached, restored: tally.restored, uploaded: tally.uploaded, failed: tally.failed,
-                skipped: tally.skipped, unchanged: tally.unchanged, pulled: tally.pulled, removed: tally.removed,
-                bytes: tally.bytes, seconds: (seconds * 1_000).rounded() / 1_000)
-            printJSON(summary)
-        } else if !options.isQuiet, tellsNothing || tally != Tally() {
-            Console.result(
-                tally.words(about: purpose).joined(separator: ", ")
-                    + ", \(Format.bytes(tally.bytes)) in \(Format.seconds(seconds)) s")
-            if state.withLock(\.namesLoneDatabase) {
-                Console.result(
-                    """
-                    The database, which alone knows the files' names, is on this machine only. 'push --save-database' \
-                    keeps a copy on the storage; --no-save-database ends this reminder.
-                    """)
-            }
-        }
     }
 
     /// Writes a line so that it does not mix with the one that is redrawn.

@@ -4,12 +4,17 @@ import Foundation
 extension Uploader {
     /// Runs the command that the command line names, and ends the process with its status.
     public static func start() async -> Never {
-        if let complaint = CommandNames.complaint(Array(CommandLine.arguments.dropFirst())) {
+        let arguments = ReadShare.spellingOut(Array(CommandLine.arguments.dropFirst()))
+        if let complaint = CommandNames.complaint(arguments) {
             Console.message("uploader: \(redacted(complaint))")
             Foundation.exit(ExitCode.validationFailure.rawValue)
         }
+        if let script = StorageCompletion.script(arguments) {
+            Console.help(script)
+            Foundation.exit(0)
+        }
         do {
-            var command = try await asyncParseAsRoot()
+            var command = try await asyncParseAsRoot(arguments)
             if var asynchronous = command as? any AsyncParsableCommand {
                 try await asynchronous.run()
             } else {

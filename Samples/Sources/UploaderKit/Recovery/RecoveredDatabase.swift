@@ -8,7 +8,8 @@ struct RecoveredDatabase: Sendable {
     /// - Returns: how many files it has.
     /// - Throws: ``UploaderError``, `StorageError`; then nothing is left of it.
     func make(
-        from copy: RecoveryCopies.Copy, _ copies: RecoveryCopies, _ location: StorageLocation
+        from copy: RecoveryCopies.Copy, _ copies: RecoveryCopies,
+        _ storage: (location: StorageLocation, given: GivenStorage)
     ) async throws -> Int {
         try requireFree()
         let id = UUID().uuidString
@@ -24,7 +25,7 @@ struct RecoveredDatabase: Sendable {
                 "The copy \(copy.key) cannot be used: \(error.description). --saved TIME takes an older one."
             )
         }
-        let count = try check(file, copy, location)
+        let count = try check(file, copy, storage)
         try takeName(file)
         return count
     }
@@ -53,7 +54,9 @@ struct RecoveredDatabase: Sendable {
     }
 
     /// Looks whether it is the uploader's, whole, and notes the storage that it came from.
-    private func check(_ file: URL, _ copy: RecoveryCopies.Copy, _ location: StorageLocation) throws -> Int {
+    private func check(
+        _ file: URL, _ copy: RecoveryCopies.Copy, _ storage: (location: StorageLocation, given: GivenStorage)
+    ) throws -> Int {
         guard try DatabaseFile(at: file.path).isOurs else {
             throw UploaderError("The copy is no database of the uploader's.")
         }
@@ -65,7 +68,7 @@ struct RecoveredDatabase: Sendable {
             guard id == copy.databaseID else {
                 throw UploaderError("The copy \(copy.key) is that of another database: somebody has moved it.")
             }
-            try StorageMemory.remember(location, db)
+            try StorageMemory.remember(storage.location, storage.given, db)
             return try Int.fetchOne(db, sql: "SELECT count(*) FROM uploader_document") ?? 0
         }
         try database.close()

@@ -6,6 +6,8 @@ import Synchronization
 final class VerifyReporter: Sendable {
     private struct State {
         var progress: VerifyProgress?
+        /// While objects are read back.
+        var reading: ObjectReader.Progress?
         var hasLine = false
         /// Files of which no right bytes are left, so that a failed upload of them is not counted twice.
         var told: Set<FileData.ID> = []
@@ -14,59 +16,43 @@ final class VerifyReporter: Sendable {
     private let style: OutputStyle
     private let state = Mutex(State())
     private let start = ContinuousClock.now
+    private let asksStorage: Bool
 
-    init(_ options: OutputOptions) { style = OutputStyle(options) }
+    /// - Parameter asksStorage: whether the storage is asked at all.
+    /// - Throws: ``UploaderError`` when the log cannot be opened.
+    init(_ options: OutputOptions, asksStorage: Bool) throws {
+        style = try OutputStyle(options)
+        self.asksStorage = asksStorage
+    }
 
     // MARK: Findings
 
-    func tell(_ finding: VerifyFinding, _ path: FilePath?) {
-        if finding.isLeft || finding.isKnown { state.withLock { $0.told.formUnion(finding.fileID.map { [$0] } ?? []) } }
-        if style.isJSON {
-            return line { Console.result(try FindingEvent(finding, path).jsonLine()) }
+    /// - Parameter hasOriginal: whether it was pushed from a file of this path.
+    func tell(_ finding: VerifyFinding, _ path: FilePath?, hasOriginal: Bool) {
+        let isBack = finding.outcome == .underWay || finding.outcome == .repaired
+        if finding.isLeft || finding.isKnown && !isBack {
+            state.withLock { $0.told.formUnion(finding.fileID.map { [$0] } ?? []) }
         }
-        let words = Self.words(finding)
+        let words = FindingWords(finding, hasOriginal: hasOriginal, asksStorage: asksStorage).text
         let file = "\(finding.fileID.map { " \($0)" } ?? "")\(path.map { " \($0)" } ?? "")"
-        line { Console.result("\(finding.kind)\(file): \(finding.message) \(words)") }
+        result("\(finding.kind)\(file): \(finding.message) \(words)", FindingEvent(finding, path))
     }
 
-    /// What came of a finding, or what can be done about it.
-    private static func words(_ finding: VerifyFinding) -> String {
-        switch finding.outcome {
-        case .repaired: return "Repaired."
-        case .underWay where finding.repair == .upload || finding.repair == .fetch: return "Being uploaded."
-        case .underWay: return "Being deleted."
-        case .noted: return "Noted as lost: restore it from a backup, or remove it."
-        case .failed(let reason): return "The repair failed: \(reason)"
-        case .found where finding.isKnown: return "Known."
-        case .found where isUnknown(finding) && finding.repair == nil:
-            return "--repair leaves it; with --remove-unknown it deletes it for good."
-        case .found: return advice(finding.repair)
-        }
-    }
-
-    /// Whether no record knows it.
-    private static func isUnknown(_ finding: VerifyFinding) -> Bool {
-        [.orphanedLocally, .orphanedRemotely].contains(finding.kind)
-            || finding.kind == .quarantined && finding.recorded == nil
-    }
-
-    private static func advice(_ repair: VerifyFinding.Repair?) -> String {
-        switch repair {
-        case .upload: "--repair uploads it."
-        case .fetch: "--repair fetches it."
-        case .quarantine: "--repair moves the damaged bytes aside."
-        case .remove: "--repair deletes it."
-        case .retry: "--repair tries it again."
-        case .clear: "--repair removes the note."
-        case nil: "It cannot be repaired."
-        }
+    /// An object that the storage did not give.
+    func unread(_ reading: ObjectReading, _ path: FilePath?) {
+        let reason = reading.reason ?? "for an unknown reason"
+        var event = JSONEvent("unread")
+        (event.id, event.path, event.reason) = (reading.fileID, path?.exact, reason)
+        let file = "\(reading.fileID)\(path.map { " \($0)" } ?? "")"
+        result("unread \(file): the storage did not give it: \(reason)", event)
     }
 
     // MARK: The end
 
     /// Says the numbers. Returns whether nothing is left.
     func summary(
-        _ report: VerifyReport, _ uploads: UploadSummary?, deletions: Int, paths: [FileData.ID: FilePath]
+        _ report: VerifyReport, _ read: ObjectReader.Progress?, _ uploads: UploadSummary?, deletions: Int,
+        paths: [FileData.ID: FilePath]
     ) -> Bool {
         endProgress()
         let told = state.withLock { $0.told }
@@ -74,12 +60,9 @@ final class VerifyReporter: Sendable {
         for failure in failures {
             message("failed \(paths[failure.fileID]?.description ?? "\(failure.fileID)"): \(failure.reason)")
         }
-        let summary = VerifySummary(report, failedUploads: failures.count, pendingDeletions: deletions, since: start)
-        if style.isJSON {
-            line { Console.result(try summary.jsonLine()) }
-        } else if !style.isQuiet {
-            Console.result(summary.words)
-        }
+        let summary = VerifySummary(
+            report, read, failedUploads: failures.count, pendingDeletions: deletions, since: start)
+        if style.isJSON || !style.isQuiet { result(summary.words, summary) } else { style.log?.write(summary.words) }
         return summary.left == 0
     }
 
@@ -95,11 +78,23 @@ final class VerifyReporter: Sendable {
         line { Console.result(try told.jsonLine()) }
     }
 
-    func message(_ text: String) { line { Console.message("uploader: \(text)") } }
+    func message(_ text: String) {
+        style.log?.write(text)
+        line { Console.message("uploader: \(text)") }
+    }
+
+    /// One line of the standard output, in words or as JSON.
+    private func result(_ words: String, _ event: some Encodable) {
+        style.log?.write(words)
+        line { Console.result(style.isJSON ? try event.jsonLine() : words) }
+    }
 
     // MARK: Progress
 
     func advance(_ progress: VerifyProgress) { state.withLock { $0.progress = progress } }
+
+    /// Objects are read back; nil when that is over.
+    func reading(_ progress: ObjectReader.Progress?) { state.withLock { $0.reading = progress } }
 
     /// Shows progress until the task is cancelled.
     func showProgress() async {
@@ -112,7 +107,9 @@ final class VerifyReporter: Sendable {
     }
 
     func showProgressNow() {
-        guard let progress = state.withLock({ $0.progress }) else { return }
+        let (progress, reading) = state.withLock { ($0.progress, $0.reading) }
+        if let reading { return show(Self.words(reading)) }
+        guard let progress else { return }
         let report = progress.report
         var parts = [
             "verifying \(progress.stage)", "\(Format.count(report.files))/\(Format.count(progress.totalFiles)) files",
@@ -121,6 +118,16 @@ final class VerifyReporter: Sendable {
         if report.bytesRead > 0 { parts.append("\(Format.bytes(report.bytesRead)) read") }
         let findings = report.findings.values.reduce(0, +)
         if findings > 0 { parts.append(Format.count(findings, "finding")) }
+        show(parts)
+    }
+
+    private static func words(_ reading: ObjectReader.Progress) -> [String] {
+        let bytes = Format.bytes(reading.bytes, of: max(reading.totalBytes, reading.bytes))
+        let unread = reading.unread > 0 ? ["\(Format.count(reading.unread)) could not be read"] : []
+        return ["reading objects", Format.count(reading.objects, "object"), bytes] + unread
+    }
+
+    private func show(_ parts: [String]) {
         state.withLock { $0.hasLine = style.redraws }
         let text = parts.joined(separator: "  ")
         guard style.redraws else { return Console.message(text) }

@@ -8,23 +8,32 @@ struct VerifyRun: Sendable {
     private let databaseOptions: DatabaseOptions
     private let transfer: TransferOptions
     private let options: VerifyOptions
+    private let reading: Reading
     private let report: VerifyReporter
+
+    /// What of the objects is read back.
+    enum Reading: Sendable {
+        case nothing
+        case all
+        case share(ReadShare)
+    }
 
     init(
         _ databaseOptions: DatabaseOptions, _ transfer: TransferOptions, _ output: OutputOptions,
-        _ options: VerifyOptions
-    ) {
+        _ options: VerifyOptions, _ reading: Reading
+    ) throws {
         self.databaseOptions = databaseOptions
         self.transfer = transfer
         self.options = options
-        report = VerifyReporter(output)
+        self.reading = reading
+        report = try VerifyReporter(output, asksStorage: options.checksRemote)
     }
 
     /// - Throws: `ExitCode` when something is left, or when the command could not do its job.
     func run() async throws {
         let main = Task { try await verify() }
         let interruption = Interruption { _ in
-            report.message("Stopping: what was mended stays mended; again stops at once.")
+            report.message("Stopping: what was read and mended stays so; again stops at once.")
             main.cancel()
         } onStatus: {
             report.showProgressNow()
@@ -34,8 +43,8 @@ struct VerifyRun: Sendable {
         if let status = interruption.exitStatus { throw ExitCode(status) }
         do {
             if try !result.get() { throw ExitCode(5) }
-        } catch let status as ExitCode {
-            throw status
+        } catch let error where error is ExitCode || error is ValidationError {
+            throw error
         } catch let error as GaveUp {
             report.message("\(error.words). 'resume' goes on with what is left.")
             throw ExitCode(3)
@@ -50,13 +59,13 @@ struct VerifyRun: Sendable {
         let file = try DatabaseFile(at: databaseOptions.database)
         try file.requireThere()
         try file.requireFiles()
-        let (storage, location) = try await transfer.openStorage(for: file, makes: false)
+        let opened = try await transfer.openStorage(for: file, makes: false)
         let database = try DocumentDatabase.openAny(file)
         let table = DocumentTable(isOurs: file.isOurs)
-        let lfs = try await LFSManager.open(database, options: transfer.managerOptions(storage))
+        let lfs = try await LFSManager.open(database, options: transfer.managerOptions(opened.storage))
         do {
             if table.isOurs, transfer.changeStorage {
-                try await database.write { db in try StorageMemory.remember(location, db) }
+                try await database.write { db in try StorageMemory.remember(opened.location, opened.given, db) }
             }
             // Ends with this scope.
             async let _: Void = report.showProgress()
@@ -75,10 +84,13 @@ struct VerifyRun: Sendable {
     ) async throws -> Bool {
         var uploads: UploadSummary?
         var deletions = 0
+        var options = options
+        if table.isOurs { options.originals = Originals(database: database).sources(of:) }
+        let read = try await readObjects(lfs, database, table, &options)
         // Nothing is uploaded before it is known that the storage is the right one.
         let result = try await lfs.verify(options) { finding in
             let path = try await database.read { db in try finding.fileID.flatMap { try table.path(of: $0, db) } }
-            report.tell(finding, path)
+            report.tell(finding, path, hasOriginal: table.isOurs && path != nil)
         } onProgress: { progress in
             report.advance(progress)
         }
@@ -87,7 +99,39 @@ struct VerifyRun: Sendable {
         }
         let failed = (uploads?.failures ?? []).map(\.fileID)
         let paths = try await database.read { db in try table.paths(of: failed, db) }
-        return report.summary(result, uploads, deletions: deletions, paths: paths)
+        return report.summary(result, read, uploads, deletions: deletions, paths: paths)
+    }
+
+    /// Reads objects back before the rows are looked at, so that what it notes is told with them.
+    ///
+    /// - Returns: what has come of it; nil when nothing was to be read, or the verification itself reads all.
+    private func readObjects(
+        _ lfs: LFSManager, _ database: any DatabaseWriter, _ table: DocumentTable, _ options: inout VerifyOptions
+    ) async throws -> ObjectReader.Progress? {
+        let share: ReadShare?
+        switch reading {
+        case .nothing: return nil
+        case .all where !table.isOurs:
+            options.readsRemote = true
+            return nil
+        case .all: share = nil
+        case .share(let part):
+            guard table.isOurs else {
+                throw UploaderError(
+                    """
+                    What was read when is noted in the uploader's own databases only, so this one can only be read as \
+                    a whole: --read-data.
+                    """)
+            }
+            share = part
+        }
+        let report = report
+        defer { report.reading(nil) }
+        return try await ObjectReader(database: database, lfs: lfs).run(share) { unread in
+            report.unread(unread, try await database.read { db in try table.path(of: unread.fileID, db) })
+        } onProgress: { progress in
+            report.reading(progress)
+        }
     }
 
     /// Waits for what the repairs have queued, as long as something of it gets done.

@@ -41,19 +41,33 @@ struct VerifySummary: Encodable {
     private var repaired: Int
     private var known: Int
     private var lostBytes: Int64
+    /// Objects that were read back, and their bytes.
+    private var objectsRead: Int?
+    private var objectBytesRead: Int64
+    /// Objects that the storage did not give.
+    private var unread: Int?
+    /// Objects that were never read back, and when the one was that was read longest ago (ISO 8601).
+    private var neverRead: Int?
+    private var oldestReading: String?
     private var failedUploads: Int
     private var pendingDeletions: Int
     private var seconds: Double
     /// What somebody still has to do something about.
     let left: Int
 
-    init(_ report: VerifyReport, failedUploads: Int, pendingDeletions: Int, since start: ContinuousClock.Instant) {
+    init(
+        _ report: VerifyReport, _ read: ObjectReader.Progress?, failedUploads: Int, pendingDeletions: Int,
+        since start: ContinuousClock.Instant
+    ) {
         (files, localFiles, objects) = (report.files, report.localFiles, report.objects)
         (bytesRead, lostBytes) = (report.bytesRead, report.lostBytes)
         findings = report.findings.values.reduce(0, +)
         (repaired, known) = (report.repaired, report.known)
         (self.failedUploads, self.pendingDeletions) = (failedUploads, pendingDeletions)
-        left = report.left + failedUploads + pendingDeletions
+        objectBytesRead = report.objectBytesRead.addingSaturated(read?.bytes ?? 0)
+        (objectsRead, unread, neverRead) = (read?.objects, read?.unread, read?.neverRead)
+        oldestReading = read?.oldest?.formatted(.iso8601)
+        left = report.left + failedUploads + pendingDeletions + (read?.unread ?? 0)
         seconds = ((ContinuousClock.now - start) / .milliseconds(1)).rounded() / 1_000
     }
 
@@ -69,7 +83,14 @@ struct VerifySummary: Encodable {
         if pendingDeletions > 0 { parts.append("\(Format.count(pendingDeletions, "deletion")) refused") }
         if left > 0 { parts.append("\(Format.count(left)) left") }
         if lostBytes > 0 { parts.append("\(Format.bytes(lostBytes)) lost") }
-        if bytesRead > 0 { parts.append("\(Format.bytes(bytesRead)) read") }
+        if bytesRead > 0 { parts.append("\(Format.bytes(bytesRead)) read here") }
+        if let objectsRead {
+            parts.append("\(Format.count(objectsRead, "object")) read back (\(Format.bytes(objectBytesRead)))")
+            if let neverRead, neverRead > 0 { parts.append("\(Format.count(neverRead)) never yet") }
+        } else if objectBytesRead > 0 {
+            parts.append("\(Format.bytes(objectBytesRead)) read back")
+        }
+        if let unread, unread > 0 { parts.append("\(Format.count(unread)) could not be read") }
         return parts.joined(separator: ", ") + ", in \(Format.seconds(seconds)) s"
     }
 }

@@ -1,0 +1,31 @@
+import Synchronization
+
+/// The last word of a run.
+extension Report {
+    /// - Parameter tellsNothing: whether people are told as well when nothing was done.
+    func summary(tellsNothing: Bool = true) {
+        endProgress()
+        let tally = tally
+        let seconds = (ContinuousClock.now - start) / .seconds(1)
+        let words =
+            tally.words(about: purpose).joined(separator: ", ")
+            + ", \(Format.bytes(tally.bytes)) in \(Format.seconds(seconds)) s"
+        options.log?.write(words)
+        if options.isJSON {
+            printJSON(
+                JSONSummary(
+                    attached: tally.attached, restored: tally.restored, uploaded: tally.uploaded, failed: tally.failed,
+                    skipped: tally.skipped, unchanged: tally.unchanged, pulled: tally.pulled, removed: tally.removed,
+                    bytes: tally.bytes, seconds: (seconds * 1_000).rounded() / 1_000))
+        } else if !options.isQuiet, tellsNothing || tally != Tally() {
+            Console.result(words)
+            if state.withLock(\.namesLoneDatabase) {
+                Console.result(
+                    """
+                    The database, which alone knows the files' names, is on this machine only. 'push --save-database' \
+                    keeps a copy on the storage; --no-save-database ends this reminder.
+                    """)
+            }
+        }
+    }
+}

@@ -1,0 +1,171 @@
+import Foundation
+import GRDB
+import LFS
+
+/// Reads objects back, those first that were read longest ago, and notes what was read: a run that is cut off goes on
+/// there, and shares of several runs come to all of them.
+struct ObjectReader: Sendable {
+    let database: any DatabaseWriter
+    let lfs: LFSManager
+    var now: @Sendable () -> Date = { Date() }
+
+    /// How far it is, or what has come of it.
+    struct Progress: Sendable {
+        var objects = 0
+        var totalObjects = 0
+        var bytes: Int64 = 0
+        var totalBytes: Int64 = 0
+        /// Objects that the storage did not give now.
+        var unread = 0
+        /// Objects of which it is not known that they were ever read.
+        var neverRead = 0
+        /// When the one was read that was read longest ago; nil as long as one was never read.
+        var oldest: Date?
+    }
+
+    /// What goes into one transaction, and is read again after a kill.
+    private static let chunk = (files: 100, bytes: Int64(64 << 20))
+    /// Of so many at once one that cannot be read does not look like a storage that is away.
+    private static let fewest = 4
+    /// A reading of all that was cut off longer ago begins anew.
+    private static let validity = Duration.seconds(7 * 86_400)
+
+    /// Reads a share, or all.
+    ///
+    /// - Parameters:
+    ///   - onUnread: takes what the storage did not give now.
+    ///   - onProgress: takes how far it is, after each chunk.
+    /// - Throws: ``LFSError`` when the storage is away or refuses, database errors, `CancellationError`.
+    func run(
+        _ share: ReadShare?, onUnread: (ObjectReading) async throws -> Void, onProgress: (Progress) -> Void
+    ) async throws -> Progress {
+        let start = milliseconds
+        try await prepare(start)
+        let since = share == nil ? try await beginAll(start) : start
+        let (files, bytes) = try await database.read { db in try ReadingTable.total(before: since, db) }
+        var (plan, progress) = (Plan(share, files: files, bytes: bytes), Progress())
+        (progress.totalObjects, progress.totalBytes) = plan.total(files: files, bytes: bytes)
+        var last: ReadingTable.Entry?
+        onProgress(progress)
+        while true {
+            try Task.checkCancellation()
+            let after = last
+            let page = try await database.read { db in
+                try ReadingTable.page(before: since, after: after, limit: Self.chunk.files, db)
+            }
+            let wanted = plan.take(Self.cut(page))
+            guard let end = wanted.last else { break }
+            last = end
+            for reading in try await read(wanted, notBefore: start) {
+                progress.bytes = progress.bytes.addingSaturated(reading.byteCount)
+                progress.objects += [.right, .damaged].contains(reading.outcome) ? 1 : 0
+                guard reading.outcome == .unread else { continue }
+                progress.unread += 1
+                try await onUnread(reading)
+            }
+            onProgress(progress)
+        }
+        let isWhole = share == nil
+        (progress.neverRead, progress.oldest) = try await database.write { db in
+            if isWhole { try ReadingTable.setSince(nil, db) }
+            let oldest = try ReadingTable.oldest(db)
+            return (
+                try ReadingTable.neverRead(db), oldest.map { Date(timeIntervalSince1970: Double($0) / 1_000) }
+            )
+        }
+        return progress
+    }
+
+    private func read(_ wanted: [ReadingTable.Entry], notBefore start: Int64) async throws -> [ObjectReading] {
+        let readings = try await lfs.readBack(wanted.map(\.id))
+        // A clock that is set back meanwhile would let them be read twice.
+        let time = max(milliseconds, start)
+        let ids = readings.filter { $0.outcome != .unread }.map(\.fileID)
+        try await database.write { db in try ReadingTable.note(ids, at: time, db) }
+        return readings
+    }
+
+    private var milliseconds: Int64 { Int64(saturating: (now().timeIntervalSince1970 * 1_000).rounded(.down)) }
+
+    // MARK: What is to be read
+
+    private func prepare(_ start: Int64) async throws {
+        try await database.write { db in try ReadingTable.forgetFuture(now: start, db) }
+        for step in [ReadingTable.removeStale, ReadingTable.addMissing] {
+            var last: String? = ""
+            while let id = last { last = try await database.write { db in try step(id, 1_000, db) } }
+        }
+    }
+
+    /// Goes on with a reading of all that was cut off lately, or begins one.
+    private func beginAll(_ start: Int64) async throws -> Int64 {
+        let oldest = start - Int64(Self.validity / .milliseconds(1))
+        return try await database.write { db in
+            if let since = try ReadingTable.since(db), since > oldest, since <= start { return since }
+            try ReadingTable.setSince(start, db)
+            return start
+        }
+    }
+
+    private static func cut(_ page: [ReadingTable.Entry]) -> ArraySlice<ReadingTable.Entry> {
+        var bytes: Int64 = 0
+        let rest = page.firstIndex { entry in
+            defer { bytes = bytes.addingSaturated(entry.byteCount) }
+            return bytes >= chunk.bytes
+        }
+        return page.prefix(max(rest ?? page.count, fewest))
+    }
+}
+
+/// What is left of a share.
+private struct Plan {
+    private enum Rest {
+        case all
+        /// In bytes, with one more for each object: so that empty ones count as well.
+        case weight(Int64)
+        case bytes(Int64, isFirst: Bool)
+    }
+
+    private var rest: Rest
+
+    init(_ share: ReadShare?, files: Int, bytes: Int64) {
+        switch share?.amount {
+        case nil: rest = .all
+        case .part(let part):
+            let whole = Double(bytes) + Double(files)
+            rest = .weight(Int64(saturating: (whole * part).rounded(.up)))
+        case .bytes(let count): rest = .bytes(count, isFirst: true)
+        }
+    }
+
+    /// What is going to be read, of so much.
+    func total(files: Int, bytes: Int64) -> (files: Int, bytes: Int64) {
+        switch rest {
+        case .all: (files, bytes)
+        case .weight(let weight): (files, min(weight, bytes))
+        case .bytes(let count, _): (files, min(count, bytes))
+        }
+    }
+
+    /// The first of some entries, as many as there is room for.
+    mutating func take(_ entries: ArraySlice<ReadingTable.Entry>) -> [ReadingTable.Entry] {
+        Array(entries.prefix { take($0) })
+    }
+
+    private mutating func take(_ entry: ReadingTable.Entry) -> Bool {
+        switch rest {
+        case .all: return true
+        case .weight(let weight):
+            guard weight > 0 else { return false }
+            rest = .weight(weight - entry.byteCount - 1)
+        case .bytes(let count, let isFirst):
+            guard isFirst || entry.byteCount <= count else {
+                // What is smaller comes after it: it is read longer ago than they.
+                rest = .bytes(0, isFirst: false)
+                return false
+            }
+            rest = .bytes(max(count - entry.byteCount, 0), isFirst: false)
+        }
+        return true
+    }
+}

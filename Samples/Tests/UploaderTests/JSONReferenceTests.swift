@@ -1,0 +1,226 @@
+import Foundation
+import Testing
+
+/// The page that describes what `--json` prints.
+private struct JSONReference {
+    /// The fields of each event, and of the objects without one, by the page's headings.
+    var fields: [String: Set<String>] = [:]
+    /// Those that only a server of rows brings about.
+    var shared: [String: Set<String>] = [:]
+
+    init() throws {
+        let page = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appendingPathComponent("../../Documentation/JSON.md")
+        var (heading, isShared) = ("", false)
+        for line in try String(contentsOf: page, encoding: .utf8).split(separator: "\n") {
+            if line.hasPrefix("## ") { isShared = line == "## With --sync" }
+            if line.hasPrefix("### ") { heading = String(line.dropFirst(4)).replacing("`", with: "") }
+            guard line.hasPrefix("| `"), let name = line.split(separator: "`").dropFirst().first else { continue }
+            if isShared {
+                shared[heading, default: []].insert(String(name))
+            } else {
+                fields[heading, default: []].insert(String(name))
+            }
+        }
+    }
+}
+
+/// What commands have printed, in the words of the page.
+private struct PrintedFields {
+    var fields: [String: Set<String>] = [:]
+
+    mutating func add(_ command: String, _ result: UploaderProcess.Result) {
+        for object in result.events {
+            let heading = Self.heading(command, object)
+            fields[heading, default: []].formUnion(Self.names(object, in: heading))
+        }
+    }
+
+    private static func heading(_ command: String, _ object: [String: Any]) -> String {
+        guard let event = object["event"] as? String else { return command }
+        if event == "summary", ["verify", "free"].contains(command) { return "summary of \(command)" }
+        return event == "freed" && command == "push" ? "freed by push" : event
+    }
+
+    private static func names(_ object: [String: Any], in heading: String) -> Set<String> {
+        var names: Set<String> = []
+        for (name, value) in object where name != "event" {
+            for inner in paths(value) {
+                let path = name + inner
+                let isReason = heading == "summary of free" && name == "stays"
+                names.insert(isReason ? "stays.REASON." + (path.split(separator: ".").last ?? "") : path)
+            }
+        }
+        // One that has none of them.
+        names.remove("stays.REASON.stays")
+        return names
+    }
+
+    /// What is below a value; an empty list or object tells nothing of it.
+    private static func paths(_ value: Any) -> Set<String> {
+        switch value {
+        case let list as [[String: Any]]:
+            Set(list.flatMap { item in item.flatMap { name, value in paths(value).map { "[].\(name)\($0)" } } })
+        case is [Any]: []
+        case let object as [String: Any]: Set(object.flatMap { name, value in paths(value).map { ".\(name)\($0)" } })
+        default: [""]
+        }
+    }
+}
+
+@Suite("The reference of --json", .enabled(if: isRoot, "needs root to mount"), .timeLimit(.minutes(3)))
+struct JSONReferenceTests {
+    /// Runs a command on a database, and keeps what it has printed.
+    private struct Session {
+        let folder: URL
+        var printed = PrintedFields()
+        var database = "a.sqlite"
+        var environment: [String: String] = [:]
+        var file: URL { folder.appendingPathComponent(database) }
+
+        @discardableResult
+        mutating func run(
+            _ words: String..., exit: Int32 = 0, through wrapper: [String] = []
+        ) throws -> UploaderProcess.Result {
+            // Of a command of two words both come first.
+            let count = words[0] == "settings" ? 2 : 1
+            let result = try UploaderProcess(
+                words.prefix(count) + ["--json"] + (words[0] == "recover" ? [] : ["--database", database])
+                    + words.dropFirst(count), in: folder, through: wrapper, environment: environment
+            ).wait()
+            #expect(result.status == exit, "\(words): \(result.messages)")
+            printed.add(words.prefix(count).joined(separator: " "), result)
+            return result
+        }
+    }
+
+    @Test("Everything that is printed stands on the page, and everything that stands there is printed")
+    func page() throws {
+        let reference = try JSONReference()
+        #expect(reference.fields.count > 20)
+        let printed = try withRuns { $0.printed.fields }
+        for (heading, fields) in printed {
+            let known = reference.fields[heading, default: []]
+            #expect(fields.subtracting(known).isEmpty, "\(heading): printed, and not on the page")
+        }
+        for (heading, fields) in reference.fields {
+            #expect(
+                fields.subtracting(printed[heading, default: []]).isEmpty, "\(heading): on the page, and not printed")
+        }
+    }
+
+    @Test("The same with a server of rows", .enabled(if: SyncServerProcess.path != nil))
+    func shared() throws {
+        let reference = try JSONReference()
+        try withFolder(files: 2) { folder in
+            let server = try SyncServerProcess(in: folder)
+            var session = Session(folder: folder, environment: ["LFS_SYNC_TOKEN": try server.addSession()])
+            try session.run("push", "--to", "dir:remote", "--sync", server.url, "files")
+            try session.run("sync", "--sync", server.url, "--verify")
+            try session.run("status")
+            let printed = session.printed.fields
+            for heading in ["synced", "compared"] {
+                #expect(printed[heading] == reference.shared[heading], "\(heading)")
+            }
+            let sync = printed["status", default: []].filter { $0.hasPrefix("sync.") }
+            #expect(sync == reference.shared["status of a shared database"])
+        }
+    }
+
+    private func withRuns<Value>(_ body: (Session) throws -> Value) throws -> Value {
+        var value: Value?
+        try withFolder(files: 6) { folder in
+            var session = Session(folder: folder)
+            try pushes(&session)
+            try reads(&session)
+            try damage(&session)
+            try fullStorage(&session)
+            value = try body(session)
+        }
+        return try #require(value)
+    }
+
+    private func pushes(_ session: inout Session) throws {
+        let folder = session.folder
+        try FileManager.default.createSymbolicLink(
+            at: folder.appendingPathComponent("files/link"), withDestinationURL: folder)
+        try randomData(3 << 20).write(to: folder.appendingPathComponent("files/large"))
+        try session.run("push", "--to", "dir:remote", "--dry-run", "files")
+        try session.run("push", "--to", "dir:remote", "--save-database", "files")
+        try session.run("push", "files", "--free-uploaded")
+        try session.run("pull", "--all", "--output", "out")
+        try session.run("pull", "nowhere", "--output", "out", exit: 3)
+        try session.run("remove", "--dry-run", "files/0.bin")
+        try session.run("remove", "files/0.bin")
+    }
+
+    private func reads(_ session: inout Session) throws {
+        try session.run("list")
+        try session.run("settings", "list")
+        try session.run("recover", "--from", "dir:remote")
+        try session.run("recover", "--from", "dir:remote", "--database", "b.sqlite")
+        // What was freed and pulled is not here: these are.
+        for name in ["a", "b", "c"] {
+            try randomData(10_240).write(to: session.folder.appendingPathComponent("files/\(name)"))
+        }
+        try session.run("push", "files")
+        let pin = try UploaderProcess.run("pin", "--database", "a.sqlite", "files/a", in: session.folder)
+        #expect(pin.status == 0)
+        try session.run("free", "--dry-run")
+        try session.run("free", "files/b")
+        try session.run("free")
+    }
+
+    private func damage(_ session: inout Session) throws {
+        let folder = session.folder
+        let all = try TestDatabase.entries(in: session.file)
+        let entries = try ["a", "1.bin", "2.bin"].map { name in
+            try #require(all.first { $0.path.hasSuffix("/files/" + name) })
+        }
+        try session.run("verify", "--read-data")
+        // One is damaged here and one is gone there, and the originals are away for a time.
+        let local = folder.appendingPathComponent("a.sqlite.lfs/\(entries[0].id)")
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: local.path)
+        try randomData(10_240).write(to: local)
+        try FileManager.default.removeItem(at: folder.appendingPathComponent("remote/\(entries[1].key)"))
+        let (files, aside) = (folder.appendingPathComponent("files"), folder.appendingPathComponent("aside"))
+        try FileManager.default.moveItem(at: files, to: aside)
+        try session.run("verify", "--content", "--repair", exit: 5)
+        try TestDatabase.execute(
+            """
+            UPDATE lfs_state SET outageCode = 'unreachable', outageMessage = 'It is away.', outageSince = 1,
+                failingSince = 1, holdReason = 'no power', holdSince = 1
+            """, in: session.file)
+        try session.run("list")
+        try session.run("status")
+        try FileManager.default.moveItem(at: aside, to: files)
+        try session.run("push", "files")
+        try unread(&session, entries[2])
+        let (remote, away) = (folder.appendingPathComponent("remote"), folder.appendingPathComponent("away"))
+        try FileManager.default.moveItem(at: remote, to: away)
+        try FileManager.default.createDirectory(at: remote, withIntermediateDirectories: false)
+        try session.run("verify", exit: 1)
+        try FileManager.default.removeItem(at: remote)
+        try FileManager.default.moveItem(at: away, to: remote)
+    }
+
+    private func unread(_ session: inout Session, _ entry: TestDatabase.Entry) throws {
+        let user = ["/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+        #expect(try system("chown", "-R", "65534:65534", session.folder.path))
+        let object = session.folder.appendingPathComponent("remote/\(entry.key)").path
+        #expect(try system("chmod", "000", object))
+        try session.run("verify", "--read-data", exit: 1, through: user)
+        #expect(try system("chmod", "400", object))
+        #expect(try system("chown", "-R", "0:0", session.folder.path))
+    }
+
+    private func fullStorage(_ session: inout Session) throws {
+        session.database = "c.sqlite"
+        try randomData(400_000).write(to: session.folder.appendingPathComponent("files/new"))
+        try withMount(session.folder, "size=256k") { mount in
+            try session.run(
+                "push", "--to", "dir:\(mount.path)/remote", "--give-up-after", "2s", "files", exit: 3)
+            try session.run("status")
+        }
+    }
+}

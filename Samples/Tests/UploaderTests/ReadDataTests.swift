@@ -1,0 +1,247 @@
+import Foundation
+import Testing
+
+/// A folder that was pushed, of whose objects some are damaged afterwards.
+private struct DamagedStorage {
+    /// Files by what is left of their right bytes: a local copy, an original, or nothing.
+    var withCopy: [TestDatabase.Entry] = []
+    var withOriginal: [TestDatabase.Entry] = []
+    var lost: [TestDatabase.Entry] = []
+
+    var all: [TestDatabase.Entry] { withCopy + withOriginal + lost }
+
+    static func uploader(
+        _ command: String, _ arguments: [String] = [], in folder: URL
+    ) throws -> UploaderProcess.Result {
+        try UploaderProcess(
+            [command, "--database", "a.sqlite", "--to", "dir:remote", "--json", "--progress", "none"] + arguments,
+            in: folder
+        ).wait()
+    }
+
+    /// Pushes files of random sizes, and flips a bit in some of the objects.
+    init(files: Int, flips: Int, seed: UInt64, in folder: URL) throws {
+        var random = RandomValues(seed: seed)
+        for number in 0..<files {
+            // Every tenth is empty, and some are in several pieces on their way.
+            let size =
+                number % 10 == 0 ? 0 : number % 50 == 1 ? 300_000 + random.index(500_000) : random.index(20_000) + 1
+            let bytes = (0..<size).map { _ in UInt8(truncatingIfNeeded: random.next()) }
+            try Data(bytes).write(to: folder.appendingPathComponent("files/\(number).bin"))
+        }
+        #expect(try Self.uploader("push", ["files"], in: folder).status == 0)
+        var entries = try TestDatabase.entries(in: folder.appendingPathComponent("a.sqlite"))
+            .sorted { $0.path < $1.path }
+            .filter { try !Data(contentsOf: URL(fileURLWithPath: $0.path)).isEmpty }
+        entries.shuffle(using: &random)
+        let third = flips / 3
+        (withCopy, withOriginal) = (Array(entries[..<third]), Array(entries[third..<2 * third]))
+        lost = Array(entries[(2 * third)..<flips])
+        let freed = (withOriginal + lost).map(\.id)
+        #expect(try UploaderProcess(["free", "--database", "a.sqlite"] + freed, in: folder).wait().status == 0)
+        for entry in all {
+            let object = folder.appendingPathComponent("remote/\(entry.key)")
+            var bytes = try Data(contentsOf: object)
+            bytes[random.index(bytes.count)] ^= 1 << UInt8(random.index(8))
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: object.path)
+            try bytes.write(to: object)
+        }
+        // Half of the originals are gone, and half have other bytes of the same number.
+        for (index, entry) in lost.enumerated() {
+            let original = URL(fileURLWithPath: entry.path)
+            let size = try Data(contentsOf: original).count
+            if index % 2 == 0 {
+                try FileManager.default.removeItem(at: original)
+            } else {
+                try randomData(size + 8).prefix(size).write(to: original)
+            }
+        }
+    }
+
+    func isMended(_ entry: TestDatabase.Entry, in folder: URL) throws -> Bool {
+        try Data(contentsOf: folder.appendingPathComponent("remote/\(entry.key)"))
+            == Data(contentsOf: URL(fileURLWithPath: entry.path))
+    }
+}
+
+@Suite("Reading objects back", .timeLimit(.minutes(3)))
+struct ReadDataTests {
+    private func findings(_ result: UploaderProcess.Result) -> [[String: Any]] {
+        result.events.filter { $0["event"] as? String == "finding" }
+    }
+
+    private func named(_ result: UploaderProcess.Result) -> Set<String> {
+        Set(findings(result).compactMap { $0["id"] as? String })
+    }
+
+    private func verify(_ arguments: String..., in folder: URL) throws -> UploaderProcess.Result {
+        try DamagedStorage.uploader("verify", arguments, in: folder)
+    }
+
+    @Test("Of three hundred objects the fifty with a flipped bit are found, and no other; what can be mended is")
+    func fifty() throws {
+        try withFolder { folder in
+            let damage = try DamagedStorage(files: 300, flips: 50, seed: 17, in: folder)
+            let found = try verify("--read-data", in: folder)
+            #expect(found.status == 5)
+            #expect(findings(found).count == 50)
+            #expect(named(found) == Set(damage.all.map(\.id)))
+            #expect(Set(findings(found).compactMap { $0["path"] as? String }) == Set(damage.all.map(\.path)))
+            // The empty ones share one object.
+            #expect(found.summary?["objectsRead"] as? Int == 271)
+            #expect(found.summary?["left"] as? Int == 50)
+
+            let repaired = try verify("--repair", in: folder)
+            #expect(repaired.status == 5)
+            func ids(_ repair: String?, _ outcome: String) -> Set<String> {
+                Set(
+                    findings(repaired).filter {
+                        $0["outcome"] as? String == outcome && (repair == nil || $0["repair"] as? String == repair)
+                    }.compactMap { $0["id"] as? String })
+            }
+            #expect(ids("upload", "underWay") == Set(damage.withCopy.map(\.id)))
+            #expect(ids("restore", "underWay") == Set(damage.withOriginal.map(\.id)))
+            #expect(ids(nil, "noted") == Set(damage.lost.map(\.id)))
+            for entry in damage.withCopy + damage.withOriginal { #expect(try damage.isMended(entry, in: folder)) }
+
+            let last = try verify("--read-data", in: folder)
+            #expect(last.status == 0)
+            #expect(named(last) == Set(damage.lost.map(\.id)))
+            #expect(findings(last).allSatisfy { $0["isKnown"] as? Bool == true })
+            #expect(last.summary?["known"] as? Int == damage.lost.count)
+        }
+    }
+
+    @Test("Ten runs of a tenth find and mend the same, each object having been read once", arguments: ["10%", "3/10"])
+    func shares(share: String) throws {
+        try withFolder { folder in
+            let damage = try DamagedStorage(files: 200, flips: 50, seed: 18, in: folder)
+            let total = try TestDatabase.count("lfs_file", in: folder.appendingPathComponent("a.sqlite"))
+            var (seen, read): (Set<String>, [Int]) = ([], [])
+            var never: [Int] = []
+            for _ in 1...10 {
+                let run = try verify("--read-data=\(share)", "--repair", in: folder)
+                seen.formUnion(named(run))
+                read.append(try #require(run.summary?["objectsRead"] as? Int))
+                never.append(try #require(run.summary?["neverRead"] as? Int))
+            }
+            #expect(seen == Set(damage.all.map(\.id)))
+            #expect(never.last == 0)
+            #expect(never == never.sorted(by: >))
+            #expect(read.reduce(0, +) >= total && read.reduce(0, +) < total + total / 5, "\(read)")
+            for entry in damage.withCopy + damage.withOriginal { #expect(try damage.isMended(entry, in: folder)) }
+            let last = try verify(in: folder)
+            #expect(last.status == 0)
+            #expect(named(last) == Set(damage.lost.map(\.id)))
+        }
+    }
+
+    @Test("A size is a budget: no more is read, but one object in any case, and the next run goes on behind it")
+    func budget() throws {
+        try withFolder(files: 10) { folder in
+            #expect(try DamagedStorage.uploader("push", ["files"], in: folder).status == 0)
+            for left in [7, 4, 1, 0] {
+                let run = try verify("--read-data=31KiB", in: folder)
+                #expect(run.status == 0)
+                #expect(run.summary?["neverRead"] as? Int == left)
+                #expect(run.summary?["objectBytesRead"] as? Int == 3 * 10_240)
+            }
+            let small = try verify("--read-data-subset", "1K", in: folder)
+            #expect(small.summary?["objectsRead"] as? Int == 1)
+            #expect(small.summary?["oldestReading"] != nil)
+        }
+    }
+
+    @Test("A reading that is killed goes on where it was, and one that came to its end begins anew")
+    func killed() throws {
+        try withFolder(files: 2_000, byteCount: 3_000) { folder in
+            #expect(try DamagedStorage.uploader("push", ["files"], in: folder).status == 0)
+            let database = folder.appendingPathComponent("a.sqlite")
+            let process = try UploaderProcess(
+                ["verify", "--database", "a.sqlite", "--to", "dir:remote", "--read-data"], in: folder)
+            while process.process.isRunning,
+                try !TestDatabase.hasTable("uploader_reading", in: database)
+                    || TestDatabase.count("uploader_reading WHERE readAt > 0", in: database) == 0
+            {
+                usleep(1_000)
+            }
+            kill(process.process.processIdentifier, SIGKILL)
+            #expect(try process.wait().status == 128 + SIGKILL)
+            let read = try TestDatabase.count("uploader_reading WHERE readAt > 0", in: database)
+            #expect(read > 0 && read < 2_000)
+            let next = try verify("--read-data", in: folder)
+            #expect(next.status == 0)
+            #expect(next.summary?["objectsRead"] as? Int == 2_000 - read)
+            #expect(try verify("--read-data", in: folder).summary?["objectsRead"] as? Int == 2_000)
+        }
+    }
+
+    @Test(
+        "An object that cannot be read is told and left, the others are read, and it is the next one again",
+        .enabled(if: isRoot, "needs root to act as another user"))
+    func unread() throws {
+        try withFolder(files: 8) { folder in
+            #expect(try system("chown", "-R", "65534:65534", folder.path))
+            func uploader(_ command: String, _ rest: String...) throws -> UploaderProcess.Result {
+                try UploaderProcess(
+                    [command, "--database", "a.sqlite", "--to", "dir:remote", "--json"] + rest, in: folder,
+                    through: ["/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+                ).wait()
+            }
+            #expect(try uploader("push", "files").status == 0)
+            let entry = try #require(TestDatabase.entries(in: folder.appendingPathComponent("a.sqlite")).first)
+            let object = folder.appendingPathComponent("remote/\(entry.key)").path
+            #expect(try system("chmod", "000", object))
+            let run = try uploader("verify", "--read-data=50%")
+            // A folder's listing needs it as well, and ends the comparison that follows.
+            #expect(run.status == 1, "\(run.messages)")
+            let unread = run.events.filter { $0["event"] as? String == "unread" }
+            #expect(unread.compactMap { $0["path"] as? String } == [entry.path], "\(run.output)")
+            let notes = "uploader_reading WHERE readAt > 0"
+            #expect(try TestDatabase.count(notes, in: folder.appendingPathComponent("a.sqlite")) == 3)
+            #expect(try system("chmod", "400", object))
+            let next = try uploader("verify", "--read-data=10%")
+            #expect(next.status == 0, "\(next.output)")
+            #expect(next.summary?["neverRead"] as? Int == 4)
+        }
+    }
+
+    @Test("A share that is none is refused with how to write it", arguments: ["0%", "101%", "0/3", "4/3", "10", "x"])
+    func wrong(share: String) throws {
+        try withFolder { folder in
+            let run = try verify("--read-data=\(share)", in: folder)
+            #expect(run.status == 64)
+            #expect(run.messages.contains("Write it as 10%, as 1/10, or as a size such as 20GiB."), "\(run.messages)")
+        }
+    }
+
+    @Test(
+        "A loss says that its original heals it, as long as there may be one, and 'cannot be repaired' of nothing else")
+    func words() throws {
+        try withFolder(files: 2) { folder in
+            #expect(try DamagedStorage.uploader("push", ["files"], in: folder).status == 0)
+            let entry = try #require(TestDatabase.entries(in: folder.appendingPathComponent("a.sqlite")).first)
+            #expect(try UploaderProcess.run("free", "--database", "a.sqlite", in: folder).status == 0)
+            try FileManager.default.removeItem(at: folder.appendingPathComponent("remote/\(entry.key)"))
+            let original = URL(fileURLWithPath: entry.path)
+            let aside = folder.appendingPathComponent("aside")
+            func words(_ arguments: String...) throws -> UploaderProcess.Result {
+                try UploaderProcess(
+                    ["verify", "--database", "a.sqlite", "--to", "dir:remote"] + arguments, in: folder
+                ).wait()
+            }
+            #expect(try words().output.contains("--repair takes its original, if that has these bytes"))
+            try FileManager.default.moveItem(at: original, to: aside)
+            #expect(try words("--repair").output.contains("Noted as lost. Pushing its original heals it"))
+            let known = try words("--repair")
+            #expect(known.status == 0)
+            #expect(known.output.contains("Known. Pushing its original heals it"))
+            #expect(!known.output.contains("cannot be repaired"))
+            try FileManager.default.moveItem(at: aside, to: original)
+            let healed = try words("--repair")
+            #expect(healed.output.contains("An original has the right bytes. Being uploaded."), "\(healed.output)")
+            #expect(healed.output.contains("1 repaired"))
+            #expect(try words("--read-data").output.contains("nothing found"))
+        }
+    }
+}
