@@ -90,6 +90,7 @@ enum DocumentSchema {
                     ALTER TABLE \(ownTable) ADD COLUMN savedAt REAL;
                     """)
         }
+        migrator.registerMigration("uploader.watch") { db in try db.execute(sql: MovedTable.schema) }
         return migrator
     }
 
