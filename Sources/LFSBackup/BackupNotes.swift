@@ -26,6 +26,18 @@ public enum BackupNotes {
         }
     }
 
+    /// What is remembered of some originals, without those that were never read.
+    ///
+    /// - Throws: the database's error.
+    public static func notes(of ids: [AssetName], _ db: Database) throws -> [AssetName: Note] {
+        let rows = try SourceTable.rows(ids.map(\.source), db).values.map { row in
+            Note(
+                id: AssetName(bytes: row.id.bytes), stamp: row.stamp, fileID: row.fileID,
+                isDeclined: row.state == .declined)
+        }
+        return Dictionary(rows.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
+    }
+
     /// Notes that an original is not to be sent again because its record was deleted, while its file stays for another
     /// record. Where the file goes as well, that is noted by itself.
     ///

@@ -6,8 +6,16 @@ struct Preparation<Extra: Sendable>: Sendable {
     var gate: UploadGate?
     /// How long uploads wait on purpose before they begin: for so much longer the run has patience.
     var delay = Duration.zero
-    /// Whether local copies go once they are proven on the storage.
-    var freesUploaded = false
+    /// What comes when everything is offloaded.
+    var ending = Ending()
     /// What the work needs.
     var extra: Extra
+}
+
+/// What a run does when everything is offloaded.
+struct Ending: Sendable {
+    /// Whether local copies go once they are proven on the storage.
+    var freesUploaded = false
+    /// The originals that go once they are proven on the storage; nil for none.
+    var moves: FolderSource?
 }

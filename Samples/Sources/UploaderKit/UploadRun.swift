@@ -21,6 +21,8 @@ struct UploadRun: Sendable {
     let saver: DatabaseSaver
     /// Whether the storage is a folder, which needs no network.
     let isOnFolder: Bool
+    /// What comes when everything is offloaded.
+    private(set) var ending = Ending()
     private let purpose: Purpose
     private var patience: Patience
 
@@ -61,6 +63,7 @@ struct UploadRun: Sendable {
         }
         let interruption = Interruption { _ in
             report.message("Stopping: finishing what is under way; again stops at once. The same command goes on.")
+            report.stops()
             main.cancel()
         } onStatus: {
             report.showProgressNow()
@@ -152,14 +155,15 @@ struct UploadRun: Sendable {
         let (uploads, isUploaded) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         // A task of its own: an interruption cancels this one, and what ends after it is told too.
         let telling = Task { await tell(events, isUploaded) }
-        // Ends with this scope.
-        async let _: Void = report.showProgress()
+        // As this one; it ends with this scope.
+        let showing = Task { await report.showProgress() }
+        defer { showing.cancel() }
         let result = await Result {
             let prepared = try await prepare(self)
             var run = self
             run.patience = Patience(patience.limit.map { $0 + prepared.delay })
-            return try await run.offload(
-                prepared.gate, { try await work($0, prepared.extra) }, uploads, freesUploaded: prepared.freesUploaded)
+            run.ending = prepared.ending
+            return try await run.offload(prepared.gate, { try await work($0, prepared.extra) }, uploads)
         }
         await sync?.shutdown()
         if case .failure(let error as GaveUp) = result {
@@ -191,6 +195,8 @@ struct UploadRun: Sendable {
             switch event {
             case .failed(let id, _, _): id
             case .uploaded(let id, _, _) where report.namesFiles: id
+            case .progress(let id, _) where report.wantsPath(of: id): id
+            case .downloading(let id, _) where report.wantsPath(of: id): id
             default: nil
             }
         guard let id else { return nil }
@@ -212,8 +218,7 @@ struct UploadRun: Sendable {
 
     /// - Returns: what became of the uploads; nil when the run begins none, as in a database of another app.
     private func offload(
-        _ gate: UploadGate?, _ work: @escaping @Sendable (UploadRun) async throws -> Void, _ uploads: AsyncStream<Void>,
-        freesUploaded: Bool
+        _ gate: UploadGate?, _ work: @escaping @Sendable (UploadRun) async throws -> Void, _ uploads: AsyncStream<Void>
     ) async throws -> UploadSummary? {
         guard table.isOurs else {
             // No background work: the uploads of another app are not for us to begin.
@@ -235,6 +240,7 @@ struct UploadRun: Sendable {
         }
         // What a run has left that was killed between the two.
         try await ReplacedFiles.removeSettled(in: database)
+        try await mover.settleUnfinished()
         try await lfs.retry()
         try await lfs.retryDeletions()
         let status = try await lfs.status()
@@ -245,26 +251,11 @@ struct UploadRun: Sendable {
             await shareRows(isLast: false)
             // The rows tell what became of the files, also when another process has uploaded them.
             try await lfs.waitForUploads()
-            try await ReplacedFiles.removeSettled(in: database)
-            await shareRows(isLast: true)
-            try await reportDeletions()
-            // Asked again, because what was replaced has no failures any more.
-            let summary = try await lfs.waitForUploads()
+            let summary = try await finish()
             try await saveDatabase()
-            if freesUploaded { report.freed(try await lfs.evict(EvictionPolicy(maxByteCount: 0)).evicted) }
             return summary
         } beside: {
             try await watch(gate, uploads)
-        }
-    }
-
-    private func saveDatabase() async throws {
-        do {
-            report.saved(try await saver.run())
-        } catch {
-            // A run that was interrupted is not one that could not save.
-            try Task.checkCancellation()
-            report.saveFailed(error)
         }
     }
 
@@ -284,30 +275,6 @@ struct UploadRun: Sendable {
             try await ReplacedFiles.removeSettled(in: database)
             // Many uploads end in a moment, and one look does for all of them.
             try await Task.sleep(for: .milliseconds(200))
-        }
-    }
-}
-
-extension UploadRun {
-    /// Sends rows and takes those of other devices, where a sync server was given.
-    func synchronize() async throws {
-        guard let sync else { return }
-        defer { report.syncing(nil) }
-        let result = try await sync.synchronize { [report] in
-            report.syncing(.init(sent: $0.sent, received: $0.received))
-        }
-        report.synced(result)
-    }
-
-    /// As ``synchronize()``, for a run whose own work goes on without.
-    private func shareRows(isLast: Bool) async {
-        do {
-            try await synchronize()
-        } catch is CancellationError {
-            // The run ends, and says so.
-        } catch {
-            // Once more when the uploads are through.
-            if isLast { report.syncFailed(error) }
         }
     }
 }

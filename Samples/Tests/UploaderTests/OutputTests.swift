@@ -55,6 +55,39 @@ struct OutputTests {
         #expect(line == "312/2,028 files  1.2/8.4 GiB  14 %  88.0 MiB/s  ETA 1m24s  2 retrying  1 failed")
     }
 
+    @Test("What takes long is named, its middle left out where there is no room, and the rate goes before it")
+    func slowest() throws {
+        var tally = Tally()
+        (tally.uploaded, tally.totalFiles) = (312, 2_028)
+        (tally.bytes, tally.totalBytes) = (1_288_490_189, 9_019_431_322)
+        let files = [
+            UnderWay(name: "new.jpg", since: 11, bytes: 1, totalBytes: 2),
+            UnderWay(name: "holiday-in-the-mountains.mov", since: 2, bytes: 45, totalBytes: 100),
+        ]
+        #expect(UnderWay.slowest(files, at: 6.9) == nil)
+        let slowest = UnderWay.slowest(files, at: 12)
+        func line(_ columns: Int) -> String {
+            ProgressLine.text(
+                tally, rate: 92_274_688, timeLeft: 84, isRough: true, slowest: slowest, columns: columns)
+        }
+        let start = "312/2,028 files  1.2/8.4 GiB  14 %"
+        #expect(line(80) == "\(start)  88.0 MiB/s  ETA ~1m24s  holiday…ns.mov 45 %")
+        #expect(line(100) == "\(start)  88.0 MiB/s  ETA ~1m24s  holiday-in-the-mountains.mov 45 %")
+        #expect(line(70) == "\(start)  ETA ~1m24s  holiday-…ins.mov 45 %")
+        for columns in 1...120 { #expect(line(columns).count < max(columns, 2)) }
+    }
+
+    @Test("A run that was asked to end tells what it waits for, and how to end it at once")
+    func stopping() {
+        #expect(ProgressLine.stopping([]) == "stopping  Ctrl-C: at once")
+        let files = [
+            UnderWay(name: "b.mov", since: 3, bytes: 0, totalBytes: 1_048_576),
+            UnderWay(name: "a.mov", since: 1, bytes: 524_288, totalBytes: 1_048_576),
+        ]
+        #expect(ProgressLine.stopping(files) == "stopping  2 files, 1.5 MiB to go  Ctrl-C: at once  a.mov 50 %")
+        for columns in 1...120 { #expect(ProgressLine.stopping(files, columns: columns).count < max(columns, 2)) }
+    }
+
     @Test("Rows that are on their way have a line of their own")
     func rows() {
         let rows = Tally.Rows(sent: 20_000, received: 1)
@@ -80,6 +113,9 @@ struct OutputTests {
         meter.add(0, at: 0)
         meter.add(100, at: 1)
         #expect(meter.timeLeft(100, of: 1_000, at: 1) == nil)
+        #expect(meter.roughTimeLeft(100, of: 1_000, at: 1) == 9)
+        #expect(meter.roughTimeLeft(100, of: 1_000, at: 0.9) == nil)
+        #expect(meter.roughTimeLeft(0, of: 1_000, at: 1) == nil)
         for second in 2...10 { meter.add(Int64(second) * 100, at: Double(second)) }
         let left = meter.timeLeft(1_000, of: 2_000, at: 10)
         #expect(left.map { abs($0 - 10) < 0.5 } == true)

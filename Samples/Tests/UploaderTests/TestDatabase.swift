@@ -30,6 +30,14 @@ enum TestDatabase {
         return rows.map { Entry(path: $0[0], id: $0[1], status: $0[2], key: $0[3]) }
     }
 
+    /// The ids of the documents, by their paths.
+    static func documents(in file: URL) throws -> [String: String] {
+        let queue = try DatabaseQueue(path: file.path)
+        defer { #expect(throws: Never.self) { try queue.close() } }
+        let rows = try queue.read { try Row.fetchAll($0, sql: "SELECT path, id FROM uploader_document") }
+        return Dictionary(rows.map { ($0[0], $0[1]) }, uniquingKeysWith: { $1 })
+    }
+
     static func ids(in file: URL) throws -> [String] {
         let queue = try DatabaseQueue(path: file.path)
         defer { #expect(throws: Never.self) { try queue.close() } }

@@ -14,12 +14,14 @@ import Darwin
 /// A file is in every group whose folder it lies in, at any depth. Folders are told apart by what they are, not by
 /// their paths, so a link or another mount of an excluded folder is excluded as well.
 public struct FolderSource: AssetSource {
-    private let roots: [AssetName]
+    let roots: [AssetName]
     private let selection: BackupSelection
     private let groups: [BackupGroup]
     private let folder: String
     private let own: [String]
     private let filter: PathFilter
+    private var tree: PathTree?
+    private var watch: FolderWatch?
 
     /// The files of groups.
     ///
@@ -63,7 +65,35 @@ public struct FolderSource: AssetSource {
             }
         }
         let ownIdentities = own.compactMap { FileIdentity(at: AssetName($0)) }
-        return FolderWalk(roots, selection, groups: identities, own: Set(ownIdentities), where: filter)
+        return FolderWalk(
+            roots, selection, groups: identities, own: Set(ownIdentities), where: filter, only: tree, watch: watch)
+    }
+
+    /// The same of which only some files and folders are looked at, by their paths. What is not in the folders, is left
+    /// out by the filter, or is not there any more, is no item of a walk.
+    ///
+    /// It costs as much as these paths are long, however much else is in the folders.
+    public func only(_ names: some Sequence<AssetName>) -> FolderSource {
+        var source = self
+        source.tree = PathTree(names)
+        return source
+    }
+
+    /// The same whose walks watch the folders that they enter.
+    func watched(by watch: FolderWatch) -> FolderSource {
+        var source = self
+        source.watch = watch
+        return source
+    }
+
+    /// Whether a file of this path may be an item of a walk, as far as the path alone tells.
+    func mayTake(_ path: AssetName) -> Bool {
+        roots.contains { root in
+            if path == root { return true }
+            let beginning = root.appending([]).bytes
+            return path.bytes.starts(with: beginning)
+                && filter.takes(AssetName(bytes: Array(path.bytes.dropFirst(beginning.count))))
+        }
     }
 
     /// Opens a file by its exact bytes, which a URL cannot carry.

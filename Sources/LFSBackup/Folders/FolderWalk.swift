@@ -16,6 +16,8 @@ public struct FolderWalk: IteratorProtocol, Sendable {
         let relative: AssetName?
         /// The groups that its content is in.
         let groups: Set<BackupGroup.ID>
+        /// Whether all in it is wanted, and not some names only.
+        let isWhole: Bool
         var names: [[UInt8]]
     }
 
@@ -25,16 +27,21 @@ public struct FolderWalk: IteratorProtocol, Sendable {
     private let groups: [FileIdentity: Set<BackupGroup.ID>]
     private let own: Set<FileIdentity>
     private let filter: PathFilter
+    private let tree: PathTree?
+    private let watch: FolderWatch?
 
     /// - Parameters:
     ///   - roots: absolute paths of files and folders.
     ///   - groups: the groups that a file or folder is.
     ///   - own: files and folders to leave out, those that the app writes to itself.
+    ///   - tree: the only names that are looked at; nil for all. One that is not there is no item then.
+    ///   - watch: watches the folders that are entered.
     init(
         _ roots: [AssetName], _ selection: BackupSelection, groups: [FileIdentity: Set<BackupGroup.ID>],
-        own: Set<FileIdentity>, where filter: PathFilter
+        own: Set<FileIdentity>, where filter: PathFilter, only tree: PathTree? = nil, watch: FolderWatch? = nil
     ) {
-        self.roots = roots.reversed()
+        self.roots = roots.filter { tree?.leads($0) ?? true }.reversed()
+        (self.tree, self.watch) = (tree, watch)
         (self.selection, self.groups, self.own, self.filter) = (selection, groups, own, filter)
     }
 
@@ -45,25 +52,25 @@ public struct FolderWalk: IteratorProtocol, Sendable {
                 let folder = folders[folders.count - 1]
                 let (path, title) = (folder.path.appending(name), folder.title.appending(name))
                 let relative = folder.relative.map { $0.appending(name) } ?? AssetName(bytes: name)
-                if let item = visit(path, title, folder.groups, relative) { return item }
+                if let item = visit(path, title, folder.groups, relative, isWhole: folder.isWhole) { return item }
             } else if folders.popLast() == nil {
                 guard let root = roots.popLast() else { return nil }
-                if let item = visit(root, root.lastComponent, groups(above: root), nil, followsLink: true) {
-                    return item
-                }
+                if let item = visit(root, root.lastComponent, groups(above: root), isWhole: tree == nil) { return item }
             }
         }
     }
 
     /// Looks at one name. A folder is entered, which is no item.
     ///
-    /// - Parameter relative: the path from the named folder on; nil for what is named itself.
+    /// - Parameters:
+    ///   - relative: the path from the named folder on; nil for what is named itself.
+    ///   - isWhole: whether all in the folder above it is wanted.
     private mutating func visit(
-        _ path: AssetName, _ title: AssetName, _ above: Set<BackupGroup.ID>, _ relative: AssetName? = nil,
-        followsLink: Bool = false
+        _ path: AssetName, _ title: AssetName, _ above: Set<BackupGroup.ID>, _ relative: AssetName? = nil, isWhole: Bool
     ) -> AssetItem? {
         var status = stat()
-        guard path.withCString({ followsLink ? stat($0, &status) : lstat($0, &status) }) == 0 else {
+        guard path.withCString({ relative == nil ? stat($0, &status) : lstat($0, &status) }) == 0 else {
+            if tree != nil, errno == ENOENT || errno == ENOTDIR { return nil }
             // What nobody wants may be unreadable.
             return relative.map(filter.takes) == false ? nil : .unreadable(path, Self.reason())
         }
@@ -73,10 +80,18 @@ public struct FolderWalk: IteratorProtocol, Sendable {
         let groups = above.union(groups[identity] ?? [])
         guard groups.isDisjoint(with: selection.excluded) else { return .passedOver(path, "it is excluded") }
         switch status.st_mode & S_IFMT {
-        case S_IFREG: return .asset(Asset(id: path, title: title, stamp: AssetStamp(status), groups: groups))
+        case S_IFREG:
+            if relative == nil { watch?.enter(file: path) }
+            return .asset(Asset(id: path, title: title, stamp: AssetStamp(status), groups: groups))
         case S_IFDIR:
-            guard let names = Self.names(in: path) else { return .unreadable(path, Self.reason()) }
-            folders.append(Folder(path: path, title: title, relative: relative, groups: groups, names: names))
+            watch?.enter(path, isRoot: relative == nil)
+            let isWhole = isWhole || tree?.ends(at: path) == true
+            guard let names = isWhole ? Self.names(in: path) : tree?.names(in: path) else {
+                return .unreadable(path, Self.reason())
+            }
+            folders.append(
+                Folder(
+                    path: path, title: title, relative: relative, groups: groups, isWhole: isWhole, names: names))
             return nil
         case S_IFLNK: return .passedOver(path, "symbolic links are not followed")
         default: return .passedOver(path, "not a regular file")

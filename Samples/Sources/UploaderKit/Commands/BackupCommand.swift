@@ -73,7 +73,7 @@ struct BackupCommand: AsyncParsableCommand {
             let started = Date()
             run.report.walkBegins()
             defer { run.report.walkEnded() }
-            try await run.attacher.run(groups, options)
+            try await run.attacher.run(run.attacher.source(groups), options)
             if !run.report.tally.hasFailures {
                 let included = Set(groups.filter { $0.mode == .include }.map(\.id))
                 try await BackupSettings.noteBackup(of: included, at: started, settings)

@@ -11,6 +11,8 @@ struct ListCommand: ParsableCommand {
             here or not; all else is 'local'. --status failed shows those whose upload was
             given up, or whose bytes are known to be lost; 'status' tells why. --long tells
             in three more columns what is here, what is pinned, and when it was added.
+            --gone shows those whose originals are not where they were pushed from any
+            more; 'remove --gone' removes them.
 
             Where a script reads the output there is no header, and the order of the
             columns stays: the id first, the path last.
@@ -30,6 +32,9 @@ struct ListCommand: ParsableCommand {
 
     @Flag(name: .long, help: "Only those that are pinned.")
     var pinned = false
+
+    @Flag(name: .long, help: "Only those whose originals are gone, and were not moved.")
+    var gone = false
 
     @Option(name: .long, help: "The order: path, size, date or status.")
     var sort = FileList.Order.path
@@ -68,17 +73,20 @@ struct ListCommand: ParsableCommand {
             // After the lines, wherever it ends.
             defer { lines.flush() }
             if !json, Console.showsResults { lines.add(Self.header(long: long)) }
+            let originals = try gone ? GoneOriginals.find(files.naming, table, connection) : nil
             try connection.read { db in
-                let named = try files.naming?.resolve(table.all, db)
-                for refusal in named?.refusals ?? [] {
+                let named = try gone ? nil : files.naming?.resolve(table.all, db)
+                for refusal in named?.refusals ?? originals?.refusals ?? [] {
                     isWhole = false
                     Console.message("uploader: \(refusal.words)")
                 }
+                for doubt in originals?.doubts ?? [] { Console.message("uploader: \(doubt.words)") }
+                let keys = originals.map { found in [found.all.map(\.key)] + table.all.dropFirst().map { _ in [] } }
                 for (index, table) in table.all.enumerated() {
                     let list = FileList(
                         table: table, filter: .init(status: status, isHere: isHere, isPinned: pinned), order: sort,
                         isReversed: reverse, here: here)
-                    try list.forEach(named?.tables[index].map(\.key), db) { result in
+                    try list.forEach(keys?[index] ?? named?.tables[index].map(\.key), db) { result in
                         switch result {
                         case .success(let line): lines.add(try text(line))
                         case .failure(let row):

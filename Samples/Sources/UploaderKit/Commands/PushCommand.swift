@@ -31,12 +31,20 @@ struct PushCommand: AsyncParsableCommand {
             name and .lfs behind it, so that it is at hand. With --free-uploaded, or with
             'uploader free', copies go that are proven on the storage; 'pull' and 'verify'
             fetch what they need.
+
+            --move removes the files that were pushed as well, as 'rclone move' does, and
+            asks no question: each once the storage has it, and only if it is as it was
+            read and no program is writing to it. Files of earlier runs go as well; folders
+            and links stay. 'pull' brings them back.
+
+            \(WatchOptions.discussion)
             """)
 
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var transfer: TransferOptions
     @OptionGroup var server: SyncServerOptions
     @OptionGroup var filters: FilterOptions
+    @OptionGroup var watching: WatchOptions
     @OptionGroup var output: OutputOptions
 
     @Flag(
@@ -52,6 +60,9 @@ struct PushCommand: AsyncParsableCommand {
         name: .long, help: "Free the local copies of what is on the storage, so that nothing lies on this disk twice.")
     var freeUploaded = false
 
+    @Flag(name: .long, help: "Remove the files that were pushed, and their local copies, once the storage has them.")
+    var move = false
+
     @Argument(
         help: ArgumentHelp("Files and folders to attach.", valueName: "file|folder"), completion: .file())
     var paths: [String]
@@ -62,20 +73,31 @@ struct PushCommand: AsyncParsableCommand {
         if let storage = paths.first(where: StorageArgument.looksLikeOne) {
             throw ValidationError("'\(storage)' is a storage. Give it with --to.")
         }
+        if watching.watch, dryRun { throw ValidationError("Give --watch or --dry-run, not both.") }
     }
 
     func run() async throws {
         let (paths, filter, saveDatabase) = (paths, try filters.read(), saveDatabase)
         if dryRun { return try reportingErrors { try makeDryRun().run(paths, filter) } }
-        let freesUploaded = freeUploaded
-        try await UploadRun.run(database, transfer, output, .making, sync: server.sync) { _ in
-            Preparation(freesUploaded: freesUploaded, extra: ())
-        } _: { run, _ in
+        let (frees, moves, following) = (freeUploaded || move, move, watching.options)
+        let patience = transfer.giveUpAfter.duration
+        let groups = paths.map { BackupGroup($0, .include) }
+        try await UploadRun.run(
+            database, transfer, output, .making, sync: server.sync, endless: following != nil
+        ) { run in
+            let source = run.attacher.source(groups, where: filter)
+            return Preparation(ending: Ending(freesUploaded: frees, moves: moves ? source : nil), extra: source)
+        } _: { run, source in
             if let saveDatabase { try await run.saver.choose(saveDatabase) }
+            for path in filter.missing(in: paths) { run.report.failed(FilePath(path), Self.isMissing) }
+            if let following {
+                return try await Watcher(
+                    run: run, source: source, options: following, backup: Self.options, patience: patience
+                ).run()
+            }
             run.report.walkBegins()
             defer { run.report.walkEnded() }
-            for path in filter.missing(in: paths) { run.report.failed(FilePath(path), Self.isMissing) }
-            try await run.attacher.run(paths.map { BackupGroup($0, .include) }, Self.options, where: filter)
+            try await run.attacher.run(source, Self.options)
         }
     }
 }

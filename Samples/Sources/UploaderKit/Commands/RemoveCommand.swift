@@ -10,6 +10,12 @@ struct RemoveCommand: AsyncParsableCommand {
         discussion: """
             The files that were pushed stay where they are.
 
+            --gone removes what has no original any more, of all files or of those that
+            are named: the file was deleted or renamed here after it was pushed. What
+            'push --move' has moved is none of it. A folder that is empty or missing with
+            all that was in it may be a disk that is not mounted: what was in it stays,
+            unless --accept-empty says that it is right.
+
             \(FileNaming.discussion)
             """)
 
@@ -21,11 +27,21 @@ struct RemoveCommand: AsyncParsableCommand {
     @Flag(name: [.customShort("n"), .long], help: "Show what would be removed, and remove nothing.")
     var dryRun = false
 
+    @Flag(name: .long, help: "Remove what has no original any more; without files all of that.")
+    var gone = false
+
+    @Flag(name: .long, help: "With --gone: also what was in folders that are empty or missing now.")
+    var acceptEmpty = false
+
     @OptionGroup var files: NameArguments
 
-    func validate() throws { try files.require() }
+    func validate() throws {
+        if !gone { try files.require() }
+        if acceptEmpty, !gone { throw ValidationError("--accept-empty is for --gone only.") }
+    }
 
     func run() async throws {
+        if gone { return try await removeGone() }
         let naming = FileNaming(files.names)
         if dryRun { return try reportingErrors { try preview(naming) } }
         try await UploadRun.run(database, transfer, output, .own, about: .removing, sync: server.sync) { run in
@@ -37,16 +53,45 @@ struct RemoveCommand: AsyncParsableCommand {
         }
     }
 
-    private func preview(_ naming: FileNaming) throws {
+    private func removeGone() async throws {
+        let (naming, acceptsEmpty) = (files.naming, acceptEmpty)
+        if dryRun {
+            return try reportingErrors {
+                let (connection, table) = try openForPreview()
+                let found = try GoneOriginals.find(naming, table, connection)
+                try preview(found.certain(acceptsEmpty: acceptsEmpty), found.allRefusals(acceptsEmpty: acceptsEmpty))
+            }
+        }
+        try await UploadRun.run(database, transfer, output, .own, about: .removing, sync: server.sync) { run in
+            let found = try GoneOriginals.find(naming, run.table, run.database)
+            run.report.failed(found.allRefusals(acceptsEmpty: acceptsEmpty))
+            let refusals = try await Remover(run.database, run.table).run(
+                found.certain(acceptsEmpty: acceptsEmpty), where: { GoneOriginals.isGone($0.path) }, forgets: true
+            ) { run.report.removed($0) }
+            run.report.failed(refusals)
+            try await run.synchronize()
+            try await run.reportDeletions()
+        }
+    }
+
+    private func openForPreview() throws -> (DatabaseQueue, DocumentTable) {
         let file = try DatabaseFile(at: database.database)
         try file.requireThere()
         try file.requireOurs()
-        let (connection, table) = try DocumentDatabase.openForReading(file.path)
+        return try DocumentDatabase.openForReading(file.path)
+    }
+
+    private func preview(_ naming: FileNaming) throws {
+        let (connection, table) = try openForPreview()
         let named = try connection.read { db in try naming.resolve(table.all, db) }
+        try preview(named.files, named.refusals)
+    }
+
+    private func preview(_ files: [NamedFile], _ refusals: [FileNaming.Refusal]) throws {
         let report = try Report(output, about: .removing)
-        report.failed(named.refusals)
-        for file in named.files { report.wouldRemove(file) }
-        if !output.json { Console.result("\(Format.count(named.files.count, "file")) to remove") }
-        if !named.refusals.isEmpty { throw ExitCode(3) }
+        report.failed(refusals)
+        for file in files { report.wouldRemove(file) }
+        if !output.json { Console.result("\(Format.count(files.count, "file")) to remove") }
+        if !refusals.isEmpty { throw ExitCode(3) }
     }
 }

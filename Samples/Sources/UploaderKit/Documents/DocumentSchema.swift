@@ -98,6 +98,7 @@ enum DocumentSchema {
             // The storage as it was written on the command line: see GivenStorage.
             try db.execute(sql: "ALTER TABLE \(ownTable) ADD COLUMN argument TEXT")
         }
+        migrator.registerMigration("uploader.watch") { db in try db.execute(sql: MovedTable.schema) }
         return migrator
     }
 

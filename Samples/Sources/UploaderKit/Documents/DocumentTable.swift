@@ -145,7 +145,7 @@ struct DocumentTable: Sendable {
 
     // MARK: Rows
 
-    private static let isOwn = "substr(f.key, 1, 33) = (SELECT namespace || '/' FROM lfs_state)"
+    static let isOwn = "substr(f.key, 1, 33) = (SELECT namespace || '/' FROM lfs_state)"
     static let name = "coalesce(nullif(f.name, ''), f.id)"
     private static let width = 6
 

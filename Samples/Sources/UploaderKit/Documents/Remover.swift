@@ -1,5 +1,6 @@
 import GRDB
 import LFS
+import LFSBackup
 
 /// Removes documents, and with the last one that has it the file.
 struct Remover {
@@ -24,9 +25,25 @@ struct Remover {
         _ naming: FileNaming, onRemoved: @Sendable (Removed) -> Void
     ) async throws -> [FileNaming.Refusal] {
         let named = try await database.read { [table] db in try naming.resolve(table.all, db) }
-        var refusals = named.refusals
-        for batch in named.files.chunks(of: Self.batch) {
-            let results = try await database.write { db in try batch.map { try Self.tryRemoving($0, db) } }
+        return named.refusals + (try await run(named.files, onRemoved: onRemoved))
+    }
+
+    /// - Parameters:
+    ///   - isWanted: is asked for each right before it goes.
+    ///   - forgets: whether the originals are new ones when they are there again, and not those of what was removed.
+    /// - Returns: the files that could not be removed, with their reasons.
+    func run(
+        _ files: [NamedFile], where isWanted: (NamedFile) -> Bool = { _ in true }, forgets: Bool = false,
+        onRemoved: @Sendable (Removed) -> Void
+    ) async throws -> [FileNaming.Refusal] {
+        var refusals: [FileNaming.Refusal] = []
+        for batch in files.chunks(of: Self.batch) {
+            let wanted = batch.filter(isWanted)
+            let results = try await database.write { db in
+                let results = try wanted.map { try Self.tryRemoving($0, db) }
+                if forgets { for file in wanted { try BackupNotes.forget(AssetName(bytes: file.path.bytes), db) } }
+                return results
+            }
             for result in results {
                 switch result {
                 case .success(let removed): if let removed { onRemoved(removed) }
@@ -64,7 +81,10 @@ struct Remover {
             guard row[0] == file.fileKey else {
                 throw UploaderError("it has changed meanwhile, and stays: remove it again")
             }
-            if let id = String.fromDatabaseValue(file.key) { try ReplacedFiles.removeAll(of: id, db) }
+            if let id = String.fromDatabaseValue(file.key) {
+                try ReplacedFiles.removeAll(of: id, db)
+                try MovedTable.remove(id, db)
+            }
             try db.execute(sql: "DELETE FROM uploader_document WHERE id = ?", arguments: [file.key])
         }
         let row = try Row.fetchOne(

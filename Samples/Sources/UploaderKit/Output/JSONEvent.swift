@@ -34,6 +34,8 @@ struct JSONSummary: Encodable {
     var unchanged: Int
     var pulled: Int
     var removed: Int
+    /// Originals that are on the storage now, and not here any more.
+    var moved: Int
     var bytes: Int64
     var seconds: Double
 }

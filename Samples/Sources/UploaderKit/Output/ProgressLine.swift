@@ -25,17 +25,45 @@ package enum ProgressLine {
             + (failed > 0 ? ["\(Format.count(failed)) failed"] : [])
     }
 
-    package static func text(_ tally: Tally, rate: Double, timeLeft: Double?, columns: Int = 80) -> String {
+    /// - Parameters:
+    ///   - isRough: whether the time left is no more than a guess.
+    ///   - slowest: the file that has been under way for long.
+    package static func text(
+        _ tally: Tally, rate: Double, timeLeft: Double?, isRough: Bool = false, slowest: UnderWay? = nil,
+        columns: Int = 80
+    ) -> String {
         var parts = [
             "\(Format.count(tally.doneFiles))/\(Format.count(tally.totalFiles)) files",
             Format.bytes(tally.doneBytes, of: max(tally.totalBytes, tally.doneBytes)),
             "\(tally.percent) %",
             "\(Format.bytes(Int64(saturating: rate)))/s",
-            "ETA \(timeLeft.map(Format.time) ?? "--")",
+            "ETA \(isRough && timeLeft != nil ? "~" : "")\(timeLeft.map(Format.time) ?? "--")",
         ]
         parts += troubles(tally)
         // The least needed goes first when the terminal is narrow.
-        for index in [3, 1] where parts.joined(separator: "  ").count >= columns { parts.remove(at: index) }
-        return String(parts.joined(separator: "  ").prefix(max(columns - 1, 1)))
+        let least = slowest == nil ? 0 : UnderWay.leastColumns + 2
+        for index in [3, 1] where parts.joined(separator: "  ").count + (index == 3 ? least : 0) >= columns {
+            parts.remove(at: index)
+        }
+        return fitted(parts, slowest, columns)
+    }
+
+    /// While a run that was asked to end finishes what is under way.
+    package static func stopping(_ underWay: [UnderWay], columns: Int = 80) -> String {
+        let left = underWay.reduce(Int64(0)) { $0.addingSaturated($1.bytesLeft) }
+        if underWay.isEmpty { return fitted(["stopping", "Ctrl-C: at once"], nil, columns) }
+        let parts = [
+            "stopping", "\(Format.count(underWay.count, "file")), \(Format.bytes(left)) to go", "Ctrl-C: at once",
+        ]
+        return fitted(parts, underWay.min { $0.since < $1.since }, columns)
+    }
+
+    /// The parts, and a file where there is room for its name.
+    private static func fitted(_ parts: [String], _ file: UnderWay?, _ columns: Int) -> String {
+        let line = parts.joined(separator: "  ")
+        guard let words = file?.words(columns: columns - 1 - line.count - 2) else {
+            return String(line.prefix(max(columns - 1, 1)))
+        }
+        return line + "  " + words
     }
 }

@@ -34,6 +34,14 @@ package struct RateMeter {
         guard let start, time - start >= Self.trustedSeconds, total > 0, rate > 0,
             Double(done) / Double(total) >= Self.trustedFraction
         else { return nil }
-        return max(Double(total) - Double(done), 0) / rate
+        return timeLeft(done, of: total)
     }
+
+    /// The same from the first second on, by what there is to go by; nil before anything was done.
+    package func roughTimeLeft(_ done: Int64, of total: Int64, at time: Double) -> Double? {
+        guard let start, time - start >= 1, total > 0, done > 0, rate > 0 else { return nil }
+        return timeLeft(done, of: total)
+    }
+
+    private func timeLeft(_ done: Int64, of total: Int64) -> Double { max(Double(total) - Double(done), 0) / rate }
 }

@@ -32,9 +32,9 @@ extension Report {
         guard amount.files > 0 else { return }
         var event = JSONEvent("freed")
         (event.files, event.bytes) = (amount.files, amount.byteCount)
-        tell(
-            event,
-            "freed \(Format.count(amount.files, "local copy", "local copies")), \(Format.bytes(amount.byteCount))")
+        let words =
+            "freed \(Format.count(amount.files, "local copy", "local copies")), \(Format.bytes(amount.byteCount))"
+        if isWatching { tell(event, verbose: words) } else { tell(event, words) }
     }
 
     func wouldRemove(_ file: NamedFile) {

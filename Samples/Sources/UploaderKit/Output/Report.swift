@@ -14,6 +14,10 @@ final class Report: Sendable {
         /// Why files wait that were tried, and why the storage as a whole cannot be used.
         var reasons: [FileData.ID: UploadFailure] = [:]
         var outage: String?
+        /// The files that are under way.
+        var underWay: [FileData.ID: UnderWay] = [:]
+        var pace = Pace.running
+        var isWatching = false
         /// Whether the summary says that the database is nowhere else.
         var namesLoneDatabase = false
     }
@@ -24,6 +28,8 @@ final class Report: Sendable {
     /// For the extensions of this type alone.
     let state = Mutex(State())
     let start = ContinuousClock.now
+    /// Wakes the progress line of a run that rests.
+    let stirring = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
     let purpose: Purpose
 
@@ -51,7 +57,10 @@ final class Report: Sendable {
 
     // MARK: Attaching
 
-    func walkBegins() { changeTally { $0.isWalking = true } }
+    func walkBegins() {
+        changeTally { $0.isWalking = true }
+        stirs()
+    }
 
     func walkEnded() {
         let time = (ContinuousClock.now - start) / .seconds(1)
@@ -165,9 +174,8 @@ final class Report: Sendable {
         switch event {
         case .queued, .cancelled, .removed: break
         // What became of it is told once it is written out, or why it was not.
-        case .downloaded(let id, _), .downloadFailed(let id, _): state.withLock { $0.tally.partial[id] = nil }
-        case .downloading(let id, let progress): advanced(id, progress)
-        case .progress(let id, let progress): advanced(id, progress)
+        case .downloaded(let id, _), .downloadFailed(let id, _): state.withLock { $0.ends(id) }
+        case .downloading(let id, let progress), .progress(let id, let progress): advanced(id, path, progress)
         case .uploaded(let id, let url, let byteCount): uploaded(id, path, url, byteCount)
         case .failed(let id, let failure, let nextAttempt): uploadFailed(id, path, failure, nextAttempt)
         case .outage(let outage):
@@ -178,8 +186,8 @@ final class Report: Sendable {
         }
     }
 
-    private func advanced(_ id: FileData.ID, _ progress: TransferProgress) {
-        state.withLock { $0.tally.partial[id] = progress.bytesTransferred }
+    private func advanced(_ id: FileData.ID, _ path: FilePath?, _ progress: TransferProgress) {
+        noteUnderWay(id, path, progress)
         var line = JSONEvent("progress")
         (line.id, line.bytes, line.totalBytes) = (id, progress.bytesTransferred, progress.totalBytes)
         tell(line, verbose: nil)
@@ -187,7 +195,7 @@ final class Report: Sendable {
 
     private func uploaded(_ id: FileData.ID, _ path: FilePath?, _ url: URL, _ byteCount: Int64) {
         state.withLock { state in
-            state.tally.partial[id] = nil
+            state.ends(id)
             state.reasons[id] = nil
             state.tally.retrying.remove(id)
             state.tally.givenUp.remove(id)
@@ -207,7 +215,7 @@ final class Report: Sendable {
         _ id: FileData.ID, _ path: FilePath?, _ failure: UploadFailure, _ nextAttempt: Duration?
     ) {
         state.withLock { state in
-            state.tally.partial[id] = nil
+            state.ends(id)
             state.reasons[id] = nextAttempt == nil ? nil : failure
             if nextAttempt == nil {
                 state.tally.retrying.remove(id)
@@ -236,7 +244,7 @@ final class Report: Sendable {
             uploadFailed(failure.fileID, paths[failure.fileID], failure, nil)
         }
         state.withLock { state in
-            let through = state.tally.totalFiles - state.tally.givenUp.count - state.tally.pulled
+            let through = state.tally.through
             guard purpose == .uploading, state.tally.uploaded < through else { return }
             state.tally.uploaded = through
             if state.tally.givenUp.isEmpty { state.tally.bytes = state.tally.totalBytes }

@@ -26,6 +26,8 @@ package struct Tally: Equatable {
 
     package var pulled = 0
     package var removed = 0
+    /// Originals that went once they were proven on the storage.
+    package var moved = 0
 
     // What there is to do.
     package var totalFiles = 0
@@ -51,6 +53,9 @@ package struct Tally: Equatable {
     package var failed: Int { refused + givenUp.count }
     package var hasFailures: Bool { failed > 0 || unreadable > 0 }
 
+    /// How many are uploaded when none waits any more.
+    package var through: Int { totalFiles - givenUp.count - pulled }
+
     /// Files that are through: uploaded and proven, or written out.
     package var doneFiles: Int { uploaded + pulled }
 
@@ -60,6 +65,7 @@ package struct Tally: Equatable {
             (attached, "attached", purpose == .uploading), (restored, "restored", false),
             (pulled, "pulled", purpose == .pulling),
             (removed, "removed", purpose == .removing), (uploaded, "uploaded", purpose == .uploading),
+            (moved, "moved", false),
             (failed, "failed", true), (unchanged, "unchanged", purpose != .removing),
             (skipped - unchanged, "skipped", false),
         ]

@@ -14,16 +14,21 @@ struct Attacher: Sendable {
     /// Files whose local bytes are not the recorded ones any more.
     let damaged: Set<FileData.ID>
 
-    /// Works through the groups. Returns when every file that could be read is attached.
+    /// The originals of some groups.
+    func source(_ groups: [BackupGroup], where filter: PathFilter = PathFilter()) -> FolderSource {
+        FolderSource(groups, excluding: excluded, where: filter)
+    }
+
+    /// Works through the originals. Returns when every file that could be read is attached.
     ///
+    /// - Parameter failures: takes those that failed, in place of the report; nil for none.
     /// - Throws: when the place for the bytes or the database fails, so that going on makes no sense.
-    func run(
-        _ groups: [BackupGroup], _ options: BackupOptions, where filter: PathFilter = PathFilter()
-    ) async throws {
+    func run(_ source: FolderSource, _ options: BackupOptions, failures: FailedOriginals? = nil) async throws {
         var options = options
         options.damaged = damaged
-        let source = FolderSource(groups, excluding: excluded, where: filter)
-        try await Backup(lfs, database, source, host, options: options).run(onEvent: tell)
+        try await Backup(lfs, database, source, host, options: options).run { event in
+            if failures?.take(event) != true { tell(event) }
+        }
         report.walkEnded()
     }
 
@@ -58,6 +63,7 @@ struct Attacher: Sendable {
             stamp: attachment.stamp.text)
         guard let old else { return try document.insert(db) }
         try document.update(db)
+        try MovedTable.remove(document.id, db)
         if old.file.id != attachment.file.id { try ReplacedFiles.replace(old.file, of: document.id, db) }
     }
 

@@ -104,6 +104,7 @@ struct DatabaseSaver: Sendable {
                 SELECT (SELECT count(*) || ':' || coalesce(max(updateID), '') FROM lfs_file) || ':'
                     || (SELECT count(*) || ':' || coalesce(max(id), '') || ':' || coalesce(max(addedAt), '')
                         FROM uploader_document)
+                    || ':' || \(MovedTable.state)
                 """) ?? ""
     }
 

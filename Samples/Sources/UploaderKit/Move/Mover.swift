@@ -1,0 +1,138 @@
+import Foundation
+import GRDB
+import LFS
+import LFSBackup
+import LFSStorage
+
+/// Removes originals whose bytes are on the storage and need not be here: each is asked for there once more, and stays
+/// when anything is not as it was.
+struct Mover: Sendable {
+    let database: any DatabaseWriter
+    let table: DocumentTable
+    let lfs: LFSManager
+    let storage: any RemoteStorage
+    let report: Report
+
+    private static let page = 500
+    /// How many objects are asked for beside each other.
+    private static let parallel = 16
+
+    /// Goes through the originals once more. What was not attached, or whose upload failed, stays; the run has told it.
+    ///
+    /// - Throws: the database's error; `CancellationError`.
+    func run(_ source: FolderSource) async throws {
+        var walk = try source.makeWalk()
+        var page: [Asset] = []
+        while let item = walk.next() {
+            guard case .asset(let asset) = item else { continue }
+            page.append(asset)
+            if page.count < Self.page { continue }
+            try await move(page)
+            page = []
+        }
+        try await move(page)
+    }
+
+    private func move(_ assets: [Asset]) async throws {
+        try Task.checkCancellation()
+        if assets.isEmpty { return }
+        let originals = try await proven(try await uploaded(assets))
+        try await database.write { db in try MovedTable.note(originals.map(\.document.id), at: Date(), db) }
+        var (gone, staying): ([Document.ID], [Document.ID]) = ([], [])
+        for attached in originals {
+            try Task.checkCancellation()
+            let document = attached.document
+            do {
+                try Original(path: document.path, document: document.id).remove(document.stamp)
+                gone.append(document.id)
+                report.moved(attached.file, document.path)
+            } catch let error as UploaderError {
+                staying.append(document.id)
+                report.failed(document.path, error.description)
+            }
+        }
+        let (moved, kept) = (gone, staying)
+        try await database.write { db in
+            try MovedTable.finish(moved, db)
+            for id in kept { try MovedTable.remove(id, db) }
+        }
+    }
+
+    /// Puts in order what a run has left that ended in the middle: a file has its name, or is moved.
+    ///
+    /// - Throws: the database's error.
+    func settleUnfinished() async throws {
+        let unfinished = try await database.read { db in try MovedTable.unfinished(db) }
+        for page in unfinished.chunks(of: Self.page) {
+            var (gone, there): ([Document.ID], [Document.ID]) = ([], [])
+            for (id, path) in page {
+                do {
+                    if try Original(path: path, document: id).giveBack() { there.append(id) } else { gone.append(id) }
+                } catch let error as UploaderError {
+                    report.message("\(path): \(error.description)")
+                }
+            }
+            let (moved, kept) = (gone, there)
+            try await database.write { db in
+                try MovedTable.finish(moved, db)
+                for id in kept { try MovedTable.remove(id, db) }
+            }
+        }
+    }
+
+    /// Those whose files are said to be on the storage, and are as they were read.
+    private func uploaded(_ assets: [Asset]) async throws -> [AttachedDocument] {
+        let (table, prefix) = (table, lfs.keyPrefix)
+        return try await database.read { db in
+            let known = try table.documents(at: assets.map { FilePath($0.id) }, ofKeys: prefix, db)
+            let notes = try BackupNotes.notes(of: assets.map(\.id), db)
+            let found = assets.compactMap { asset -> AttachedDocument? in
+                guard case .success(var attached)? = known[FilePath(asset.id)], let note = notes[asset.id],
+                    note.stamp == asset.stamp.text, note.fileID == attached.file.id, !note.isDeclined,
+                    attached.file.status == .remote
+                else { return nil }
+                // One that was touched and has the same bytes was read again, and its document tells of the first time.
+                attached.document.stamp = note.stamp
+                return attached
+            }
+            let ids = found.map(\.file.id)
+            let damaged = Set(
+                try Upload.all().damaged().filter(ids.contains(Upload.Columns.fileID)).fetchAll(db).map(\.fileID))
+            return found.filter { !damaged.contains($0.file.id) }
+        }
+    }
+
+    /// Those that the storage has. Local copies that were to go and are here still have a reason to stay, and so have
+    /// their originals.
+    private func proven(_ attached: [AttachedDocument]) async throws -> [AttachedDocument] {
+        try await withThrowingTaskGroup(of: AttachedDocument?.self) { tasks in
+            var proven: [AttachedDocument] = []
+            for (index, attached) in attached.enumerated() {
+                if index >= Self.parallel, let one = try await tasks.next(), let one { proven.append(one) }
+                tasks.addTask { try await isProven(attached) ? attached : nil }
+            }
+            for try await one in tasks { if let one { proven.append(one) } }
+            return proven.sorted { $0.document.id < $1.document.id }
+        }
+    }
+
+    private func isProven(_ attached: AttachedDocument) async throws -> Bool {
+        let (file, path) = (attached.file, attached.document.path)
+        if try await lfs.hasLocalCopy(of: file.id) {
+            let isPinned = try await lfs.isPinned(file.id)
+            let reason = isPinned ? "it is pinned" : "the storage does not vouch for its bytes"
+            report.failed(path, "its original stays: \(reason)")
+            return false
+        }
+        do {
+            let object = try await storage.head(try ObjectKey(file.key))
+            if object.byteCount == file.byteCount { return true }
+            report.failed(path, "its original stays: the storage has other bytes. Run 'verify --repair'.")
+        } catch let error as StorageError {
+            try Task.checkCancellation()
+            let advice = error.isMissing ? " Run 'verify --repair'." : ""
+            report.failed(path, "its original stays: \(Words.sentence(error))\(advice)")
+        }
+        return false
+    }
+}

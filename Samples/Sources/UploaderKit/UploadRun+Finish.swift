@@ -1,0 +1,58 @@
+import LFS
+import LFSSync
+
+extension UploadRun {
+    /// Sends rows and takes those of other devices, where a sync server was given.
+    func synchronize() async throws {
+        guard let sync else { return }
+        defer { report.syncing(nil) }
+        let result = try await sync.synchronize { [report] in
+            report.syncing(.init(sent: $0.sent, received: $0.received))
+        }
+        report.synced(result)
+    }
+
+    /// As ``synchronize()``, for a run whose own work goes on without.
+    func shareRows(isLast: Bool) async {
+        do {
+            try await synchronize()
+        } catch is CancellationError {
+            // The run ends, and says so.
+        } catch {
+            // Once more when the uploads are through.
+            if isLast { report.syncFailed(error) }
+        }
+    }
+
+    var mover: Mover {
+        Mover(database: database, table: table, lfs: lfs, storage: saver.storage, report: report)
+    }
+
+    /// Does what comes when everything is offloaded, but for the copy of the database.
+    ///
+    /// - Returns: what became of the uploads.
+    func finish() async throws -> UploadSummary {
+        try await ReplacedFiles.removeSettled(in: database)
+        await shareRows(isLast: true)
+        try await reportDeletions()
+        // Asked again, because what was replaced has no failures any more.
+        let summary = try await lfs.waitForUploads()
+        if ending.freesUploaded { report.freed(try await lfs.evict(EvictionPolicy(maxByteCount: 0)).evicted) }
+        if let originals = ending.moves { try await mover.run(originals) }
+        return summary
+    }
+
+    /// - Returns: false when it failed, so that it has to be tried again.
+    @discardableResult
+    func saveDatabase() async throws -> Bool {
+        do {
+            report.saved(try await saver.run())
+            return true
+        } catch {
+            // A run that was interrupted is not one that could not save.
+            try Task.checkCancellation()
+            report.saveFailed(error)
+            return false
+        }
+    }
+}

@@ -1,0 +1,111 @@
+import Foundation
+import Testing
+
+@Suite("Originals that are gone", .timeLimit(.minutes(2)))
+struct GoneTests {
+    private func uploader(_ arguments: String..., in folder: URL) throws -> UploaderProcess.Result {
+        let storage = ["push", "remove"].contains(arguments[0]) ? ["--to", "dir:remote"] : []
+        return try UploaderProcess(
+            [arguments[0], "--database", "a.sqlite"] + storage + arguments.dropFirst(), in: folder
+        ).wait()
+    }
+
+    private func delete(_ names: String..., in folder: URL) throws {
+        for name in names { try FileManager.default.removeItem(at: folder.appendingPathComponent(name)) }
+    }
+
+    private func pushed(_ folder: URL) throws -> [String: String] {
+        #expect(try uploader("push", "files", in: folder).status == 0)
+        return try left(folder)
+    }
+
+    /// The ids of what is there, by the last part of its path.
+    private func left(_ folder: URL) throws -> [String: String] {
+        let entries = try TestDatabase.entries(in: folder.appendingPathComponent("a.sqlite"))
+        return Dictionary(
+            entries.map { (($0.path as NSString).lastPathComponent, $0.id) }, uniquingKeysWith: { $1 })
+    }
+
+    @Test("are listed, shown by a dry run, and removed alone, of all files or of some")
+    func gone() throws {
+        try withFolder(files: 6) { folder in
+            let ids = try pushed(folder)
+            #expect(try uploader("list", "--gone", in: folder).output.isEmpty)
+            try delete("files/1.bin", "files/2.bin", "files/3.bin", in: folder)
+            // Another file in its place is not gone, whatever it is.
+            try FileManager.default.createDirectory(
+                at: folder.appendingPathComponent("files/3.bin"), withIntermediateDirectories: false)
+            let list = try uploader("list", "--gone", in: folder)
+            let lines = list.output.split(separator: "\n").map(String.init)
+            #expect(list.status == 0 && Set(lines.map { String($0.prefix(36)) }) == [ids["1.bin"], ids["2.bin"]])
+            #expect(try uploader("list", "--gone", "1.bin", in: folder).output.split(separator: "\n").count == 1)
+            let preview = try uploader("remove", "--gone", "--dry-run", in: folder)
+            #expect(preview.status == 0 && preview.output.contains("2 files to remove"))
+            #expect(try left(folder).count == 6)
+            #expect(try uploader("remove", "--gone", "1.bin", "0.bin", in: folder).output.hasPrefix("1 removed"))
+            #expect(try left(folder).count == 5)
+            let all = try uploader("remove", "--gone", in: folder)
+            #expect(all.status == 0 && all.output.hasPrefix("1 removed"), "\(all)")
+            #expect(Set(try left(folder).keys) == ["0.bin", "3.bin", "4.bin", "5.bin"])
+            #expect(try uploader("remove", "--accept-empty", "0.bin", in: folder).status == 64)
+        }
+    }
+
+    @Test(
+        "A folder that is empty or missing may be a disk that is not mounted: nothing goes until that is accepted",
+        arguments: ["empty", "missing", "other"])
+    func notMounted(kind: String) throws {
+        try withFolder(files: 3) { folder in
+            _ = try pushed(folder)
+            try delete("files", in: folder)
+            if kind != "missing" {
+                try FileManager.default.createDirectory(
+                    at: folder.appendingPathComponent("files"), withIntermediateDirectories: false)
+            }
+            if kind == "other" { try Data().write(to: folder.appendingPathComponent("files/README")) }
+            let list = try uploader("list", "--gone", in: folder)
+            #expect(list.output.split(separator: "\n").count == 3 && list.messages.contains("Is its disk mounted?"))
+            for option in ["--dry-run", "--quiet"] {
+                let refused = try uploader("remove", "--gone", option, in: folder)
+                #expect(refused.status == 3 && refused.messages.contains("--accept-empty"), "\(refused)")
+            }
+            #expect(try left(folder).count == 3)
+            let accepted = try uploader("remove", "--gone", "--accept-empty", in: folder)
+            #expect(accepted.status == 0 && accepted.output.hasPrefix("3 removed"), "\(accepted)")
+            #expect(try left(folder).isEmpty)
+        }
+    }
+
+    @Test("A folder within that is empty keeps what was in it, and all else goes")
+    func emptyFolderWithin() throws {
+        try withFolder(files: 2) { folder in
+            for name in ["files/card/a", "files/deleted/b"] {
+                let url = folder.appendingPathComponent(name)
+                try FileManager.default.createDirectory(
+                    at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+                try Data(name.utf8).write(to: url)
+            }
+            _ = try pushed(folder)
+            try delete("files/card/a", "files/deleted", "files/0.bin", in: folder)
+            let run = try uploader("remove", "--gone", in: folder)
+            #expect(run.status == 3 && run.output.hasPrefix("2 removed"), "\(run)")
+            #expect(Set(try left(folder).keys) == ["a", "1.bin"])
+        }
+    }
+
+    @Test("A file that was removed as gone comes again with push and backup when it is there again")
+    func back() throws {
+        try withFolder(files: 2) { folder in
+            let ids = try pushed(folder)
+            let (file, away) = (folder.appendingPathComponent("files/0.bin"), folder.appendingPathComponent("away"))
+            try FileManager.default.moveItem(at: file, to: away)
+            #expect(try uploader("remove", "--gone", in: folder).status == 0)
+            try FileManager.default.moveItem(at: away, to: file)
+            let backup = try UploaderProcess(
+                ["backup", "--database", "a.sqlite", "--to", "dir:remote", "--groups", "include:files"], in: folder
+            ).wait()
+            #expect(backup.status == 0 && backup.output.hasPrefix("1 attached, 1 uploaded"), "\(backup)")
+            #expect(try left(folder)["1.bin"] == ids["1.bin"])
+        }
+    }
+}

@@ -1,0 +1,195 @@
+#if os(Linux)
+import Foundation
+import Glibc
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import LFSBackup
+
+@Suite("Folders that are followed", .timeLimit(.minutes(1)))
+struct FollowTests {
+    /// A folder that is followed, after its first walk.
+    private struct Followed: Sendable {
+        let folder: URL
+        let follower: FolderFollower
+        let clock: ManualClock
+        let notes: Heard<FollowNote>
+
+        func write(_ name: String, _ text: String = "x") throws {
+            let url = folder.appendingPathComponent(name)
+            try FileManager.default.createDirectory(
+                at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try Data(text.utf8).write(to: url)
+        }
+
+        func rename(_ name: String, to other: String) {
+            #expect(Glibc.rename(folder.path + "/" + name, folder.path + "/" + other) == 0)
+        }
+
+        /// The files of a batch, from the folder on.
+        func files(_ batch: FollowBatch) throws -> Set<String> {
+            var walk = try batch.source.makeWalk()
+            var files: Set<String> = []
+            while let item = walk.next() {
+                if case .asset(let asset) = item {
+                    files.insert(String(asset.id.description.dropFirst(folder.path.count + 1)))
+                }
+            }
+            return files
+        }
+
+        /// The files of the next batches, until all that are wanted were among them.
+        func next(_ wanted: Set<String>) async throws -> Set<String> {
+            async let _: Void = clock.runFreely()
+            var files: Set<String> = []
+            while !files.isSuperset(of: wanted) { files.formUnion(try self.files(try await follower.next())) }
+            return files
+        }
+    }
+
+    private func following(
+        _ groups: [String] = ["."], where filter: PathFilter = PathFilter(), rescan: Duration? = nil,
+        _ prepare: (URL) throws -> Void = { _ in }, _ body: (Followed) async throws -> Void
+    ) async throws {
+        let folder = FileManager.default.temporaryDirectory.resolvingSymlinksInPath()
+            .appendingPathComponent("lfs-test-\(UUID())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: folder) } }
+        try prepare(folder)
+        let (clock, notes) = (ManualClock(), Heard<FollowNote>())
+        var options = FollowOptions()
+        (options.clock, options.rescan) = (clock, rescan)
+        let source = FolderSource(groups.map { BackupGroup($0, .include) }, from: folder.path, where: filter)
+        let follower = FolderFollower(source, options: options) { notes.add($0) }
+        let followed = Followed(folder: folder, follower: follower, clock: clock, notes: notes)
+        let first = try await follower.next()
+        #expect(first.count == nil)
+        _ = try followed.files(first)
+        try await body(followed)
+    }
+
+    @Test(
+        "A file that was closed, moved here or linked comes once it has settled, and one that is being written does not"
+    )
+    func written() async throws {
+        try await following { folder in
+            try Data("x".utf8).write(to: folder.appendingPathComponent("old"))
+        } _: { app in
+            let handle = FileHandle(
+                fileDescriptor: open(app.folder.path + "/open", O_CREAT | O_WRONLY, 0o600), closeOnDealloc: true)
+            try handle.write(contentsOf: Data("half".utf8))
+            try app.write("closed")
+            try app.write("moved.tmp")
+            app.rename("moved.tmp", to: "moved")
+            #expect(link(app.folder.path + "/old", app.folder.path + "/linked") == 0)
+            #expect(try await app.next(["closed", "moved", "linked"]) == ["closed", "moved", "linked"])
+            try handle.close()
+            #expect(try await app.next(["open"]) == ["open"])
+        }
+    }
+
+    @Test("Folders that come are followed with all that is in them, also after they were moved")
+    func folders() async throws {
+        try await following { app in
+            try app.write("new/deep/one")
+            #expect(try await app.next(["new/deep/one"]) == ["new/deep/one"])
+            try app.write("new/deep/two")
+            #expect(try await app.next(["new/deep/two"]) == ["new/deep/two"])
+            app.rename("new", to: "other")
+            #expect(try await app.next(["other/deep/one"]) == ["other/deep/one", "other/deep/two"])
+            try app.write("other/deep/three")
+            #expect(try await app.next(["other/deep/three"]) == ["other/deep/three"])
+            #expect(app.follower.folderCount == 3)
+        }
+    }
+
+    @Test("Names that vanish before they have settled, and those that the filter leaves out, make no batch")
+    func temporary() async throws {
+        let filter = PathFilter(including: [], excluding: [try PathPattern("*.tmp"), try PathPattern("cache/")])
+        try await following(where: filter) { folder in
+            try FileManager.default.createDirectory(
+                at: folder.appendingPathComponent("cache"), withIntermediateDirectories: false)
+        } _: { app in
+            #expect(app.follower.folderCount == 1)
+            try app.write("a.tmp")
+            try app.write("cache/b")
+            try app.write("short")
+            try FileManager.default.removeItem(at: app.folder.appendingPathComponent("short"))
+            try app.write("last")
+            async let _: Void = app.clock.runFreely()
+            let batch = try await app.follower.next()
+            #expect(batch.count == 1)
+            #expect(try app.files(batch) == ["last"])
+        }
+    }
+
+    @Test("A file that changes after it was told goes on settling")
+    func changing() async throws {
+        try await following { app in
+            try app.write("a", "one")
+            let name = AssetName(app.folder.path + "/a")
+            async let next = app.follower.next()
+            await app.clock.waitForSleepers()
+            // A change that no event tells: the times of a file.
+            #expect(utimes(app.folder.path + "/a", [timeval(), timeval()]) == 0)
+            app.clock.advance(by: .seconds(6))
+            await app.clock.waitForSleepers()
+            app.clock.advance(by: .seconds(6))
+            let batch = try await next
+            #expect(try app.files(batch) == ["a"])
+            // As it is known, it would fail once more; with other content it may come again.
+            var walk = try FolderSource([BackupGroup(name.description, .include)]).makeWalk()
+            guard case .asset(let asset)? = walk.next() else { return #expect(Bool(false)) }
+            #expect(try await !app.follower.putBack(name, seen: asset.stamp))
+            #expect(try await app.follower.putBack(name, seen: AssetStamp(byteCount: 1, text: "other")))
+            #expect(try await app.next(["a"]) == ["a"])
+        }
+    }
+
+    @Test("A file that was named itself is followed by its folder, and nothing else there is")
+    func namedFile() async throws {
+        try await following(["a.txt"]) { folder in
+            try Data("x".utf8).write(to: folder.appendingPathComponent("a.txt"))
+        } _: { app in
+            try app.write("other")
+            try app.write("a.new")
+            app.rename("a.new", to: "a.txt")
+            #expect(try await app.next(["a.txt"]) == ["a.txt"])
+        }
+    }
+
+    @Test("A folder that vanishes is told, and is found again when it is there")
+    func vanished() async throws {
+        try await following(["one", "two"]) { folder in
+            for name in ["one", "two"] {
+                try FileManager.default.createDirectory(
+                    at: folder.appendingPathComponent(name), withIntermediateDirectories: false)
+            }
+        } _: { app in
+            app.rename("one", to: "away")
+            try app.write("away/a")
+            async let files = app.next(["one/a"])
+            while app.notes.values.isEmpty { await Task.yield() }
+            #expect(app.notes.values == [.gone(AssetName(app.folder.path + "/one"))])
+            app.rename("away", to: "one")
+            let found = try await files
+            #expect(found.contains("one/a"))
+            try app.write("one/b")
+            #expect(try await app.next(["one/b"]).contains("one/b"))
+        }
+    }
+
+    @Test("Everything is walked again after the time that was asked for")
+    func rescan() async throws {
+        try await following(rescan: .seconds(60)) { app in
+            async let next = app.follower.next()
+            await app.clock.waitForSleepers()
+            #expect(app.clock.remaining == [.seconds(60)])
+            app.clock.advance(by: .seconds(60))
+            let batch = try await next
+            #expect(batch.count == nil)
+        }
+    }
+}
+#endif

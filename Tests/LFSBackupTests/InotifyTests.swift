@@ -1,0 +1,106 @@
+import TestSupport
+import Testing
+
+@testable import LFSBackup
+
+@Suite("What the kernel tells of folders", .timeLimit(.minutes(1)))
+struct InotifyTests {
+    /// The bytes of one event, with the zeros that the kernel puts behind a name.
+    private func bytes(_ folder: Int32, _ kind: InotifyEvent.Kind, _ name: String = "", zeros: Int = 3) -> [UInt8] {
+        let name = name.isEmpty ? [] : Array(name.utf8) + [UInt8](repeating: 0, count: zeros)
+        let numbers = [UInt32(bitPattern: folder), kind.rawValue, 7, UInt32(name.count)]
+        return numbers.flatMap { number in withUnsafeBytes(of: number) { Array($0) } } + name
+    }
+
+    private func event(_ folder: Int32, _ kind: InotifyEvent.Kind, _ name: String = "") -> InotifyEvent {
+        InotifyEvent(folder: folder, kind: kind, name: Array(name.utf8))
+    }
+
+    @Test("Events are read wherever the bytes are cut, and names end at their first zero")
+    func partial() {
+        let all = [event(1, .created, "a"), event(2, [.movedHere, .ofFolder], "caf\u{E9}"), event(1, .selfDeleted)]
+        let bytes = bytes(1, .created, "a") + bytes(2, [.movedHere, .ofFolder], "caf\u{E9}") + bytes(1, .selfDeleted)
+        for cut in 0...bytes.count {
+            var rest = Array(bytes[..<cut])
+            var events = InotifyEvent.take(from: &rest)
+            #expect(rest.count < 16 + 8)
+            rest += bytes[cut...]
+            events += InotifyEvent.take(from: &rest)
+            #expect(events == all && rest.isEmpty, "cut at \(cut)")
+        }
+    }
+
+    @Test("Bytes that can be no event are given up as an overflow, with what follows them")
+    func nonsense() {
+        var rest = bytes(1, .created, "a") + [UInt8](repeating: 0xFF, count: 40)
+        #expect(InotifyEvent.take(from: &rest) == [event(1, .created, "a"), event(-1, .overflow)])
+        #expect(rest.isEmpty)
+    }
+
+    @Test("A folder that has moved tells by its new path only, and one that two paths lead to by both")
+    func moved() {
+        var folders = WatchedFolders()
+        folders.add(1, at: AssetName("/p"), isRoot: true)
+        folders.add(2, at: AssetName("/p/a"))
+        folders.add(3, at: AssetName("/p/a/b"))
+        folders.add(4, at: AssetName("/p/ab"))
+        folders.add(3, at: AssetName("/link"), isRoot: true)
+        #expect(
+            Set(folders.changes(of: event(3, .closedAfterWriting, "x")))
+                == [.written(AssetName("/p/a/b/x")), .written(AssetName("/link/x"))])
+        #expect(folders.changes(of: event(1, [.movedAway, .ofFolder], "a")) == [.left(AssetName("/p/a"))])
+        #expect(folders.leave(AssetName("/p/a")) == [2])
+        #expect(folders.changes(of: event(2, .closedAfterWriting, "x")).isEmpty)
+        #expect(folders.changes(of: event(3, .movedHere, "x")) == [.written(AssetName("/link/x"))])
+        #expect(folders.changes(of: event(4, .created, "x")) == [.created(AssetName("/p/ab/x"))])
+        #expect(folders.count == 3)
+    }
+
+    @Test("Of the folder around a file that was named only that name counts, until the folder is named as well")
+    func named() {
+        var folders = WatchedFolders()
+        folders.add(1, at: AssetName("/p"), .only([Array("a".utf8)]), isRoot: true)
+        folders.add(1, at: AssetName("/p"), .only([Array("b".utf8)]), isRoot: true)
+        #expect(folders.changes(of: event(1, .closedAfterWriting, "b")) == [.written(AssetName("/p/b"))])
+        #expect(folders.changes(of: event(1, .closedAfterWriting, "c")).isEmpty)
+        #expect(folders.changes(of: event(1, [.created, .ofFolder], "a")).isEmpty)
+        folders.add(1, at: AssetName("/p"), isRoot: true)
+        #expect(folders.changes(of: event(1, .closedAfterWriting, "c")) == [.written(AssetName("/p/c"))])
+    }
+
+    @Test("What was named and is gone is told, a folder within others is not, and a lost event is")
+    func gone() {
+        var folders = WatchedFolders()
+        folders.add(1, at: AssetName("/p"), isRoot: true)
+        folders.add(2, at: AssetName("/p/a"))
+        #expect(folders.changes(of: event(2, .selfDeleted)).isEmpty)
+        #expect(folders.changes(of: event(2, .ended)).isEmpty && folders.count == 1)
+        #expect(folders.changes(of: event(1, .selfMoved)) == [.gone(AssetName("/p"))])
+        #expect(folders.changes(of: event(-1, .overflow)) == [.lost])
+    }
+
+    @Test("A name settles once it has not changed for the time, and many that change together settle together")
+    func settling() {
+        var names = SettlingNames(.seconds(5))
+        #expect(names.due == nil)
+        for number in 0..<1_000 { names.note(AssetName("\(number)"), "1", at: .milliseconds(100 + number / 2)) }
+        names.note(AssetName("late"), "1", at: .milliseconds(1_700))
+        #expect(names.due == .seconds(6))
+        #expect(names.take(at: .milliseconds(5_999)).isEmpty)
+        names.note(AssetName("7"), "2", at: .milliseconds(5_999))
+        let settled = names.take(at: .seconds(6))
+        #expect(settled.count == 999 && !settled.contains { $0.name == AssetName("7") })
+        #expect(names.due == .seconds(7) && names.take(at: .seconds(7)).map(\.name) == [AssetName("late")])
+        #expect(names.take(at: .seconds(11)) == [.init(name: AssetName("7"), stamp: "2")])
+        #expect(names.isEmpty && names.due == nil)
+    }
+
+    @Test("Some paths are reached by the names that lead to them, and by no others")
+    func tree() {
+        let tree = PathTree([AssetName("/a/b/c"), AssetName("/a/b/d"), AssetName("/a/b/c/e"), AssetName("/x")])
+        #expect(Set(tree.names(in: AssetName("/a/b")).map { String(decoding: $0, as: UTF8.self) }) == ["c", "d"])
+        #expect(Set(tree.names(in: AssetName("/")).map { String(decoding: $0, as: UTF8.self) }) == ["a", "x"])
+        #expect(tree.ends(at: AssetName("/a/b/c")) && !tree.ends(at: AssetName("/a/b")))
+        #expect(tree.leads(AssetName("/a")) && tree.leads(AssetName("/x")) && !tree.leads(AssetName("/y")))
+    }
+}
