@@ -21,6 +21,8 @@ final class Interruption: Sendable {
     ///   - onStatus: runs for SIGUSR1, which asks how far it is.
     init(onFirst: @escaping @Sendable (_ signal: Int32) -> Void, onStatus: @escaping @Sendable () -> Void) {
         signal(SIGPIPE, SIG_IGN)
+        // It tells that another program wants to write to a file that is about to be moved, and would end the process.
+        signal(SIGIO, SIG_IGN)
         let first = first
         func source(_ number: Int32, _ handler: @escaping @Sendable () -> Void) -> any DispatchSourceSignal {
             signal(number, SIG_IGN)

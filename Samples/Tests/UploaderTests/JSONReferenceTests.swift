@@ -135,6 +135,8 @@ struct JSONReferenceTests {
             try reads(&session)
             try damage(&session)
             try fullStorage(&session)
+            try moves(&session)
+            try follows(&session)
             value = try body(session)
         }
         return try #require(value)
@@ -221,6 +223,35 @@ struct JSONReferenceTests {
             try session.run(
                 "push", "--to", "dir:\(mount.path)/remote", "--give-up-after", "2s", "files", exit: 3)
             try session.run("status")
+        }
+    }
+
+    private func moves(_ session: inout Session) throws {
+        session.database = "d.sqlite"
+        let moved = session.folder.appendingPathComponent("moved")
+        try FileManager.default.createDirectory(at: moved, withIntermediateDirectories: false)
+        try randomData(1_000).write(to: moved.appendingPathComponent("a"))
+        try session.run("push", "--to", "dir:remote-d", "--move", "moved")
+    }
+
+    /// A push that goes on, to a folder and to a storage that is away.
+    private func follows(_ session: inout Session) throws {
+        session.environment = ["AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b"]
+        let away = "s3://photos?endpoint=http://127.0.0.1:1&addressing=path&region=x"
+        for (database, storage, event) in [("e.sqlite", "dir:remote-e", "batch"), ("f.sqlite", away, "waiting")] {
+            let uploader = try UploaderProcess(
+                ["push", "--json", "--database", database, "--to", storage, "--watch", "--give-up-after", "0.5s"]
+                    + ["files"], in: session.folder, environment: session.environment)
+            defer { if uploader.process.isRunning { uploader.process.terminate() } }
+            while uploader.process.isRunning {
+                let events = try uploader.resultSoFar().events.compactMap { $0["event"] as? String }
+                if events.contains(event), events.contains("watching") { break }
+                usleep(5_000)
+            }
+            Foundation.kill(uploader.process.processIdentifier, SIGINT)
+            let result = try uploader.wait()
+            #expect(result.status == 130, "\(result.messages)")
+            session.printed.add("push", result)
         }
     }
 }

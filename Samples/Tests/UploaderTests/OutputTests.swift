@@ -77,6 +77,22 @@ struct OutputTests {
         for columns in 1...120 { #expect(line(columns).count < max(columns, 2)) }
     }
 
+    @Test("While files are read the line tells how long that takes, once it is counted how much it is")
+    func reading() {
+        var tally = Tally()
+        (tally.isWalking, tally.foundBytes, tally.readBytes) = (true, 2_147_483_648, 1_073_741_824)
+        #expect(
+            ProgressLine.reading(tally, rate: 1_048_576) == "reading 1.0/2.0 GiB  1.0 MiB/s  0 attached  0 uploaded")
+        tally.expectedBytes = 4_294_967_296
+        #expect(
+            ProgressLine.reading(tally, rate: 1_048_576, timeLeft: 3_000)
+                == "reading 1.0/4.0 GiB  1.0 MiB/s  ETA ~50m0s  0 attached  0 uploaded")
+        (tally.attached, tally.uploaded, tally.refused) = (1_234_567, 1_234_567, 12)
+        for columns in 1...120 {
+            #expect(ProgressLine.reading(tally, rate: 1, timeLeft: 1, columns: columns).count < max(columns, 2))
+        }
+    }
+
     @Test("A run that was asked to end tells what it waits for, and how to end it at once")
     func stopping() {
         #expect(ProgressLine.stopping([]) == "stopping  Ctrl-C: at once")

@@ -116,6 +116,12 @@ struct WatchTests {
             let copies = try FileManager.default.contentsOfDirectory(atPath: watch.folder.path + "/a.sqlite.lfs")
             #expect(copies.allSatisfy { $0.count != 36 })
             #expect(try watch.wait { try watch.events("saved").count == 1 })
+            // Whoever opens an original for writing while it is looked at must not end the process by that.
+            let status = try String(
+                contentsOfFile: "/proc/\(watch.uploader.process.processIdentifier)/status", encoding: .utf8)
+            let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("SigIgn:") })
+            let ignored = try #require(UInt64(line.dropFirst(7).trimmingCharacters(in: .whitespaces), radix: 16))
+            #expect(ignored & 1 << UInt64(SIGIO - 1) != 0)
             #expect(try watch.end().status == 130)
         }
     }

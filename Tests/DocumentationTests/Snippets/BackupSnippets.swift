@@ -27,3 +27,13 @@ func startGated(_ lfs: LFSManager, _ settings: StorageRouter) async throws {
     try await gate.run()  // until it is cancelled
 }
 // end
+
+// snippet
+func follow(_ source: FolderSource, _ host: BackupHost, _ lfs: LFSManager, _ database: DatabasePool) async throws {
+    let follower = FolderFollower(source) { note in print(note) }
+    while true {
+        let batch = try await follower.next()
+        try await Backup(lfs, database, batch.source, host).run()
+    }
+}
+// end

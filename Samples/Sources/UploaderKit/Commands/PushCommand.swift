@@ -97,6 +97,8 @@ struct PushCommand: AsyncParsableCommand {
             }
             run.report.walkBegins()
             defer { run.report.walkEnded() }
+            // Ends with this scope.
+            async let _: Void = Forecast(database: run.database, source: source, report: run.report).run()
             try await run.attacher.run(source, Self.options)
         }
     }

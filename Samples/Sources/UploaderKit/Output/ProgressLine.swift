@@ -1,13 +1,17 @@
 /// The line that tells how far a run is, at most as wide as the terminal.
 package enum ProgressLine {
     /// While files are still being attached: reading and uploading go on beside each other, so each has its figures.
-    package static func reading(_ tally: Tally, rate: Double, columns: Int = 80) -> String {
+    ///
+    /// - Parameter timeLeft: in seconds, as far as it can be guessed; nil until there is something to go by.
+    package static func reading(_ tally: Tally, rate: Double, timeLeft: Double? = nil, columns: Int = 80) -> String {
+        let whole = max(tally.expectedBytes ?? tally.foundBytes, tally.readBytes)
         var parts = [
-            "reading \(Format.bytes(tally.readBytes, of: max(tally.foundBytes, tally.readBytes)))",
+            "reading \(Format.bytes(tally.readBytes, of: whole))",
             "\(Format.bytes(Int64(saturating: rate)))/s",
             "\(Format.count(tally.attached)) attached",
             "\(Format.count(tally.doneFiles)) uploaded",
         ]
+        if let timeLeft { parts.insert("ETA ~\(Format.time(timeLeft))", at: 2) }
         parts += troubles(tally)
         if parts.joined(separator: "  ").count >= columns { parts.remove(at: 1) }
         return String(parts.joined(separator: "  ").prefix(max(columns - 1, 1)))

@@ -23,7 +23,8 @@ extension Report {
 
     /// Shows one line of progress now.
     func showProgressNow() {
-        let columns = options.redraws ? Console.columns : 80
+        // A terminal writes ^C behind it, which must not begin another line.
+        let columns = options.redraws ? Console.columns - 2 : 80
         let text = state.withLock { state in
             let time = (ContinuousClock.now - start) / .seconds(1)
             let tally = state.tally
@@ -35,7 +36,10 @@ extension Report {
             if let rows = tally.rows, tally.doneFiles == tally.totalFiles {
                 return ProgressLine.syncing(rows, columns: columns)
             }
-            if tally.isWalking { return ProgressLine.reading(tally, rate: state.readMeter.rate, columns: columns) }
+            if tally.isWalking {
+                return ProgressLine.reading(
+                    tally, rate: state.readMeter.rate, timeLeft: state.timeLeft(at: time), columns: columns)
+            }
             let timeLeft = state.meter.timeLeft(tally.doneBytes, of: tally.totalBytes, at: time)
             return ProgressLine.text(
                 tally, rate: state.meter.rate,
@@ -93,6 +97,9 @@ extension Report {
         for await _ in stirring.stream where state.withLock({ $0.pace != .resting }) { return }
     }
 
+    /// So many bytes of files are new.
+    func expects(_ bytes: Int64) { changeTally { $0.expectedBytes = bytes } }
+
     // MARK: Files under way
 
     /// Whether the path of a file is not known that the line may name.
@@ -114,6 +121,16 @@ extension Report {
 }
 
 extension Report.State {
+    /// Until all is read and uploaded, which go on beside each other: the longer one counts. Nil until it is known how
+    /// much that is.
+    func timeLeft(at time: Double) -> Double? {
+        guard let expected = tally.expectedBytes,
+            let reading = readMeter.roughTimeLeft(tally.readBytes, of: max(expected, tally.readBytes), at: time)
+        else { return nil }
+        let total = tally.totalBytes.addingSaturated(max(expected - tally.readBytes, 0))
+        return max(reading, meter.roughTimeLeft(tally.doneBytes, of: total, at: time) ?? 0)
+    }
+
     /// A file is not under way any more.
     mutating func ends(_ id: FileData.ID) { (tally.partial[id], underWay[id]) = (nil, nil) }
 }

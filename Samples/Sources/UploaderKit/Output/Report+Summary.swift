@@ -15,7 +15,8 @@ extension Report {
             printJSON(
                 JSONSummary(
                     attached: tally.attached, restored: tally.restored, uploaded: tally.uploaded, failed: tally.failed,
-                    skipped: tally.skipped, unchanged: tally.unchanged, pulled: tally.pulled, removed: tally.removed, moved: tally.moved,
+                    skipped: tally.skipped, unchanged: tally.unchanged, pulled: tally.pulled, removed: tally.removed,
+                    moved: tally.moved,
                     bytes: tally.bytes, seconds: (seconds * 1_000).rounded() / 1_000))
         } else if !options.isQuiet, tellsNothing || tally != Tally() {
             Console.result(words)

@@ -66,7 +66,7 @@ final class Report: Sendable {
         let time = (ContinuousClock.now - start) / .seconds(1)
         state.withLock { state in
             guard state.tally.isWalking else { return }
-            state.tally.isWalking = false
+            (state.tally.isWalking, state.tally.expectedBytes) = (false, nil)
             // Until now the disk was busy with reading: that rate says nothing about the time that is left.
             state.meter = RateMeter()
             state.meter.add(state.tally.doneBytes, at: time)

@@ -36,6 +36,8 @@ package struct Tally: Equatable {
     /// The bytes of the files that were found to be new, and how many of them are read.
     package var foundBytes: Int64 = 0
     package var readBytes: Int64 = 0
+    /// The bytes of all files that are new, read or not; nil until they are counted.
+    package var expectedBytes: Int64?
     /// The bytes of files that are under way, by their id.
     package var partial: [FileID: Int64] = [:]
     package var retrying: Set<FileID> = []
