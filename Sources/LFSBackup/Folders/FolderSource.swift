@@ -20,6 +20,7 @@ public struct FolderSource: AssetSource {
     private let folder: String
     private let own: [String]
     private let filter: PathFilter
+    private let hasEntries: Bool
 
     /// The files of groups.
     ///
@@ -29,15 +30,18 @@ public struct FolderSource: AssetSource {
     ///   - own: files and folders that are left out because the app writes to them itself.
     ///   - filter: which files of the included folders are taken, by their paths from that folder on. A file that is a
     ///     group itself is taken in any case, and what the filter leaves out is no item of the walk.
+    ///   - hasEntries: whether folders and symbolic links are items as well: ``AssetItem/entry(_:)``. A folder comes
+    ///     before what is in it, and with a filter only if anything in it is taken. Otherwise links are passed over.
     public init(
         _ groups: [BackupGroup], from folder: String? = nil, excluding own: [String] = [],
-        where filter: PathFilter = PathFilter()
+        where filter: PathFilter = PathFilter(), hasEntries: Bool = false
     ) {
         let folder = folder ?? FileManager.default.currentDirectoryPath
         self.folder = folder
         self.groups = groups
         self.own = own
         self.filter = filter
+        self.hasEntries = hasEntries
         roots = groups.filter { $0.mode == .include }.map { AssetName($0.id).absolute(from: folder) }
         selection = BackupSelection(groups)
     }
@@ -63,7 +67,8 @@ public struct FolderSource: AssetSource {
             }
         }
         let ownIdentities = own.compactMap { FileIdentity(at: AssetName($0)) }
-        return FolderWalk(roots, selection, groups: identities, own: Set(ownIdentities), where: filter)
+        return FolderWalk(
+            roots, selection, groups: identities, own: Set(ownIdentities), where: filter, hasEntries: hasEntries)
     }
 
     /// Opens a file by its exact bytes, which a URL cannot carry.
