@@ -8,7 +8,8 @@ struct RemoveCommand: AsyncParsableCommand {
         commandName: "remove",
         abstract: "Remove files: their records, their local bytes and their remote objects.",
         discussion: """
-            The files that were pushed stay where they are.
+            The files that were pushed stay where they are. With a folder, what is recorded
+            of it and of the folders and links in it is forgotten as well.
 
             \(FileNaming.discussion)
             """)
@@ -29,7 +30,11 @@ struct RemoveCommand: AsyncParsableCommand {
         let naming = FileNaming(files.names)
         if dryRun { return try reportingErrors { try preview(naming) } }
         try await UploadRun.run(database, transfer, output, .own, about: .removing, sync: server.sync) { run in
-            let refusals = try await Remover(run.database, run.table).run(naming) { run.report.removed($0) }
+            let refusals = try await Remover(run.database, run.table).run(naming) {
+                run.report.removed($0)
+            } onForgotten: {
+                run.report.forgotten($0)
+            }
             run.report.failed(refusals)
             // The bytes go when the server has accepted it.
             try await run.synchronize()
@@ -42,11 +47,16 @@ struct RemoveCommand: AsyncParsableCommand {
         try file.requireThere()
         try file.requireOurs()
         let (connection, table) = try DocumentDatabase.openForReading(file.path)
-        let named = try connection.read { db in try naming.resolve(table.all, db) }
+        let named = try connection.read { db in try naming.resolve(table.all, withEntries: true, db) }
         let report = Report(output, about: .removing)
         report.failed(named.refusals)
         for file in named.files { report.wouldRemove(file) }
-        if !output.json { Console.result("\(Format.count(named.files.count, "file")) to remove") }
+        for path in named.entries.sorted(by: { $0.description < $1.description }) { report.wouldForget(path) }
+        if !output.json {
+            let files = Format.count(named.files.count, "file")
+            let entries = Format.count(named.entries.count, "folder or link", "folders and links")
+            Console.result("\(files) to remove\(named.entries.isEmpty ? "" : ", \(entries) to forget")")
+        }
         if !named.refusals.isEmpty { throw ExitCode(3) }
     }
 }

@@ -90,6 +90,7 @@ enum DocumentSchema {
                     ALTER TABLE \(ownTable) ADD COLUMN savedAt REAL;
                     """)
         }
+        migrator.registerMigration("uploader.restore") { db in try EntryTable.make(db) }
         return migrator
     }
 

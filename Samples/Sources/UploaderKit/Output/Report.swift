@@ -315,7 +315,9 @@ final class Report: Sendable {
         if options.isJSON {
             let summary = JSONSummary(
                 attached: tally.attached, restored: tally.restored, uploaded: tally.uploaded, failed: tally.failed,
-                skipped: tally.skipped, unchanged: tally.unchanged, pulled: tally.pulled, removed: tally.removed,
+                skipped: tally.skipped, unchanged: tally.unchanged, touched: tally.touched, folders: tally.folders,
+                links: tally.links, gone: tally.gone, forgotten: tally.forgotten, pulled: tally.pulled,
+                removed: tally.removed,
                 bytes: tally.bytes, seconds: (seconds * 1_000).rounded() / 1_000)
             printJSON(summary)
         } else if !options.isQuiet, tellsNothing || tally != Tally() {

@@ -22,13 +22,16 @@ struct Attacher: Sendable {
     ) async throws {
         var options = options
         options.damaged = damaged
-        let source = FolderSource(groups, excluding: excluded, where: filter)
+        let source = FolderSource(groups, excluding: excluded, where: filter, hasEntries: true)
         try await Backup(lfs, database, source, host, options: options).run(onEvent: tell)
+        try await recorder.tellGone(below: groups.filter { $0.mode == .include }.map(\.id))
         report.walkEnded()
     }
 
+    private var recorder: EntryRecorder { EntryRecorder(database: database, report: report) }
+
     private var host: BackupHost {
-        let (table, prefix) = (table, lfs.keyPrefix)
+        let (table, prefix, recorder) = (table, lfs.keyPrefix, recorder)
         return BackupHost { assets, db in
             let known = try table.documents(at: assets.map { FilePath($0.id) }, ofKeys: prefix, db)
             var records: [AssetName: BackupHost.Record] = [:]
@@ -40,9 +43,22 @@ struct Attacher: Sendable {
                 }
             }
             return records
+        } touch: { asset, stamp, file, db in
+            let path = FilePath(asset.id)
+            try EntryTable.remove([path], db)
+            guard case .success(let old)? = try table.documents(at: [path], ofKeys: prefix, db)[path],
+                old.file.id == file.id
+            else { return }
+            var document = old.document
+            document.stamp = stamp.text
+            try document.update(db)
+            try EntryTable.noteChange(db)
+        } entries: { entries in
+            try await recorder.record(entries.map(Entry.init))
         } insert: { attachment, db in
             let path = FilePath(attachment.asset.id)
             let old = try table.documents(at: [path], ofKeys: prefix, db)[path]?.get()
+            try EntryTable.remove([path], db)
             try Self.attach(attachment, at: Date(), in: old, db)
         }
     }
@@ -66,6 +82,7 @@ struct Attacher: Sendable {
         case .read(let bytes): report.read(bytes)
         case .found(let asset): report.found(asset.stamp.byteCount ?? 0)
         case .unchanged(let asset): report.unchanged(FilePath(asset.id))
+        case .touched(let asset): report.touched(FilePath(asset.id))
         case .declined(let asset): report.passedOver(FilePath(asset.id), "it was removed on purpose")
         case .attached(let asset, let file, let isShared):
             report.attached(file, FilePath(asset.id), isUploaded: !isShared)

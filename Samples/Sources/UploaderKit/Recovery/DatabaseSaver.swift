@@ -103,7 +103,8 @@ struct DatabaseSaver: Sendable {
             sql: """
                 SELECT (SELECT count(*) || ':' || coalesce(max(updateID), '') FROM lfs_file) || ':'
                     || (SELECT count(*) || ':' || coalesce(max(id), '') || ':' || coalesce(max(addedAt), '')
-                        FROM uploader_document)
+                        FROM uploader_document) || ':'
+                    || (SELECT coalesce(sum(entryChanges), 0) FROM \(DocumentSchema.ownTable))
                 """) ?? ""
     }
 
