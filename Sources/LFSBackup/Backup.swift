@@ -65,20 +65,22 @@ public struct Backup<Source: AssetSource>: Sendable {
                 return (AssetBatch(&walk, selection), walk)
             }
             walk = after
-            for item in batch.others { attacher.tell(item.event) }
-            if batch.assets.isEmpty { return report.withLock { $0 } }
-            try await attacher.attach(batch.assets)
+            for item in batch.others { if let event = item.event { attacher.tell(event) } }
+            if !batch.entries.isEmpty { try await host.entries?(batch.entries) }
+            if !batch.assets.isEmpty { try await attacher.attach(batch.assets) }
+            if batch.isLast { return report.withLock { $0 } }
         }
     }
 }
 
 extension AssetItem {
     /// What is told of one that is no original to be read.
-    fileprivate var event: BackupEvent {
+    fileprivate var event: BackupEvent? {
         switch self {
         case .asset(let asset): .found(asset)
         case .unreadable(let name, let reason): .unreadable(name, reason)
         case .passedOver(let name, let reason): .passedOver(name, reason)
+        case .entry: nil
         }
     }
 }

@@ -31,6 +31,24 @@ struct ChangeTests {
         }
     }
 
+    @Test("One whose permissions alone have changed is not read, and how it looks now is told to the app")
+    func permissions() async throws {
+        try await withPhotoApp { app in
+            let url = try app.write("one.jpg", someBytes())
+            try await app.backUp()
+            try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: url.path)
+            let (read, touched) = (Mutex<Int64>(0), Heard<String>())
+            let host = BackupHost(
+                touch: { _, stamp, _, _ in touched.add(stamp.text) }, insert: { try app.insert($0, $1) })
+            let source = FolderSource([BackupGroup(app.pictures.path, .include)])
+            let backup = Backup(app.lfs, app.database, source, host)
+            let report = try await backup.run { if case .read(let count) = $0 { read.withLock { $0 += count } } }
+            #expect(report.unchanged == 1 && report.touched == 1 && read.withLock { $0 } == 0)
+            #expect(FileAttributes(stamp: try #require(touched.values.first))?.permissions?.mode == 0o640)
+            #expect(try await backup.run().touched == 0)
+        }
+    }
+
     @Test("A change that leaves size and time of the content as they were is found, and replaces the file")
     func inSecret() async throws {
         try await withPhotoApp { app in

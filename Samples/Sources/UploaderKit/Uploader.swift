@@ -29,7 +29,7 @@ public struct Uploader: AsyncParsableCommand {
                 uploader push --database photos.sqlite --to s3://photos/mine \\
                   --sync https://photos.example ~/Pictures
                 uploader pull --database photos.sqlite --to s3://photos/mine \\
-                  --sync https://photos.example --synced --output ~/Pictures
+                  --sync https://photos.example --synced --output ~/Shared
               Free local copies of what is on the storage, but for 2 GiB:
                 uploader free --database photos.sqlite --keep-bytes 2GiB
 

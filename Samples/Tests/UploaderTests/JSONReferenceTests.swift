@@ -39,6 +39,7 @@ private struct PrintedFields {
     private static func heading(_ command: String, _ object: [String: Any]) -> String {
         guard let event = object["event"] as? String else { return command }
         if event == "summary", ["verify", "free"].contains(command) { return "summary of \(command)" }
+        if event == "summary", object["fetchedBytes"] != nil { return "summary of pull --dry-run" }
         return event == "freed" && command == "push" ? "freed by push" : event
     }
 
@@ -152,8 +153,22 @@ struct JSONReferenceTests {
         try session.run("push", "files", "--free-uploaded")
         try session.run("pull", "--all", "--output", "out")
         try session.run("pull", "nowhere", "--output", "out", exit: 3)
+        try entries(&session)
         try session.run("remove", "--dry-run", "files/0.bin")
         try session.run("remove", "files/0.bin")
+    }
+
+    /// What there is beside files, and what a pull would do.
+    private func entries(_ session: inout Session) throws {
+        let folder = session.folder
+        try session.run("pull", "--all", "--dry-run", "--output", "other")
+        try Data("other".utf8).write(to: folder.appendingPathComponent("out/files/1.bin"))
+        try session.run("pull", "--all", "--dry-run", "--overwrite", "--output", "out")
+        #expect(chmod(folder.path + "/files/1.bin", 0o640) == 0)
+        try FileManager.default.removeItem(at: folder.appendingPathComponent("files/link"))
+        try session.run("push", "files")
+        try session.run("remove", "--dry-run", "files/link")
+        try session.run("remove", "files/link")
     }
 
     private func reads(_ session: inout Session) throws {

@@ -103,9 +103,8 @@ struct OtherDatabaseTests {
             #expect(try uploader(["list"], in: folder).output.split(separator: "\n").count == 2)
             let pulled = try uploader(["pull", "--to", "dir:remote", "--all", "--output", "out"], in: folder)
             #expect(pulled.status == 0, "\(pulled.messages)")
-            #expect(
-                try FileManager.default.contentsOfDirectory(atPath: folder.appendingPathComponent("out").path).count
-                    == 2)
+            let out = folder.appendingPathComponent("out/files").path
+            #expect(try FileManager.default.contentsOfDirectory(atPath: out).count == 2)
             #expect(try uploader(push, in: folder).status == 0)
         }
     }

@@ -16,7 +16,8 @@ struct RowFuzzTests {
         return [
             ["status"], ["status", "--json"], ["list"], ["list", "--json"], ["free", "--dry-run", "--json"],
             ["verify", "--local-only"] + storage, ["verify", "--json", "--content"] + storage,
-            ["pull", "--all", "--output", "out"] + run, ["push", "--dry-run", "files"] + storage,
+            ["pull", "--all", "--dry-run", "--output", "out"] + run, ["pull", "--all", "--output", "out"] + run,
+            ["pull", "--all", "--overwrite", "--output", "out"] + run, ["push", "--dry-run", "files"] + storage,
             ["push", "-v", "files"] + run, ["resume", "--json"] + run,
             ["verify", "--repair", "--orphan-age", "0"] + run, ["free"],
         ]
@@ -30,6 +31,13 @@ struct RowFuzzTests {
         let seed = Self.setting("LFS_FUZZ_SEED", 20_261_121)
         var (taken, ended) = (0, [Int32: Int]())
         try withFolder(files: 60, byteCount: 300) { base in
+            // Folders and links are rows, too.
+            for number in 0..<30 {
+                let inner = base.appendingPathComponent("files/folder\(number)")
+                try FileManager.default.createDirectory(at: inner, withIntermediateDirectories: true)
+                try FileManager.default.createSymbolicLink(
+                    atPath: inner.path + "/link", withDestinationPath: "../../canary")
+            }
             let pushed = try UploaderProcess.run(
                 "push", "--database", "a.sqlite", "--to", "dir:remote", "files", in: base)
             try #require(pushed.status == 0, "\(pushed.messages)")

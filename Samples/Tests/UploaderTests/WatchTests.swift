@@ -80,6 +80,10 @@ struct WatchTests {
             try watch.write("files/other/deeper/two.bin")
             // The one that was moved has the same bytes, and is not sent again.
             #expect(try watch.wait { try watch.sum("uploaded") == 6 && watch.sum("attached") == 7 })
+            #expect(symlink("new.bin", watch.folder.path + "/files/link") == 0)
+            let link = "uploader_entry WHERE path LIKE '%/files/link' AND target = 'new.bin'"
+            let database = watch.folder.appendingPathComponent("a.sqlite")
+            #expect(try watch.wait { try TestDatabase.count(link, in: database) == 1 }, "\(watch.told)")
             try FileManager.default.removeItem(at: watch.folder.appendingPathComponent("files/new.bin"))
             let ended = try watch.end(signal)
             #expect(ended.status == 128 + signal, "\(ended.messages)")

@@ -42,4 +42,6 @@ public enum AssetItem: Hashable, Sendable {
     case unreadable(AssetName, String)
     /// One that is left alone on purpose, such as a link, with the reason.
     case passedOver(AssetName, String)
+    /// A folder that is entered, or a link that is not followed, where the source was asked for them.
+    case entry(BackupEntry)
 }

@@ -7,16 +7,24 @@ struct AssetBatch: Sendable {
 
     private(set) var assets: [Asset] = []
     private(set) var others: [AssetItem] = []
+    /// Whether the walk has nothing more.
+    private(set) var isLast = false
 
-    /// Takes the next ones of a walk; there are no originals left when it has none.
+    var entries: [BackupEntry] {
+        others.compactMap { if case .entry(let entry) = $0 { entry } else { nil } }
+    }
+
+    /// Takes the next ones of a walk.
     ///
     /// - Parameter selection: which of them; nil for all.
     init(_ walk: inout some IteratorProtocol<AssetItem>, _ selection: BackupSelection?) {
         var bytes: Int64 = 0
         var ids: Set<AssetName> = []
-        while assets.count < Self.count, bytes < Self.byteCount, assets.isEmpty || others.count < Self.otherCount,
-            let item = walk.next()
-        {
+        while assets.count < Self.count, bytes < Self.byteCount, others.count < Self.otherCount {
+            guard let item = walk.next() else {
+                isLast = true
+                return
+            }
             guard case .asset(let asset) = item else {
                 others.append(item)
                 continue

@@ -18,11 +18,12 @@ struct Attacher<Source: AssetSource>: Sendable {
         let host = host
         let known = try await database.read { db in try KnownAssets(batch, host, db) }
         var waiting: [Waiting] = []
+        var touched: [(row: SourceRow, asset: Asset, file: FileData)] = []
         var unsound: Set<FileData.ID> = options.damaged.union(known.damaged)
         for asset in batch {
             switch known.finding(asset) {
             case .unusable(let reason): tell(.failed(asset.id, reason))
-            case .declined(let row) where !options.sendsDeclined && row.stamp == asset.stamp.text:
+            case .declined(let row) where !options.sendsDeclined && asset.stamp.hasContent(of: row.stamp):
                 tell(.declined(asset))
             case .new, .declined:
                 tell(.found(asset))
@@ -30,8 +31,8 @@ struct Attacher<Source: AssetSource>: Sendable {
             case .attached(let row, let file, let isConsistent):
                 if try await !isSound(file, unsound) { unsound.insert(file.id) }
                 let isUnchanged = row.stamp == asset.stamp.text
-                if isUnchanged, isConsistent, !unsound.contains(file.id) {
-                    tell(.unchanged(asset))
+                if asset.stamp.hasContent(of: row.stamp), isConsistent, !unsound.contains(file.id) {
+                    if isUnchanged { tell(.unchanged(asset)) } else { touched.append((row, asset, file)) }
                 } else {
                     tell(.found(asset))
                     // An original that has not changed has the bytes that were lost.
@@ -40,7 +41,25 @@ struct Attacher<Source: AssetSource>: Sendable {
                 }
             }
         }
+        try await note(touched)
         try await commit(try await makeFiles(waiting), replacing: unsound)
+    }
+
+    /// Notes how originals look that need not be read.
+    private func note(_ touched: [(row: SourceRow, asset: Asset, file: FileData)]) async throws {
+        if touched.isEmpty { return }
+        let host = host
+        try await database.write { db in
+            let now = try SourceTable.rows(touched.map(\.row.id), db)
+            for (row, asset, file) in touched {
+                // Another backup may have read it since we looked.
+                guard var row = now[row.id], row.fileID == file.id, row.state == .attached else { continue }
+                row.stamp = asset.stamp.text
+                try SourceTable.save(row, db)
+                try host.touch?(asset, asset.stamp, file, db)
+            }
+        }
+        for touched in touched { tell(.touched(touched.asset)) }
     }
 
     /// Whether the bytes of a file are where they have to be. If not, the original has them.

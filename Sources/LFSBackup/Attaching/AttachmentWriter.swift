@@ -18,7 +18,7 @@ struct AttachmentWriter: Sendable {
     enum Outcome: Sendable {
         case attached(FileData, isShared: Bool)
         /// It was touched, but its content is the same.
-        case unchanged
+        case touched
         case declined
         case failed(String)
 
@@ -26,14 +26,14 @@ struct AttachmentWriter: Sendable {
         var keepsBytes: Bool {
             switch self {
             case .attached(_, let isShared): !isShared
-            case .unchanged, .declined, .failed: false
+            case .touched, .declined, .failed: false
             }
         }
 
         func event(_ asset: Asset) -> BackupEvent {
             switch self {
             case .attached(let file, let isShared): .attached(asset, file, isShared: isShared)
-            case .unchanged: .unchanged(asset)
+            case .touched: .touched(asset)
             case .declined: .declined(asset)
             case .failed(let reason): .failed(asset.id, reason)
             }
@@ -60,11 +60,12 @@ struct AttachmentWriter: Sendable {
         case .attached(_, let file, _):
             if hasSameBytes(file, made.file), !unsound.contains(file.id) {
                 try save(made, fileID: file.id, .attached, db)
-                return .unchanged
+                try host.touch?(made.asset, made.stamp, file, db)
+                return .touched
             }
             old = file
         }
-        var outcome = Outcome.unchanged
+        var outcome = Outcome.touched
         do {
             try db.inSavepoint {
                 outcome = try attach(made, replacing: old, db)

@@ -8,6 +8,8 @@ public enum BackupEvent: Sendable {
     case found(Asset)
     /// It is backed up, and looks as it did then.
     case unchanged(Asset)
+    /// It has the content that is backed up, and looks otherwise than it did: its time or its permissions are others.
+    case touched(Asset)
     /// It, or its record, was deleted on purpose.
     case declined(Asset)
     /// It has a file now, one that another original has as well where `isShared` says so.
@@ -32,8 +34,10 @@ public struct BackupReport: Hashable, Sendable {
     public var shared = 0
     /// Originals whose lost or damaged bytes are sent again.
     public var restored = 0
-    /// Originals that look as they did.
+    /// Originals that have the content that they had.
     public var unchanged = 0
+    /// Those of them that look otherwise than they did.
+    public var touched = 0
     /// Originals that were deleted on purpose.
     public var declined = 0
     /// Originals that could not be read, or were not taken.
@@ -49,6 +53,9 @@ public struct BackupReport: Hashable, Sendable {
             shared += isShared ? 1 : 0
         case .restored: restored += 1
         case .unchanged: unchanged += 1
+        case .touched:
+            unchanged += 1
+            touched += 1
         case .declined: declined += 1
         case .unreadable, .failed: failed += 1
         case .read, .found, .passedOver, .left: break

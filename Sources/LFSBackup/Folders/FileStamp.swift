@@ -6,19 +6,75 @@ import Musl
 import Darwin
 #endif
 
-extension AssetStamp {
-    /// That of a file: size, time of the last change of its content, and time of the last change of anything, which no
-    /// program can set back.
+/// What the stamp of a file says: `size:modified:changed:mode:user:group`. The times are seconds and nanoseconds with a
+/// full stop between, the second one that of the last change of anything, which no program can set back. The mode is
+/// octal. Earlier versions wrote the first three.
+struct FileStamp: Hashable, Sendable {
+    let byteCount: Int64
+    let attributes: FileAttributes
+    private let changed: Substring
+
     init(_ status: stat) {
         #if canImport(Darwin)
-        let (modified, changed) = (status.st_mtimespec, status.st_ctimespec)
+        let changed = status.st_ctimespec
         #else
-        let (modified, changed) = (status.st_mtim, status.st_ctim)
+        let changed = status.st_ctim
         #endif
-        let size = Int64(status.st_size)
-        self.init(
-            byteCount: size,
-            text: "\(size):\(modified.tv_sec).\(modified.tv_nsec):\(changed.tv_sec).\(changed.tv_nsec)")
+        byteCount = Int64(status.st_size)
+        attributes = FileAttributes(status)
+        self.changed = "\(changed.tv_sec).\(changed.tv_nsec)"
+    }
+
+    /// Nil for a text that says something else: notes are input.
+    init?(_ text: String) {
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        guard parts.count == 3 || parts.count == 6, let byteCount = Int64(parts[0]) else { return nil }
+        let time = parts[1].split(separator: ".", omittingEmptySubsequences: false)
+        guard time.count == 2, let seconds = Int(time[0]), let nanoseconds = Int(time[1]),
+            (0..<1_000_000_000).contains(nanoseconds)
+        else { return nil }
+        var permissions: FileAttributes.Permissions?
+        if parts.count == 6 {
+            guard let mode = UInt32(parts[3], radix: 8), mode <= 0o7777, let user = UInt32(parts[4]),
+                let group = UInt32(parts[5])
+            else { return nil }
+            permissions = .init(mode: mode, user: user, group: group)
+        }
+        self.byteCount = byteCount
+        attributes = FileAttributes(seconds: seconds, nanoseconds: nanoseconds, permissions: permissions)
+        changed = parts[2]
+    }
+
+    var text: String {
+        let times = "\(byteCount):\(attributes.seconds).\(attributes.nanoseconds):\(changed)"
+        guard let permissions = attributes.permissions else { return times }
+        return "\(times):\(String(permissions.mode, radix: 8)):\(permissions.user):\(permissions.group)"
+    }
+
+    /// Whether a file that looked like another stamp then has the same content still. Where size and time are the same
+    /// and the permissions are not, it is they that were changed.
+    func hasContent(of earlier: FileStamp) -> Bool {
+        let (now, then) = (attributes, earlier.attributes)
+        guard byteCount == earlier.byteCount, now.seconds == then.seconds, now.nanoseconds == then.nanoseconds else {
+            return false
+        }
+        if changed == earlier.changed { return true }
+        return now.permissions != nil && then.permissions != nil && now.permissions != then.permissions
+    }
+}
+
+extension AssetStamp {
+    init(_ status: stat) {
+        let stamp = FileStamp(status)
+        self.init(byteCount: stamp.byteCount, text: stamp.text)
+    }
+
+    /// Whether an original that looks like this has the content that it had when it looked like a text: nothing has
+    /// changed, or the permissions of a file alone.
+    public func hasContent(of earlier: String) -> Bool {
+        if text == earlier { return true }
+        guard let now = FileStamp(text), let then = FileStamp(earlier) else { return false }
+        return now.hasContent(of: then)
     }
 }
 

@@ -14,12 +14,14 @@ import Darwin
 /// A file is in every group whose folder it lies in, at any depth. Folders are told apart by what they are, not by
 /// their paths, so a link or another mount of an excluded folder is excluded as well.
 public struct FolderSource: AssetSource {
-    let roots: [AssetName]
+    /// The files and folders that are included themselves, by their absolute paths.
+    public let roots: [AssetName]
     private let selection: BackupSelection
     private let groups: [BackupGroup]
     private let folder: String
     private let own: [String]
     private let filter: PathFilter
+    let hasEntries: Bool
     private var tree: PathTree?
     private var watch: FolderWatch?
 
@@ -31,15 +33,18 @@ public struct FolderSource: AssetSource {
     ///   - own: files and folders that are left out because the app writes to them itself.
     ///   - filter: which files of the included folders are taken, by their paths from that folder on. A file that is a
     ///     group itself is taken in any case, and what the filter leaves out is no item of the walk.
+    ///   - hasEntries: whether folders and symbolic links are items as well: ``AssetItem/entry(_:)``. A folder comes
+    ///     before what is in it, and with a filter only if anything in it is taken. Otherwise links are passed over.
     public init(
         _ groups: [BackupGroup], from folder: String? = nil, excluding own: [String] = [],
-        where filter: PathFilter = PathFilter()
+        where filter: PathFilter = PathFilter(), hasEntries: Bool = false
     ) {
         let folder = folder ?? FileManager.default.currentDirectoryPath
         self.folder = folder
         self.groups = groups
         self.own = own
         self.filter = filter
+        self.hasEntries = hasEntries
         roots = groups.filter { $0.mode == .include }.map { AssetName($0.id).absolute(from: folder) }
         selection = BackupSelection(groups)
     }
@@ -66,7 +71,8 @@ public struct FolderSource: AssetSource {
         }
         let ownIdentities = own.compactMap { FileIdentity(at: AssetName($0)) }
         return FolderWalk(
-            roots, selection, groups: identities, own: Set(ownIdentities), where: filter, only: tree, watch: watch)
+            roots, selection, groups: identities, own: Set(ownIdentities), where: filter, hasEntries: hasEntries,
+            only: tree, watch: watch)
     }
 
     /// The same of which only some files and folders are looked at, by their paths. What is not in the folders, is left

@@ -19,14 +19,19 @@ public struct FolderWalk: IteratorProtocol, Sendable {
         /// Whether all in it is wanted, and not some names only.
         let isWhole: Bool
         var names: [[UInt8]]
+        /// What is to be told of it; nil once it is.
+        var entry: BackupEntry?
     }
 
     private var roots: [AssetName]
     private var folders: [Folder] = []
+    /// What is to be told next, the last one first.
+    private var found: [AssetItem] = []
     private let selection: BackupSelection
     private let groups: [FileIdentity: Set<BackupGroup.ID>]
     private let own: Set<FileIdentity>
     private let filter: PathFilter
+    private let hasEntries: Bool
     private let tree: PathTree?
     private let watch: FolderWatch?
 
@@ -34,28 +39,31 @@ public struct FolderWalk: IteratorProtocol, Sendable {
     ///   - roots: absolute paths of files and folders.
     ///   - groups: the groups that a file or folder is.
     ///   - own: files and folders to leave out, those that the app writes to itself.
+    ///   - hasEntries: whether folders and links are items.
     ///   - tree: the only names that are looked at; nil for all. One that is not there is no item then.
     ///   - watch: watches the folders that are entered.
     init(
         _ roots: [AssetName], _ selection: BackupSelection, groups: [FileIdentity: Set<BackupGroup.ID>],
-        own: Set<FileIdentity>, where filter: PathFilter, only tree: PathTree? = nil, watch: FolderWatch? = nil
+        own: Set<FileIdentity>, where filter: PathFilter, hasEntries: Bool = false, only tree: PathTree? = nil,
+        watch: FolderWatch? = nil
     ) {
         self.roots = roots.filter { tree?.leads($0) ?? true }.reversed()
-        (self.tree, self.watch) = (tree, watch)
+        (self.hasEntries, self.tree, self.watch) = (hasEntries, tree, watch)
         (self.selection, self.groups, self.own, self.filter) = (selection, groups, own, filter)
     }
 
     /// The next name; nil when there is none left.
     public mutating func next() -> AssetItem? {
         while true {
+            if let item = found.popLast() { return item }
             if !folders.isEmpty, let name = folders[folders.count - 1].names.popLast() {
                 let folder = folders[folders.count - 1]
                 let (path, title) = (folder.path.appending(name), folder.title.appending(name))
                 let relative = folder.relative.map { $0.appending(name) } ?? AssetName(bytes: name)
-                if let item = visit(path, title, folder.groups, relative, isWhole: folder.isWhole) { return item }
+                if let item = visit(path, title, folder.groups, relative, isWhole: folder.isWhole) { tell(item) }
             } else if folders.popLast() == nil {
                 guard let root = roots.popLast() else { return nil }
-                if let item = visit(root, root.lastComponent, groups(above: root), isWhole: tree == nil) { return item }
+                if let item = visit(root, root.lastComponent, groups(above: root), isWhole: tree == nil) { tell(item) }
             }
         }
     }
@@ -89,12 +97,38 @@ public struct FolderWalk: IteratorProtocol, Sendable {
             guard let names = isWhole ? Self.names(in: path) : tree?.names(in: path) else {
                 return .unreadable(path, Self.reason())
             }
+            let entry = BackupEntry(id: path, title: title, kind: .folder, attributes: FileAttributes(status))
             folders.append(
                 Folder(
-                    path: path, title: title, relative: relative, groups: groups, isWhole: isWhole, names: names))
+                    path: path, title: title, relative: relative, groups: groups, isWhole: isWhole, names: names,
+                    entry: hasEntries ? entry : nil))
+            // With a filter a folder counts for what is taken in it.
+            if filter.takesAll { tellFolders() }
             return nil
+        case S_IFLNK where hasEntries:
+            guard let target = Self.target(of: path) else { return .unreadable(path, Self.reason()) }
+            var attributes = FileAttributes(status)
+            attributes.permissions = nil
+            return .entry(BackupEntry(id: path, title: title, kind: .link(target: target), attributes: attributes))
         case S_IFLNK: return .passedOver(path, "symbolic links are not followed")
         default: return .passedOver(path, "not a regular file")
+        }
+    }
+
+    /// Puts an item to those that are told next, behind the folders that it is in.
+    private mutating func tell(_ item: AssetItem) {
+        found.insert(item, at: 0)
+        switch item {
+        case .asset, .entry: tellFolders()
+        case .unreadable, .passedOver: break
+        }
+    }
+
+    private mutating func tellFolders() {
+        for index in folders.indices.reversed() {
+            guard let entry = folders[index].entry else { return }
+            found.append(.entry(entry))
+            folders[index].entry = nil
         }
     }
 
@@ -127,6 +161,19 @@ public struct FolderWalk: IteratorProtocol, Sendable {
             let name = withUnsafeBytes(of: &entry.pointee.d_name) { Array($0.prefix { $0 != 0 }) }
             if name != [0x2E], name != [0x2E, 0x2E] { names.append(name) }
         }
+    }
+
+    /// The text of a link, nil with `errno` set when it cannot be read.
+    private static func target(of path: AssetName) -> AssetName? {
+        // One byte more than any link can have.
+        var bytes = [CChar](repeating: 0, count: 4_097)
+        let count = path.withCString { readlink($0, &bytes, bytes.count) }
+        guard count >= 0 else { return nil }
+        guard count < bytes.count else {
+            errno = ENAMETOOLONG
+            return nil
+        }
+        return AssetName(bytes: bytes.prefix(count).map { UInt8(bitPattern: $0) })
     }
 
     static func reason() -> String { String(cString: strerror(errno)) }

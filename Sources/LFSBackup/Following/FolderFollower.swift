@@ -173,8 +173,10 @@ public final class FolderFollower: Sendable {
             case .written(let name):
                 if source.mayTake(name), let now = Self.look(name) { notes.append((name, now.stamp)) }
             case .created(let name):
-                // One that is about to be written is told when it is closed, and another name of a file is not.
-                if source.mayTake(name), let now = Self.look(name), now.isShared { notes.append((name, now.stamp)) }
+                // One that is about to be written is told when it is closed; another name of a file and a link are not.
+                if source.mayTake(name), let now = Self.look(name), now.isShared || now.isLink && source.hasEntries {
+                    notes.append((name, now.stamp))
+                }
             case .folder(let name): arrived.insert(name)
             case .left(let name): arrived.remove(name)
             case .gone(let name): gone.insert(name)
@@ -216,6 +218,9 @@ public final class FolderFollower: Sendable {
                 // Told when it has settled.
                 case .unreadable(let name, _): found.append((name, Self.look(name)?.stamp))
                 case .passedOver: break
+                // A link has settled as soon as it is there, and folders come with what is in them.
+                case .entry(let entry):
+                    if case .link = entry.kind { found.append((entry.id, Self.look(entry.id)?.stamp)) }
                 }
             }
             return found
@@ -247,10 +252,10 @@ public final class FolderFollower: Sendable {
     }
 
     /// Nil when nothing has the name.
-    private static func look(_ name: AssetName) -> (stamp: String, isShared: Bool)? {
+    private static func look(_ name: AssetName) -> (stamp: String, isShared: Bool, isLink: Bool)? {
         var status = stat()
         guard name.withCString({ lstat($0, &status) }) == 0 else { return nil }
-        return (AssetStamp(status).text, status.st_nlink > 1)
+        return (AssetStamp(status).text, status.st_nlink > 1, status.st_mode & S_IFMT == S_IFLNK)
     }
 }
 

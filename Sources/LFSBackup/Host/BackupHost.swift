@@ -13,6 +13,8 @@ public struct BackupHost: Sendable {
 
     let insert: @Sendable (BackupAttachment, Database) throws -> Void
     let records: (@Sendable ([Asset], Database) throws -> [AssetName: Record])?
+    let touch: (@Sendable (Asset, AssetStamp, FileData, Database) throws -> Void)?
+    let entries: (@Sendable ([BackupEntry]) async throws -> Void)?
 
     /// What the app does.
     ///
@@ -20,13 +22,18 @@ public struct BackupHost: Sendable {
     ///   - records: what the app has of some originals. One that was backed up and has no record any more was deleted
     ///     on purpose, also where its file is there still for another record. Nil where each record has a file of its
     ///     own, or does not go before it.
+    ///   - touch: takes the stamp of an original that has the content of its file and looks otherwise than it did.
+    ///   - entries: takes the folders and links of a source that has them, some at a time and in the order of the walk.
+    ///     It is the one closure that runs in no transaction.
     ///   - insert: writes the record of an original, or gives the one that is there its new file. An error of the code
     ///     ``BackupError/Code/refused`` concerns that original alone; every other one ends the backup.
     public init(
         records: (@Sendable ([Asset], Database) throws -> [AssetName: Record])? = nil,
+        touch: (@Sendable (Asset, AssetStamp, FileData, Database) throws -> Void)? = nil,
+        entries: (@Sendable ([BackupEntry]) async throws -> Void)? = nil,
         insert: @escaping @Sendable (BackupAttachment, Database) throws -> Void
     ) {
-        (self.records, self.insert) = (records, insert)
+        (self.records, self.touch, self.entries, self.insert) = (records, touch, entries, insert)
     }
 }
 

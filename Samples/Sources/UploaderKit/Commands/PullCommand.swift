@@ -2,16 +2,31 @@ import ArgumentParser
 import Foundation
 import GRDB
 import LFS
+import LFSBackup
 
 struct PullCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pull",
-        abstract: "Write attached files into a folder, fetching them from the storage where needed.",
+        abstract: "Write attached files to a folder or to their places, fetching them where needed.",
         discussion: """
-            A folder that was pushed comes back under its own name, as 'cp -r' would write
-            it. Where two of them would get the same path, their ids stand before their
-            names. A file that is there already with the same content is left alone; one
-            with other content is never overwritten.
+            Each folder that was pushed comes into the --output folder under its own
+            name, as 'cp -r' would write it; of folders that lie within each other the
+            outermost one counts, in whatever order they were pushed. A file that was
+            pushed by itself comes under its name. Where two files would get the same
+            path, their ids stand before their names. --in-place writes to where the
+            files were, and asks before.
+
+            A file that is there already with the same content is left alone; one with
+            other content is a conflict, and stays unless --overwrite is given.
+            --dry-run shows what would be written where, and the conflicts.
+
+            Times, permissions, empty folders and symbolic links come back. Owners do
+            not: setuid and sticky come back where the file belongs to the same user id
+            as before, setgid where the group is the same as well. Links get the text
+            that they had, wherever it leads; nothing is written through them. Folders
+            and files that were there keep their own times and permissions, unless
+            --overwrite is given. With --include, --exclude or --files-from, folders
+            come with the files in them only.
 
             Every file is checked against its size and SHA-256 before it is written. A
             large one that was cut off, by the end of the command too, goes on with the
@@ -37,7 +52,21 @@ struct PullCommand: AsyncParsableCommand {
     @Option(
         name: .customLong("output"), help: ArgumentHelp("The folder to write into.", valueName: "dir"),
         completion: .directory)
-    var folder: String
+    var folder: String?
+
+    @Flag(name: .long, help: "Write to the places that the files were pushed from, once that is confirmed.")
+    var inPlace = false
+
+    @Flag(name: .long, help: "Write over files and links that are there with other content.")
+    var overwrite = false
+
+    @Flag(name: .long, help: "Ask nothing.")
+    var yes = false
+
+    @Flag(
+        name: [.customShort("n"), .long],
+        help: "Show what would be written where and what is in the way, and write and fetch nothing.")
+    var dryRun = false
 
     @OptionGroup var files: NameArguments
 
@@ -45,18 +74,57 @@ struct PullCommand: AsyncParsableCommand {
         guard [all, synced, files.naming != nil].filter(\.self).count == 1 else {
             throw ValidationError("Give either files, --all, or --synced.")
         }
+        guard (folder != nil) != inPlace else { throw ValidationError("Give either --output or --in-place.") }
+        if folder == "" { throw ValidationError("--output is empty. Write . for the current folder.") }
     }
 
     func run() async throws {
-        let (naming, folder, withAll, filter) = (files.naming, folder, !all, try filters.read())
+        let (naming, withAll, filter, destination) = (files.naming, !all, try filters.read(), destination)
+        if dryRun { return try await reportingErrors { try await preview(naming, filter, destination) } }
+        try reportingErrors { try confirm() }
         // What other devices have may be all there is yet.
         let access: UploadRun.Access = server.sync == nil ? .any : .joining
+        let overwrites = overwrite
         try await UploadRun.run(database, transfer, output, access, about: .pulling, sync: server.sync) { run in
             try await run.synchronize()
             let tables = withAll ? run.table.all : [run.table]
-            try await Restorer(
-                database: run.database, tables: tables, lfs: run.lfs, report: run.report, folder: folder, filter: filter
-            ).run(naming)
+            let source = try await RestoreSource(run.database, tables, naming, filter, to: destination)
+            try source.layout.requireOther()
+            try await Restorer(source, run.lfs, run.report, overwrites: overwrites).run()
         }
+    }
+
+    private var destination: RestoreLayout.Destination {
+        guard let folder else { return .original }
+        return .folder(FilePath(folder).absolute(from: FileManager.default.currentDirectoryPath))
+    }
+
+    /// - Throws: ``UploaderError`` when the answer is no, or nobody can give one.
+    private func confirm() throws {
+        guard inPlace, !yes else { return }
+        let others = overwrite ? "OVERWRITTEN" : "kept"
+        let question = """
+            The files are written to the places that they were pushed from. What is there with other content is \
+            \(others); 'pull --dry-run' shows it. Go on?
+            """
+        switch Question.isConfirmed(question) {
+        case true?: return
+        case false?: throw UploaderError("Nothing was written.")
+        case nil: throw UploaderError("--in-place asks before it writes, and there is no terminal. Give --yes as well.")
+        }
+    }
+
+    private func preview(
+        _ naming: FileNaming?, _ filter: PathFilter, _ destination: RestoreLayout.Destination
+    ) async throws {
+        let (connection, table) = try DocumentDatabase.openForReading(database.database)
+        let source = try await RestoreSource(
+            connection, all ? [table] : table.all, naming, filter, to: destination)
+        try source.layout.requireOther()
+        try await PullPreview(
+            source: source, report: try Report(output, about: .pulling), overwrites: overwrite,
+            // What cannot be known counts as to be fetched.
+            here: try FileList.idsHere(database: database.database) ?? []
+        ).run()
     }
 }

@@ -9,12 +9,17 @@ struct PushCommand: AsyncParsableCommand {
         commandName: "push",
         abstract: "Attach files and folders, and offload them.",
         discussion: """
-            Folders are walked recursively. Symbolic links in them are not followed; one
-            that is named here is. Pushing the same folder again attaches only what is new
-            or has changed; the old version of a changed file stays on the storage until
-            the new one is there. What an earlier run left pending or failed is uploaded
-            as well. Content, names and times of files are kept; their permissions, empty
-            folders and links are not, and what is deleted here stays until 'remove'.
+            Folders are walked recursively. Symbolic links in them are recorded and not
+            followed; one that is named here is followed. Pushing the same folder again
+            attaches only what is new or has changed; the old version of a changed file
+            stays on the storage until the new one is there. What an earlier run left
+            pending or failed is uploaded as well. What is deleted here stays recorded
+            until 'remove'.
+
+            Content, names, times and permissions are kept, also those of folders, empty
+            ones as well; owners, hard links and extended attributes are not. A file whose
+            permissions alone have changed is not read again. With --include, --exclude
+            or --files-from, folders count for what is taken in them.
 
             The database remembers the storage that its files are on, and another one is
             refused. --change-storage takes it: files that are not there yet are found by
@@ -145,7 +150,7 @@ struct DryRun {
         var (count, bytes, unreadable): (Int, Int64, Int) = (0, 0, 0)
         while let item = walk.next() {
             switch item {
-            case .asset(let asset) where known[FilePath(asset.id)] != asset.stamp.text:
+            case .asset(let asset) where !(known[FilePath(asset.id)].map(asset.stamp.hasContent(of:)) ?? false):
                 count += 1
                 let (path, size) = (FilePath(asset.id), asset.stamp.byteCount ?? 0)
                 bytes = bytes.addingSaturated(size)

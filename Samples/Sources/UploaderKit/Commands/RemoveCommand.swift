@@ -8,7 +8,8 @@ struct RemoveCommand: AsyncParsableCommand {
         commandName: "remove",
         abstract: "Remove files: their records, their local bytes and their remote objects.",
         discussion: """
-            The files that were pushed stay where they are.
+            The files that were pushed stay where they are. With a folder, what is recorded
+            of it and of the folders and links in it is forgotten as well.
 
             --gone removes what has no original any more, of all files or of those that
             are named: the file was deleted or renamed here after it was pushed. What
@@ -45,7 +46,11 @@ struct RemoveCommand: AsyncParsableCommand {
         let naming = FileNaming(files.names)
         if dryRun { return try reportingErrors { try preview(naming) } }
         try await UploadRun.run(database, transfer, output, .own, about: .removing, sync: server.sync) { run in
-            let refusals = try await Remover(run.database, run.table).run(naming) { run.report.removed($0) }
+            let refusals = try await Remover(run.database, run.table).run(naming) {
+                run.report.removed($0)
+            } onForgotten: {
+                run.report.forgotten($0)
+            }
             run.report.failed(refusals)
             // The bytes go when the server has accepted it.
             try await run.synchronize()
@@ -59,7 +64,8 @@ struct RemoveCommand: AsyncParsableCommand {
             return try reportingErrors {
                 let (connection, table) = try openForPreview()
                 let found = try GoneOriginals.find(naming, table, connection)
-                try preview(found.certain(acceptsEmpty: acceptsEmpty), found.allRefusals(acceptsEmpty: acceptsEmpty))
+                try preview(
+                    found.certain(acceptsEmpty: acceptsEmpty), [], found.allRefusals(acceptsEmpty: acceptsEmpty))
             }
         }
         try await UploadRun.run(database, transfer, output, .own, about: .removing, sync: server.sync) { run in
@@ -83,15 +89,22 @@ struct RemoveCommand: AsyncParsableCommand {
 
     private func preview(_ naming: FileNaming) throws {
         let (connection, table) = try openForPreview()
-        let named = try connection.read { db in try naming.resolve(table.all, db) }
-        try preview(named.files, named.refusals)
+        let named = try connection.read { db in try naming.resolve(table.all, withEntries: true, db) }
+        try preview(named.files, named.entries, named.refusals)
     }
 
-    private func preview(_ files: [NamedFile], _ refusals: [FileNaming.Refusal]) throws {
+    private func preview(
+        _ files: [NamedFile], _ entries: Set<FilePath>, _ refusals: [FileNaming.Refusal]
+    ) throws {
         let report = try Report(output, about: .removing)
         report.failed(refusals)
         for file in files { report.wouldRemove(file) }
-        if !output.json { Console.result("\(Format.count(files.count, "file")) to remove") }
+        for path in entries.sorted(by: { $0.description < $1.description }) { report.wouldForget(path) }
+        if !output.json {
+            let forgotten = Format.count(entries.count, "folder or link", "folders and links")
+            Console.result(
+                "\(Format.count(files.count, "file")) to remove\(entries.isEmpty ? "" : ", \(forgotten) to forget")")
+        }
         if !refusals.isEmpty { throw ExitCode(3) }
     }
 }

@@ -36,25 +36,8 @@ struct Document: FetchableRecord, PersistableRecord, Identifiable, Sendable {
         addedAt = Date.fromDatabaseValue(row["addedAt"]) ?? Date(timeIntervalSince1970: 0)
     }
 
-    /// The path from the folder on that was pushed; the name of a file that was pushed itself.
-    var pathInFolder: AssetName {
-        // The title is only fit to be shown.
-        let depth = FilePath(title).components.count
-        let parts = path.components.suffix(max(depth - (depth > 1 ? 1 : 0), 1))
-        return AssetName(bytes: Array(parts.joined(separator: [0x2F])))
-    }
-
-    /// When the content was changed last, by the stamp, `size:seconds.nanoseconds:…`; nil for a stamp that says
-    /// something else.
-    var modified: timespec? {
-        let parts = stamp.split(separator: ":")
-        guard parts.count == 3 else { return nil }
-        let numbers = parts[1].split(separator: ".")
-        guard numbers.count == 2, let seconds = Int(numbers[0]), let nanoseconds = Int(numbers[1]),
-            (0..<1_000_000_000).contains(nanoseconds)
-        else { return nil }
-        return timespec(tv_sec: seconds, tv_nsec: nanoseconds)
-    }
+    /// When the content was changed last, and the permissions; nil for a stamp that tells nothing of it.
+    var attributes: FileAttributes? { FileAttributes(stamp: stamp) }
 
     func encode(to container: inout PersistenceContainer) {
         (container["id"], container["path"], container["title"]) = (id, path, title)

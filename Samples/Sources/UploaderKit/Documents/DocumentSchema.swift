@@ -99,6 +99,7 @@ enum DocumentSchema {
             try db.execute(sql: "ALTER TABLE \(ownTable) ADD COLUMN argument TEXT")
         }
         migrator.registerMigration("uploader.watch") { db in try db.execute(sql: MovedTable.schema) }
+        migrator.registerMigration("uploader.restore") { db in try EntryTable.make(db) }
         return migrator
     }
 

@@ -118,29 +118,17 @@ struct DocumentTable: Sendable {
         try ids.reduce(into: [:]) { paths, id in paths[id] = try path(of: id, db) }
     }
 
-    /// Titles that more than one file has.
-    func ambiguousTitles(_ db: Database) throws -> Set<String> {
-        let sql =
-            isOurs
-            ? "SELECT title FROM uploader_document GROUP BY title HAVING count(*) > 1"
-            : "SELECT \(Self.name) FROM lfs_file f GROUP BY 1 HAVING count(*) > 1"
-        let titles = try Row.fetchAll(db, sql: sql).compactMap { String.fromDatabaseValue($0[0]) }
-        // Of a name with slashes only the last part is written.
-        return isOurs ? Set(titles) : try Set(titles + sharedNames(db))
-    }
-
-    /// Titles of documents that files without one have, too.
-    static func sharedTitles(_ db: Database) throws -> Set<String> {
-        let sql = """
-            SELECT title FROM uploader_document INTERSECT
-            SELECT \(name) FROM lfs_file f WHERE \(withoutDocument.filter)
-            """
-        return Set(try Row.fetchAll(db, sql: sql).compactMap { String.fromDatabaseValue($0[0]) })
-    }
-
-    private func sharedNames(_ db: Database) throws -> [String] {
-        let rows = try Row.fetchAll(db, sql: "SELECT name FROM lfs_file WHERE instr(name, '/') > 0")
-        return rows.compactMap { String.fromDatabaseValue($0[0]) }.map(Self.title)
+    /// The path and the title of each document, and whether this device has made it, in no order.
+    static func forEachTitle(_ db: Database, _ body: (FilePath, String, Bool) throws -> Void) throws {
+        let rows = try Row.fetchCursor(
+            db,
+            sql: "SELECT d.path, d.title, \(isOwn) FROM uploader_document d JOIN lfs_file f ON f.id = d.fileId")
+        while let row = try rows.next() {
+            guard let path = FilePath.fromDatabaseValue(row[0]), let title = String.fromDatabaseValue(row[1]) else {
+                continue
+            }
+            try body(path, title, Bool.fromDatabaseValue(row[2]) ?? false)
+        }
     }
 
     // MARK: Rows

@@ -2,7 +2,7 @@ import GRDB
 import LFS
 import LFSBackup
 
-/// Removes documents, and with the last one that has it the file.
+/// Removes documents, and with the last one that has it the file; and what is recorded of folders and links.
 struct Remover {
     let database: any DatabaseWriter
     let table: DocumentTable
@@ -19,13 +19,19 @@ struct Remover {
         let byteCount: Int64
     }
 
-    /// - Parameter onRemoved: takes what is removed, once it is committed.
+    /// - Parameters:
+    ///   - onRemoved: takes what is removed, once it is committed.
+    ///   - onForgotten: takes how many folders and links are forgotten, once that is.
     /// - Returns: the names that mean nothing, and the files that could not be removed, with their reasons.
     func run(
-        _ naming: FileNaming, onRemoved: @Sendable (Removed) -> Void
+        _ naming: FileNaming, onRemoved: @Sendable (Removed) -> Void, onForgotten: @Sendable (Int) -> Void
     ) async throws -> [FileNaming.Refusal] {
-        let named = try await database.read { [table] db in try naming.resolve(table.all, db) }
-        return named.refusals + (try await run(named.files, onRemoved: onRemoved))
+        let named = try await database.read { [table] db in try naming.resolve(table.all, withEntries: true, db) }
+        let refusals = named.refusals + (try await run(named.files, onRemoved: onRemoved))
+        for batch in Array(named.entries).chunks(of: Self.batch) {
+            onForgotten(try await database.write { db in try EntryTable.remove(batch, db) })
+        }
+        return refusals
     }
 
     /// - Parameters:

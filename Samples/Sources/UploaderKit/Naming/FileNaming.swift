@@ -33,8 +33,9 @@ struct FileNaming: Sendable {
 
     /// What the names mean in some tables together.
     ///
+    /// - Parameter withEntries: whether they mean folders and links, too.
     /// - Throws: the database's error.
-    func resolve(_ tables: [DocumentTable], _ db: Database) throws -> NamedFiles {
+    func resolve(_ tables: [DocumentTable], withEntries: Bool = false, _ db: Database) throws -> NamedFiles {
         let matchers = names.map { Matcher($0, folder) }
         var meanings = matchers.map { _ in [Meaning: [Match]]() }
         // A full id needs no look at all the others: there may be thousands of them.
@@ -55,13 +56,27 @@ struct FileNaming: Sendable {
                 }
             }
         }
+        if withEntries {
+            try EntryTable.forEachName(db) { path, _, isLink in
+                for index in others {
+                    guard let (meaning, match) = matchers[index].match(path, isLink: isLink, tables.count) else {
+                        continue
+                    }
+                    meanings[index][meaning, default: []].append(match)
+                }
+            }
+        }
         var found = NamedFiles(tables: tables.map { _ in [] })
-        var seen = tables.map { _ in Set<DatabaseValue>() }
+        var seen = (0...tables.count).map { _ in Set<DatabaseValue>() }
         for (matcher, meanings) in zip(matchers, meanings) {
             switch matcher.choose(meanings) {
             case .success(let matches):
                 for match in matches where seen[match.table].insert(match.file.key).inserted {
-                    found.tables[match.table].append(match.file)
+                    if match.table == tables.count {
+                        found.entries.insert(match.file.path)
+                    } else {
+                        found.tables[match.table].append(match.file)
+                    }
                 }
             case .failure(let refusal): found.refusals.append(refusal)
             }
@@ -74,6 +89,8 @@ struct FileNaming: Sendable {
 struct NamedFiles: Sendable {
     /// The files of each table, each once.
     var tables: [[NamedFile]]
+    /// The folders and links among them.
+    var entries: Set<FilePath> = []
     /// The names that mean none.
     var refusals: [FileNaming.Refusal] = []
 
@@ -164,6 +181,21 @@ private struct Matcher {
             if case .success(let pattern)? = pattern, pattern.matches(AssetName(bytes: path.bytes)) { return .pattern }
         }
         return isBeginning && file.fileID.hasPrefix(id) ? .beginningOfID : nil
+    }
+
+    /// How it means a folder or a link. A folder is in itself, so that it and the files in it are meant together.
+    func match(_ path: FilePath, isLink: Bool, _ table: Int) -> (Meaning, Match)? {
+        let name = DocumentTable.Name(key: path.databaseValue, fileKey: .null, path: path, isOwn: true)
+        guard let meaning = meaning(of: name) else { return nil }
+        switch meaning {
+        case .path where !isLink: return (.inFolder, Match(table, name, isDocument: false))
+        case .lastParts where !isLink:
+            return (.inLastParts, Match(table, name, isDocument: false, in: path.bytes + [0x2F]))
+        // A pattern means files.
+        case .pattern where !isLink: return nil
+        case .inLastParts: return (meaning, Match(table, name, isDocument: false, in: folder(of: name)))
+        default: return (meaning, Match(table, name, isDocument: false))
+        }
     }
 
     func choose(_ meanings: [Meaning: [Match]]) -> Result<[Match], FileNaming.Refusal> {

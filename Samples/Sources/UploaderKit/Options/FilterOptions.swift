@@ -87,7 +87,7 @@ extension PathFilter {
             !roots.contains { root in
                 root.appending(path.bytes).withCString { name in
                     var status = stat()
-                    return lstat(name, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+                    return lstat(name, &status) == 0 && [S_IFREG, S_IFLNK].contains(status.st_mode & S_IFMT)
                 }
             }
         }.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }

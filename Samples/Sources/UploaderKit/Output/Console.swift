@@ -13,6 +13,12 @@ enum Console {
     static func result(_ line: String) { write(Printable.text(line) + "\n", to: STDOUT_FILENO) }
     static func message(_ line: String) { write(Printable.text(line) + "\n", to: STDERR_FILENO) }
 
+    /// Whether a person reads messages and can answer.
+    static var canAsk: Bool { isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1 }
+
+    /// A question, with room for the answer behind it.
+    static func ask(_ text: String) { write(Printable.text(text), to: STDERR_FILENO) }
+
     /// The uploader's own texts, of several lines.
     static func help(_ text: String) {
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)

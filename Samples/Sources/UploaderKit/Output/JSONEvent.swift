@@ -32,6 +32,14 @@ struct JSONSummary: Encodable {
     /// Those that were passed over for any reason, unchanged ones among them.
     var skipped: Int
     var unchanged: Int
+    /// Those of the unchanged ones whose time or permissions were recorded anew.
+    var touched: Int
+    /// Folders and links that were recorded or made, and those that are recorded and gone.
+    var folders: Int
+    var links: Int
+    var gone: Int
+    /// Folders and links that were recorded, and are no more.
+    var forgotten: Int
     var pulled: Int
     var removed: Int
     /// Originals that are on the storage now, and not here any more.

@@ -28,6 +28,12 @@ extension Report {
         }
     }
 
+    /// What was recorded of folders and links is forgotten.
+    func forgotten(_ count: Int) {
+        worked()
+        changeTally { $0.forgotten += count }
+    }
+
     func freed(_ amount: EvictionReport.Amount) {
         guard amount.files > 0 else { return }
         var event = JSONEvent("freed")
@@ -41,6 +47,12 @@ extension Report {
         var event = JSONEvent("would-remove")
         (event.id, event.path) = (FileID(file.fileID), file.path.exact)
         tell(event, "\(file.fileID)  \(file.path)")
+    }
+
+    func wouldForget(_ path: FilePath) {
+        var event = JSONEvent("would-forget")
+        event.path = path.exact
+        tell(event, "\(path)")
     }
 
     func failedDeletions(_ count: Int) {

@@ -15,8 +15,9 @@ extension Report {
             printJSON(
                 JSONSummary(
                     attached: tally.attached, restored: tally.restored, uploaded: tally.uploaded, failed: tally.failed,
-                    skipped: tally.skipped, unchanged: tally.unchanged, pulled: tally.pulled, removed: tally.removed,
-                    moved: tally.moved,
+                    skipped: tally.skipped, unchanged: tally.unchanged, touched: tally.touched, folders: tally.folders,
+                    links: tally.links, gone: tally.gone, forgotten: tally.forgotten, pulled: tally.pulled,
+                    removed: tally.removed, moved: tally.moved,
                     bytes: tally.bytes, seconds: (seconds * 1_000).rounded() / 1_000))
         } else if !options.isQuiet, tellsNothing || tally != Tally() {
             Console.result(words)

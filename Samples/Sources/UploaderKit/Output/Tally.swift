@@ -15,10 +15,21 @@ package struct Tally: Equatable {
     package var refused = 0
     /// Files whose upload was given up, by their id.
     package var givenUp: Set<FileID> = []
-    /// Files that were passed over: unchanged, links, or not readable.
+    /// Files that were passed over: unchanged, special ones, or not readable.
     package var skipped = 0
     /// Those of the skipped ones that are there already as they are.
     package var unchanged = 0
+    /// Those of the unchanged ones whose time or permissions are recorded anew.
+    package var touched = 0
+    /// Links and folders that were recorded because they are new or have changed, or that were made.
+    package var links = 0
+    package var folders = 0
+    /// Links and folders that are recorded, and not where they were any more.
+    package var gone = 0
+    /// Files that were there with the right content, and other times or permissions.
+    package var kept = 0
+    /// Links and folders that are recorded no more.
+    package var forgotten = 0
     /// Those of the skipped ones that should have been attached.
     package var unreadable = 0
     /// The bytes of the files that are through.
@@ -71,7 +82,14 @@ package struct Tally: Equatable {
             (failed, "failed", true), (unchanged, "unchanged", purpose != .removing),
             (skipped - unchanged, "skipped", false),
         ]
+        let entries: [(Int, String, String)] = [
+            (touched, "touched", "touched"), (folders, "folder", "folders"), (links, "link", "links"),
+            (gone, "gone", "gone"),
+            // A folder goes with its files, of which the figures are.
+            (removed > 0 ? 0 : forgotten, "folder or link forgotten", "folders and links forgotten"),
+        ]
         return all.filter { $0.2 || $0.0 > 0 }.map { "\(Format.count($0.0)) \($0.1)" }
+            + entries.filter { $0.0 > 0 }.map { Format.count($0.0, $0.1, $0.2) }
     }
 
     /// Whole per cent of the bytes; 100 only when every upload is proven.

@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import LFS
+import LFSBackup
 
 #if canImport(Glibc)
 import Glibc
@@ -10,64 +11,62 @@ import Musl
 import Darwin
 #endif
 
-/// The file that one document is written to. Names come from a database, so they are not trusted: they lead to no
-/// place outside of the folder, and links on the way are refused.
+/// The file that one document is written to.
 struct RestoreTarget: Sendable {
-    let path: FilePath
-    private let folders: [FilePath]
+    let place: RestorePlace
+    var path: FilePath { place.path }
     private let part: FilePath
-    /// When the content of the original was changed last; nil when nobody knows.
-    private let modified: timespec?
+    /// What the original had beside its content; nil when nobody knows.
+    private let attributes: FileAttributes?
 
-    /// - Parameter isAmbiguous: whether another document has the same title; then the file gets its id as well.
-    /// - Throws: ``UploaderError`` for a name that leads elsewhere.
-    init(_ attached: AttachedDocument, in folder: String, isAmbiguous: Bool) throws {
-        let depth = FilePath(attached.document.title).components.count
-        var names = Array(attached.document.path.components.suffix(max(depth, 1)))
-        if isAmbiguous, let last = names.popLast() { names.append(Array("\(attached.file.id)-".utf8) + last) }
-        var current = FilePath(folder).absolute(from: FileManager.default.currentDirectoryPath)
-        var folders: [FilePath] = []
-        for (index, name) in names.enumerated() {
-            guard !name.isEmpty, name != [0x2E], name != [0x2E, 0x2E], !name.contains(0) else {
-                throw UploaderError("its path in the database is not one that can be written")
-            }
-            current = current.appending(name)
-            if index < names.count - 1 { folders.append(current) }
-        }
-        guard !names.isEmpty else { throw UploaderError("its path in the database is empty") }
-        path = current
-        modified = attached.document.modified
-        self.folders = folders
+    /// - Throws: ``UploaderError`` for a path that leads elsewhere.
+    init(_ attached: AttachedDocument, _ layout: RestoreLayout) throws {
+        let path = attached.document.path
+        try layout.requirePlace(attached.file)
+        place = try layout.place(of: path, prefix: layout.isShared(path) ? "\(attached.file.id)-" : "")
+        guard !place.name.isEmpty else { throw UploaderError("its path in the database is empty") }
+        attributes = attached.document.attributes
         // Of two documents with the same bytes in one folder each has its own.
-        let part = PartName.of(names.last ?? [], attached.file.id)
-        self.part = FilePath(bytes: current.bytes.dropLast(names.last?.count ?? 0) + Array(part.utf8))
+        let part = PartName.of(place.name, attached.file.id)
+        self.part = FilePath(bytes: place.path.bytes.dropLast(place.name.count) + Array(part.utf8))
     }
 
-    /// Whether the file is there with the recorded content.
+    /// What is at the place.
+    enum Found: Equatable {
+        case nothing
+        /// The recorded content; with other times or permissions where `isOther` says so.
+        case same(isOther: Bool)
+        case other
+    }
+
+    /// Looks what is there, by reading it where its size is right.
     ///
-    /// - Throws: ``UploaderError`` when something else is there.
-    func isThere(_ file: FileData, onBytes: (Int) -> Void) throws -> Bool {
-        guard let existing = try openExisting() else { return false }
-        guard try existing.seekToEnd() == UInt64(clamping: file.byteCount) else {
-            throw UploaderError("\(path) is there with other content and is not overwritten")
-        }
-        try existing.seek(toOffset: 0)
+    /// - Throws: ``UploaderError`` when it is no file, or cannot be read.
+    func look(for file: FileData, onBytes: (Int) -> Void) throws -> Found {
+        try RestoreFolders.check(place)
+        guard let (existing, status) = try openExisting() else { return .nothing }
+        guard status.st_size == file.byteCount else { return .other }
         var hash = SHA256()
         while let chunk = try existing.read(upToCount: 1 << 18), !chunk.isEmpty {
             hash.update(data: chunk)
             onBytes(chunk.count)
         }
         guard try existing.offset() == UInt64(clamping: file.byteCount), hash.finalize().hex == file.sha256 else {
-            throw UploaderError("\(path) is there with other content and is not overwritten")
+            return .other
         }
-        return true
+        return .same(isOther: attributes.map { !$0.fit(status) } ?? false)
     }
 
-    /// Writes the file, which gets its name when its bytes are found to be the recorded ones.
+    /// The reason why other content stays.
+    var conflict: UploaderError { UploaderError("\(path) is there with other content and is not overwritten") }
+
+    /// Writes the file into a folder that is there. It gets its name when its bytes are found to be the recorded ones.
     ///
+    /// - Parameter overwrites: whether another file of this name goes.
     /// - Throws: ``UploaderError`` when they are not, or when the name is taken.
-    func write(_ contents: FileContents, of recorded: FileData, onBytes: (Int) -> Void) async throws {
-        try makeFolders()
+    func write(
+        _ contents: FileContents, of recorded: FileData, overwrites: Bool, onBytes: (Int) -> Void
+    ) async throws {
         let file = try beginPart()
         do {
             var hash = SHA256()
@@ -80,26 +79,29 @@ struct RestoreTarget: Sendable {
             else {
                 throw UploaderError("its copy on this device is damaged; 'verify --content --repair' mends it")
             }
-            try setTime(file)
+            try setAttributes(of: file)
             guard fsync(file.fileDescriptor) == 0 else { throw failure() }
-            guard FreeName.take(path, for: part) else { throw failure() }
+            guard overwrites ? try replace() : FreeName.take(path, for: part) else { throw failure() }
         } catch {
             _ = part.withCString { unlink($0) }
             throw error
         }
     }
 
-    /// Gives the file the time of the original, which photo programs and later pushes go by.
-    private func setTime(_ file: FileHandle) throws {
-        var status = stat()
-        guard let modified, fstat(file.fileDescriptor, &status) == 0 else { return }
-        #if canImport(Darwin)
-        let times = [status.st_atimespec, modified]
-        #else
-        let times = [status.st_atim, modified]
-        #endif
-        // Some network shares keep no times, or not these, and no bytes are lost by that.
-        guard futimens(file.fileDescriptor, times) == 0 || errno != EIO else { throw failure() }
+    /// Gives a file that is there with the right content what the original had beside it.
+    func setAttributes() throws {
+        guard let (existing, _) = try openExisting() else { return }
+        try setAttributes(of: existing)
+    }
+
+    private func setAttributes(of file: FileHandle) throws {
+        guard attributes?.apply(to: file.fileDescriptor) ?? true else { throw failure() }
+    }
+
+    private func replace() throws -> Bool {
+        // A folder or a link that came meanwhile is none of what may go.
+        _ = try openExisting()
+        return part.withCString { from in path.withCString { rename(from, $0) } } == 0
     }
 
     /// The file that the bytes go into until they are known to be right, locked, so that no other pull takes it for one
@@ -121,7 +123,14 @@ struct RestoreTarget: Sendable {
     ///
     /// - Throws: ``UploaderError`` while another pull writes it.
     func clearPart() throws {
-        let number = part.withCString { openat(AT_FDCWD, $0, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) }
+        let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
+        var number = part.withCString { openat(AT_FDCWD, $0, flags) }
+        if number < 0, errno == EACCES {
+            // It may have the mode of the original already.
+            var status = stat()
+            guard part.withCString({ lstat($0, &status) }) == 0, status.st_mode & S_IFMT == S_IFREG else { return }
+            number = part.withCString { chmod($0, 0o600) == 0 ? openat(AT_FDCWD, $0, flags) : -1 }
+        }
         // Whatever else stands there is not ours, and making the file will say so.
         guard number >= 0 else { return }
         defer { close(number) }
@@ -141,58 +150,23 @@ struct RestoreTarget: Sendable {
         guard chunk.withUnsafeBytes({ systemWriteAll(file.fileDescriptor, $0) }) else { throw failure() }
     }
 
-    /// Makes the folder that everything is written into, with those above it.
-    static func makeFolder(_ path: String) throws {
-        let path = FilePath(path).absolute(from: FileManager.default.currentDirectoryPath)
-        var current = FilePath("/")
-        for name in path.components {
-            current = current.appending(name)
-            if current.withCString({ mkdir($0, 0o777) }) == 0 { continue }
-            let reason = errno
-            var status = stat()
-            // What is there already may be a link to a folder, or one that may not be changed.
-            if current.withCString({ stat($0, &status) }) == 0 {
-                if status.st_mode & S_IFMT == S_IFDIR { continue }
-                throw UploaderError("--output has to be a folder, and \(current) is none.")
-            }
-            throw UploaderError("The folder \(current) for the output cannot be made: \(words(reason))")
-        }
-    }
-
-    private func makeFolders() throws {
-        for folder in folders {
-            if folder.withCString({ mkdir($0, 0o777) }) == 0 { continue }
-            guard errno == EEXIST else { throw failure() }
-            var status = stat()
-            guard folder.withCString({ lstat($0, &status) }) == 0, status.st_mode & S_IFMT == S_IFDIR else {
-                throw UploaderError("\(folder) is in the way: it is not a folder")
-            }
-        }
-    }
-
-    private func openExisting() throws -> FileHandle? {
+    private func openExisting() throws -> (FileHandle, stat)? {
         var status = stat()
         guard path.withCString({ lstat($0, &status) }) == 0 else {
             if errno == ENOENT { return nil }
             throw failure()
         }
         guard status.st_mode & S_IFMT == S_IFREG else { throw UploaderError("\(path) is in the way: it is not a file") }
-        return try open(path, O_RDONLY | O_NOFOLLOW)
+        return (try open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK), status)
     }
 
     private func open(_ path: FilePath, _ flags: Int32) throws -> FileHandle {
-        let number = path.withCString { openat(AT_FDCWD, $0, flags | O_CLOEXEC, 0o666) }
+        // Nobody may read it meanwhile who may not later.
+        let mode: mode_t = attributes?.permissions == nil ? 0o666 : 0o600
+        let number = path.withCString { openat(AT_FDCWD, $0, flags | O_CLOEXEC, mode) }
         guard number >= 0 else { throw failure() }
         return FileHandle(fileDescriptor: number, closeOnDealloc: true)
     }
 
-    private func failure() -> UploaderError { UploaderError("\(path): \(Self.words(errno))") }
-
-    private static func words(_ number: Int32) -> String {
-        switch number {
-        case ENOSPC, EDQUOT: "the disk is full; free some space and pull again"
-        case EFBIG: "the file is too large for this file system"
-        default: String(cString: strerror(number))
-        }
-    }
+    private func failure() -> UploaderError { RestoreFailure.of(path) }
 }

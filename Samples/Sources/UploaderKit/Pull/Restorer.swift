@@ -3,101 +3,110 @@ import GRDB
 import LFS
 import LFSBackup
 
-/// Writes attached files into a folder, several beside each other.
+/// Writes attached files to their places, several beside each other; then folders and links; then what folders have
+/// beside their content.
 ///
 /// A file that is not on this device is fetched into the local store first, which checks it and goes on with what an
 /// earlier run had of it, also one that was killed.
 struct Restorer: Sendable {
-    let database: any DatabaseWriter
-    /// Which of them.
-    let tables: [DocumentTable]
+    let source: RestoreSource
     let lfs: LFSManager
     let report: Report
-    let folder: String
-    /// Which of them, by their paths from the folder on that was pushed.
-    let filter: PathFilter
+    /// Whether files and links go that are there with other content.
+    let overwrites: Bool
+    private let folders: RestoreFolders
 
     /// How many files are fetched beside each other.
     static let parallel = 8
-    private static let page = 500
 
-    /// - Parameter naming: the files; nil for all.
-    func run(_ naming: FileNaming?) async throws {
-        let listed = try await restore(naming)
-        for path in (filter.listed ?? []).subtracting(listed).sorted(by: { $0.description < $1.description }) {
+    init(_ source: RestoreSource, _ lfs: LFSManager, _ report: Report, overwrites: Bool) async throws {
+        (self.source, self.lfs, self.report, self.overwrites) = (source, lfs, report, overwrites)
+        var recorded: [FilePath: FileAttributes] = [:]
+        try await source.forEachEntryPage(isAll: true) { page in
+            for entry in page.entries where !entry.isLink {
+                // One that leads elsewhere is told when it is made.
+                do { recorded[try source.layout.place(of: entry.path).path] = entry.attributes } catch is UploaderError
+                {}
+            }
+        }
+        folders = RestoreFolders(recorded: recorded, overwrites: overwrites)
+    }
+
+    func run() async throws {
+        if case .folder(let folder) = source.layout.destination { try RestoreFolders.makeFolder(folder) }
+        do {
+            try await restoreAll()
+        } catch {
+            // Also what is there by now is left as it shall be.
+            finish()
+            throw error
+        }
+        finish()
+    }
+
+    private func restoreAll() async throws {
+        var listed: Set<AssetName> = []
+        report.failed(source.named?.refusals ?? [])
+        try await source.forEachPage { page in
+            listed.formUnion(page.listed)
+            report.pending(
+                files: page.documents.count,
+                bytes: page.documents.reduce(0) { $0.addingSaturated($1.file.byteCount) })
+            for row in page.unusable { report.failed(FilePath(row.fileID), row.reason) }
+            try await restore(page.documents)
+        }
+        // No file is written any more when there are links.
+        for isLink in [false, true] {
+            try await source.forEachEntryPage { page in
+                for entry in page.entries where entry.isLink == isLink {
+                    restore(entry)
+                    if source.filter.listed != nil { listed.insert(source.layout.pathInFolder(entry.path)) }
+                }
+                if isLink { for row in page.unusable { report.failed(FilePath(row.fileID), row.reason) } }
+                try Task.checkCancellation()
+            }
+        }
+        for path in (source.filter.listed ?? []).subtracting(listed).sorted(by: { $0.description < $1.description }) {
             report.failed(FilePath(path), "it is listed, and no such file is here")
         }
     }
 
-    /// - Returns: those that a list has named.
-    private func restore(_ naming: FileNaming?) async throws -> Set<AssetName> {
-        var listed: Set<AssetName> = []
-        try RestoreTarget.makeFolder(folder)
-        let (ambiguous, named) = try await database.read { db in
-            let shared = try tables.count > 1 ? DocumentTable.sharedTitles(db) : []
-            let ambiguous = try tables.reduce(into: shared) { $0.formUnion(try $1.ambiguousTitles(db)) }
-            return (ambiguous, try naming?.resolve(tables, db))
-        }
-        guard let named else {
-            for table in tables { try await restoreAll(table, ambiguous, &listed) }
-            return listed
-        }
-        report.failed(named.refusals)
-        for (table, files) in zip(tables, named.tables) {
-            for chunk in files.map(\.key).chunks(of: Self.page) {
-                let page = try await database.read { db in try table.page(of: chunk, db) }
-                try await restore(page, ambiguous, &listed)
-            }
-        }
-        return listed
+    /// Tells also how many were there with other times or permissions, which they keep.
+    private func finish() {
+        let (failures, other) = folders.finish()
+        for (folder, error) in failures { report.failed(folder, Words.of(error)) }
+        report.keptAttributes(folders: other)
     }
 
-    private func restoreAll(
-        _ table: DocumentTable, _ ambiguous: Set<String>, _ listed: inout Set<AssetName>
-    ) async throws {
-        var last = "".databaseValue
-        while true {
-            let page = try await database.read { [last] db in try table.page(after: last, limit: Self.page, db) }
-            guard let end = page.end else { break }
-            last = end
-            try await restore(page, ambiguous, &listed)
-        }
-    }
+    // MARK: Files
 
-    private func restore(
-        _ page: DocumentTable.Page, _ ambiguous: Set<String>, _ listed: inout Set<AssetName>
-    ) async throws {
-        let documents = page.documents.filter { filter.takesAll || filter.takes($0.document.pathInFolder) }
-        if filter.listed != nil { listed.formUnion(documents.map(\.document.pathInFolder)) }
-        report.pending(
-            files: documents.count, bytes: documents.reduce(0) { $0.addingSaturated($1.file.byteCount) })
-        for row in page.unusable { report.failed(FilePath(row.fileID), row.reason) }
-        try await restore(documents, ambiguous)
-    }
-
-    private func restore(_ documents: [AttachedDocument], _ ambiguous: Set<String>) async throws {
+    private func restore(_ documents: [AttachedDocument]) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for (index, attached) in documents.enumerated() {
                 if index >= Self.parallel { try await group.next() }
-                group.addTask { try await restore(attached, ambiguous.contains(attached.document.title)) }
+                group.addTask { try await restore(attached) }
             }
             try await group.waitForAll()
         }
     }
 
-    private func restore(_ attached: AttachedDocument, _ isAmbiguous: Bool) async throws {
+    private func restore(_ attached: AttachedDocument) async throws {
         let path = attached.document.path
         do {
-            let target = try RestoreTarget(attached, in: folder, isAmbiguous: isAmbiguous)
-            if try target.isThere(attached.file, onBytes: { _ in report.worked() }) {
+            let target = try RestoreTarget(attached, source.layout)
+            switch try target.look(for: attached.file, onBytes: { _ in report.worked() }) {
+            case .same(let isOther):
                 try target.clearPart()
-                return report.unchanged(target.path)
+                return try keep(target, isOther: isOther)
+            case .other where !overwrites: throw target.conflict
+            case .other, .nothing: break
             }
             let wasHere = try await lfs.hasLocalCopy(of: attached.file.id)
             guard let contents = try await lfs.contents(of: attached.file) else {
                 return report.failed(path, "the device that made it has not uploaded it yet")
             }
-            try await target.write(contents, of: attached.file) { _ in report.worked() }
+            try folders.enter(target.place)
+            try await target.write(contents, of: attached.file, overwrites: overwrites) { _ in report.worked() }
             report.pulled(attached.file, target.path)
             if !wasHere { await free(attached) }
         } catch {
@@ -105,6 +114,17 @@ struct Restorer: Sendable {
             try Task.checkCancellation()
             report.failed(path, Words.of(error))
         }
+    }
+
+    /// Leaves a file alone that is there already, unless it shall get its time and its permissions back.
+    private func keep(_ target: RestoreTarget, isOther: Bool) throws {
+        guard isOther else { return report.unchanged(target.path) }
+        guard overwrites else {
+            report.unchanged(target.path)
+            return report.keepsAttributes()
+        }
+        try target.setAttributes()
+        report.touched(target.path)
     }
 
     /// What was fetched only to be written out need not take the space twice. If it stays, it was pulled all the same.
@@ -115,6 +135,27 @@ struct Restorer: Sendable {
             // It is wanted here: pinned, or about to be uploaded once more.
         } catch {
             report.message("\(attached.document.path) was pulled, and its local copy stays: \(Words.of(error))")
+        }
+    }
+
+    // MARK: Folders and links
+
+    private func restore(_ entry: Entry) {
+        do {
+            let place = try source.layout.place(of: entry.path)
+            switch entry.kind {
+            case .folder: if try folders.make(place) { report.made(place.path, isLink: false) }
+            case .link(let target):
+                let link = RestoreLink(place: place, target: target, attributes: entry.attributes)
+                try folders.enter(place)
+                let found = try link.look()
+                if found == .same { return report.worked() }
+                if found == .other, !overwrites { throw link.conflict }
+                try link.make(overwrites: found == .other)
+                report.made(place.path, isLink: true)
+            }
+        } catch {
+            report.failed(entry.path, Words.of(error))
         }
     }
 }

@@ -16,12 +16,13 @@ struct Attacher: Sendable {
 
     /// The originals of some groups.
     func source(_ groups: [BackupGroup], where filter: PathFilter = PathFilter()) -> FolderSource {
-        FolderSource(groups, excluding: excluded, where: filter)
+        FolderSource(groups, excluding: excluded, where: filter, hasEntries: true)
     }
 
     /// Works through the originals. Returns when every file that could be read is attached.
     ///
-    /// - Parameter failures: takes those that failed, in place of the report; nil for none.
+    /// - Parameter failures: takes those that failed, in place of the report, where the source has a part of the
+    ///   originals; nil where it has all.
     /// - Throws: when the place for the bytes or the database fails, so that going on makes no sense.
     func run(_ source: FolderSource, _ options: BackupOptions, failures: FailedOriginals? = nil) async throws {
         var options = options
@@ -29,11 +30,15 @@ struct Attacher: Sendable {
         try await Backup(lfs, database, source, host, options: options).run { event in
             if failures?.take(event) != true { tell(event) }
         }
+        // Of a part of the originals nothing is gone.
+        if failures == nil { try await recorder.tellGone(below: source.roots.map { FilePath($0) }) }
         report.walkEnded()
     }
 
+    private var recorder: EntryRecorder { EntryRecorder(database: database, report: report) }
+
     private var host: BackupHost {
-        let (table, prefix) = (table, lfs.keyPrefix)
+        let (table, prefix, recorder) = (table, lfs.keyPrefix, recorder)
         return BackupHost { assets, db in
             let known = try table.documents(at: assets.map { FilePath($0.id) }, ofKeys: prefix, db)
             var records: [AssetName: BackupHost.Record] = [:]
@@ -45,9 +50,22 @@ struct Attacher: Sendable {
                 }
             }
             return records
+        } touch: { asset, stamp, file, db in
+            let path = FilePath(asset.id)
+            try EntryTable.remove([path], db)
+            guard case .success(let old)? = try table.documents(at: [path], ofKeys: prefix, db)[path],
+                old.file.id == file.id
+            else { return }
+            var document = old.document
+            document.stamp = stamp.text
+            try document.update(db)
+            try EntryTable.noteChange(db)
+        } entries: { entries in
+            try await recorder.record(entries.map(Entry.init))
         } insert: { attachment, db in
             let path = FilePath(attachment.asset.id)
             let old = try table.documents(at: [path], ofKeys: prefix, db)[path]?.get()
+            try EntryTable.remove([path], db)
             try Self.attach(attachment, at: Date(), in: old, db)
         }
     }
@@ -72,6 +90,7 @@ struct Attacher: Sendable {
         case .read(let bytes): report.read(bytes)
         case .found(let asset): report.found(asset.stamp.byteCount ?? 0)
         case .unchanged(let asset): report.unchanged(FilePath(asset.id))
+        case .touched(let asset): report.touched(FilePath(asset.id))
         case .declined(let asset): report.passedOver(FilePath(asset.id), "it was removed on purpose")
         case .attached(let asset, let file, let isShared):
             report.attached(file, FilePath(asset.id), isUploaded: !isShared)

@@ -105,6 +105,7 @@ struct DatabaseSaver: Sendable {
                     || (SELECT count(*) || ':' || coalesce(max(id), '') || ':' || coalesce(max(addedAt), '')
                         FROM uploader_document)
                     || ':' || \(MovedTable.state)
+                    || ':' || (SELECT coalesce(sum(entryChanges), 0) FROM \(DocumentSchema.ownTable))
                 """) ?? ""
     }
 

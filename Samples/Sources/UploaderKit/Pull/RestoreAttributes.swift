@@ -1,0 +1,68 @@
+import LFSBackup
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// Times and permissions of what is restored. Who it belongs to stays as it is: it is whoever restores it.
+extension FileAttributes {
+    /// Gives them to what was opened.
+    ///
+    /// Some network shares keep no times or modes, or not these, and no bytes are lost by that.
+    /// - Returns: false with `errno` set when the disk fails.
+    func apply(to descriptor: Int32) -> Bool {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { return errno != EIO }
+        guard futimens(descriptor, times(status)) == 0 || errno != EIO else { return false }
+        guard let permissions else { return true }
+        return fchmod(descriptor, permissions.mode(for: status)) == 0 || errno != EIO
+    }
+
+    /// Gives a link its time. The permissions of a link are none.
+    func apply(toLink path: FilePath) -> Bool {
+        var status = stat()
+        guard path.withCString({ lstat($0, &status) }) == 0 else { return errno != EIO }
+        let isSet = path.withCString { utimensat(AT_FDCWD, $0, times(status), AT_SYMLINK_NOFOLLOW) == 0 }
+        return isSet || errno != EIO
+    }
+
+    /// Whether something looks as these say.
+    func fit(_ status: stat) -> Bool {
+        let now = FileAttributes(modified: status)
+        let hasMode = permissions.map { $0.mode(for: status) == mode_t(status.st_mode & 0o7777) } ?? true
+        return hasMode && now.seconds == seconds && now.nanoseconds == nanoseconds
+    }
+
+    private init(modified status: stat) {
+        #if canImport(Darwin)
+        let modified = status.st_mtimespec
+        #else
+        let modified = status.st_mtim
+        #endif
+        self.init(seconds: modified.tv_sec, nanoseconds: modified.tv_nsec, permissions: nil)
+    }
+
+    private func times(_ status: stat) -> [timespec] {
+        #if canImport(Darwin)
+        let accessed = status.st_atimespec
+        #else
+        let accessed = status.st_atim
+        #endif
+        return [accessed, timespec(tv_sec: seconds, tv_nsec: nanoseconds)]
+    }
+}
+
+extension FileAttributes.Permissions {
+    /// The mode for something that is there. With setuid a program runs as whoever it belongs to, so that bit, setgid
+    /// and sticky come back only where that is the same user, or the same user and group.
+    func mode(for status: stat) -> mode_t {
+        var kept: UInt32 = 0o777
+        if status.st_uid == user { kept |= 0o5000 }
+        if status.st_uid == user, status.st_gid == group { kept |= 0o2000 }
+        return mode_t(mode & kept)
+    }
+}

@@ -1,0 +1,178 @@
+import Foundation
+import GRDB
+import LFS
+import LFSBackup
+
+/// Where files, folders and links are written. It follows from their own paths and from all folders that were ever
+/// pushed, not from the push that has brought them: of folders within each other the outermost one counts.
+struct RestoreLayout: Sendable {
+    enum Destination: Sendable {
+        /// Into a folder, where each of the outermost folders gets its own name.
+        case folder(FilePath)
+        /// Where they were.
+        case original
+    }
+
+    let destination: Destination
+    /// The folders that were pushed, also those that lie in others.
+    private let roots: Set<FilePath>
+    /// Those of them that are folders of this device.
+    let ownRoots: Set<FilePath>
+    /// What the keys of this device's files begin with.
+    private let ownKeys: String
+    /// The places that more than one file would be written to.
+    private let shared: Set<UInt64>
+
+    /// - Parameter tables: which files may be written.
+    init(_ destination: Destination, _ tables: [DocumentTable], _ db: Database) throws {
+        self.destination = destination
+        let isOurs = tables.contains { $0.isOurs }
+        let (roots, ownRoots) = isOurs ? try Self.roots(db) : ([], [])
+        (self.roots, self.ownRoots) = (roots, ownRoots)
+        ownKeys = try String.fetchOne(db, sql: "SELECT namespace || '/' FROM lfs_state") ?? "/"
+        var (seen, shared): (Set<UInt64>, Set<UInt64>) = ([], [])
+        for table in tables {
+            try table.forEachName(db) { name in
+                guard let path = name.path else { return }
+                let place = Self.hash(Self.names(of: path, roots))
+                if !seen.insert(place).inserted { shared.insert(place) }
+            }
+        }
+        // A file that has become a link or a folder since gets its id, and what is there now gets the name.
+        try EntryTable.forEachName(db) { path, _, _ in
+            let place = Self.hash(Self.names(of: path, roots))
+            if seen.contains(place) { shared.insert(place) }
+        }
+        self.shared = shared
+    }
+
+    /// The path from the outermost folder on, which patterns are held against; the name of a file that was pushed by
+    /// itself.
+    func pathInFolder(_ path: FilePath) -> AssetName {
+        let names = Self.names(of: path, roots)
+        let isInFolder = Self.root(of: path, roots) != nil
+        return AssetName(bytes: Array(names.dropFirst(isInFolder ? 1 : 0).joined(separator: [0x2F])))
+    }
+
+    /// Whether more than one file would be written to the same place.
+    func isShared(_ path: FilePath) -> Bool { shared.contains(Self.hash(Self.names(of: path, roots))) }
+
+    /// - Throws: ``UploaderError`` when the output is a folder that was pushed: it would come into itself.
+    func requireOther() throws {
+        guard case .folder(let folder) = destination else { return }
+        let real = folder.withCString { realpath($0, nil) }
+        defer { free(real) }
+        let isOwn = real.map { ownRoots.contains(FilePath(String(cString: $0))) } ?? false
+        guard isOwn || ownRoots.contains(folder) else { return }
+        throw UploaderError(
+            """
+            The files of \(folder) were pushed from there, and would come into a folder of the same name in it. Give \
+            --in-place for their own places, or another --output.
+            """)
+    }
+
+    /// - Throws: ``UploaderError`` for a file that was at no place of this device, where it shall go there.
+    func requirePlace(_ file: FileData) throws {
+        guard case .original = destination, !file.key.hasPrefix(ownKeys) else { return }
+        throw UploaderError("it comes from another device, so it has no place here; --output takes it")
+    }
+
+    /// - Parameter prefix: stands before the name of a file that shares its place.
+    /// - Throws: ``UploaderError`` for a path that leads elsewhere: rows are input.
+    func place(of path: FilePath, prefix: String = "") throws -> RestorePlace {
+        var (base, names) = (FilePath("/"), Self.names(of: path, roots))
+        switch destination {
+        case .folder(let folder): base = folder
+        case .original:
+            guard path.bytes.first == 0x2F else { throw UploaderError("nobody knows where it was") }
+            // What leads to the folder that was pushed may be a link; what is in it may not.
+            let all = path.components
+            let depth = Self.root(of: path, roots)?.components.count ?? max(all.count - 1, 0)
+            base = all.prefix(depth).reduce(base) { $0.appending($1) }
+            names = Array(all.dropFirst(depth))
+        }
+        if !prefix.isEmpty, let last = names.popLast() { names.append(Array(prefix.utf8) + last) }
+        return try RestorePlace(base: base, names: names)
+    }
+
+    // MARK: Folders that were pushed
+
+    private static func roots(_ db: Database) throws -> (all: Set<FilePath>, own: Set<FilePath>) {
+        var (roots, own): (Set<FilePath>, Set<FilePath>) = ([], [])
+        func add(_ path: FilePath, depth: Int, isOwn: Bool) {
+            var bytes = path.bytes[...]
+            for _ in 0..<depth {
+                guard let slash = bytes.lastIndex(of: 0x2F) else { return }
+                bytes = bytes[..<slash]
+            }
+            guard !bytes.isEmpty else { return }
+            let root = FilePath(bytes: Array(bytes))
+            roots.insert(root)
+            if isOwn { own.insert(root) }
+        }
+        // A title begins with the folder's name. That of a file that was pushed by itself is its name.
+        try DocumentTable.forEachTitle(db) { path, title, isOwn in
+            let depth = Self.depth(title)
+            if depth > 0 { add(path, depth: depth, isOwn: isOwn) }
+        }
+        try EntryTable.forEachName(db) { path, title, isLink in
+            let depth = Self.depth(title)
+            if depth > 0 || !isLink { add(path, depth: depth, isOwn: true) }
+        }
+        return (roots, own)
+    }
+
+    /// How many folders a title has.
+    private static func depth(_ title: String) -> Int { max(FilePath(title).components.count - 1, 0) }
+
+    /// The outermost of the folders that a path is in, or is; nil for a file that was pushed by itself.
+    private static func root(of path: FilePath, _ roots: Set<FilePath>) -> FilePath? {
+        if roots.isEmpty { return nil }
+        for index in path.bytes.indices.dropFirst() where path.bytes[index] == 0x2F {
+            let folder = FilePath(bytes: Array(path.bytes[..<index]))
+            if roots.contains(folder) { return folder }
+        }
+        return roots.contains(path) ? path : nil
+    }
+
+    /// The names below the output: those of folders, and its own.
+    private static func names(of path: FilePath, _ roots: Set<FilePath>) -> [[UInt8]] {
+        let names = path.components
+        guard let root = root(of: path, roots) else { return names.suffix(1) }
+        return Array(names.dropFirst(root.components.count - 1))
+    }
+
+    /// A place in eight bytes: there may be millions. Two that have the same by chance get their ids, and lose nothing.
+    ///
+    /// Source: Fowler, Noll and Vo, FNV-1a.
+    private static func hash(_ names: [[UInt8]]) -> UInt64 {
+        names.joined(separator: [0x2F]).reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+    }
+}
+
+/// The place of one file, folder or link. Names come from a database, so they are not trusted: they lead to no place
+/// outside of the base.
+struct RestorePlace: Sendable {
+    /// A folder that is not looked into how it is reached.
+    let base: FilePath
+    /// The folders below it, the outermost first.
+    let folders: [FilePath]
+    let path: FilePath
+    /// The last part of the path; empty for the base itself.
+    let name: [UInt8]
+
+    /// - Throws: ``UploaderError`` for names that lead elsewhere.
+    init(base: FilePath, names: [[UInt8]]) throws {
+        self.base = base
+        var current = base
+        var folders: [FilePath] = []
+        for (index, name) in names.enumerated() {
+            guard !name.isEmpty, name != [0x2E], name != [0x2E, 0x2E], !name.contains(0), !name.contains(0x2F) else {
+                throw UploaderError("its path in the database is not one that can be written")
+            }
+            current = current.appending(name)
+            if index < names.count - 1 { folders.append(current) }
+        }
+        (path, self.folders, name) = (current, folders, names.last ?? [])
+    }
+}

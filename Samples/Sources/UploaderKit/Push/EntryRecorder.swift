@@ -1,0 +1,55 @@
+import GRDB
+import LFS
+import LFSBackup
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// Records folders and links as they are met. What looks as it did is written no more.
+struct EntryRecorder: Sendable {
+    let database: any DatabaseWriter
+    let report: Report
+    private static let batch = 500
+
+    func record(_ entries: [Entry]) async throws {
+        for batch in entries.chunks(of: Self.batch) {
+            let paths = batch.map { $0.path }
+            let known = try await database.read { db in try EntryTable.entries(at: paths, db) }
+            let changed = batch.filter { known[$0.path] != $0 }
+            if changed.isEmpty { continue }
+            try await database.write { db in try EntryTable.save(changed, db) }
+            for entry in changed { report.recorded(entry.path, isLink: entry.isLink) }
+        }
+    }
+
+    /// Tells of those that are not where they were. As those of files, their records stay until they are removed.
+    ///
+    /// - Parameter roots: absolute paths of folders.
+    func tellGone(below roots: [FilePath]) async throws {
+        var last = "".databaseValue
+        while true {
+            let page = try await database.read { [last] db in
+                try EntryTable.page(after: last, limit: Self.batch, db)
+            }
+            guard let end = page.end else { return }
+            last = end
+            for entry in page.entries where Self.isIn(roots, entry.path) && Self.isGone(entry.path) {
+                report.gone(entry.path)
+            }
+        }
+    }
+
+    private static func isIn(_ roots: [FilePath], _ path: FilePath) -> Bool {
+        roots.contains { $0 == path || path.bytes.starts(with: $0.appending([]).bytes) }
+    }
+
+    private static func isGone(_ path: FilePath) -> Bool {
+        var status = stat()
+        return path.withCString { lstat($0, &status) } != 0 && (errno == ENOENT || errno == ENOTDIR)
+    }
+}

@@ -1,0 +1,170 @@
+import Foundation
+import Testing
+
+@Suite("Where a pull writes", .timeLimit(.minutes(2)))
+struct PullPlaceTests {
+    private func run(_ command: String, _ arguments: [String], in folder: URL) throws -> UploaderProcess.Result {
+        try RestoreTests.run(command, arguments, in: folder)
+    }
+
+    private func shell(_ script: String, in folder: URL) throws -> Bool {
+        try RestoreTests.shell(script, in: folder)
+    }
+
+    @Test(
+        "Of folders within each other the outermost counts, whichever was pushed first, and whatever came later",
+        arguments: [
+            ["a", "a/b"], ["a/b", "a"], ["a/b/c.txt", "a/b", "a"], ["a/b/c.txt", "a"], ["./a/b/../", "a/b"],
+        ])
+    func layout(_ pushes: [String]) throws {
+        try withFolder { folder in
+            #expect(
+                try shell("mkdir -p a/b/empty; echo 1 > a/1.txt; echo c > a/b/c.txt; ln -s c.txt a/b/l", in: folder))
+            for path in pushes {
+                #expect(try run("push", [path], in: folder).status == 0)
+                #expect(try shell("echo \(path) > a/b/$(echo \(path) | tr / _).new", in: folder))
+            }
+            for path in pushes.reversed() { #expect(try run("push", [path], in: folder).status == 0) }
+            #expect(try run("pull", ["--all", "--output", "out"], in: folder).status == 0)
+            #expect(try shell("test \"$(ls out)\" = a", in: folder))
+            #expect(try RestoreTests.difference("a", "out/a", in: folder) == "")
+            // Patterns are held against the path from that folder on.
+            #expect(try run("pull", ["--all", "--include", "/b/c.txt", "--output", "some"], in: folder).status == 0)
+            let some = try FileManager.default.subpathsOfDirectory(atPath: folder.path + "/some")
+            #expect(some.sorted() == ["a", "a/b", "a/b/c.txt"])
+        }
+    }
+
+    @Test("A dry run shows what would be written where, and what is in the way, and writes nothing")
+    func dryRun() throws {
+        try withFolder(files: 4, byteCount: 1_024) { folder in
+            #expect(try shell("mkdir files/empty; ln -s 0.bin files/link", in: folder))
+            #expect(try run("push", ["files"], in: folder).status == 0)
+            let pull = ["--all", "--output", "out"]
+            let first = try run("pull", pull + ["--dry-run"], in: folder)
+            #expect(first.status == 0)
+            let expected = "4 files to write, 4.0 KiB (0 B to fetch), 2 folders, 1 link, 0 unchanged, 0 failed\n"
+            #expect(first.output.hasSuffix(expected), "\(first.output)")
+            #expect(first.output.contains("/out/files/3.bin  1.0 KiB\n"))
+            #expect(!FileManager.default.fileExists(atPath: folder.path + "/out"))
+
+            #expect(try UploaderProcess.run("free", "--database", "a.sqlite", in: folder).status == 0)
+            #expect(
+                try shell("mkdir -p out/files; cp -p files/0.bin out/files; echo mine > out/files/1.bin", in: folder))
+            let second = try run("pull", pull + ["-n", "--json"], in: folder)
+            #expect(second.status == 3)
+            #expect(second.messages.contains("out/files/1.bin is there with other content and is not overwritten"))
+            let figures = try #require(second.summary)
+            for (key, count) in [
+                "files": 2, "bytes": 2_048, "fetchedBytes": 2_048, "overwritten": 0, "unchanged": 1, "failed": 1,
+            ] { #expect(figures[key] as? Int == count, "\(key)") }
+            let third = try run("pull", pull + ["-n", "--json", "--overwrite"], in: folder)
+            #expect(third.status == 0 && third.summary?["overwritten"] as? Int == 1)
+            let events = third.events.filter { $0["event"] as? String == "would-overwrite" }
+            #expect(events.count == 1 && (events[0]["path"] as? String)?.hasSuffix("/out/files/1.bin") == true)
+            #expect(
+                try shell("test \"$(cat out/files/1.bin)\" = mine && test \"$(ls out/files | wc -l)\" = 2", in: folder))
+            let here = try FileManager.default.contentsOfDirectory(atPath: folder.path + "/a.sqlite.lfs")
+            #expect(here.allSatisfy { $0.count != 36 }, "nothing was fetched")
+        }
+    }
+
+    @Test("What is there with other content stays, unless it is to be overwritten, and so do its time and permissions")
+    func overwrite() throws {
+        try withFolder(files: 3) { folder in
+            #expect(try shell("chmod 640 files/*.bin; chmod 750 files", in: folder))
+            #expect(try run("push", ["files"], in: folder).status == 0)
+            let make =
+                "mkdir -p out/files; cp files/0.bin out/files; chmod 600 out/files/0.bin; echo mine > out/files/1.bin"
+            #expect(try shell(make, in: folder))
+            let kept = try run("pull", ["--all", "--output", "out"], in: folder)
+            #expect(kept.status == 3)
+            let words = "1 file and 1 folder that were there keep their own times or permissions"
+            #expect(kept.messages.contains(words), "\(kept.messages)")
+            #expect(
+                try shell("test $(stat -c %a out/files/0.bin) = 600; test $(cat out/files/1.bin) = mine", in: folder))
+            let over = try run("pull", ["--all", "--output", "out", "--overwrite"], in: folder)
+            #expect(over.status == 0, "\(over.messages)")
+            #expect(try RestoreTests.difference("files", "out/files", in: folder) == "")
+        }
+    }
+
+    @Test("Files come back to their own places where that is confirmed, and what was changed since stays")
+    func inPlace() throws {
+        try withFolder(files: 4) { folder in
+            #expect(try shell("mkdir -p files/empty files/x; echo y > files/x/y; ln -s x/y files/link", in: folder))
+            #expect(try run("push", ["files"], in: folder).status == 0)
+            #expect(try shell("cp -a files before", in: folder))
+            #expect(try shell("rm -r files/x files/0.bin files/link files/empty; echo mine > files/1.bin", in: folder))
+            let asked = try run("pull", ["--all", "--in-place"], in: folder)
+            #expect(asked.status == 1 && asked.messages.contains("Give --yes"), "\(asked.messages)")
+            #expect(try shell("test ! -e files/0.bin", in: folder))
+            let preview = try run("pull", ["--all", "--in-place", "-n"], in: folder)
+            #expect(preview.status == 3 && preview.output.contains("2 files to write"), "\(preview.output)")
+
+            let pulled = try run("pull", ["--all", "--in-place", "--yes"], in: folder)
+            #expect(pulled.status == 3 && pulled.messages.contains("files/1.bin is there with other content"))
+            #expect(
+                try shell(
+                    "test \"$(cat files/1.bin)\" = mine; cmp files/x/y before/x/y; test -L files/link", in: folder))
+            let over = try run("pull", ["--all", "--in-place", "--yes", "--overwrite"], in: folder)
+            #expect(over.status == 0, "\(over.messages)")
+            #expect(try RestoreTests.difference("before", "files", in: folder) == "")
+            // Also where nothing is left of it.
+            #expect(try shell("rm -r files", in: folder))
+            #expect(try run("pull", ["--all", "--in-place", "--yes"], in: folder).status == 0)
+            #expect(try RestoreTests.difference("before", "files", in: folder) == "")
+        }
+    }
+
+    @Test(
+        "On a terminal it is asked, and only a yes writes", arguments: [("n", false), ("", false), ("y", true)])
+    func question(answer: String, isWritten: Bool) throws {
+        try withFolder(files: 1) { folder in
+            #expect(try run("push", ["files"], in: folder).status == 0)
+            #expect(try shell("rm files/0.bin", in: folder))
+            let pull = #"script -qec "'$0' $*" /dev/null"#
+            let result = try UploaderProcess(
+                ["pull"] + RestoreTests.storage + ["--all", "--in-place"], in: folder,
+                through: ["/bin/sh", "-c", "printf '\(answer)\\n' | \(pull)"]
+            ).wait()
+            #expect(result.output.contains("Go on? [y/N]"), "\(result.output)")
+            #expect(result.status == (isWritten ? 0 : 1))
+            #expect(FileManager.default.fileExists(atPath: folder.path + "/files/0.bin") == isWritten)
+        }
+    }
+
+    @Test("The folder that was pushed is no output, and neither output nor place is a wrong command line")
+    func wrongOutput() throws {
+        try withFolder(files: 1) { folder in
+            #expect(try run("push", ["files"], in: folder).status == 0)
+            #expect(try shell("ln -s files other", in: folder))
+            for output in ["files", "./files/", "other"] {
+                for options in [[], ["-n"]] {
+                    let pulled = try run("pull", ["--all", "--output", output] + options, in: folder)
+                    #expect(
+                        pulled.status == 1 && pulled.messages.contains("--in-place"), "\(output) \(pulled.messages)")
+                }
+            }
+            #expect(try shell("test ! -e files/files", in: folder))
+            for options in [[], ["--output", "x", "--in-place"], ["--output", ""]] {
+                #expect(try run("pull", ["--all"] + options, in: folder).status == 64)
+            }
+            // Above it, the files are at their places.
+            let above = try run("pull", ["--all", "--output", ".", "--json"], in: folder)
+            #expect(above.status == 0 && above.summary?["unchanged"] as? Int == 1, "\(above.messages)")
+        }
+    }
+
+    @Test("Files of another device have no place here")
+    func otherDevice() throws {
+        try withFolder(files: 2) { folder in
+            #expect(try run("push", ["files"], in: folder).status == 0)
+            let other = String(repeating: "0", count: 32)
+            try TestDatabase.execute(
+                "UPDATE lfs_state SET namespace = '\(other)'", in: folder.appendingPathComponent("a.sqlite"))
+            let pulled = try run("pull", ["--all", "--in-place", "-n"], in: folder)
+            #expect(pulled.status == 3 && pulled.messages.contains("comes from another device"), "\(pulled.messages)")
+        }
+    }
+}

@@ -1,0 +1,187 @@
+import Foundation
+import Testing
+
+@Suite("A restore that restores", .timeLimit(.minutes(2)))
+struct RestoreTests {
+    static let storage = ["--database", "a.sqlite", "--to", "dir:remote"]
+
+    static func run(
+        _ command: String, _ arguments: [String], in folder: URL, through wrapper: [String] = []
+    ) throws -> UploaderProcess.Result {
+        try UploaderProcess([command] + storage + arguments, in: folder, through: wrapper).wait()
+    }
+
+    /// What rsync would do to make a folder like another one: nothing, where it tells nothing.
+    static func difference(_ source: String, _ other: String, in folder: URL) throws -> String {
+        let words = ["-n", "-a", "--checksum", "--itemize-changes", "--delete", "\(source)/", "\(other)/"]
+        let log = folder.appendingPathComponent(".rsync")
+        let rsync = words.map { "'\($0)'" }.joined(separator: " ")
+        #expect(try shell("rsync \(rsync) > '\(log.path)' 2>&1", in: folder))
+        return String(decoding: try Data(contentsOf: log), as: UTF8.self)
+    }
+
+    static func shell(_ script: String, in folder: URL) throws -> Bool {
+        try system("sh", "-c", "cd '\(folder.path)' && \(script)")
+    }
+
+    /// A tree with all that is restored.
+    static let tree = """
+        umask 022; cd files; mkdir -p plain empty/inner/innermost shut locked 'odd names' deep/a/b/c group
+        for m in 600 644 755 444 400 666 777; do echo $m > plain/$m; chmod $m plain/$m; done
+        echo program > plain/program; chmod 4755 plain/program; echo g > plain/g; chmod 6751 plain/g
+        : > plain/nothing; head -c 3000000 /dev/urandom > plain/large
+        chmod 700 empty/inner; chmod 750 shut; chmod 1777 empty; chmod 2770 group; echo x > group/x
+        printf 1 > "$(printf 'odd names/a\\nb')"; printf 2 > "$(printf 'odd names/\\377\\376')"
+        printf 3 > 'odd names/ lead and trail '; printf 4 > 'odd names/-n'; printf 5 > 'odd names/é ü 漢 🦊'
+        printf 6 > "$(printf 'odd names/e\\314\\201')"; printf 7 > 'odd names/*?[x]{y}'; printf 8 > 'odd names/\\'
+        mkdir "$(printf 'odd names/\\303\\050')"; ln -s "$(printf '\\377/\\n')" 'odd names/link'
+        ln -s 644 plain/relative; ln -s /etc/passwd plain/absolute; ln -s ../../../.. plain/up
+        ln -s nothing-there plain/dangling; ln -s ../deep deep/self; ln -s . plain/here; ln -s /dev/zero deep/zero
+        ln plain/644 plain/hard; ln plain/644 deep/hard
+        echo one > locked/one; echo two > locked/two; mkdir locked/below; echo 3 > locked/below/3; ln -s one locked/l
+        n=0; find . -depth | while IFS= read -r f; do n=$((n+1))
+          touch -h -d "2019-03-0$((n%9+1)) 01:02:03.$((123456789+n))" "$f" 2>/dev/null || true; done
+        chmod 500 locked/below; chmod 555 locked
+        touch -d '1999-12-31 23:59:59.000000001' locked/below locked; touch -d '1969-07-20 20:17:40.5' plain/600
+        """
+
+    /// As root, and as a user who is not.
+    static let users: [[String]] =
+        isRoot ? [[], ["/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]] : [[]]
+
+    @Test(
+        "What was pushed comes back as it was: rsync finds no difference, also after the machine is lost",
+        arguments: users)
+    func proof(user: [String]) throws {
+        try withFolder { folder in
+            defer { #expect(throws: Never.self) { try system("chmod", "-R", "u+rwx", folder.path) } }
+            if !user.isEmpty { #expect(try system("chown", "-R", "65534:65534", folder.path)) }
+            #expect(try system(user + ["/bin/sh", "-c", "cd '\(folder.path)' && \(Self.tree)"]))
+            let pushed = try Self.run("push", ["--save-database", "--json", "files"], in: folder, through: user)
+            #expect(pushed.status == 0, "\(pushed.messages)")
+            #expect(pushed.summary?["links"] as? Int == 9)
+            #expect(pushed.summary?["folders"] as? Int == 15)
+            let files = try #require(pushed.summary?["attached"] as? Int)
+            #expect(pushed.summary?["skipped"] as? Int == 0)
+            // Nothing has changed, so nothing is written.
+            let again = try Self.run("push", ["--json", "files"], in: folder, through: user)
+            for (key, count) in ["unchanged": files, "touched": 0, "links": 0, "folders": 0, "gone": 0] {
+                #expect(again.summary?[key] as? Int == count, "\(key)")
+            }
+
+            #expect(
+                try UploaderProcess(["free", "--database", "a.sqlite"], in: folder, through: user).wait().status == 0)
+            for database in ["a.sqlite", "b.sqlite"] {
+                let output = "out-of-\(database)"
+                let pull = [
+                    "pull", "--database", database, "--to", "dir:remote", "--all", "--json", "--output", output,
+                ]
+                let pulled = try UploaderProcess(pull, in: folder, through: user).wait()
+                #expect(pulled.status == 0, "\(pulled.messages)")
+                #expect(pulled.summary?["pulled"] as? Int == files)
+                #expect(pulled.summary?["links"] as? Int == 9)
+                #expect(try Self.difference("files", output + "/files", in: folder) == "")
+                // It finds all there, and leaves it so.
+                let second = try UploaderProcess(pull, in: folder, through: user).wait()
+                #expect(second.status == 0, "\(second.messages)")
+                #expect(second.summary?["unchanged"] as? Int == files && second.messages == "", "\(second.messages)")
+                #expect(try Self.difference("files", output + "/files", in: folder) == "")
+                // Of what is missing in a folder that may not be written, nothing else is changed.
+                #expect(
+                    try Self.shell(
+                        """
+                        cd \(output)/files; chmod 755 locked; rm locked/one locked/l; chmod 555 locked
+                        touch -d '1999-12-31 23:59:59.000000001' locked
+                        """, in: folder))
+                let third = try UploaderProcess(pull, in: folder, through: user).wait()
+                #expect(third.status == 0 && third.summary?["pulled"] as? Int == 1, "\(third.messages)")
+                #expect(try Self.difference("files", output + "/files", in: folder) == "")
+                if database == "a.sqlite" {
+                    let recover = ["recover", "--from", "dir:remote", "--database", "b.sqlite"]
+                    #expect(try UploaderProcess(recover, in: folder, through: user).wait().status == 0)
+                }
+            }
+        }
+    }
+
+    @Test("What changes beside the content is recorded by the next push, and stays for another machine")
+    func changes() throws {
+        try withFolder(files: 3) { folder in
+            let make = """
+                mkdir files/empty files/kept files/gone; ln -s 0.bin files/link; ln -s 1.bin files/away
+                touch -d 2020-01-01 files/1.bin files/kept
+                """
+            #expect(try Self.shell(make, in: folder))
+            #expect(try Self.run("push", ["--save-database", "files"], in: folder).status == 0)
+            let copies = { try FileManager.default.subpathsOfDirectory(atPath: folder.path + "/remote/lfs-recovery") }
+            let before = try copies()
+            let change = """
+                chmod 750 files/0.bin; chmod 700 files/kept; ln -sfn 2.bin files/link; rm files/away; rmdir files/gone
+                touch -d 2021-01-01 files/1.bin files
+                """
+            #expect(try Self.shell(change, in: folder))
+            let pushed = try Self.run("push", ["--json", "files"], in: folder)
+            #expect(pushed.status == 0)
+            for (key, count) in ["attached": 0, "unchanged": 3, "touched": 2, "links": 1, "folders": 2, "gone": 2] {
+                #expect(pushed.summary?[key] as? Int == count, "\(key)")
+            }
+            #expect(try copies() != before, "the copy on the storage has it, too")
+            #expect(try Self.run("push", ["-n", "files"], in: folder).output.hasPrefix("0 files"))
+            #expect(try Self.run("pull", ["--all", "--output", "out"], in: folder).status == 0)
+            // What has gone stays recorded, as files do.
+            let rsync = try Self.difference("files", "out/files", in: folder).split(separator: "\n")
+            #expect(Set(rsync) == ["*deleting   gone/", "*deleting   away"])
+            let removed = try Self.run("remove", ["files/gone", "files/away"], in: folder)
+            #expect(
+                removed.status == 0 && removed.output.contains("2 folders and links forgotten"), "\(removed.output)")
+            #expect(try Self.run("pull", ["--all", "--output", "second"], in: folder).status == 0)
+            #expect(try Self.difference("files", "second/files", in: folder) == "")
+        }
+    }
+
+    @Test("A database of an earlier version gets what it lacks by the next push, which reads no file again")
+    func upgrade() throws {
+        try withFolder(files: 2) { folder in
+            #expect(try Self.shell("chmod 640 files/0.bin; chmod 711 files", in: folder))
+            #expect(try Self.run("push", ["files"], in: folder).status == 0)
+            let database = folder.appendingPathComponent("a.sqlite")
+            // Three parts, as they were.
+            let old = "rtrim(rtrim(rtrim(stamp, '0123456789'), ':'), '0123456789')"
+            try TestDatabase.execute(
+                """
+                DROP TABLE uploader_entry; ALTER TABLE uploader_storage DROP COLUMN entryChanges;
+                DELETE FROM grdb_migrations WHERE identifier = 'uploader.restore';
+                UPDATE lfs_source SET stamp = rtrim(rtrim(\(old), ':'), '01234567');
+                UPDATE lfs_source SET stamp = rtrim(stamp, ':');
+                UPDATE uploader_document SET stamp = rtrim(rtrim(\(old), ':'), '01234567');
+                UPDATE uploader_document SET stamp = rtrim(stamp, ':');
+                """, in: database)
+            #expect(try Self.run("pull", ["--all", "--output", "first"], in: folder).status == 0)
+            #expect(try Self.run("push", ["-n", "files"], in: folder).output.hasPrefix("0 files"))
+            #expect(try Self.run("push", ["files"], in: folder).output.contains("2 touched, 1 folder"))
+            #expect(try Self.run("pull", ["--all", "--output", "second"], in: folder).status == 0)
+            #expect(try Self.difference("files", "second/files", in: folder) == "")
+        }
+    }
+
+    @Test(
+        "setuid, setgid and sticky come back only to the user and the group that had them", arguments: ["4", "2", "1"])
+    func specialBits(_ bit: String) throws {
+        try withFolder(files: 2) { folder in
+            #expect(try Self.shell("chmod \(bit)711 files/0.bin; chmod \(bit)755 files/1.bin", in: folder))
+            #expect(try Self.run("push", ["files"], in: folder).status == 0)
+            let (owner, group) = ("\(getuid())", "\(getgid())")
+            let other = bit == "2" ? "\(owner):99" : "99:\(group)"
+            try TestDatabase.execute(
+                """
+                UPDATE uploader_document SET
+                    stamp = replace(stamp, ':\(bit)711:\(owner):\(group)', ':\(bit)711:\(other)')
+                """, in: folder.appendingPathComponent("a.sqlite"))
+            #expect(try Self.run("pull", ["--all", "--output", "out"], in: folder).status == 0)
+            for (name, mode) in [("0.bin", "711"), ("1.bin", bit + "755")] {
+                #expect(
+                    try Self.shell("test $(stat -c %a out/files/\(name)) = \(mode)", in: folder), "\(name) \(mode)")
+            }
+        }
+    }
+}
