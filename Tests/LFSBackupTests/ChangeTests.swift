@@ -37,7 +37,8 @@ struct ChangeTests {
             let url = try app.write("one.jpg", someBytes())
             try await app.backUp()
             try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: url.path)
-            let (read, touched) = (Mutex<Int64>(0), Heard<String>())
+            let read = Mutex<Int64>(0)
+            let touched = Heard<String>()
             let host = BackupHost(
                 touch: { _, stamp, _, _ in touched.add(stamp.text) }, insert: { try app.insert($0, $1) })
             let source = FolderSource([BackupGroup(app.pictures.path, .include)])

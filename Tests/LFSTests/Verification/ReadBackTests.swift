@@ -1,6 +1,7 @@
 import Foundation
 import LFS
 import LFSStorage
+import LFSSystem
 import LFSTesting
 import TestSupport
 import Testing
