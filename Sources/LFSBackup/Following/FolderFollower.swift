@@ -54,6 +54,7 @@ public final class FolderFollower: Sendable {
     ///
     /// - Parameters:
     ///   - source: the folders and files.
+    ///   - options: how long they settle, and how often everything is walked.
     ///   - onNote: is told what else a person may want to know, from any thread.
     public init(
         _ source: FolderSource, options: FollowOptions = FollowOptions(),
