@@ -31,7 +31,7 @@ struct ChangeTests {
         }
     }
 
-    @Test("One whose permissions alone have changed is not read, and how it looks now is told to the app")
+    @Test("One whose permissions alone have changed is read once more and not sent, and how it looks now is told")
     func permissions() async throws {
         try await withPhotoApp { app in
             let url = try app.write("one.jpg", someBytes())
@@ -44,9 +44,24 @@ struct ChangeTests {
             let source = FolderSource([BackupGroup(app.pictures.path, .include)])
             let backup = Backup(app.lfs, app.database, source, host)
             let report = try await backup.run { if case .read(let count) = $0 { read.withLock { $0 += count } } }
-            #expect(report.unchanged == 1 && report.touched == 1 && read.withLock { $0 } == 0)
+            #expect(report.touched == 1 && report.attached == 0 && read.withLock { $0 } == 1_000)
             #expect(FileAttributes(stamp: try #require(touched.values.first))?.permissions?.mode == 0o640)
             #expect(try await backup.run().touched == 0)
+            #expect(app.storage.uploads <= 1)
+        }
+    }
+
+    @Test("New permissions do not hide a change that leaves size and time as they were")
+    func secretPermissions() async throws {
+        try await withPhotoApp { app in
+            let (before, after) = (someBytes(), someBytes())
+            let url = try app.write("one.jpg", before)
+            try await app.backUp()
+            try await app.lfs.waitForUploads()
+            try app.overwriteInSecret("one.jpg", after)
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: url.path)
+            #expect(try await app.backUp().attached == 1)
+            #expect(try await app.bytes("one.jpg") == after)
         }
     }
 

@@ -25,7 +25,7 @@ extension UploadRun {
     }
 
     var mover: Mover {
-        Mover(database: database, table: table, lfs: lfs, storage: saver.storage, report: report)
+        Mover(database: database, table: table, lfs: lfs, storage: saver.storage, report: report, path: path)
     }
 
     /// Does what comes when everything is offloaded, but for the copy of the database.
@@ -37,9 +37,24 @@ extension UploadRun {
         try await reportDeletions()
         // Asked again, because what was replaced has no failures any more.
         let summary = try await lfs.waitForUploads()
-        if ending.freesUploaded { report.freed(try await lfs.evict(EvictionPolicy(maxByteCount: 0)).evicted) }
-        if let originals = ending.moves { try await mover.run(originals) }
+        try await freeAndMove()
         return summary
+    }
+
+    /// Frees local copies and moves originals, where that was asked for. Each file is looked at by itself, so it may be
+    /// done while others wait for their upload.
+    func freeAndMove() async throws {
+        if ending.freesUploaded {
+            let evicted = try await lfs.evict(EvictionPolicy(maxByteCount: 0)) { _ in report.worked() }.evicted
+            report.freed(evicted)
+        }
+        guard let originals = ending.moves else { return }
+        // Once originals are gone, their names are in the database only: where copies of it are kept, the storage has one
+        // with them before.
+        guard try await saveDatabase() else {
+            return report.failed(FilePath(path), "it could not be saved, so the originals stay")
+        }
+        try await mover.run(originals)
     }
 
     /// - Returns: false when it failed, so that it has to be tried again.

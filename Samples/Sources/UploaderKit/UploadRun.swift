@@ -21,6 +21,8 @@ struct UploadRun: Sendable {
     let saver: DatabaseSaver
     /// Whether the storage is a folder, which needs no network.
     let isOnFolder: Bool
+    /// The database's file.
+    let path: String
     /// What comes when everything is offloaded.
     private(set) var ending = Ending()
     private let purpose: Purpose
@@ -143,7 +145,7 @@ struct UploadRun: Sendable {
             ownPaths: transfer.ownPaths(database: path, opened.given.argument) + report.ownPaths,
             damaged: damaged, sync: try await sync?.open(database),
             saver: DatabaseSaver(database: database, storage: opened.storage) { report.worked() },
-            isOnFolder: opened.given.argument.localPath != nil, purpose: purpose, patience: patience)
+            isOnFolder: opened.given.argument.localPath != nil, path: path, purpose: purpose, patience: patience)
     }
 
     /// Does the work with progress shown, and stops the manager whatever happens.

@@ -46,6 +46,51 @@ struct MoveTests {
         }
     }
 
+    @Test("Originals stay where the database that has their names cannot be saved, or another uploader moves them")
+    func refused() throws {
+        try withFolder(files: 2) { folder in
+            // Nothing can be put below a file.
+            try FileManager.default.createDirectory(
+                at: folder.appendingPathComponent("remote"), withIntermediateDirectories: false)
+            let blocker = folder.appendingPathComponent("remote/lfs-recovery")
+            try Data("x".utf8).write(to: blocker)
+            let unsaved = try push("--move", "--save-database", in: folder)
+            #expect(unsaved.status == 3 && unsaved.messages.contains("the originals stay"), "\(unsaved.messages)")
+            #expect(unsaved.summary?["uploaded"] as? Int == 2)
+            #expect(try names(folder).count == 2)
+            try FileManager.default.removeItem(at: blocker)
+            let lock = folder.path + "/a.sqlite-moving"
+            let locked = try UploaderProcess(
+                ["push", "--database", "a.sqlite", "--to", "dir:remote", "--move", "files"], in: folder,
+                through: ["/usr/bin/flock", lock]
+            ).wait()
+            #expect(locked.status == 3 && locked.messages.contains("another uploader moves originals"))
+            #expect(try names(folder).count == 2)
+            // Left by a process that has ended, it keeps nobody out.
+            #expect(FileManager.default.fileExists(atPath: lock))
+            #expect(try push("--move", in: folder).summary?["moved"] as? Int == 2)
+            #expect(try names(folder).isEmpty && !FileManager.default.fileExists(atPath: lock))
+        }
+    }
+
+    @Test("While an original is going nothing else removes its record, and a note of what was moved keeps it")
+    func underWay() throws {
+        try withFolder(files: 2) { folder in
+            #expect(try push(in: folder).status == 0)
+            let database = folder.appendingPathComponent("a.sqlite")
+            try TestDatabase.execute(
+                "INSERT INTO uploader_moved SELECT id, 1, 0 FROM uploader_document", in: database)
+            let remove = try UploaderProcess(
+                ["remove", "--database", "a.sqlite", "--to", "dir:remote", "files/0.bin"], in: folder
+            ).wait()
+            #expect(remove.status == 3 && remove.messages.contains("'push --move' is removing"), "\(remove.messages)")
+            #expect(try TestDatabase.entries(in: database).count == 2)
+            // The next push puts in order what a kill has left.
+            #expect(try push(in: folder).status == 0)
+            #expect(try TestDatabase.count("uploader_moved", in: database) == 0)
+        }
+    }
+
     @Test("What was moved is not gone: it is neither listed as such nor removed, until it was there again")
     func notGone() throws {
         try withFolder(files: 3) { folder in

@@ -156,6 +156,39 @@ struct PullPlaceTests {
         }
     }
 
+    @Test("Folders of one name keep their files' names in place, and get ids in one output; links there numbers")
+    func sameNames() throws {
+        try withFolder { folder in
+            let make = """
+                mkdir -p x/notes y/notes; echo 1 > x/notes/todo.txt; echo 2 > y/notes/todo.txt
+                ln -s 1 x/notes/link; ln -s 2 y/notes/link; mkdir before; cp -a x y before
+                """
+            #expect(try shell(make, in: folder))
+            #expect(try run("push", ["x/notes", "y/notes"], in: folder).status == 0)
+            #expect(try run("pull", ["--all", "--output", "out"], in: folder).status == 0)
+            let names = try FileManager.default.contentsOfDirectory(atPath: folder.path + "/out/notes")
+            #expect(names.count == 4 && names.filter { $0.hasSuffix("-todo.txt") }.count == 2, "\(names)")
+            #expect(names.filter { $0.hasSuffix("-link") }.count == 2)
+            #expect(try run("pull", ["--all", "--output", "out"], in: folder).status == 0)
+            #expect(try shell("rm x/notes/* y/notes/*", in: folder))
+            #expect(try run("pull", ["--all", "--in-place", "--yes"], in: folder).status == 0)
+            #expect(try shell("diff -r --no-dereference before/x x; diff -r --no-dereference before/y y", in: folder))
+        }
+    }
+
+    @Test("A file where a folder was comes with its id beside what was in that")
+    func fileInPlaceOfFolder() throws {
+        try withFolder { folder in
+            #expect(try shell("mkdir -p files/d; echo x > files/d/x", in: folder))
+            #expect(try run("push", ["files"], in: folder).status == 0)
+            #expect(try shell("rm -r files/d; echo d > files/d", in: folder))
+            #expect(try run("push", ["files"], in: folder).status == 0)
+            let pulled = try run("pull", ["--all", "--output", "out"], in: folder)
+            #expect(pulled.status == 0, "\(pulled.messages)")
+            #expect(try shell("cmp files/d out/files/*-d; test \"$(cat out/files/d/x)\" = x", in: folder))
+        }
+    }
+
     @Test("Files of another device have no place here")
     func otherDevice() throws {
         try withFolder(files: 2) { folder in

@@ -116,7 +116,8 @@ struct RestoreLinkTests {
         arguments: [
             "path = '/../../escaped'", "path = path || '/../../../../escaped'", "path = ''", "path = 5",
             "path = X'2F00'", "target = ''", "target = X'00'", "target = 7.5", "mode = 99999", "mode = 'x'",
-            "seconds = 'soon'", "nanoseconds = -1", "title = X'FF'", "userId = -1",
+            "seconds = 'soon'", "nanoseconds = -1", "title = X'FF'", "userId = -1", "path = '/', title = '/'",
+            "path = '//x', title = 'a/b'",
         ])
     func oddRows(_ change: String) throws {
         try withFolder(files: 2) { folder in

@@ -184,4 +184,16 @@ struct RestoreTests {
             }
         }
     }
+
+    @Test("The sticky bit of a folder comes back to whoever restores it: without it others could remove what is in it")
+    func sticky() throws {
+        try withFolder(files: 1) { folder in
+            #expect(try Self.shell("mkdir files/shared; chmod 1777 files/shared", in: folder))
+            #expect(try Self.run("push", ["files"], in: folder).status == 0)
+            try TestDatabase.execute(
+                "UPDATE uploader_entry SET userId = 99", in: folder.appendingPathComponent("a.sqlite"))
+            #expect(try Self.run("pull", ["--all", "--output", "out"], in: folder).status == 0)
+            #expect(try Self.shell("test $(stat -c %a out/files/shared) = 1777", in: folder))
+        }
+    }
 }

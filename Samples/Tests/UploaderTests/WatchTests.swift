@@ -119,7 +119,13 @@ struct WatchTests {
             #expect(try FileManager.default.contentsOfDirectory(atPath: watch.folder.path + "/files").isEmpty)
             let copies = try FileManager.default.contentsOfDirectory(atPath: watch.folder.path + "/a.sqlite.lfs")
             #expect(copies.allSatisfy { $0.count != 36 })
-            #expect(try watch.wait { try watch.events("saved").count == 1 })
+            // Each time before the originals went.
+            let told = try watch.uploader.resultSoFar().events.compactMap { $0["event"] as? String }
+            let steps = told.filter { ["saved", "moved"].contains($0) }
+            #expect(steps.filter { $0 == "moved" }.count == 2)
+            for (before, step) in zip([""] + steps, steps) where step == "moved" {
+                #expect(before == "saved", "\(steps)")
+            }
             // Whoever opens an original for writing while it is looked at must not end the process by that.
             let status = try String(
                 contentsOfFile: "/proc/\(watch.uploader.process.processIdentifier)/status", encoding: .utf8)

@@ -17,6 +17,9 @@ struct ReadBack: Sendable {
         case unread(StorageError)
     }
 
+    /// More bytes came than the file has: how many more there are does not matter.
+    private struct TooMany: Error {}
+
     let runner: BackgroundRunner
     /// With retries.
     let storage: any RemoteStorage
@@ -29,7 +32,16 @@ struct ReadBack: Sendable {
         do {
             _ = try await storage.download(
                 DownloadRequest(try ObjectKey(file.key)),
-                into: DownloadSink { bytes in hash.withLock { $0.update(bytes) } })
+                into: DownloadSink { bytes in
+                    let count = hash.withLock { hash in
+                        hash.update(bytes)
+                        return hash.byteCount
+                    }
+                    if count > file.byteCount { throw TooMany() }
+                })
+        } catch is TooMany {
+            try await noteDamage(of: file.id, "It gave more than the \(file.byteCount) bytes of the file.")
+            return (.damaged, hash.withLock { $0.byteCount })
         } catch let error as StorageError {
             let isDamaged = try await noteDamage(of: file, error)
             return (isDamaged ? .damaged : .unread(error), hash.withLock { $0.byteCount })

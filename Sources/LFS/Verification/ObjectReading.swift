@@ -22,4 +22,9 @@ public struct ObjectReading: Hashable, Sendable {
     public let byteCount: Int64
     /// Why it was not read, a sentence for people; nil when it was.
     public let reason: String?
+
+    /// A reading.
+    public init(fileID: FileID, outcome: Outcome, byteCount: Int64, reason: String?) {
+        (self.fileID, self.outcome, self.byteCount, self.reason) = (fileID, outcome, byteCount, reason)
+    }
 }

@@ -51,15 +51,13 @@ struct FileStamp: Hashable, Sendable {
         return "\(times):\(String(permissions.mode, radix: 8)):\(permissions.user):\(permissions.group)"
     }
 
-    /// Whether a file that looked like another stamp then has the same content still. Where size and time are the same
-    /// and the permissions are not, it is they that were changed.
+    /// Whether a file that looked like another stamp then has the same content still. Earlier versions noted less of it.
+    ///
+    /// Where the time of the last change of anything is another one, nobody can tell that the permissions were all of it.
     func hasContent(of earlier: FileStamp) -> Bool {
-        let (now, then) = (attributes, earlier.attributes)
-        guard byteCount == earlier.byteCount, now.seconds == then.seconds, now.nanoseconds == then.nanoseconds else {
-            return false
-        }
-        if changed == earlier.changed { return true }
-        return now.permissions != nil && then.permissions != nil && now.permissions != then.permissions
+        byteCount == earlier.byteCount && changed == earlier.changed
+            && attributes.seconds == earlier.attributes.seconds
+            && attributes.nanoseconds == earlier.attributes.nanoseconds
     }
 }
 
@@ -70,7 +68,7 @@ extension AssetStamp {
     }
 
     /// Whether an original that looks like this has the content that it had when it looked like a text: nothing has
-    /// changed, or the permissions of a file alone.
+    /// changed since, whichever version has noted it.
     public func hasContent(of earlier: String) -> Bool {
         if text == earlier { return true }
         guard let now = FileStamp(text), let then = FileStamp(earlier) else { return false }

@@ -151,7 +151,7 @@ public struct FolderWalk: IteratorProtocol, Sendable {
     }
 
     /// The names in a folder, nil with `errno` set when it cannot be read.
-    private static func names(in path: AssetName) -> [[UInt8]]? {
+    static func names(in path: AssetName) -> [[UInt8]]? {
         guard let stream = path.withCString({ opendir($0) }) else { return nil }
         defer { closedir(stream) }
         var names: [[UInt8]] = []

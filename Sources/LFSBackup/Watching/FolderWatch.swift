@@ -58,21 +58,17 @@ final class FolderWatch: Sendable {
         }
     }
 
+    /// Reads what fits into one buffer. Where there is more the source calls again, so that a flood is told as it comes.
     private func drain() {
-        var changes: [FolderChange] = []
         do {
-            while true {
-                let bytes = try queue.read()
-                if bytes.isEmpty { break }
-                changes += take(bytes)
-            }
+            let changes = take(try queue.read())
+            if !changes.isEmpty { tell(changes) }
         } catch {
             // What has happened meanwhile cannot be told any more.
             reading.cancel()
             state.withLock { $0.shortage = error }
-            changes.append(.lost)
+            tell([.lost])
         }
-        if !changes.isEmpty { tell(changes) }
     }
 
     private func take(_ bytes: [UInt8]) -> [FolderChange] {

@@ -18,8 +18,8 @@ struct PushCommand: AsyncParsableCommand {
 
             Content, names, times and permissions are kept, also those of folders, empty
             ones as well; owners, hard links and extended attributes are not. A file whose
-            permissions alone have changed is not read again. With --include, --exclude
-            or --files-from, folders count for what is taken in them.
+            permissions alone have changed is read again and not sent. With --include,
+            --exclude or --files-from, folders count for what is taken in them.
 
             The database remembers the storage that its files are on, and another one is
             refused. --change-storage takes it: files that are not there yet are found by

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import LFS
 
 /// `uploader_moved`: documents whose originals went once they were on the storage. That one is not here any more is no
 /// reason to remove it: see `remove --gone`.
@@ -16,19 +17,34 @@ enum MovedTable {
         )
         """
 
-    /// Notes documents before their originals go, so that none is taken for gone after a kill.
-    static func note(_ documents: [Document.ID], at time: Date, _ db: Database) throws {
-        for id in documents {
-            try db.cachedStatement(sql: "INSERT OR REPLACE INTO \(name) VALUES (?, ?, 0)")
-                .execute(arguments: [id, time.timeIntervalSince1970])
-        }
+    /// Notes a document before its original goes, so that it is not taken for gone after a kill.
+    ///
+    /// - Returns: false when it has another file by now, or is removed: the original stays.
+    static func note(_ id: Document.ID, of file: FileData.ID, at time: Date, _ db: Database) throws -> Bool {
+        try db.cachedStatement(
+            sql: """
+                INSERT OR REPLACE INTO \(name)
+                SELECT d.id, ?3, 0 FROM uploader_document d JOIN lfs_file f ON f.id = d.fileId
+                WHERE d.id = ?1 AND d.fileId = ?2 AND f.status = 'remote'
+                """
+        ).execute(arguments: [id, file, time.timeIntervalSince1970])
+        return db.changesCount > 0
     }
 
     /// Their originals are gone.
-    static func finish(_ documents: [Document.ID], _ db: Database) throws {
+    static func finish(_ documents: [Document.ID], at time: Date, _ db: Database) throws {
         for id in documents {
-            try db.cachedStatement(sql: "UPDATE \(name) SET isDone = 1 WHERE documentId = ?").execute(arguments: [id])
+            try db.cachedStatement(
+                sql: """
+                    INSERT INTO \(name) VALUES (?, ?, 1) ON CONFLICT (documentId) DO UPDATE SET isDone = 1
+                    """
+            ).execute(arguments: [id, time.timeIntervalSince1970])
         }
+    }
+
+    /// What a document is noted as: nil for nothing, false while its original is going.
+    static func isDone(_ id: Document.ID, _ db: Database) throws -> Bool? {
+        try Bool.fetchOne(db, sql: "SELECT isDone FROM \(name) WHERE documentId = ?", arguments: [id])
     }
 
     /// Those that a run has noted and not finished, because it was killed or because the originals stay, with their

@@ -46,6 +46,11 @@ struct Remover {
         for batch in files.chunks(of: Self.batch) {
             let wanted = batch.filter(isWanted)
             let results = try await database.write { db in
+                // What is moved is not gone, and may have been moved since we looked.
+                let wanted = try wanted.filter { file in
+                    guard forgets, let id = String.fromDatabaseValue(file.key) else { return true }
+                    return try MovedTable.isDone(id, db) == nil
+                }
                 let results = try wanted.map { try Self.tryRemoving($0, db) }
                 if forgets { for file in wanted { try BackupNotes.forget(AssetName(bytes: file.path.bytes), db) } }
                 return results
@@ -88,6 +93,9 @@ struct Remover {
                 throw UploaderError("it has changed meanwhile, and stays: remove it again")
             }
             if let id = String.fromDatabaseValue(file.key) {
+                guard try MovedTable.isDone(id, db) != false else {
+                    throw UploaderError("'push --move' is removing its original; remove it again when that has ended")
+                }
                 try ReplacedFiles.removeAll(of: id, db)
                 try MovedTable.remove(id, db)
             }

@@ -96,12 +96,28 @@ struct GoneOriginals: Sendable {
         var parts = gone.file.path.components
         while parts.popLast() != nil {
             let folder = FilePath(bytes: [0x2F] + Array(parts.joined(separator: [0x2F])))
-            if isGone(folder), gone.root != nil, folder != gone.root { continue }
+            if isGone(folder), gone.root != nil, folder != gone.root {
+                // Where disks are mounted by themselves, the folder goes with the disk.
+                if isMountPlace(parts) { return folder }
+                continue
+            }
             let isFilled = looks[folder] ?? hasNames(folder)
             looks[folder] = isFilled
             return isFilled ? nil : folder
         }
         return nil
+    }
+
+    /// Whether a path is one of those at which systems mount disks that are plugged in: below `/mnt`, `/media`,
+    /// `/run/media` and `/Volumes`, for `media` also below a folder of each user.
+    private static func isMountPlace(_ parts: [[UInt8]]) -> Bool {
+        let names = parts.map { String(decoding: $0, as: UTF8.self) }
+        return switch names.first {
+        case "mnt", "Volumes": names.count == 2
+        case "media": names.count == 2 || names.count == 3
+        case "run": names.count == 4 && names[1] == "media"
+        default: false
+        }
     }
 
     private static func hasNames(_ folder: FilePath) -> Bool {

@@ -12,8 +12,11 @@ struct Mover: Sendable {
     let lfs: LFSManager
     let storage: any RemoteStorage
     let report: Report
+    /// The database's file.
+    let path: String
 
-    private static let page = 500
+    /// So few that nothing else happens to them between the note and the end.
+    private static let page = 100
     /// How many objects are asked for beside each other.
     private static let parallel = 16
 
@@ -21,6 +24,10 @@ struct Mover: Sendable {
     ///
     /// - Throws: the database's error; `CancellationError`.
     func run(_ source: FolderSource) async throws {
+        guard let lock = try MoveLock(database: path) else {
+            return report.failed(FilePath(path), "another uploader moves originals, and those of this run stay")
+        }
+        defer { lock.release() }
         var walk = try source.makeWalk()
         var page: [Asset] = []
         while let item = walk.next() {
@@ -36,12 +43,20 @@ struct Mover: Sendable {
     private func move(_ assets: [Asset]) async throws {
         try Task.checkCancellation()
         if assets.isEmpty { return }
-        let originals = try await proven(try await uploaded(assets))
-        try await database.write { db in try MovedTable.note(originals.map(\.document.id), at: Date(), db) }
+        let proven = try await proven(try await uploaded(assets))
+        let time = Date()
+        let originals = try await database.write { db in
+            try proven.filter { try MovedTable.note($0.document.id, of: $0.file.id, at: time, db) }
+        }
         var (gone, staying): ([Document.ID], [Document.ID]) = ([], [])
-        for attached in originals {
-            try Task.checkCancellation()
+        var left = originals[...]
+        while let attached = left.popFirst() {
             let document = attached.document
+            // Whoever ends it now finds all of them in order.
+            if Task.isCancelled {
+                staying += [document.id] + left.map(\.document.id)
+                break
+            }
             do {
                 try Original(path: document.path, document: document.id).remove(document.stamp)
                 gone.append(document.id)
@@ -53,7 +68,7 @@ struct Mover: Sendable {
         }
         let (moved, kept) = (gone, staying)
         try await database.write { db in
-            try MovedTable.finish(moved, db)
+            try MovedTable.finish(moved, at: time, db)
             for id in kept { try MovedTable.remove(id, db) }
         }
     }
@@ -62,6 +77,10 @@ struct Mover: Sendable {
     ///
     /// - Throws: the database's error.
     func settleUnfinished() async throws {
+        if try await database.read({ db in try MovedTable.unfinished(db) }).isEmpty { return }
+        // Those of a run that is under way are its own.
+        guard let lock = try MoveLock(database: path) else { return }
+        defer { lock.release() }
         let unfinished = try await database.read { db in try MovedTable.unfinished(db) }
         for page in unfinished.chunks(of: Self.page) {
             var (gone, there): ([Document.ID], [Document.ID]) = ([], [])
@@ -74,7 +93,7 @@ struct Mover: Sendable {
             }
             let (moved, kept) = (gone, there)
             try await database.write { db in
-                try MovedTable.finish(moved, db)
+                try MovedTable.finish(moved, at: Date(), db)
                 for id in kept { try MovedTable.remove(id, db) }
             }
         }

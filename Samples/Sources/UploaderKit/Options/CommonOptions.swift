@@ -58,7 +58,7 @@ struct TransferOptions: ParsableArguments {
     ///
     /// - Parameter database: the database's file with links resolved, as SQLite resolves them.
     func ownPaths(database: String, _ storage: StorageArgument) -> [String] {
-        ["", "-wal", "-shm", "-journal", ".lfs"].map { database + $0 }
+        ["", "-wal", "-shm", "-journal", MoveLock.suffix, ".lfs"].map { database + $0 }
             + [storage.localPath, persistenceLocation].compactMap(\.self)
     }
 

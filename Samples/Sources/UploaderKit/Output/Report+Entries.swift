@@ -34,7 +34,10 @@ extension Report {
             files > 0 ? Format.count(files, "file") : nil, folders > 0 ? Format.count(folders, "folder") : nil,
         ].compactMap(\.self).joined(separator: " and ")
         message(
-            "\(words) that were there keep their own times or permissions; --overwrite gives them the recorded ones.")
+            """
+            \(words) that were there keep their own times or permissions; --overwrite gives them the recorded ones, and \
+            writes over files that have other content.
+            """)
     }
 
     private func count(_ path: FilePath, _ isLink: Bool) {

@@ -32,11 +32,12 @@ extension Report {
 
     /// Returns when the uploads are told that the rows know of: the events come behind them.
     ///
+    /// - Parameter through: how many have to be uploaded, as none of them waits any more.
     /// - Throws: `CancellationError`.
-    func catchUp() async throws {
+    func catchUp(to through: Int) async throws {
         var (last, quiet) = (-1, 0)
         while true {
-            let (uploaded, through) = state.withLock { ($0.tally.uploaded, $0.tally.through) }
+            let (uploaded, through) = state.withLock { ($0.tally.uploaded, min($0.tally.through, through)) }
             if uploaded >= through { return }
             quiet = uploaded == last ? quiet + 1 : 0
             last = uploaded
@@ -44,7 +45,7 @@ extension Report {
             try await Task.sleep(for: .milliseconds(20))
         }
         // Another process has uploaded the rest, of which no event tells here.
-        changeTally { $0.uploaded = max($0.uploaded, $0.through) }
+        changeTally { $0.uploaded = max($0.uploaded, min($0.through, through)) }
     }
 
     /// Tells what came since the last batch, if anything did.

@@ -88,7 +88,7 @@ struct PullPreview: Sendable {
 
     private func show(_ entry: Entry, _ figures: inout Figures) {
         do {
-            let place = try source.layout.place(of: entry.path)
+            let place = try source.layout.place(of: entry)
             try RestoreFolders.check(place)
             guard case .link(let target) = entry.kind else {
                 guard try !RestoreFolders.isThere(place.path) else { return }

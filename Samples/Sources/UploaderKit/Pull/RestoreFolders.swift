@@ -46,6 +46,12 @@ final class RestoreFolders: Sendable {
     ///
     /// - Returns: whether it was not there.
     func make(_ place: RestorePlace) throws -> Bool {
+        try Self.check(place)
+        // One that is there is left closed until something is written into it.
+        if try Self.isThere(place.path) {
+            try enter(place.path, isBase: place.name.isEmpty, opens: false)
+            return false
+        }
         try enter(place)
         if !place.name.isEmpty { try enter(place.path, isBase: false) }
         return known.withLock { $0[place.path]?.isMade ?? false }
@@ -95,7 +101,7 @@ final class RestoreFolders: Sendable {
         return true
     }
 
-    private func enter(_ folder: FilePath, isBase: Bool) throws {
+    private func enter(_ folder: FilePath, isBase: Bool, opens: Bool = true) throws {
         let attributes = recorded[folder]
         // Nobody may look into it meanwhile who may not later.
         let mode = attributes?.permissions.map { mode_t($0.mode & 0o777) | 0o700 } ?? 0o777
@@ -112,9 +118,9 @@ final class RestoreFolders: Sendable {
             throw RestoreFailure.of(folder)
         }
         try Self.requireFolder(folder, status)
-        guard let attributes, known.withLock({ $0[folder] }) == nil else { return }
-        let isRestored = attributes.fit(status)
-        if isRestored { open(folder, status) }
+        guard let attributes else { return }
+        let isRestored = known.withLock({ $0[folder]?.isRestored }) ?? attributes.fit(status)
+        if isRestored, opens { open(folder, status) }
         known.withLock { known in
             if known[folder] == nil { known[folder] = Known(isRestored: isRestored, isBase: isBase) }
         }

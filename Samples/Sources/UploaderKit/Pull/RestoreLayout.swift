@@ -20,8 +20,9 @@ struct RestoreLayout: Sendable {
     let ownRoots: Set<FilePath>
     /// What the keys of this device's files begin with.
     private let ownKeys: String
-    /// The places that more than one file would be written to.
+    /// The places that more than one file would be written to, and those that more than one link would.
     private let shared: Set<UInt64>
+    private let sharedByLinks: Set<UInt64>
 
     /// - Parameter tables: which files may be written.
     init(_ destination: Destination, _ tables: [DocumentTable], _ db: Database) throws {
@@ -31,19 +32,32 @@ struct RestoreLayout: Sendable {
         (self.roots, self.ownRoots) = (roots, ownRoots)
         ownKeys = try String.fetchOne(db, sql: "SELECT namespace || '/' FROM lfs_state") ?? "/"
         var (seen, shared): (Set<UInt64>, Set<UInt64>) = ([], [])
+        var folders: Set<UInt64> = []
+        var isInPlace = false
+        if case .original = destination { isInPlace = true }
         for table in tables {
             try table.forEachName(db) { name in
-                guard let path = name.path else { return }
-                let place = Self.hash(Self.names(of: path, roots))
-                if !seen.insert(place).inserted { shared.insert(place) }
+                // What has no place here takes none.
+                guard let path = name.path, name.isOwn || !isInPlace else { return }
+                let places = Self.places(of: path, isInPlace ? nil : roots)
+                folders.formUnion(places.folders)
+                if !seen.insert(places.own).inserted { shared.insert(places.own) }
             }
         }
-        // A file that has become a link or a folder since gets its id, and what is there now gets the name.
-        try EntryTable.forEachName(db) { path, _, _ in
-            let place = Self.hash(Self.names(of: path, roots))
+        // A file where there is a folder now, as others in it tell, gets its id.
+        shared.formUnion(seen.intersection(folders))
+        // So does one that has become a link or a folder since, and what is there now gets the name.
+        var (links, sharedByLinks): (Set<UInt64>, Set<UInt64>) = ([], [])
+        try EntryTable.forEachName(db) { path, _, isLink in
+            let place = Self.places(of: path, isInPlace ? nil : roots).own
             if seen.contains(place) { shared.insert(place) }
+            if isLink, !links.insert(place).inserted { sharedByLinks.insert(place) }
         }
-        self.shared = shared
+        (self.shared, self.sharedByLinks) = (shared, sharedByLinks)
+    }
+
+    private var isInPlace: Bool {
+        if case .original = destination { true } else { false }
     }
 
     /// The path from the outermost folder on, which patterns are held against; the name of a file that was pushed by
@@ -55,7 +69,18 @@ struct RestoreLayout: Sendable {
     }
 
     /// Whether more than one file would be written to the same place.
-    func isShared(_ path: FilePath) -> Bool { shared.contains(Self.hash(Self.names(of: path, roots))) }
+    func isShared(_ path: FilePath) -> Bool { shared.contains(Self.places(of: path, isInPlace ? nil : roots).own) }
+
+    /// Where a folder or a link is written. A link that shares its place with another one has a number before its name,
+    /// which follows from its path.
+    ///
+    /// - Throws: ``UploaderError`` for a path that leads elsewhere.
+    func place(of entry: Entry) throws -> RestorePlace {
+        let isShared = entry.isLink && sharedByLinks.contains(Self.places(of: entry.path, isInPlace ? nil : roots).own)
+        guard isShared else { return try place(of: entry.path) }
+        let digits = String(Self.hash([entry.path.bytes]).own, radix: 16)
+        return try place(of: entry.path, prefix: String(repeating: "0", count: 16 - digits.count) + digits + "-")
+    }
 
     /// - Throws: ``UploaderError`` when the output is a folder that was pushed: it would come into itself.
     func requireOther() throws {
@@ -105,8 +130,9 @@ struct RestoreLayout: Sendable {
                 guard let slash = bytes.lastIndex(of: 0x2F) else { return }
                 bytes = bytes[..<slash]
             }
-            guard !bytes.isEmpty else { return }
             let root = FilePath(bytes: Array(bytes))
+            // What lies right below the root of the file system is as if it was pushed by itself.
+            guard !root.components.isEmpty else { return }
             roots.insert(root)
             if isOwn { own.insert(root) }
         }
@@ -139,14 +165,26 @@ struct RestoreLayout: Sendable {
     private static func names(of path: FilePath, _ roots: Set<FilePath>) -> [[UInt8]] {
         let names = path.components
         guard let root = root(of: path, roots) else { return names.suffix(1) }
-        return Array(names.dropFirst(root.components.count - 1))
+        return Array(names.dropFirst(max(root.components.count - 1, 0)))
+    }
+
+    /// The place of a path, and those of the folders that it is in.
+    ///
+    /// - Parameter roots: nil for where it was.
+    private static func places(of path: FilePath, _ roots: Set<FilePath>?) -> (own: UInt64, folders: [UInt64]) {
+        hash(roots.map { names(of: path, $0) } ?? path.components)
     }
 
     /// A place in eight bytes: there may be millions. Two that have the same by chance get their ids, and lose nothing.
     ///
     /// Source: Fowler, Noll and Vo, FNV-1a.
-    private static func hash(_ names: [[UInt8]]) -> UInt64 {
-        names.joined(separator: [0x2F]).reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+    private static func hash(_ names: [[UInt8]]) -> (own: UInt64, folders: [UInt64]) {
+        var (hash, folders): (UInt64, [UInt64]) = (0xCBF2_9CE4_8422_2325, [])
+        for (index, name) in names.enumerated() {
+            if index > 0 { folders.append(hash) }
+            for byte in [0x2F] + name { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+        }
+        return (hash, folders)
     }
 }
 

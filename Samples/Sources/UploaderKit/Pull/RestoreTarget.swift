@@ -60,6 +60,12 @@ struct RestoreTarget: Sendable {
     /// The reason why other content stays.
     var conflict: UploaderError { UploaderError("\(path) is there with other content and is not overwritten") }
 
+    /// The reason why it does not go over one that this pull has written.
+    var sameName: UploaderError {
+        UploaderError(
+            "\(path) is there, of another file of this pull: the file system does not tell their names apart")
+    }
+
     /// Writes the file into a folder that is there. It gets its name when its bytes are found to be the recorded ones.
     ///
     /// - Parameter overwrites: whether another file of this name goes.
@@ -109,7 +115,7 @@ struct RestoreTarget: Sendable {
     private func beginPart() throws -> FileHandle {
         try clearPart()
         let file = try open(part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW)
-        guard flock(file.fileDescriptor, LOCK_EX | LOCK_NB) == 0 else { throw Self.isUnderWay(path) }
+        guard Self.lock(file.fileDescriptor) else { throw Self.isUnderWay(path) }
         // Until the lock was there, another pull may have taken the file for one that was left behind.
         var (named, opened) = (stat(), stat())
         guard fstat(file.fileDescriptor, &opened) == 0, part.withCString({ lstat($0, &named) }) == 0,
@@ -138,8 +144,13 @@ struct RestoreTarget: Sendable {
         guard fstat(number, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid() else {
             return
         }
-        guard flock(number, LOCK_EX | LOCK_NB) == 0 else { throw Self.isUnderWay(path) }
+        guard Self.lock(number) else { throw Self.isUnderWay(path) }
         _ = part.withCString { unlink($0) }
+    }
+
+    /// False while another pull has the lock. Some network shares have no locks, and are written without.
+    private static func lock(_ number: Int32) -> Bool {
+        flock(number, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK
     }
 
     private static func isUnderWay(_ path: FilePath) -> UploaderError {

@@ -15,6 +15,7 @@ struct Restorer: Sendable {
     /// Whether files and links go that are there with other content.
     let overwrites: Bool
     private let folders: RestoreFolders
+    private let written = WrittenFiles()
 
     /// How many files are fetched beside each other.
     static let parallel = 8
@@ -94,11 +95,14 @@ struct Restorer: Sendable {
         let path = attached.document.path
         do {
             let target = try RestoreTarget(attached, source.layout)
-            switch try target.look(for: attached.file, onBytes: { _ in report.worked() }) {
+            let found = try target.look(for: attached.file, onBytes: { _ in report.worked() })
+            switch found {
             case .same(let isOther):
                 try target.clearPart()
+                written.note(target.path)
                 return try keep(target, isOther: isOther)
             case .other where !overwrites: throw target.conflict
+            case .other where written.has(target.path): throw target.sameName
             case .other, .nothing: break
             }
             let wasHere = try await lfs.hasLocalCopy(of: attached.file.id)
@@ -106,7 +110,9 @@ struct Restorer: Sendable {
                 return report.failed(path, "the device that made it has not uploaded it yet")
             }
             try folders.enter(target.place)
-            try await target.write(contents, of: attached.file, overwrites: overwrites) { _ in report.worked() }
+            // Where nothing was, what came meanwhile stays.
+            try await target.write(contents, of: attached.file, overwrites: found == .other) { _ in report.worked() }
+            written.note(target.path)
             report.pulled(attached.file, target.path)
             if !wasHere { await free(attached) }
         } catch {
@@ -142,7 +148,7 @@ struct Restorer: Sendable {
 
     private func restore(_ entry: Entry) {
         do {
-            let place = try source.layout.place(of: entry.path)
+            let place = try source.layout.place(of: entry)
             switch entry.kind {
             case .folder: if try folders.make(place) { report.made(place.path, isLink: false) }
             case .link(let target):

@@ -59,6 +59,8 @@ struct Attacher: Sendable {
             var document = old.document
             document.stamp = stamp.text
             try document.update(db)
+            // It is here again, wherever it has been.
+            try MovedTable.remove(document.id, db)
             try EntryTable.noteChange(db)
         } entries: { entries in
             try await recorder.record(entries.map(Entry.init))

@@ -56,11 +56,13 @@ struct ObjectReader: Sendable {
             let wanted = plan.take(Self.cut(page))
             guard let end = wanted.last else { break }
             last = end
-            for reading in try await read(wanted, notBefore: start) {
+            for reading in try await read(wanted, notBefore: start, isFirst: progress.objects == 0) {
                 progress.bytes = progress.bytes.addingSaturated(reading.byteCount)
                 progress.objects += [.right, .damaged].contains(reading.outcome) ? 1 : 0
                 guard reading.outcome == .unread else { continue }
                 progress.unread += 1
+                // It stands at the head of the next share as well, which has to come to others.
+                if let entry = wanted.first(where: { $0.id == reading.fileID }) { plan.giveBack(entry) }
                 try await onUnread(reading)
             }
             onProgress(progress)
@@ -76,8 +78,16 @@ struct ObjectReader: Sendable {
         return progress
     }
 
-    private func read(_ wanted: [ReadingTable.Entry], notBefore start: Int64) async throws -> [ObjectReading] {
-        let readings = try await lfs.readBack(wanted.map(\.id))
+    /// - Parameter isFirst: whether nothing was read yet, so that it may be the storage that is away.
+    private func read(
+        _ wanted: [ReadingTable.Entry], notBefore start: Int64, isFirst: Bool
+    ) async throws -> [ObjectReading] {
+        let readings: [ObjectReading]
+        do {
+            readings = try await lfs.readBack(wanted.map(\.id))
+        } catch let error as LFSError where error.code == .storage && !(isFirst && wanted.count >= Self.fewest) {
+            return wanted.map { ObjectReading(fileID: $0.id, outcome: .unread, byteCount: 0, reason: error.message) }
+        }
         // A clock that is set back meanwhile would let them be read twice.
         let time = max(milliseconds, start)
         let ids = readings.filter { $0.outcome != .unread }.map(\.fileID)
@@ -150,6 +160,16 @@ private struct Plan {
     /// The first of some entries, as many as there is room for.
     mutating func take(_ entries: ArraySlice<ReadingTable.Entry>) -> [ReadingTable.Entry] {
         Array(entries.prefix { take($0) })
+    }
+
+    /// Takes back what one of them has used up that was not read.
+    mutating func giveBack(_ entry: ReadingTable.Entry) {
+        switch rest {
+        case .all: break
+        case .weight(let weight): rest = .weight(weight.addingSaturated(entry.byteCount).addingSaturated(1))
+        case .bytes(let count, let isFirst):
+            rest = .bytes(count.addingSaturated(entry.byteCount), isFirst: isFirst)
+        }
     }
 
     private mutating func take(_ entry: ReadingTable.Entry) -> Bool {

@@ -69,7 +69,7 @@ struct VerifyRun: Sendable {
             }
             // Ends with this scope.
             async let _: Void = report.showProgress()
-            let isClean = try await verify(lfs, database, table)
+            let isClean = try await verify(lfs, database, opened.storage, table)
             try await lfs.stop()
             try DocumentDatabase.close(database)
             return isClean
@@ -80,13 +80,15 @@ struct VerifyRun: Sendable {
     }
 
     private func verify(
-        _ lfs: LFSManager, _ database: any DatabaseWriter, _ table: DocumentTable
+        _ lfs: LFSManager, _ database: any DatabaseWriter, _ storage: any RemoteStorage, _ table: DocumentTable
     ) async throws -> Bool {
         var uploads: UploadSummary?
         var deletions = 0
         var options = options
         if table.isOurs { options.originals = Originals(database: database).sources(of:) }
-        let read = try await readObjects(lfs, database, table, &options)
+        // Of a storage that has none of the files nothing is read: the verification says so.
+        let missing = options.acceptsEmpty ? nil : try await StoragePresence.missing(database, storage)
+        let read = missing == nil ? try await readObjects(lfs, database, table, &options) : nil
         // Nothing is uploaded before it is known that the storage is the right one.
         let result = try await lfs.verify(options) { finding in
             let path = try await database.read { db in try finding.fileID.flatMap { try table.path(of: $0, db) } }

@@ -14,6 +14,8 @@ struct Watcher: Sendable {
 
     /// How often a copy of the database is saved at the most.
     private static let savingInterval = Duration.seconds(300)
+    /// Files that wait do not keep others from being freed and moved for longer.
+    private static let longestRound = Duration.seconds(60)
 
     /// Returns only when there is nothing that can be followed.
     ///
@@ -63,23 +65,38 @@ struct Watcher: Sendable {
         var told = Tally()
         for await _ in batches {
             await run.shareRows(isLast: false)
-            try await waitForUploads()
+            let through = run.report.tally.through
+            try await waitForUploads {
+                try await run.freeAndMove()
+                told = run.report.batch(since: told)
+                changed.yield()
+            }
             _ = try await run.finish()
-            try await run.report.catchUp()
+            try await run.report.catchUp(to: through)
             told = run.report.batch(since: told)
             changed.yield()
         }
     }
 
-    private func waitForUploads() async throws {
-        guard let patience else { return _ = try await run.lfs.waitForUploads() }
-        var count = run.report.advance.count
+    /// - Parameter step: runs now and then while files wait, when others are through.
+    private func waitForUploads(_ step: () async throws -> Void) async throws {
+        let round = min(patience ?? Self.longestRound, Self.longestRound)
+        var (count, uploaded) = (run.report.advance.count, run.report.tally.uploaded)
+        var waited = Duration.zero
         while true {
-            let summary = try await run.lfs.waitForUploads(timeout: patience)
+            let summary = try await run.lfs.waitForUploads(timeout: round)
             if summary.pending == 0 { return }
+            let tally = run.report.tally
+            if tally.uploaded != uploaded {
+                uploaded = tally.uploaded
+                try await step()
+            }
             let now = run.report.advance.count
-            if now == count { run.report.stillWaiting(summary.pending, for: patience) }
+            waited = now == count ? waited + round : .zero
             count = now
+            guard let patience, waited >= patience else { continue }
+            run.report.stillWaiting(summary.pending, for: waited)
+            waited = .zero
         }
     }
 
