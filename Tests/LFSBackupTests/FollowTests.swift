@@ -104,6 +104,32 @@ struct FollowTests {
         }
     }
 
+    @Test("A disk that is mounted at a folder that is followed is found now and then", .enabled(if: geteuid() == 0))
+    func mounted() async throws {
+        func run(_ program: String, _ arguments: String...) throws {
+            let process = try Process.run(URL(fileURLWithPath: program), arguments: arguments)
+            process.waitUntilExit()
+            #expect(process.terminationStatus == 0, "\(arguments)")
+        }
+        try await following { app in
+            // The system tells nothing of it.
+            try run("/bin/mount", "-t", "tmpfs", "none", app.folder.path)
+            do {
+                try app.write("on-disk")
+                let next = Task { try await app.follower.next() }
+                await app.clock.waitForSleepers()
+                app.clock.advance(by: FollowOptions.usualRescan)
+                let batch = try await next.value
+                #expect(batch.count == nil)
+                #expect(try app.files(batch) == ["on-disk"])
+                // From here on it is told.
+                try app.write("later")
+                #expect(try await app.next(["later"]) == ["later"])
+            } catch { Issue.record(error) }
+            try run("/bin/umount", app.folder.path)
+        }
+    }
+
     @Test("Names that vanish before they have settled, and those that the filter leaves out, make no batch")
     func temporary() async throws {
         let filter = PathFilter(including: [], excluding: [try PathPattern("*.tmp"), try PathPattern("cache/")])

@@ -49,8 +49,8 @@ extension UploadRun {
             report.freed(evicted)
         }
         guard let originals = ending.moves else { return }
-        // Once originals are gone, their names are in the database only: where copies of it are kept, the storage has one
-        // with them before.
+        // Once originals are gone, their names are in the database only: where copies of it are kept, the storage has
+        // one with them before.
         guard try await saveDatabase() else {
             return report.failed(FilePath(path), "it could not be saved, so the originals stay")
         }

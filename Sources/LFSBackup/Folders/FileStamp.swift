@@ -51,9 +51,9 @@ struct FileStamp: Hashable, Sendable {
         return "\(times):\(String(permissions.mode, radix: 8)):\(permissions.user):\(permissions.group)"
     }
 
-    /// Whether a file that looked like another stamp then has the same content still. Earlier versions noted less of it.
+    /// Whether a file that looked like another stamp then has the same content still. Earlier versions noted less.
     ///
-    /// Where the time of the last change of anything is another one, nobody can tell that the permissions were all of it.
+    /// Where the time of the last change of anything is another one, nobody can tell that only permissions changed.
     func hasContent(of earlier: FileStamp) -> Bool {
         byteCount == earlier.byteCount && changed == earlier.changed
             && attributes.seconds == earlier.attributes.seconds

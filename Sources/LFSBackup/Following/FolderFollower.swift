@@ -35,8 +35,8 @@ public final class FolderFollower: Sendable {
         var arrived: Set<AssetName> = []
         /// Those of the named ones that are not there.
         var gone: Set<AssetName> = []
-        /// Whether one of them is an empty folder, as where a disk is to be mounted: the system tells nothing of that.
-        var hasEmptyRoot = false
+        /// Those that are empty folders, as where a disk is to be mounted, which the system does not tell.
+        var emptyRoots: Set<AssetName> = []
         /// When something happened that was not told.
         var lostAt: Duration?
         var lastWalk: Duration?
@@ -117,9 +117,9 @@ public final class FolderFollower: Sendable {
         let now = elapsed()
         let isFirst = state.withLock { $0.lastWalk == nil }
         guard isFirst || state.withLock({ walkTime($0) }).map({ $0 <= now }) == true else { return nil }
-        let (roots, there, hasEmptyRoot) = try await BlockingPool.shared.run { [source] _ in
+        let (roots, there, emptyRoots) = try await BlockingPool.shared.run { [source] _ in
             let there = source.roots.filter { FileIdentity(at: $0) != nil }
-            return (source.roots, there, there.contains { FolderWalk.names(in: $0)?.isEmpty == true })
+            return (source.roots, there, there.filter { FolderWalk.names(in: $0)?.isEmpty == true })
         }
         var watch = state.withLock { $0.lostAt == nil && $0.shortage == nil ? $0.watch : nil }
         var shortage: SystemError?
@@ -130,7 +130,7 @@ public final class FolderFollower: Sendable {
         state.withLock { state in
             (state.watch, state.shortage, state.lostAt, state.lastWalk) = (new, problem, nil, now)
             state.gone = Set(roots).subtracting(there)
-            state.hasEmptyRoot = hasEmptyRoot
+            state.emptyRoots = Set(emptyRoots)
             state.isWalking = true
         }
         // Those that are not there were told, and the first walk tells them.
@@ -145,7 +145,7 @@ public final class FolderFollower: Sendable {
         // What comes in a flood is over by then.
         if let lostAt = state.lostAt { times.append(lostAt + options.settle) }
         if let lastWalk = state.lastWalk {
-            let isIncomplete = state.shortage != nil || !state.gone.isEmpty || state.hasEmptyRoot
+            let isIncomplete = state.shortage != nil || !state.gone.isEmpty || !state.emptyRoots.isEmpty
             let interval = options.rescan ?? (isIncomplete ? FollowOptions.usualRescan : nil)
             if let interval { times.append(lastWalk + interval) }
         }
@@ -189,9 +189,17 @@ public final class FolderFollower: Sendable {
             }
         }
         let (foundArrived, foundGone, lost) = (arrived, gone, isLost)
+        let names = Set(changes.compactMap(\.arrival))
         let isNews = state.withLock { state in
             state.arrived.formUnion(foundArrived)
             state.gone.formUnion(foundGone)
+            // Where something happens that is told, no disk is to come.
+            if !state.emptyRoots.isEmpty {
+                let told = state.emptyRoots.filter { root in
+                    names.contains { $0.bytes.starts(with: root.appending([]).bytes) }
+                }
+                state.emptyRoots.subtract(told)
+            }
             let isFirst = lost && state.lostAt == nil
             // It may be there again in a moment.
             if lost || !foundGone.isEmpty { state.lostAt = elapsed() }

@@ -58,7 +58,7 @@ final class FolderWatch: Sendable {
         }
     }
 
-    /// Reads what fits into one buffer. Where there is more the source calls again, so that a flood is told as it comes.
+    /// Reads what fits into one buffer. Where there is more the source calls again: a flood is told as it comes.
     private func drain() {
         do {
             let changes = take(try queue.read())

@@ -84,4 +84,12 @@ enum FolderChange: Hashable, Sendable {
     case gone(AssetName)
     /// Something, which was not told.
     case lost
+
+    /// What is there now; nil where nothing is.
+    var arrival: AssetName? {
+        switch self {
+        case .written(let name), .created(let name), .folder(let name): name
+        case .left, .gone, .lost: nil
+        }
+    }
 }

@@ -21,7 +21,7 @@ struct PullCommand: AsyncParsableCommand {
             --dry-run shows what would be written where, and the conflicts.
 
             Times, permissions, empty folders and symbolic links come back. Owners do
-            not: setuid and sticky come back where the file belongs to the same user id
+            not: setuid comes back where the file belongs to the same user id
             as before, setgid where the group is the same as well. Links get the text
             that they had, wherever it leads; nothing is written through them. Folders
             and files that were there keep their own times and permissions, unless

@@ -6,8 +6,8 @@ import Musl
 import Darwin
 #endif
 
-/// Lets one uploader at a time move the originals of a database: a lock (`flock`) on a file beside it, which is there as
-/// long as the lock is held. The system gives the lock back when the process ends, however it ends.
+/// Lets one uploader at a time move the originals of a database: a lock (`flock`) on a file beside it, which is there
+/// as long as the lock is held. The system gives the lock back when the process ends, however it ends.
 struct MoveLock {
     private let path: String
     private let number: Int32

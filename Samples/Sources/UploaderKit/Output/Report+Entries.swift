@@ -35,8 +35,8 @@ extension Report {
         ].compactMap(\.self).joined(separator: " and ")
         message(
             """
-            \(words) that were there keep their own times or permissions; --overwrite gives them the recorded ones, and \
-            writes over files that have other content.
+            \(words) that were there keep their own times or permissions; --overwrite gives them the recorded ones, \
+            and writes over files that have other content.
             """)
     }
 

@@ -57,9 +57,9 @@ extension FileAttributes {
 }
 
 extension FileAttributes.Permissions {
-    /// The mode for something that is there. With setuid a program runs as whoever it belongs to, so that bit and setgid
-    /// come back only where that is the same user, or the same user and group. The sticky bit of a folder keeps others
-    /// from removing what is in it, so it comes back in any case.
+    /// The mode for something that is there. With setuid a program runs as whoever it belongs to, so that bit and
+    /// setgid come back only where that is the same user, or the same user and group. The sticky bit of a folder keeps
+    /// others from removing what is in it, so it comes back in any case.
     func mode(for status: stat) -> mode_t {
         var kept: UInt32 = status.st_mode & S_IFMT == S_IFDIR ? 0o1777 : 0o777
         if status.st_uid == user { kept |= 0o5000 }
