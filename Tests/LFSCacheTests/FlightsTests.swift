@@ -34,12 +34,15 @@ struct FlightsTests {
     @Test("A store of another key does not hold up who reads")
     func readBesideStores() throws {
         let flights = Flights()
-        let before = try #require(generation(flights))
-        var ids: [Flights.ID] = []
-        for number in 2...50 { ids.append(flights.beginStore(.thumbnail(number), tags: [], Data([1])) {}) }
-        var isFilled = false
-        #expect(flights.fill(readAt: before) { isFilled = true })
-        #expect(isFilled)
+        var (ids, filled): ([Flights.ID], Int) = ([], 0)
+        for number in 2...201 {
+            let before = try #require(generation(flights))
+            ids.append(flights.beginStore(.thumbnail(number), tags: [], Data([1])) {})
+            var isFilled = false
+            if flights.fill(readAt: before, { isFilled = true }), isFilled { filled += 1 }
+        }
+        // One key in a thousand is counted with this one, and which ones differs from process to process.
+        #expect(filled >= 190)
         for id in ids { flights.end(id) }
     }
 

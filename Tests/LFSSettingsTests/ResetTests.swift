@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import LFSSettings
+import Synchronization
 import TestSupport
 import Testing
 
@@ -119,6 +120,30 @@ struct ResetTests {
                 try await storage.removeAll()
                 try await setting
             }
+            try await other.set("last", for: key)
+            #expect(try await storage.get(key) == "last")
+            try database.close()
+        }
+    }
+
+    @Test("However many removals come while a data key is made, no root key is said to be lost")
+    func oftenBeside() async throws {
+        try await withPlace { place in
+            let key: StorageKey<String> = Store.encryptedFile.key("encrypted")
+            let database = try place.otherDatabase()
+            let storage = try await place.open { key }
+            let other = try await StorageRouter.open(
+                database, catalogs: [StorageCatalog("app") { key }], options: place.options)
+            let isOver = Mutex(false)
+            async let removing: Void = {
+                // Rows alone: files would take longer than a key.
+                while !isOver.withLock({ $0 }) {
+                    try await place.database.write { db in try storage.removeAll(in: db) }
+                }
+            }()
+            for round in 1...100 { try await other.set("\(round)", for: key) }
+            isOver.withLock { $0 = true }
+            try await removing
             try await other.set("last", for: key)
             #expect(try await storage.get(key) == "last")
             try database.close()

@@ -18,6 +18,8 @@ final class KeyRing: Sendable {
     private struct State {
         var root: SymmetricKey?
         var failure: SettingsError?
+        /// Whether the root key is fetched although one is here.
+        var isReloading = false
         var opened: [SettingKeyTable.WrappedKey: DataKey] = [:]
         var byID: [DataKeyID: DataKey] = [:]
         /// Keys whose rows are on the device.
@@ -51,22 +53,30 @@ final class KeyRing: Sendable {
         if state.withLock({ $0.root != nil }) { return }
         try await loading.withPermit {
             if state.withLock({ $0.root != nil }) { return }
-            do {
-                let root = try await fetch()
-                state.withLock { ($0.root, $0.failure) = (root, nil) }
-            } catch {
-                let failure = SettingsError.wrapping(error, nil) as? SettingsError
-                state.withLock { $0.failure = failure }
-                throw error
-            }
+            try await fetchAndKeep()
         }
     }
 
     /// Fetches the root key although one is here: that may be stored nowhere any more, and is not to wrap a new data
     /// key.
     private func reload() async throws {
-        state.withLock { ($0.root, $0.failure) = (nil, nil) }
-        try await load()
+        try await loading.withPermit {
+            // Others go on opening with the one that is here.
+            state.withLock { $0.isReloading = true }
+            defer { state.withLock { $0.isReloading = false } }
+            try await fetchAndKeep()
+        }
+    }
+
+    private func fetchAndKeep() async throws {
+        do {
+            let root = try await fetch()
+            state.withLock { ($0.root, $0.failure) = (root, nil) }
+        } catch {
+            let failure = SettingsError.wrapping(error, nil) as? SettingsError
+            state.withLock { ($0.root, $0.failure) = (nil, failure) }
+            throw error
+        }
     }
 
     private func fetch() async throws -> SymmetricKey {
@@ -78,7 +88,8 @@ final class KeyRing: Sendable {
             guard isNew else {
                 guard let root = try await source.load(note) else { throw RootKeyErrors.missing }
                 try RootKeyErrors.requireLength(root)
-                try await check(root)
+                // A removal of everything may have taken the data keys meanwhile.
+                guard try await check(root) else { continue }
                 return root
             }
             // Another process may be at it too: then its data key counts, and this one looks again.
@@ -128,11 +139,16 @@ final class KeyRing: Sendable {
     }
 
     /// A root key is the right one when it opens one of the data keys: others may be damaged.
-    private func check(_ root: SymmetricKey) async throws {
-        let keys = try await runner.read(SettingKeyTable.all)
+    ///
+    /// - Returns: false when there is no data key any more.
+    private func check(_ root: SymmetricKey) async throws -> Bool {
+        let (keys, isEmpty) = try await runner.read { db in
+            (try SettingKeyTable.all(db), try SettingKeyTable.isEmpty(db))
+        }
+        if isEmpty { return false }
         guard !keys.isEmpty else { throw RootKeyErrors.missing }
         for key in keys {
-            if let id = DataKeyID(hex: key.id), open(key, id, root) != nil { return }
+            if let id = DataKeyID(hex: key.id), open(key, id, root) != nil { return true }
         }
         throw RootKeyErrors.mismatch
     }
@@ -167,11 +183,16 @@ final class KeyRing: Sendable {
     /// - Throws: as ``load()``.
     func keys() async throws -> KeySet {
         try await load()
-        let set = try await runner.read { db in try self.keys(db) }
-        if !set.all.isEmpty { return set }
-        // After a removal of everything there is none, and one is made; another process may have given up the root key.
-        try await reload()
-        return try await runner.read { db in try self.keys(db) }
+        var isAgain = false
+        while true {
+            let set = try await runner.read { db in try self.keys(db) }
+            // Keys that the root key does not open, fetched anew as it is, are told by whoever needs them.
+            if !set.all.isEmpty || isAgain && !set.unreadable.isEmpty { return set }
+            // After a removal of everything there is none, and one is made, as often as one comes in between; another
+            // process may have given up the root key.
+            try await reload()
+            isAgain = true
+        }
     }
 
     /// As ``keys()``, for a value beside the database: a power cut that takes back the host's last commits must not
@@ -189,6 +210,8 @@ final class KeyRing: Sendable {
     func retrying<Result>(_ body: () async throws -> Result) async throws -> Result {
         try await load()
         do { return try await body() } catch is NoDataKey { try await reload() }
+        do { return try await body() } catch is NoDataKey { try await reload() }
+        // Twice a removal of everything came in between, or the keys are another root key's.
         do { return try await body() } catch is NoDataKey { throw RootKeyErrors.missing }
     }
 
@@ -213,10 +236,12 @@ final class KeyRing: Sendable {
     ///   which cannot wait for the root key to be fetched anew.
     /// - Throws: why the root key could not be fetched before; ``SettingsError/Code/keyMissing``.
     func keys(_ db: Database, mayMake: Bool = false) throws -> KeySet {
-        let (root, failure) = state.withLock { ($0.root, $0.failure) }
+        let (root, failure, isReloading) = state.withLock { ($0.root, $0.failure, $0.isReloading) }
         guard let root else { throw failure ?? (source == nil ? Self.unnamed : RootKeyErrors.missing) }
         var (all, unreadable, current): ([DataKeyID: DataKey], Set<DataKeyID>, DataKey?) = ([:], [], nil)
         if mayMake, try SettingKeyTable.isEmpty(db) {
+            // The one that is here may be stored nowhere any more.
+            if isReloading { throw RootKeyErrors.missing }
             let key = try newKey(root)
             try SettingKeyTable.add(key.id.text, wrapped: key.wrapped, now: now(), db)
         }
