@@ -206,13 +206,14 @@ final class KeyRing: Sendable {
     }
 
     /// Runs a body with a transaction that may need a data key, and runs it again when there was none, once one is
-    /// made.
+    /// made: as often as a removal of everything comes in between.
     func retrying<Result>(_ body: () async throws -> Result) async throws -> Result {
         try await load()
-        do { return try await body() } catch is NoDataKey { try await reload() }
-        do { return try await body() } catch is NoDataKey { try await reload() }
-        // Twice a removal of everything came in between, or the keys are another root key's.
-        do { return try await body() } catch is NoDataKey { throw RootKeyErrors.missing }
+        while true {
+            // Keys that the root key does not open end this: they are none of a removal.
+            do { return try await body() } catch is NoDataKey { try await reload() }
+            try Task.checkCancellation()
+        }
     }
 
     /// Whether a transaction would find no data key that it can use.
