@@ -67,7 +67,8 @@ struct PullPreview: Sendable {
     private func show(_ attached: AttachedDocument, _ figures: inout Figures) {
         do {
             let target = try RestoreTarget(attached, source.layout)
-            let found = try target.look(for: attached.file) { _ in }
+            let folder = try RestoreFolders.find(target.place.folder)
+            let found = try target.look(in: folder, for: attached.file) { _ in }
             if case .same = found { return figures.unchanged += 1 }
             if found == .other, !overwrites { throw target.conflict }
             let byteCount = attached.file.byteCount
@@ -89,14 +90,13 @@ struct PullPreview: Sendable {
     private func show(_ entry: Entry, _ figures: inout Figures) {
         do {
             let place = try source.layout.place(of: entry)
-            try RestoreFolders.check(place)
             guard case .link(let target) = entry.kind else {
-                guard try !RestoreFolders.isThere(place.path) else { return }
+                guard try RestoreFolders.find(place) == nil else { return }
                 figures.folders += 1
                 return tell("would-make", place.path, "folder")
             }
             let link = RestoreLink(place: place, target: target, attributes: entry.attributes)
-            let found = try link.look()
+            let found = try link.look(in: try RestoreFolders.find(place.folder))
             if found == .same { return figures.unchanged += 1 }
             if found == .other, !overwrites { throw link.conflict }
             figures.links += 1

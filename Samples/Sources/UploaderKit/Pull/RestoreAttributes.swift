@@ -23,10 +23,12 @@ extension FileAttributes {
     }
 
     /// Gives a link its time. The permissions of a link are none.
-    func apply(toLink path: FilePath) -> Bool {
+    func apply(toLink name: FilePath, in folder: OpenFolder) -> Bool {
         var status = stat()
-        guard path.withCString({ lstat($0, &status) }) == 0 else { return errno != EIO }
-        let isSet = path.withCString { utimensat(AT_FDCWD, $0, times(status), AT_SYMLINK_NOFOLLOW) == 0 }
+        guard name.withCString({ fstatat(folder.number, $0, &status, AT_SYMLINK_NOFOLLOW) }) == 0 else {
+            return errno != EIO
+        }
+        let isSet = name.withCString { utimensat(folder.number, $0, times(status), AT_SYMLINK_NOFOLLOW) == 0 }
         return isSet || errno != EIO
     }
 

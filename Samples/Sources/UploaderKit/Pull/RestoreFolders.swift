@@ -15,12 +15,11 @@ import Darwin
 /// Owner of what is known of them: the mutex, in which nothing waits.
 final class RestoreFolders: Sendable {
     private struct Known {
+        let place: RestorePlace
         /// Whether this run has made it.
         var isMade = false
         /// Whether it looked as it is recorded, as a pull before leaves it.
         var isRestored = false
-        /// Whether it may be reached by a link.
-        var isBase = false
     }
 
     /// By their places.
@@ -35,40 +34,39 @@ final class RestoreFolders: Sendable {
         (self.recorded, self.overwrites) = (recorded, overwrites)
     }
 
-    /// Makes the folders of a place, as far as they are not there.
+    /// Opens the folder that a place is in, and makes it and those above it, as far as they are not there.
     ///
     /// - Throws: ``UploaderError`` when one cannot be made, or something else is there, a link as well.
-    func enter(_ place: RestorePlace) throws {
-        for folder in [place.base] + place.folders { try enter(folder, isBase: folder == place.base) }
+    func enter(_ place: RestorePlace) throws -> OpenFolder {
+        var folder = try enterBase(place.base)
+        for depth in place.names.indices.dropFirst() { folder = try enter(place.prefix(depth), in: folder) }
+        return folder
     }
 
     /// Makes the folder itself that has a place.
     ///
     /// - Returns: whether it was not there.
     func make(_ place: RestorePlace) throws -> Bool {
-        try Self.check(place)
         // One that is there is left closed until something is written into it.
-        if try Self.isThere(place.path) {
-            try enter(place.path, isBase: place.name.isEmpty, opens: false)
+        if let folder = try Self.find(place) {
+            try note(place, folder, opens: false)
             return false
         }
-        try enter(place)
-        if !place.name.isEmpty { try enter(place.path, isBase: false) }
+        let parent = try enter(place)
+        if !place.names.isEmpty { _ = try enter(place, in: parent) }
         return known.withLock { $0[place.path]?.isMade ?? false }
     }
 
-    /// Looks whether the folders of a place are folders, as far as they are there.
+    /// Opens the folder that has a place; nil when it is not there.
     ///
-    /// - Throws: ``UploaderError`` when one is something else.
-    static func check(_ place: RestorePlace) throws {
-        for folder in place.folders {
-            var status = stat()
-            guard folder.withCString({ lstat($0, &status) }) == 0 else {
-                if errno == ENOENT { return }
-                throw RestoreFailure.of(folder)
-            }
-            try requireFolder(folder, status)
+    /// - Throws: ``UploaderError`` when it, or one above it, is something else.
+    static func find(_ place: RestorePlace) throws -> OpenFolder? {
+        var folder = try OpenFolder.open(place.base)
+        for name in place.names {
+            guard let parent = folder else { return nil }
+            folder = try parent.folder(name)
         }
+        return folder
     }
 
     /// Makes the folder that everything is written into, with those above it.
@@ -88,54 +86,55 @@ final class RestoreFolders: Sendable {
         }
     }
 
-    /// Whether a folder is there already.
-    ///
-    /// - Throws: ``UploaderError`` when something else is.
-    static func isThere(_ folder: FilePath) throws -> Bool {
-        var status = stat()
-        guard folder.withCString({ lstat($0, &status) }) == 0 else {
-            if errno == ENOENT { return false }
-            throw RestoreFailure.of(folder)
-        }
-        try requireFolder(folder, status)
-        return true
-    }
-
-    private func enter(_ folder: FilePath, isBase: Bool, opens: Bool = true) throws {
-        let attributes = recorded[folder]
-        // Nobody may look into it meanwhile who may not later.
-        let mode = attributes?.permissions.map { mode_t($0.mode & 0o777) | 0o700 } ?? 0o777
-        if known.withLock({ $0[folder] }) == nil {
-            var isMade = folder.withCString({ mkdir($0, mode) }) == 0
-            if !isMade, isBase, errno == ENOENT {
-                try Self.makeFolder(FilePath(bytes: folder.bytes.dropLast(folder.lastComponent.bytes.count)))
-                isMade = folder.withCString({ mkdir($0, mode) }) == 0
+    /// The folder that is not looked into how it is reached.
+    private func enterBase(_ base: FilePath) throws -> OpenFolder {
+        let place = RestorePlace(base: base)
+        if known.withLock({ $0[base] }) == nil {
+            var isMade = base.withCString({ mkdir($0, mode(of: base)) }) == 0
+            if !isMade, errno == ENOENT {
+                try Self.makeFolder(FilePath(bytes: base.bytes.dropLast(base.lastComponent.bytes.count)))
+                isMade = base.withCString({ mkdir($0, mode(of: base)) }) == 0
             }
-            if isMade { return known.withLock { $0[folder, default: Known()].isMade = true } }
+            if isMade { known.withLock { $0[base] = Known(place: place, isMade: true) } }
         }
-        var status = stat()
-        guard folder.withCString({ isBase ? stat($0, &status) : lstat($0, &status) }) == 0 else {
-            throw RestoreFailure.of(folder)
+        guard let folder = try OpenFolder.open(base) else {
+            errno = ENOENT
+            throw RestoreFailure.of(base)
         }
-        try Self.requireFolder(folder, status)
-        guard let attributes else { return }
-        let isRestored = known.withLock({ $0[folder]?.isRestored }) ?? attributes.fit(status)
-        if isRestored, opens { open(folder, status) }
+        try note(place, folder, opens: true)
+        return folder
+    }
+
+    private func enter(_ place: RestorePlace, in parent: OpenFolder) throws -> OpenFolder {
+        if known.withLock({ $0[place.path] }) == nil, try parent.make(place.name, mode: mode(of: place.path)) {
+            known.withLock { $0[place.path] = Known(place: place, isMade: true) }
+        }
+        guard let folder = try parent.folder(place.name) else {
+            errno = ENOENT
+            throw RestoreFailure.of(place.path)
+        }
+        try note(place, folder, opens: true)
+        return folder
+    }
+
+    /// Nobody may look meanwhile into a folder that is made who may not later.
+    private func mode(of folder: FilePath) -> mode_t {
+        recorded[folder]?.permissions.map { mode_t($0.mode & 0o777) | 0o700 } ?? 0o777
+    }
+
+    /// Notes a folder that was there, and lets us write into one that a pull before has left as it is recorded.
+    private func note(_ place: RestorePlace, _ folder: OpenFolder, opens: Bool) throws {
+        guard let attributes = recorded[place.path] else { return }
+        let before = known.withLock { $0[place.path] }
+        if before?.isMade ?? false { return }
+        let status = try folder.status()
+        let isRestored = before?.isRestored ?? attributes.fit(status)
+        if isRestored, opens, status.st_mode & 0o700 != 0o700, status.st_uid == geteuid() {
+            folder.setMode(mode_t(status.st_mode & 0o7777) | 0o700)
+        }
         known.withLock { known in
-            if known[folder] == nil { known[folder] = Known(isRestored: isRestored, isBase: isBase) }
+            if known[place.path] == nil { known[place.path] = Known(place: place, isRestored: isRestored) }
         }
-    }
-
-    private static func requireFolder(_ folder: FilePath, _ status: stat) throws {
-        guard status.st_mode & S_IFMT == S_IFDIR else {
-            throw UploaderError("\(folder) is in the way: it is not a folder")
-        }
-    }
-
-    /// Lets us write into a folder that a pull before has left as one that may not be written.
-    private func open(_ folder: FilePath, _ status: stat) {
-        guard status.st_mode & 0o700 != 0o700, status.st_uid == geteuid() else { return }
-        _ = folder.withCString { chmod($0, (status.st_mode & 0o7777) | 0o700) }
     }
 
     /// Gives them what they had, the inner ones first.
@@ -146,23 +145,31 @@ final class RestoreFolders: Sendable {
             defer { known = [:] }
             return known
         }
-        let flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC
         var (failures, other): ([(FilePath, UploaderError)], Int) = ([], 0)
-        for (folder, known) in all.sorted(by: { $0.key.bytes.count > $1.key.bytes.count }) {
-            guard let attributes = recorded[folder] else { continue }
+        for (path, known) in all.sorted(by: { $0.key.bytes.count > $1.key.bytes.count }) {
+            guard let attributes = recorded[path] else { continue }
             guard known.isMade || known.isRestored || overwrites else {
                 other += 1
                 continue
             }
-            let number = folder.withCString { openat(AT_FDCWD, $0, flags | (known.isBase ? 0 : O_NOFOLLOW)) }
-            guard number >= 0 else {
-                failures.append((folder, RestoreFailure.of(folder)))
-                continue
+            do {
+                try Self.give(attributes, known.place)
+            } catch let error as UploaderError {
+                failures.append((path, error))
+            } catch {
+                failures.append((path, RestoreFailure.of(path)))
             }
-            if !attributes.apply(to: number) { failures.append((folder, RestoreFailure.of(folder))) }
-            close(number)
         }
         return (failures, other)
+    }
+
+    private static func give(_ attributes: FileAttributes, _ place: RestorePlace) throws {
+        guard let folder = try find(place) else {
+            errno = ENOENT
+            throw RestoreFailure.of(place.path)
+        }
+        guard try !attributes.fit(folder.status()) else { return }
+        guard attributes.apply(to: folder.number) else { throw RestoreFailure.of(place.path) }
     }
 }
 

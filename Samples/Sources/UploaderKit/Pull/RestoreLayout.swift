@@ -193,24 +193,33 @@ struct RestoreLayout: Sendable {
 struct RestorePlace: Sendable {
     /// A folder that is not looked into how it is reached.
     let base: FilePath
-    /// The folders below it, the outermost first.
-    let folders: [FilePath]
+    /// The names below it: of folders, the outermost first, and its own. None for the base itself.
+    let names: [[UInt8]]
     let path: FilePath
+
     /// The last part of the path; empty for the base itself.
-    let name: [UInt8]
+    var name: [UInt8] { names.last ?? [] }
+
+    init(base: FilePath) { (self.base, names, path) = (base, [], base) }
 
     /// - Throws: ``UploaderError`` for names that lead elsewhere.
     init(base: FilePath, names: [[UInt8]]) throws {
-        self.base = base
-        var current = base
-        var folders: [FilePath] = []
-        for (index, name) in names.enumerated() {
+        for name in names {
             guard !name.isEmpty, name != [0x2E], name != [0x2E, 0x2E], !name.contains(0), !name.contains(0x2F) else {
                 throw UploaderError("its path in the database is not one that can be written")
             }
-            current = current.appending(name)
-            if index < names.count - 1 { folders.append(current) }
         }
-        (path, self.folders, name) = (current, folders, names.last ?? [])
+        self.init(base, names)
     }
+
+    private init(_ base: FilePath, _ names: [[UInt8]]) {
+        (self.base, self.names) = (base, names)
+        path = names.reduce(base) { $0.appending($1) }
+    }
+
+    /// The folder that it is in.
+    var folder: RestorePlace { prefix(max(names.count - 1, 0)) }
+
+    /// The folder that so many of its names lead to.
+    func prefix(_ depth: Int) -> RestorePlace { RestorePlace(base, Array(names.prefix(depth))) }
 }

@@ -18,18 +18,15 @@ struct RestoreLink: Sendable {
     /// What is at its place.
     enum Found: Equatable { case nothing, same, other }
 
+    /// - Parameter folder: the one that it is in; nil when that is not there.
     /// - Throws: ``UploaderError`` when it is no link.
-    func look() throws -> Found {
-        var status = stat()
-        guard place.path.withCString({ lstat($0, &status) }) == 0 else {
-            if errno == ENOENT { return .nothing }
-            throw RestoreFailure.of(place.path)
-        }
+    func look(in folder: OpenFolder?) throws -> Found {
+        guard let folder, let status = try folder.status(of: place.name) else { return .nothing }
         guard status.st_mode & S_IFMT == S_IFLNK else {
             throw UploaderError("\(place.path) is in the way: it is not a link")
         }
         var bytes = [CChar](repeating: 0, count: target.bytes.count + 1)
-        let count = place.path.withCString { readlink($0, &bytes, bytes.count) }
+        let count = name.withCString { readlinkat(folder.number, $0, &bytes, bytes.count) }
         guard count >= 0 else { throw RestoreFailure.of(place.path) }
         return bytes.prefix(count).map({ UInt8(bitPattern: $0) }) == target.bytes ? .same : .other
     }
@@ -39,30 +36,31 @@ struct RestoreLink: Sendable {
         UploaderError("\(place.path) is there with another target and is not overwritten")
     }
 
-    /// Makes it in a folder that is there.
+    /// Makes it in its folder.
     ///
     /// - Parameter overwrites: whether another link at its place goes.
     /// - Throws: ``UploaderError``.
-    func make(overwrites: Bool) throws {
+    func make(in folder: OpenFolder, overwrites: Bool) throws {
         guard !target.bytes.isEmpty, !target.bytes.contains(0) else {
             throw UploaderError("its target in the database is not one that can be written")
         }
         if !overwrites {
-            guard make(at: place.path) else { throw RestoreFailure.of(place.path) }
+            guard make(name, in: folder) else { throw RestoreFailure.of(place.path) }
         } else {
-            let folder = FilePath(bytes: Array(place.path.bytes.dropLast(place.name.count)))
-            let part = FilePath(bytes: folder.bytes + Array(".\(UUID().uuidString).part".utf8))
-            guard make(at: part) else { throw RestoreFailure.of(place.path) }
-            guard part.withCString({ from in place.path.withCString { rename(from, $0) } }) == 0 else {
+            let part = FilePath(".\(UUID().uuidString).part")
+            guard make(part, in: folder) else { throw RestoreFailure.of(place.path) }
+            guard folder.rename(part.bytes, to: place.name) else {
                 let failure = RestoreFailure.of(place.path)
-                _ = part.withCString { unlink($0) }
+                folder.discard(part.bytes)
                 throw failure
             }
         }
-        guard attributes.apply(toLink: place.path) else { throw RestoreFailure.of(place.path) }
+        guard attributes.apply(toLink: name, in: folder) else { throw RestoreFailure.of(place.path) }
     }
 
-    private func make(at path: FilePath) -> Bool {
-        target.withCString { text in path.withCString { symlink(text, $0) } } == 0
+    private var name: FilePath { FilePath(bytes: place.name) }
+
+    private func make(_ name: FilePath, in folder: OpenFolder) -> Bool {
+        target.withCString { text in name.withCString { symlinkat(text, folder.number, $0) } } == 0
     }
 }

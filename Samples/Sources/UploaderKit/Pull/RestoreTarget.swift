@@ -15,20 +15,24 @@ import Darwin
 struct RestoreTarget: Sendable {
     let place: RestorePlace
     var path: FilePath { place.path }
-    private let part: FilePath
+    /// The name in the same folder while its bytes are not all there.
+    private let part: [UInt8]
     /// What the original had beside its content; nil when nobody knows.
     private let attributes: FileAttributes?
 
     /// - Throws: ``UploaderError`` for a path that leads elsewhere.
     init(_ attached: AttachedDocument, _ layout: RestoreLayout) throws {
-        let path = attached.document.path
+        let (path, id) = (attached.document.path, attached.file.id)
         try layout.requirePlace(attached.file)
-        place = try layout.place(of: path, prefix: layout.isShared(path) ? "\(attached.file.id)-" : "")
+        let place = try layout.place(of: path, prefix: layout.isShared(path) ? "\(id)-" : "")
         guard !place.name.isEmpty else { throw UploaderError("its path in the database is empty") }
-        attributes = attached.document.attributes
+        self.init(place, id, attached.document.attributes)
+    }
+
+    init(_ place: RestorePlace, _ id: FileID, _ attributes: FileAttributes?) {
+        (self.place, self.attributes) = (place, attributes)
         // Of two documents with the same bytes in one folder each has its own.
-        let part = PartName.of(place.name, attached.file.id)
-        self.part = FilePath(bytes: place.path.bytes.dropLast(place.name.count) + Array(part.utf8))
+        part = Array(PartName.of(place.name, id).utf8)
     }
 
     /// What is at the place.
@@ -41,10 +45,10 @@ struct RestoreTarget: Sendable {
 
     /// Looks what is there, by reading it where its size is right.
     ///
+    /// - Parameter folder: the one that it is in; nil when that is not there.
     /// - Throws: ``UploaderError`` when it is no file, or cannot be read.
-    func look(for file: FileData, onBytes: (Int) -> Void) throws -> Found {
-        try RestoreFolders.check(place)
-        guard let (existing, status) = try openExisting() else { return .nothing }
+    func look(in folder: OpenFolder?, for file: FileData, onBytes: (Int) -> Void) throws -> Found {
+        guard let folder, let (existing, status) = try openExisting(in: folder) else { return .nothing }
         guard status.st_size == file.byteCount else { return .other }
         var hash = SHA256()
         while let chunk = try existing.read(upToCount: 1 << 18), !chunk.isEmpty {
@@ -66,14 +70,15 @@ struct RestoreTarget: Sendable {
             "\(path) is there, of another file of this pull: the file system does not tell their names apart")
     }
 
-    /// Writes the file into a folder that is there. It gets its name when its bytes are found to be the recorded ones.
+    /// Writes the file into its folder. It gets its name when its bytes are found to be the recorded ones.
     ///
     /// - Parameter overwrites: whether another file of this name goes.
     /// - Throws: ``UploaderError`` when they are not, or when the name is taken.
-    func write(
-        _ contents: FileContents, of recorded: FileData, overwrites: Bool, onBytes: (Int) -> Void
-    ) async throws {
-        let file = try beginPart()
+    func write<Contents: AsyncSequence>(
+        _ contents: Contents, of recorded: FileData, in folder: OpenFolder, overwrites: Bool,
+        onBytes: (Int) -> Void
+    ) async throws where Contents.Element == Data {
+        let file = try beginPart(in: folder)
         do {
             var hash = SHA256()
             for try await chunk in contents {
@@ -87,16 +92,20 @@ struct RestoreTarget: Sendable {
             }
             try setAttributes(of: file)
             guard fsync(file.fileDescriptor) == 0 else { throw failure() }
-            guard overwrites ? try replace() : FreeName.take(path, for: part) else { throw failure() }
+            let isNamed =
+                overwrites
+                ? try replace(in: folder)
+                : FreeName.take(FilePath(bytes: place.name), for: FilePath(bytes: part), in: folder.number)
+            guard isNamed else { throw failure() }
         } catch {
-            _ = part.withCString { unlink($0) }
+            folder.discard(part)
             throw error
         }
     }
 
     /// Gives a file that is there with the right content what the original had beside it.
-    func setAttributes() throws {
-        guard let (existing, _) = try openExisting() else { return }
+    func setAttributes(in folder: OpenFolder) throws {
+        guard let (existing, _) = try openExisting(in: folder) else { return }
         try setAttributes(of: existing)
     }
 
@@ -104,23 +113,23 @@ struct RestoreTarget: Sendable {
         guard attributes?.apply(to: file.fileDescriptor) ?? true else { throw failure() }
     }
 
-    private func replace() throws -> Bool {
+    private func replace(in folder: OpenFolder) throws -> Bool {
         // A folder or a link that came meanwhile is none of what may go.
-        _ = try openExisting()
-        return part.withCString { from in path.withCString { rename(from, $0) } } == 0
+        _ = try openExisting(in: folder)
+        return folder.rename(part, to: place.name)
     }
 
     /// The file that the bytes go into until they are known to be right, locked, so that no other pull takes it for one
     /// that was left behind.
-    private func beginPart() throws -> FileHandle {
-        try clearPart()
-        let file = try open(part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW)
+    private func beginPart(in folder: OpenFolder) throws -> FileHandle {
+        try clearPart(in: folder)
+        let file = try open(part, in: folder, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW)
         guard Self.lock(file.fileDescriptor) else { throw Self.isUnderWay(path) }
         // Until the lock was there, another pull may have taken the file for one that was left behind.
-        var (named, opened) = (stat(), stat())
-        guard fstat(file.fileDescriptor, &opened) == 0, part.withCString({ lstat($0, &named) }) == 0,
-            named.st_ino == opened.st_ino
-        else { throw Self.isUnderWay(path) }
+        var opened = stat()
+        guard fstat(file.fileDescriptor, &opened) == 0, try folder.status(of: part)?.st_ino == opened.st_ino else {
+            throw Self.isUnderWay(path)
+        }
         return file
     }
 
@@ -128,14 +137,16 @@ struct RestoreTarget: Sendable {
     /// already.
     ///
     /// - Throws: ``UploaderError`` while another pull writes it.
-    func clearPart() throws {
+    func clearPart(in folder: OpenFolder) throws {
         let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
-        var number = part.withCString { openat(AT_FDCWD, $0, flags) }
+        let part = FilePath(bytes: self.part)
+        var number = part.withCString { openat(folder.number, $0, flags) }
         if number < 0, errno == EACCES {
             // It may have the mode of the original already.
-            var status = stat()
-            guard part.withCString({ lstat($0, &status) }) == 0, status.st_mode & S_IFMT == S_IFREG else { return }
-            number = part.withCString { chmod($0, 0o600) == 0 ? openat(AT_FDCWD, $0, flags) : -1 }
+            guard let status = try folder.status(of: self.part), status.st_mode & S_IFMT == S_IFREG else { return }
+            number = part.withCString {
+                fchmodat(folder.number, $0, 0o600, AT_SYMLINK_NOFOLLOW) == 0 ? openat(folder.number, $0, flags) : -1
+            }
         }
         // Whatever else stands there is not ours, and making the file will say so.
         guard number >= 0 else { return }
@@ -145,7 +156,7 @@ struct RestoreTarget: Sendable {
             return
         }
         guard Self.lock(number) else { throw Self.isUnderWay(path) }
-        _ = part.withCString { unlink($0) }
+        folder.discard(self.part)
     }
 
     /// False while another pull has the lock. Some network shares have no locks, and are written without.
@@ -161,20 +172,16 @@ struct RestoreTarget: Sendable {
         guard chunk.withUnsafeBytes({ systemWriteAll(file.fileDescriptor, $0) }) else { throw failure() }
     }
 
-    private func openExisting() throws -> (FileHandle, stat)? {
-        var status = stat()
-        guard path.withCString({ lstat($0, &status) }) == 0 else {
-            if errno == ENOENT { return nil }
-            throw failure()
-        }
+    private func openExisting(in folder: OpenFolder) throws -> (FileHandle, stat)? {
+        guard let status = try folder.status(of: place.name) else { return nil }
         guard status.st_mode & S_IFMT == S_IFREG else { throw UploaderError("\(path) is in the way: it is not a file") }
-        return (try open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK), status)
+        return (try open(place.name, in: folder, O_RDONLY | O_NOFOLLOW | O_NONBLOCK), status)
     }
 
-    private func open(_ path: FilePath, _ flags: Int32) throws -> FileHandle {
+    private func open(_ name: [UInt8], in folder: OpenFolder, _ flags: Int32) throws -> FileHandle {
         // Nobody may read it meanwhile who may not later.
         let mode: mode_t = attributes?.permissions == nil ? 0o666 : 0o600
-        let number = path.withCString { openat(AT_FDCWD, $0, flags | O_CLOEXEC, mode) }
+        let number = FilePath(bytes: name).withCString { openat(folder.number, $0, flags | O_CLOEXEC, mode) }
         guard number >= 0 else { throw failure() }
         return FileHandle(fileDescriptor: number, closeOnDealloc: true)
     }

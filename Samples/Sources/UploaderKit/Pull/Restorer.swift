@@ -95,12 +95,13 @@ struct Restorer: Sendable {
         let path = attached.document.path
         do {
             let target = try RestoreTarget(attached, source.layout)
-            let found = try target.look(for: attached.file, onBytes: { _ in report.worked() })
+            let existing = try RestoreFolders.find(target.place.folder)
+            let found = try target.look(in: existing, for: attached.file, onBytes: { _ in report.worked() })
             switch found {
             case .same(let isOther):
-                try target.clearPart()
                 written.note(target.path)
-                return try keep(target, isOther: isOther)
+                if let existing { try keep(target, in: existing, isOther: isOther) }
+                return
             case .other where !overwrites: throw target.conflict
             case .other where written.has(target.path): throw target.sameName
             case .other, .nothing: break
@@ -109,9 +110,11 @@ struct Restorer: Sendable {
             guard let contents = try await lfs.contents(of: attached.file) else {
                 return report.failed(path, "the device that made it has not uploaded it yet")
             }
-            try folders.enter(target.place)
+            let folder = try folders.enter(target.place)
             // Where nothing was, what came meanwhile stays.
-            try await target.write(contents, of: attached.file, overwrites: found == .other) { _ in report.worked() }
+            try await target.write(contents, of: attached.file, in: folder, overwrites: found == .other) { _ in
+                report.worked()
+            }
             written.note(target.path)
             report.pulled(attached.file, target.path)
             if !wasHere { await free(attached) }
@@ -123,13 +126,14 @@ struct Restorer: Sendable {
     }
 
     /// Leaves a file alone that is there already, unless it shall get its time and its permissions back.
-    private func keep(_ target: RestoreTarget, isOther: Bool) throws {
+    private func keep(_ target: RestoreTarget, in folder: OpenFolder, isOther: Bool) throws {
+        try target.clearPart(in: folder)
         guard isOther else { return report.unchanged(target.path) }
         guard overwrites else {
             report.unchanged(target.path)
             return report.keepsAttributes()
         }
-        try target.setAttributes()
+        try target.setAttributes(in: folder)
         report.touched(target.path)
     }
 
@@ -153,11 +157,11 @@ struct Restorer: Sendable {
             case .folder: if try folders.make(place) { report.made(place.path, isLink: false) }
             case .link(let target):
                 let link = RestoreLink(place: place, target: target, attributes: entry.attributes)
-                try folders.enter(place)
-                let found = try link.look()
+                let folder = try folders.enter(place)
+                let found = try link.look(in: folder)
                 if found == .same { return report.worked() }
                 if found == .other, !overwrites { throw link.conflict }
-                try link.make(overwrites: found == .other)
+                try link.make(in: folder, overwrites: found == .other)
                 report.made(place.path, isLink: true)
             }
         } catch {
