@@ -14,8 +14,9 @@ struct RemoveCommand: AsyncParsableCommand {
             --gone removes what has no original any more, of all files or of those that
             are named: the file was deleted or renamed here after it was pushed. What
             'push --move' has moved is none of it. A folder that is empty or missing with
-            all that was in it may be a disk that is not mounted: what was in it stays,
-            unless --accept-empty says that it is right.
+            all that was in it may be a disk that is not mounted, and so may be one that is
+            missing where disks are plugged in, below /mnt, /media, /run/media or /Volumes:
+            what was in it stays, unless --accept-empty says that it is right.
 
             \(FileNaming.discussion)
             """)
