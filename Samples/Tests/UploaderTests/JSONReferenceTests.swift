@@ -173,7 +173,11 @@ struct JSONReferenceTests {
 
     private func reads(_ session: inout Session) throws {
         try session.run("list")
-        try session.run("settings", "list")
+        let delay = ["settings", "set", "--database", "a.sqlite", "backup.delay", "1m"]
+        #expect(try UploaderProcess(delay, in: session.folder).wait().status == 0)
+        let database = session.folder.appendingPathComponent("a.sqlite")
+        try TestDatabase.execute("UPDATE lfs_setting SET value = x'00ff'", in: database)
+        try session.run("settings", "list", exit: 1)
         try session.run("recover", "--from", "dir:remote")
         try session.run("recover", "--from", "dir:remote", "--database", "b.sqlite")
         // What was freed and pulled is not here: these are.

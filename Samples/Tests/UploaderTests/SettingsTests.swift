@@ -95,6 +95,26 @@ struct SettingsTests {
         }
     }
 
+    @Test("A value that cannot be read is named with the reason in its line, and the other lines come all the same")
+    func unreadable() throws {
+        try Self.withDatabase { folder in
+            #expect(try Self.settings(["set", "backup.background", "true"], in: folder).status == 0)
+            let database = folder.appendingPathComponent("a.sqlite")
+            try TestDatabase.execute("UPDATE lfs_setting SET value = x'00ff'", in: database)
+            let list = try Self.settings(["list"], in: folder)
+            #expect(list.status == 1)
+            let lines = list.output.split(separator: "\n")
+            #expect(lines.count == 6, "\(list.output)")
+            #expect(lines.filter { $0.hasPrefix("backup.background  cannot be read: ") }.count == 1, "\(list.output)")
+            #expect(lines.last == "backup.requiresWiFi  true  (default)")
+            let events = try Self.settings(["list", "--json"], in: folder).events
+            let problems = events.filter { $0["problem"] != nil }.map { $0["name"] as? String }
+            #expect(events.count == 6 && problems == ["backup.background"])
+            #expect(try Self.settings(["remove", "backup.background"], in: folder).status == 0)
+            #expect(try Self.settings(["list"], in: folder).status == 0)
+        }
+    }
+
     @Test("Settings need a database of the uploader")
     func otherDatabase() throws {
         try withFolder { folder in

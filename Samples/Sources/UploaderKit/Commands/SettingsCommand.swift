@@ -20,12 +20,15 @@ struct SettingsCommand: AsyncParsableCommand {
         var json = false
 
         func run() async throws {
+            var isReadable = true
             try await database.withSettings { storage in
                 for line in UploaderSettings.lines {
                     let state = try await line.state(storage)
+                    isReadable = isReadable && state.problem == nil
                     Console.result(json ? try state.jsonLine() : state.words)
                 }
             }
+            if !isReadable { throw ExitCode.failure }
         }
     }
 

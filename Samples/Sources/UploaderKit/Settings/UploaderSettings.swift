@@ -75,12 +75,16 @@ package struct SettingLine: Sendable {
         throw UploaderError("\(name) is not set, and has no default. Set it: \(form).")
     }
 
-    /// A line of the list: its value unless it is a secret, and where that comes from.
+    /// A line of the list: its value unless it is a secret, and where that comes from; or why it cannot be read.
     package func state(_ storage: StorageRouter) async throws -> State {
-        let isSet = try await isStored(storage)
-        let value = isSecret ? nil : try await isSet ? stored(storage) : defaultText
-        return State(
-            name: name, value: value, defaultValue: isSecret ? nil : defaultText, isSet: isSet, isSecret: isSecret)
+        var state = State(name: name, defaultValue: isSecret ? nil : defaultText, isSet: true, isSecret: isSecret)
+        do {
+            state.isSet = try await isStored(storage)
+            if !isSecret { state.value = state.isSet ? try await stored(storage) : defaultText }
+        } catch let error as SettingsError {
+            state.problem = Words.of(error)
+        }
+        return state
     }
 
     /// - Throws: ``UploaderError`` for a text that is no value; it says what is.
@@ -100,8 +104,16 @@ package struct SettingLine: Sendable {
         package var defaultValue: String?
         package var isSet: Bool
         package var isSecret: Bool
+        /// Why it cannot be read; the other settings can.
+        package var problem: String?
 
         package var words: String {
+            if let problem {
+                return """
+                    \(name)  cannot be read: \(Printable.text(problem)) ('settings set' and 'settings remove' put another \
+                    value in its place.)
+                    """
+            }
             let shown = isSecret ? (isSet ? "(a secret)" : "") : Printable.text(value ?? "")
             let state =
                 isSet ? "set" + (isSecret ? "" : ", default \(Printable.text(defaultValue ?? "none"))") : "default"
