@@ -161,8 +161,11 @@ struct Diagnosis {
     private var noted: VerifyFinding? {
         if isNotedAsDamaged { return damagedRemotely }
         guard comparison.row.job == .failed, comparison.remote == .good else { return nil }
-        var finding = finding(.uploadStuck, "It was noted as lost, but the storage has it.")
+        let words = comparison.row.isNotedAsMissing ? "missing on the storage" : "lost"
+        var finding = finding(.uploadStuck, "It was noted as \(words), but the storage has it.")
         finding.repair = .clear
+        // An object of its size is what was there before as well.
+        if comparison.row.isNotedAsMissing { return finding }
         if comparison.isProvenRemote { return finding }
         if comparison.local == .good {
             finding.message = "It was noted as lost, but the right bytes are here."

@@ -53,6 +53,22 @@ struct Repairer: Sendable {
         }
     }
 
+    /// Notes what is wrong with the object of a file whose right bytes are here, so that nothing frees them before it is
+    /// mended: what a verification does that repairs nothing.
+    ///
+    /// - Throws: when the database fails.
+    func keepBytes(_ finding: VerifyFinding, _ comparison: FileComparison) async throws {
+        guard finding.repair == .upload, comparison.file.status == .remote, comparison.row.job == nil else { return }
+        let (id, message, now) = (comparison.file.id, finding.message, wallClock().millisecondsSince1970)
+        try await runner.write { db in
+            switch finding.kind {
+            case .missingRemotely: try JobTable.noteMissing(of: id, message, now: now, db)
+            case .wrongLengthRemotely, .corruptedRemotely: try JobTable.noteDamage(of: id, message, now: now, db)
+            default: break
+            }
+        }
+    }
+
     /// Gives a file that would be lost the right bytes of one of its originals.
     ///
     /// - Returns: what came of it; nil when no original has them.

@@ -132,6 +132,7 @@ struct Verifier {
                     guard let comparison = try await comparer.compare(id),
                         let finding = Diagnosis(comparison: comparison, furthest: furthest).finding(side)
                     else { continue }
+                    if !options.repairs { try await repairer.keepBytes(finding, comparison) }
                     try await tell(finding) { try await $0.repairer.repair($1, comparison) }
                 } catch let error as TableError where error.code == .invalidRow {
                     if side == .local { try await tell(unreadable: error) }

@@ -11,8 +11,9 @@ public struct VerifyOptions: Sendable {
     /// storage since it was uploaded. It takes as long as fetching all files, and nothing of them is kept.
     /// ``LFSManager/readBack(_:)`` reads some of them.
     public var readsRemote = false
-    /// Whether what can be mended without a loss is mended. Without it nothing is changed, but that
-    /// damage is noted which was seen by ``readsRemote``: the local bytes of such a file are not evicted any more.
+    /// Whether what can be mended without a loss is mended. Without it nothing is changed, but that missing and damaged
+    /// objects are noted: the local bytes of such a file are not evicted any more, and
+    /// ``LFSManager/retry(_:)`` uploads those whose object was missing.
     public var repairs = false
     /// How old a local file without a row has to be before it is an orphan; one that was made and not inserted has to
     /// be as old as ``LFSOptions/temporaryFileGracePeriod`` as well.

@@ -104,6 +104,9 @@ package struct RowState: Hashable, Sendable, FetchableRecord {
 
     /// An earlier repair has noted that the bytes are lost.
     package var isNotedAsLost: Bool { job == .failed && errorCode == JobTable.lostCode }
+
+    /// A verification has noted that the storage does not have the object.
+    package var isNotedAsMissing: Bool { job == .failed && errorCode == JobTable.missingCode }
 }
 
 /// What a scan needs of a row, so that a page of them is small.

@@ -20,6 +20,8 @@ package enum JobTable {
     package static let lostCode = "lost"
     /// The error code of a job whose object has given other bytes than the file's, or none, to who read it.
     package static let damagedCode = "damaged"
+    /// The error code of a job whose object a verification has found missing while the right bytes were here.
+    package static let missingCode = "objectMissing"
     /// What an upload cannot mend, because there are no right bytes to send.
     package static let codesWithoutRightBytes = [lostCode, damagedCode]
 
@@ -287,6 +289,17 @@ package enum JobTable {
             arguments: [id, now, damagedCode, reason, lostCode])
     }
 
+    /// Notes that the storage does not have a file's object, and that its right bytes are here: they stay until it has.
+    /// What a job says already stays.
+    package static func noteMissing(of id: FileID, _ reason: String, now: Int64, _ db: Database) throws {
+        try db.execute(
+            sql: """
+                \(insertion("state, errorCode, errorMessage", "'failed', ?3, ?4")) AND f.status = 'remote'
+                ON CONFLICT (fileID) DO NOTHING
+                """,
+            arguments: [id, now, missingCode, reason])
+    }
+
     /// Removes the note of a loss that is none any more, of a file that is on the storage.
     package static func removeNote(of id: FileID, _ db: Database) throws {
         try db.execute(
@@ -294,10 +307,10 @@ package enum JobTable {
             arguments: [id])
     }
 
-    /// What says of a file on the storage that it is lost or damaged.
+    /// What says of a file on the storage that it is lost, missing or damaged.
     private static let noteOfLoss = """
-        FROM lfs_job WHERE fileID = ?1 AND state = 'failed' AND (errorCode = '\(lostCode)' OR replacesObject = 1)
-            AND \(FileTable.isRemote("?1"))
+        FROM lfs_job WHERE fileID = ?1 AND state = 'failed'
+            AND (errorCode IN ('\(lostCode)', '\(missingCode)') OR replacesObject = 1) AND \(FileTable.isRemote("?1"))
         """
 
     /// Whether the rows of a file say less than that its object is right.
@@ -306,7 +319,7 @@ package enum JobTable {
         return try Bool.fetchOne(db.cachedStatement(sql: sql), arguments: [id]) ?? false
     }
 
-    /// Notes that right bytes were read from a file's object: it is proven, and neither lost nor damaged.
+    /// Notes that right bytes were read from a file's object: it is proven, and neither lost, missing nor damaged.
     ///
     /// Of a row that is not `remote` a note of a loss stays: its object has to be made first, as a repair does.
     package static func noteRightBytes(of id: FileID, _ db: Database) throws {

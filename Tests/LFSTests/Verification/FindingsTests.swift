@@ -102,11 +102,12 @@ struct FindingsTests {
         return damage
     }
 
-    @Test("One of each kind is found, nothing else is, and looking changes nothing")
+    @Test("One of each kind is found, nothing else is, and looking changes nothing but the notes of three objects")
     func findings() async throws {
         try await withCheckedHost { checked in
             let damage = try await damage(checked)
-            let before = try checked.snapshot()
+            let before = try checked.snapshot().filter { !$0.key.hasPrefix("lfs_job") }
+            let jobs = try await checked.host.database.read { try Row.fetchAll($0, sql: "SELECT * FROM lfs_job") }
             try await withManager(checked.host, checked.options, starts: false) { lfs in
                 let (report, findings) = try await checked.verify(lfs) { $0.removesUnknown = true }
                 #expect(Set(findings.map(Told.init)) == damage.expected)
@@ -118,8 +119,12 @@ struct FindingsTests {
                 let all = Set(damage.expected.map(\.kind))
                 #expect(all.count == 10)
             }
-            let after = try checked.snapshot()
+            let after = try checked.snapshot().filter { !$0.key.hasPrefix("lfs_job") }
             #expect(after == before)
+            let later = try await checked.host.database.read { try Row.fetchAll($0, sql: "SELECT * FROM lfs_job") }
+            let noted = later.filter { !jobs.contains($0) }.map { $0["fileID"] as FileID? }
+            let expected = damage.expected.filter { $0.repair == .upload && $0.kind.rawValue.hasSuffix("Remotely") }
+            #expect(later.count == jobs.count + 3 && Set(noted) == Set(expected.map(\.id)))
         }
     }
 
