@@ -23,6 +23,7 @@ struct VersionPullTests {
             try files.push("--keep-versions", "forever")
             try files.push(["two", "three"])
             let ids = try files.old()
+            try #require(ids.count == 2)
             for (id, text, folder) in [(ids[1], "one", "whole"), (String(ids[1].prefix(30)), "one", "part")] {
                 try files.run("pull", id, "--output", folder)
                 #expect(files.read("\(folder)/files/a") == text)

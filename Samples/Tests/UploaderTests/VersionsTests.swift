@@ -106,6 +106,7 @@ struct VersionsTests {
             #expect(lines.map { $0["bytes"] as? Int } == [5, 3, 3])
             #expect(lines.map { $0["current"] as? Bool } == [true, false, false])
             #expect(lines.allSatisfy { $0["event"] as? String == "version" && $0["status"] as? String == "remote" })
+            try #require(lines.count == 3)
             #expect(lines[0]["keptUntil"] == nil && lines[0]["replaced"] == nil)
             for line in lines.dropFirst() {
                 let times = try ["replaced", "keptUntil"].map { name in

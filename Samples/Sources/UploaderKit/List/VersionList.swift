@@ -44,13 +44,13 @@ struct VersionList: Sendable {
     }
 
     private static let sql = """
-        SELECT d.id, d.path, d.addedAt, f.id, f.status, f.byteCount, f.url, NULL, 0 AS number
+        SELECT d.id, d.path, d.addedAt, f.id, f.status, f.byteCount, f.url, NULL, 0, 0
         FROM uploader_document d JOIN lfs_file f ON f.id = d.fileId
         UNION ALL
-        SELECT d.id, d.path, r.addedAt, f.id, f.status, f.byteCount, f.url, r.replacedAt, r.id
+        SELECT d.id, d.path, r.addedAt, f.id, f.status, f.byteCount, f.url, r.replacedAt, 1, r.id
         FROM uploader_replaced r JOIN uploader_document d ON d.id = r.documentId JOIN lfs_file f ON f.id = r.fileId
         WHERE r.replacedAt IS NOT NULL
-        ORDER BY 2, 1, number <> 0, number DESC
+        ORDER BY 2, 1, 9, 10 DESC
         """
 
     private func line(_ row: Row) -> Result<Line, UnusableRow> {
@@ -67,7 +67,7 @@ struct VersionList: Sendable {
         guard case .int64(let byteCount) = (row[5] as DatabaseValue).storage, byteCount >= 0 else {
             return unusable("byteCount")
         }
-        let isOld = (row[8] as DatabaseValue) != 0.databaseValue
+        let isOld = Bool.fromDatabaseValue(row[8]) ?? false
         let replaced = VersionTable.time(row[7])
         return .success(
             Line(
