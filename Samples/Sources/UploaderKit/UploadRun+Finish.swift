@@ -39,7 +39,8 @@ extension UploadRun {
     ///
     /// - Returns: what became of the uploads.
     func finish() async throws -> UploadSummary {
-        try await removeOldVersions(isThorough: true)
+        // What another device has removed may wait for the next run.
+        try await removeOldVersions(isThorough: !report.isWatching)
         try await versions.freeCopies(lfs) { [report] file, error in
             report.message("the local copy of the old version \(file) stays: \(Words.sentence(error))")
         }

@@ -4,22 +4,26 @@ import Testing
 @Suite("What was, pulled", .timeLimit(.minutes(2)))
 struct VersionPullTests {
     private func mode(_ path: String, _ files: VersionedFiles) throws -> Int {
-        let attributes = try FileManager.default.attributesOfItem(atPath: files.folder.appendingPathComponent(path).path)
+        let attributes = try FileManager.default.attributesOfItem(
+            atPath: files.folder.appendingPathComponent(path).path)
         return try #require(attributes[.posixPermissions] as? Int)
     }
 
     private func date(_ path: String, _ files: VersionedFiles) throws -> Date {
-        let attributes = try FileManager.default.attributesOfItem(atPath: files.folder.appendingPathComponent(path).path)
+        let attributes = try FileManager.default.attributesOfItem(
+            atPath: files.folder.appendingPathComponent(path).path)
         return try #require(attributes[.modificationDate] as? Date)
     }
 
-    @Test("An id writes the old version to the place of its file, with its time and permissions, and its beginning does")
+    @Test(
+        "An id writes the old version to the place of its file, with its time and permissions, and its beginning does")
     func byID() throws {
         try withVersionedFiles { files in
             try files.write("one")
             #expect(
                 try system(
-                    "sh", "-c", "cd '\(files.folder.path)/files' && chmod 640 a && touch -d '2019-03-01 01:02:03.25' a"))
+                    "sh", "-c", "cd '\(files.folder.path)/files' && chmod 640 a && touch -d '2019-03-01 01:02:03.25' a")
+            )
             try files.push("--keep-versions", "forever")
             try files.push(["two", "three"])
             let ids = try files.old()
@@ -70,7 +74,8 @@ struct VersionPullTests {
             let id = try #require(try files.old().first)
             let many = try files.run("pull", String(id.prefix(8)), "--output", "out", exit: 3)
             #expect(many.messages.contains("2 ids begin like this"), "\(many.messages)")
-            #expect(try files.run("pull", String(id.prefix(7)), "--output", "out", exit: 3).messages.contains("no file"))
+            #expect(
+                try files.run("pull", String(id.prefix(7)), "--output", "out", exit: 3).messages.contains("no file"))
             // Another file with the same content had it as well: each gets its own.
             try files.write("one", to: "b")
             try files.push()

@@ -93,7 +93,7 @@ extension VersionTable {
             db,
             sql: """
                 SELECT total(f.byteCount) FROM lfs_file f
-                WHERE EXISTS (SELECT 1 FROM uploader_replaced r WHERE r.fileId = f.id AND r.replacedAt IS NOT NULL)
+                WHERE f.id IN (SELECT fileId FROM uploader_replaced WHERE replacedAt IS NOT NULL)
                     AND NOT EXISTS (SELECT 1 FROM uploader_document d WHERE d.fileId = f.id)
                 """)
         return Removed(versions: versions ?? 0, bytes: Int64(saturating: max(bytes ?? 0, 0)))

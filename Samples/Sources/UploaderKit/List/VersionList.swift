@@ -38,8 +38,9 @@ struct VersionList: Sendable {
     static func documents(of versions: [NamedFile], _ db: Database) throws -> [DatabaseValue] {
         try versions.compactMap { version in
             try Row.fetchOne(
-                db, sql: "SELECT documentId FROM uploader_replaced WHERE id = ?", arguments: [version.key])
-                .map { $0[0] }
+                db, sql: "SELECT documentId FROM uploader_replaced WHERE id = ?", arguments: [version.key]
+            )
+            .map { $0[0] }
         }
     }
 

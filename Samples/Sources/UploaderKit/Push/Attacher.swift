@@ -68,7 +68,8 @@ struct Attacher: Sendable {
             let path = FilePath(attachment.asset.id)
             let old = try table.documents(at: [path], ofKeys: prefix, db)[path]?.get()
             try EntryTable.remove([path], db)
-            try Self.attach(attachment, at: Date(), in: old, isLost: old.map { damaged.contains($0.file.id) } ?? false, db)
+            try Self.attach(
+                attachment, at: Date(), in: old, isLost: old.map { damaged.contains($0.file.id) } ?? false, db)
         }
     }
 
