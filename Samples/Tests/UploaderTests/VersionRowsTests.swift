@@ -223,7 +223,10 @@ struct VersionRowsTests {
                 "UPDATE uploader_replaced SET stamp = x'ff', addedAt = 'never', replacedAt = -1e300 WHERE id = 1",
                 "UPDATE uploader_replaced SET stamp = NULL, addedAt = 1e300, replacedAt = 1e300 WHERE id = 2",
                 "UPDATE uploader_replaced SET documentId = x'ff' WHERE id = 3",
-                "INSERT INTO uploader_replaced (documentId, fileId, replacedAt) SELECT id, fileId, 5 FROM uploader_document",
+                """
+                INSERT INTO uploader_replaced (documentId, fileId, replacedAt)
+                SELECT id, fileId, 5 FROM uploader_document
+                """,
                 "UPDATE uploader_storage SET versionsBelieved = 'x', versionsLeapt = 1e300")
             let lines = try files.versions()
             #expect(lines.count == 4, "\(lines)")

@@ -182,7 +182,7 @@ struct VersionsTests {
             try files.write("one")
             for wrong in ["", "30", "never", "soon", "0d", "1w", "11000d", "1e9d", "nan", "None"] {
                 let run = try files.run("push", "--keep-versions", wrong, "files", exit: 64)
-                #expect(run.messages.contains("such as 12h or 30d"), "\(wrong): \(run.messages)")
+                #expect(run.messages.contains("such as 12h or"), "\(wrong): \(run.messages)")
             }
             #expect(!FileManager.default.fileExists(atPath: files.database.path))
             try files.push(["one", "two"], "--keep-versions", "1d")

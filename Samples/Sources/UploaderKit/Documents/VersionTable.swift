@@ -2,9 +2,9 @@ import Foundation
 import GRDB
 import LFS
 
-/// `uploader_replaced`: files that a newer one of the same document has replaced. Those of them that are kept for a time
-/// are the document's old versions. Each stays at least until the new one is on the storage, so that the storage never
-/// has neither, also for the run after one that was killed.
+/// `uploader_replaced`: files that a newer one of the same document has replaced. Those of them that are kept for a
+/// time are the document's old versions. Each stays at least until the new one is on the storage, so that the storage
+/// never has neither, also for the run after one that was killed.
 enum VersionTable {
     static let schema = """
         CREATE TABLE uploader_replaced_new (

@@ -6,8 +6,8 @@ extension KeepVersions {
         guard let choice = KeepVersions(text) else {
             throw ValidationError(
                 """
-                '\(Printable.text(text))' is no time to keep versions for. Give --keep-versions a time such as 12h or 30d, \
-                up to ten years, or forever or none.
+                '\(Printable.text(text))' is no time to keep versions for. Give --keep-versions a time such as 12h or \
+                30d, up to ten years, or forever or none.
                 """)
         }
         return choice

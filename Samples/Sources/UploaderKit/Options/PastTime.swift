@@ -9,8 +9,8 @@ enum PastTime {
         guard let time = time(text) else {
             throw ValidationError(
                 """
-                '\(Printable.text(text))' is no time. Give --as-of a date such as 2026-11-25, or a date and time such as \
-                2026-11-25T18:40:00Z.
+                '\(Printable.text(text))' is no time. Give --as-of a date such as 2026-11-25, or a date and time such \
+                as 2026-11-25T18:40:00Z.
                 """)
         }
         return time
