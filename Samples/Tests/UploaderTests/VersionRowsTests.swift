@@ -59,6 +59,17 @@ struct VersionRowsTests {
         }
     }
 
+    @Test("One that a file had twice is removed as a whole, by its id")
+    func twice() throws {
+        try withVersionedFiles { files in
+            try files.push(["one", "two", "one", "three"], "--keep-versions", "forever")
+            let id = try #require(try files.old().first)
+            let removed = try files.run("remove", id, "--json")
+            #expect(removed.summary?["versions"] as? Int == 2 && removed.summary?["versionBytes"] as? Int == 3)
+            #expect(try files.old().count == 1 && files.objects() == 2)
+        }
+    }
+
     @Test("Those of a file whose original is gone go with it")
     func gone() throws {
         try withVersionedFiles { files in

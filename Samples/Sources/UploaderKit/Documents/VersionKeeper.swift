@@ -12,8 +12,7 @@ struct VersionKeeper: Sendable {
 
     /// Remembers how long versions are kept, those that are there as well.
     func choose(_ choice: KeepVersions) async throws {
-        let now = now()
-        try await database.write { db in try VersionMemory.choose(choice, at: now, db) }
+        try await database.write { db in try VersionMemory.choose(choice, db) }
     }
 
     /// Whether the database has a choice that nobody can use.

@@ -32,14 +32,10 @@ struct VersionMemory: Sendable {
     }
 
     /// Remembers how long versions are kept, those that are there as well.
-    static func choose(_ choice: KeepVersions, at now: Date, _ db: Database) throws {
-        var memory = try fetch(db)
-        guard memory.choice != choice else { return }
-        // As long as none was kept nobody has looked at the clock.
-        if memory.holding == .none { memory.clock = VersionClock(believed: now) }
+    static func choose(_ choice: KeepVersions, _ db: Database) throws {
+        guard try fetch(db).choice != choice else { return }
         try db.execute(
             sql: "UPDATE \(DocumentSchema.ownTable) SET keepVersions = ?", arguments: [choice.text])
-        try save(memory.clock, db)
         try EntryTable.noteChange(db)
     }
 

@@ -86,7 +86,6 @@ extension VersionTable {
 
     /// How many there are, and what they take that no file needs.
     static func totals(_ db: Database) throws -> Removed {
-        guard try isThere(db) else { return Removed() }
         let versions = try Int.fetchOne(
             db, sql: "SELECT count(*) FROM uploader_replaced WHERE replacedAt IS NOT NULL")
         let bytes = try Double.fetchOne(
