@@ -241,6 +241,8 @@ struct VersionRowsTests {
                 "UPDATE uploader_storage SET versionsBelieved = 'x', versionsLeapt = 1e300")
             let lines = try files.versions()
             #expect(lines.count == 4, "\(lines)")
+            let timeless = lines.filter { $0["current"] as? Bool == false && $0["replaced"] == nil }
+            #expect(timeless.count == 2 && timeless.allSatisfy { $0["keptUntil"] == nil })
             try files.run("status", "--json")
             try files.run("remove", "--dry-run", "files/a")
             let id = try #require(lines.last?["id"] as? String)
