@@ -75,7 +75,7 @@ struct ListCommand: ParsableCommand {
     }
 
     func run() throws {
-        if versions { return try reportingErrors { try VersionLines(isJSON: json).print(files.naming, database) } }
+        if versions { return try reportingErrors { try VersionLines(isJSON: json).run(files.naming, database) } }
         try reportingErrors {
             var isWhole = true
             let (connection, table) = try DocumentDatabase.openForReading(database.database)

@@ -27,7 +27,7 @@ struct VersionLines {
 
     /// - Throws: ``UploaderError`` for the database of another app; `ExitCode` 3 when a name means nothing, or a row
     ///   cannot be used.
-    func print(_ naming: FileNaming?, _ database: DatabaseOptions) throws {
+    func run(_ naming: FileNaming?, _ database: DatabaseOptions) throws {
         let (connection, table) = try DocumentDatabase.openForReading(database.database)
         var isWhole = true
         var lines = ResultLines()

@@ -72,9 +72,10 @@ struct FileNaming: Sendable {
         }
         if withVersions, tables.contains(where: { $0.isOurs }) {
             try VersionTable.forEachName(db) { file in
-                for (index, matcher) in matchers.enumerated() {
-                    guard let meaning = matcher.meaning(ofVersion: file.fileID) else { continue }
-                    meanings[index][meaning, default: []].append(Match(tables.count + 1, file))
+                let match = Match(tables.count + 1, file)
+                for index in ids[file.fileID] ?? [] { meanings[index][.id, default: []].append(match) }
+                for index in others where matchers[index].isBeginning(of: file.fileID) {
+                    meanings[index][.beginningOfID, default: []].append(match)
                 }
             }
         }
@@ -201,14 +202,11 @@ private struct Matcher {
             }
             if case .success(let pattern)? = pattern, pattern.matches(AssetName(bytes: path.bytes)) { return .pattern }
         }
-        return isBeginning && file.fileID.hasPrefix(id) ? .beginningOfID : nil
+        return isBeginning(of: file.fileID) ? .beginningOfID : nil
     }
 
-    /// How it means an old version, which has no name but its id.
-    func meaning(ofVersion id: String) -> Meaning? {
-        if isID { return id == self.id ? .id : nil }
-        return isBeginning && id.hasPrefix(self.id) ? .beginningOfID : nil
-    }
+    /// Whether it means the file of an id that begins like this. An old version has no other name.
+    func isBeginning(of id: String) -> Bool { isBeginning && id.hasPrefix(self.id) }
 
     /// How it means a folder or a link. A folder is in itself, so that it and the files in it are meant together.
     func match(_ path: FilePath, isLink: Bool, _ table: Int) -> (Meaning, Match)? {
