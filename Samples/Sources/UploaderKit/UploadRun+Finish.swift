@@ -24,6 +24,13 @@ extension UploadRun {
         }
     }
 
+    var versions: VersionKeeper { VersionKeeper(database: database) }
+
+    /// Removes old versions whose time is over, and replaced files that are not kept.
+    func removeOldVersions(isThorough: Bool) async throws {
+        report.expired(try await versions.removeSettled(isThorough: isThorough))
+    }
+
     var mover: Mover {
         Mover(database: database, table: table, lfs: lfs, storage: saver.storage, report: report, path: path)
     }
@@ -32,7 +39,11 @@ extension UploadRun {
     ///
     /// - Returns: what became of the uploads.
     func finish() async throws -> UploadSummary {
-        try await ReplacedFiles.removeSettled(in: database)
+        // What another device has removed may wait for the next run.
+        try await removeOldVersions(isThorough: !report.isWatching)
+        try await versions.freeCopies(lfs) { [report] file, error in
+            report.message("the local copy of the old version \(file) stays: \(Words.sentence(error))")
+        }
         await shareRows(isLast: true)
         try await reportDeletions()
         // Asked again, because what was replaced has no failures any more.

@@ -240,8 +240,12 @@ struct UploadRun: Sendable {
             }
             return nil
         }
+        if try await versions.hasUnusableChoice() {
+            report.message(
+                "the database has no usable time to keep old versions for, so all stay: give --keep-versions to 'push'")
+        }
         // What a run has left that was killed between the two.
-        try await ReplacedFiles.removeSettled(in: database)
+        try await removeOldVersions(isThorough: true)
         try await mover.settleUnfinished()
         try await lfs.retry()
         try await lfs.retryDeletions()
@@ -274,7 +278,7 @@ struct UploadRun: Sendable {
     private func removeReplaced(_ uploads: AsyncStream<Void>) async throws {
         // While others wait: the old versions may be what a full storage has no room for.
         for await _ in uploads {
-            try await ReplacedFiles.removeSettled(in: database)
+            try await removeOldVersions(isThorough: false)
             // Many uploads end in a moment, and one look does for all of them.
             try await Task.sleep(for: .milliseconds(200))
         }

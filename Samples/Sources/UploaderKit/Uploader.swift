@@ -23,6 +23,10 @@ public struct Uploader: AsyncParsableCommand {
               Keep a copy of the database there as well, and bring it back elsewhere:
                 uploader push --database photos.sqlite --to dir:/mnt/backup --save-database
                 uploader recover --from dir:/mnt/backup --database photos.sqlite
+              Keep what changes for a month, and bring back what was current then:
+                uploader push --database photos.sqlite --keep-versions 30d ~/Pictures
+                uploader pull --database photos.sqlite --as-of 2026-11-01 \\
+                  --output ~/Restored Pictures/2019
               Check that records, local files and objects agree, and mend what does not:
                 uploader verify --database photos.sqlite --to dir:/mnt/backup --repair
               Share them with other devices, which pull what is pushed here:

@@ -137,6 +137,7 @@ struct JSONReferenceTests {
             try damage(&session)
             try fullStorage(&session)
             try moves(&session)
+            try versions(&session)
             try follows(&session)
             value = try body(session)
         }
@@ -251,6 +252,28 @@ struct JSONReferenceTests {
         try FileManager.default.createDirectory(at: moved, withIntermediateDirectories: false)
         try randomData(1_000).write(to: moved.appendingPathComponent("a"))
         try session.run("push", "--to", "dir:remote-d", "--move", "moved")
+    }
+
+    private func versions(_ session: inout Session) throws {
+        session.database = "g.sqlite"
+        let file = session.folder.appendingPathComponent("versioned/a")
+        try FileManager.default.createDirectory(
+            at: file.deletingLastPathComponent(), withIntermediateDirectories: false)
+        for number in 0..<4 {
+            try randomData(1_000 + number).write(to: file)
+            try session.run("push", "--to", "dir:remote-g", "--keep-versions", "30d", "versioned")
+        }
+        try session.run("list", "--versions")
+        try session.run("status")
+        let old = try UploaderProcess.run("list", "--database", "g.sqlite", "--versions", "--json", in: session.folder)
+        let id = try #require(old.events.last?["id"] as? String)
+        try session.run("remove", "--dry-run", id, "versioned")
+        try session.run("remove", id)
+        try session.run("push", "--keep-versions", "1d", "versioned")
+        try TestDatabase.execute(
+            "UPDATE uploader_replaced SET replacedAt = replacedAt - 100000 WHERE id = 2", in: session.file)
+        try session.run("resume")
+        try session.run("remove", "versioned")
     }
 
     /// A push that goes on, to a folder and to a storage that is away.

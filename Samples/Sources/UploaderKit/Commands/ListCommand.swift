@@ -12,7 +12,9 @@ struct ListCommand: ParsableCommand {
             given up, or whose bytes are known to be lost; 'status' tells why. --long tells
             in three more columns what is here, what is pinned, and when it was added.
             --gone shows those whose originals are not where they were pushed from any
-            more; 'remove --gone' removes them.
+            more; 'remove --gone' removes them. --versions shows the old versions of each
+            file as well, which 'push --keep-versions' keeps: when each was replaced, and
+            until when it is kept. The first line of a file is what it is now.
 
             Where a script reads the output there is no header, and the order of the
             columns stays: the id first, the path last.
@@ -45,10 +47,18 @@ struct ListCommand: ParsableCommand {
     @Flag(name: .shortAndLong, help: "Tell also what is here, what is pinned, and when it was added.")
     var long = false
 
+    @Flag(name: .long, help: "Show the old versions of files as well, with their ids.")
+    var versions = false
+
     @Flag(name: .long, help: "Print one JSON object for each file.")
     var json = false
 
     @OptionGroup var files: NameArguments
+
+    func validate() throws {
+        let hasOther = status != nil || isHere != nil || pinned || gone || sort != .path || reverse || long
+        if versions, hasOther { throw ValidationError("--versions goes with files and --json only.") }
+    }
 
     /// One line of `--json`.
     private struct Event: Encodable {
@@ -65,6 +75,7 @@ struct ListCommand: ParsableCommand {
     }
 
     func run() throws {
+        if versions { return try reportingErrors { try VersionLines(isJSON: json).run(files.naming, database) } }
         try reportingErrors {
             var isWhole = true
             let (connection, table) = try DocumentDatabase.openForReading(database.database)
@@ -141,11 +152,11 @@ struct ListCommand: ParsableCommand {
         (line.isRemote ? FileData.Status.remote : .local).rawValue
     }
 
-    private static func column(_ text: String, _ width: Int) -> String {
+    static func column(_ text: String, _ width: Int) -> String {
         text + String(repeating: " ", count: max(0, width - text.utf8.count))
     }
 
-    private static func time(_ date: Date) -> String { date.formatted(.iso8601) }
+    static func time(_ date: Date) -> String { date.formatted(.iso8601) }
 }
 
 extension FileList.Status: ExpressibleByArgument {}

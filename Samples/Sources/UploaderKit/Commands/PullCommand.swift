@@ -32,6 +32,13 @@ struct PullCommand: AsyncParsableCommand {
             large one that was cut off, by the end of the command too, goes on with the
             bytes that are missing when it is pulled again.
 
+            An old version that 'push --keep-versions' keeps is written to the place of its
+            file when it is named by its id, which 'list --versions' shows. --as-of writes
+            what was current then, of all that is selected: 2026-11-25 for the beginning of
+            that day, '2026-11-25 18:40' or 2026-11-25T18:40:00Z; without Z or an offset it
+            is the time of this machine. Files that came later are left out, folders and
+            links are those of now, and what is not kept any more counts as failed.
+
             \(FileNaming.discussion)
 
             \(FilterOptions.discussion)
@@ -48,6 +55,12 @@ struct PullCommand: AsyncParsableCommand {
 
     @Flag(name: .long, help: "Write all files that the account's devices share, also those without a document here.")
     var synced = false
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Write what was current at this time; see above.", valueName: "time"),
+        transform: PastTime.parse)
+    var asOf: Date?
 
     @Option(
         name: .customLong("output"), help: ArgumentHelp("The folder to write into.", valueName: "dir"),
@@ -74,6 +87,7 @@ struct PullCommand: AsyncParsableCommand {
         guard [all, synced, files.naming != nil].filter(\.self).count == 1 else {
             throw ValidationError("Give either files, --all, or --synced.")
         }
+        if asOf != nil, synced { throw ValidationError("--as-of goes with files or --all.") }
         guard (folder != nil) != inPlace else { throw ValidationError("Give either --output or --in-place.") }
         if folder == "" { throw ValidationError("--output is empty. Write . for the current folder.") }
     }
@@ -84,14 +98,26 @@ struct PullCommand: AsyncParsableCommand {
         try reportingErrors { try confirm() }
         // What other devices have may be all there is yet.
         let access: UploadRun.Access = server.sync == nil ? .any : .joining
-        let overwrites = overwrite
+        let (overwrites, past) = (overwrite, asOf)
         try await UploadRun.run(database, transfer, output, access, about: .pulling, sync: server.sync) { run in
             try await run.synchronize()
             let tables = withAll ? run.table.all : [run.table]
-            let source = try await RestoreSource(run.database, tables, naming, filter, to: destination)
+            let source = try await RestoreSource(
+                run.database, try Self.tables(tables, at: past), naming, filter, asOf: past, to: destination)
             try source.layout.requireOther()
             try await Restorer(source, run.lfs, run.report, overwrites: overwrites).run()
         }
+    }
+
+    /// Only documents have a past.
+    ///
+    /// - Throws: ``UploaderError`` for the database of another app.
+    private static func tables(_ tables: [DocumentTable], at past: Date?) throws -> [DocumentTable] {
+        if past == nil { return tables }
+        guard tables.contains(where: { $0.isOurs }) else {
+            throw UploaderError("Old versions are kept in the uploader's own databases only. Leave --as-of out.")
+        }
+        return tables.filter { $0.isOurs }
     }
 
     private var destination: RestoreLayout.Destination {
@@ -119,7 +145,8 @@ struct PullCommand: AsyncParsableCommand {
     ) async throws {
         let (connection, table) = try DocumentDatabase.openForReading(database.database)
         let source = try await RestoreSource(
-            connection, all ? [table] : table.all, naming, filter, to: destination)
+            connection, try Self.tables(all ? [table] : table.all, at: asOf), naming, filter, asOf: asOf,
+            to: destination)
         try source.layout.requireOther()
         try await PullPreview(
             source: source, report: try Report(output, about: .pulling), overwrites: overwrite,

@@ -12,9 +12,9 @@ struct PushCommand: AsyncParsableCommand {
             Folders are walked recursively. Symbolic links in them are recorded and not
             followed; one that is named here is followed. Pushing the same folder again
             attaches only what is new or has changed; the old version of a changed file
-            stays on the storage until the new one is there. What an earlier run left
-            pending or failed is uploaded as well. What is deleted here stays recorded
-            until 'remove'.
+            stays on the storage until the new one is there, or longer: see below. What an
+            earlier run left pending or failed is uploaded as well. What is deleted here
+            stays recorded until 'remove'.
 
             Content, names, times and permissions are kept, also those of folders, empty
             ones as well; owners, hard links and extended attributes are not. A file whose
@@ -42,6 +42,18 @@ struct PushCommand: AsyncParsableCommand {
             read and no program is writing to it. Files of earlier runs go as well; folders
             and links stay. 'pull' brings them back.
 
+            --keep-versions 30d keeps the old versions of changed files on the storage for
+            so long from their replacement on, forever without an end, and none no longer
+            than until the new one is there, as without it. The database remembers it, for
+            push, backup and resume. It holds for old versions that are there as well: a
+            shorter time or none removes at once what it does not keep, and says how many
+            and how much; a longer one keeps them longer. Their copies on this disk are
+            freed. A clock that leaps by more than a week counts only when a run half a day
+            later finds the same, so that a wrong one removes none. 'list --versions' shows
+            them, 'pull' brings them back by their ids or --as-of a time, 'remove' removes
+            them. With --sync they stay with the device that has made them: others do not
+            know of which file they are, and list them without a path.
+
             \(WatchOptions.discussion)
             """)
 
@@ -60,6 +72,13 @@ struct PushCommand: AsyncParsableCommand {
         name: .long, inversion: .prefixedNo,
         help: "Keep a copy of the database on the storage, from now on; file names stand in it in the clear.")
     var saveDatabase: Bool?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "How long old versions of changed files are kept from now on: 30d, forever or none.", valueName: "time"),
+        transform: KeepVersions.parse)
+    var keepVersions: KeepVersions?
 
     @Flag(
         name: .long, help: "Free the local copies of what is on the storage, so that nothing lies on this disk twice.")
@@ -84,12 +103,15 @@ struct PushCommand: AsyncParsableCommand {
     func run() async throws {
         let (paths, filter, saveDatabase) = (paths, try filters.read(), saveDatabase)
         if dryRun { return try reportingErrors { try makeDryRun().run(paths, filter) } }
+        let keepVersions = keepVersions
         let (frees, moves, following) = (freeUploaded || move, move, watching.options)
         let patience = transfer.giveUpAfter.duration
         let groups = paths.map { BackupGroup($0, .include) }
         try await UploadRun.run(
             database, transfer, output, .making, sync: server.sync, endless: following != nil
         ) { run in
+            // Before old versions go that were kept for less.
+            if let keepVersions { try await run.versions.choose(keepVersions) }
             let source = run.attacher.source(groups, where: filter)
             return Preparation(ending: Ending(freesUploaded: frees, moves: moves ? source : nil), extra: source)
         } _: { run, source in

@@ -9,7 +9,9 @@ struct RemoveCommand: AsyncParsableCommand {
         abstract: "Remove files: their records, their local bytes and their remote objects.",
         discussion: """
             The files that were pushed stay where they are. With a folder, what is recorded
-            of it and of the folders and links in it is forgotten as well.
+            of it and of the folders and links in it is forgotten as well. The old versions
+            of a file go with it; the id of one, which 'list --versions' shows, removes
+            that one alone.
 
             --gone removes what has no original any more, of all files or of those that
             are named: the file was deleted or renamed here after it was pushed. What
@@ -66,7 +68,8 @@ struct RemoveCommand: AsyncParsableCommand {
                 let (connection, table) = try openForPreview()
                 let found = try GoneOriginals.find(naming, table, connection)
                 try preview(
-                    found.certain(acceptsEmpty: acceptsEmpty), [], found.allRefusals(acceptsEmpty: acceptsEmpty))
+                    found.certain(acceptsEmpty: acceptsEmpty), [], found.allRefusals(acceptsEmpty: acceptsEmpty),
+                    connection)
             }
         }
         try await UploadRun.run(database, transfer, output, .own, about: .removing, sync: server.sync) { run in
@@ -90,21 +93,33 @@ struct RemoveCommand: AsyncParsableCommand {
 
     private func preview(_ naming: FileNaming) throws {
         let (connection, table) = try openForPreview()
-        let named = try connection.read { db in try naming.resolve(table.all, withEntries: true, db) }
-        try preview(named.files, named.entries, named.refusals)
+        let named = try connection.read { db in
+            try naming.resolve(table.all, withEntries: true, withVersions: true, db)
+        }
+        try preview(named.files + named.versions, named.entries, named.refusals, connection)
     }
 
     private func preview(
-        _ files: [NamedFile], _ entries: Set<FilePath>, _ refusals: [FileNaming.Refusal]
+        _ files: [NamedFile], _ entries: Set<FilePath>, _ refusals: [FileNaming.Refusal],
+        _ database: any DatabaseReader
     ) throws {
         let report = try Report(output, about: .removing)
         report.failed(refusals)
-        for file in files { report.wouldRemove(file) }
+        var (count, versions) = (0, 0)
+        try database.read { db in
+            for file in files {
+                let own = file.kind == .document ? try VersionTable.count(of: file.key, db) : 0
+                count += file.kind == .version ? 0 : 1
+                versions += file.kind == .version ? 1 : own
+                report.wouldRemove(file, versions: own)
+            }
+        }
         for path in entries.sorted(by: { $0.description < $1.description }) { report.wouldForget(path) }
         if !output.json {
             let forgotten = Format.count(entries.count, "folder or link", "folders and links")
+            let old = versions > 0 ? ", \(Format.count(versions, "old version"))" : ""
             Console.result(
-                "\(Format.count(files.count, "file")) to remove\(entries.isEmpty ? "" : ", \(forgotten) to forget")")
+                "\(Format.count(count, "file")) to remove\(old)\(entries.isEmpty ? "" : ", \(forgotten) to forget")")
         }
         if !refusals.isEmpty { throw ExitCode(3) }
     }

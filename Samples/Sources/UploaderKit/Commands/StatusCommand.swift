@@ -32,10 +32,25 @@ struct StatusCommand: ParsableCommand {
         var sync: Sync?
         /// When a copy of the database was stored there last (ISO 8601).
         var savedAt: String?
+        /// nil as long as nobody has chosen to keep any.
+        var versions: Versions?
         /// Why uploads wait that were tried, most files first.
         var retrying: [UploadReason]
         /// Uploads that were given up, the first thousand.
         var failures: [Failure]
+
+        /// Old versions, and what they take.
+        struct Versions: Encodable {
+            var count: Int
+            var bytes: Int64
+            /// As `--keep-versions` takes it.
+            var keep: String
+
+            init?(_ totals: VersionTable.Removed, _ memory: VersionMemory) {
+                guard memory.choice != nil || totals.versions > 0 else { return nil }
+                (count, bytes, keep) = (totals.versions, totals.bytes, memory.holding.text)
+            }
+        }
 
         struct Failure: Encodable {
             var id: FileID
@@ -80,7 +95,7 @@ struct StatusCommand: ParsableCommand {
     func run() throws {
         try reportingErrors {
             let (connection, table) = try DocumentDatabase.openForReading(database.database)
-            let (status, storage, failures, retrying, sync, saved) = try connection.read { db in
+            let (status, storage, failures, retrying, sync, saved, old) = try connection.read { db in
                 let failed = try Upload.all().failed().order(Upload.Columns.fileID).fetchAll(db)
                 let failures = try failed.prefix(1_000).map { upload in
                     Figures.Failure(
@@ -90,7 +105,8 @@ struct StatusCommand: ParsableCommand {
                 return (
                     try LFSStatus(db), try StorageMemory.bindingLocation(db), failures,
                     try UploadReason.ofWaiting(db), try SyncReport.fetch(db),
-                    table.isOurs ? try DatabaseSaver.Memory.fetch(db) : .init()
+                    table.isOurs ? try DatabaseSaver.Memory.fetch(db) : .init(),
+                    table.isOurs ? try Self.versions(db) : nil
                 )
             }
             if json {
@@ -98,7 +114,8 @@ struct StatusCommand: ParsableCommand {
                     files: status.files, local: status.local, remote: status.remote, failed: status.failed,
                     pendingBytes: status.pendingBytes, storage: storage, outage: status.outage.map(Figures.Outage.init),
                     failingSince: status.failingSince?.formatted(.iso8601), hold: status.hold.map(Figures.Hold.init),
-                    sync: sync.map(Figures.Sync.init), savedAt: saved.savedAt?.formatted(.iso8601), retrying: retrying,
+                    sync: sync.map(Figures.Sync.init), savedAt: saved.savedAt?.formatted(.iso8601),
+                    versions: old.flatMap { Figures.Versions($0.totals, $0.memory) }, retrying: retrying,
                     failures: failures)
                 return Console.result(try figures.jsonLine())
             }
@@ -109,6 +126,11 @@ struct StatusCommand: ParsableCommand {
             if let storage { Console.result("on \(storage)") }
             if let time = saved.savedAt {
                 Console.result("the database was saved there \(Format.time(since: time)) ago")
+            }
+            if let old, let versions = Figures.Versions(old.totals, old.memory) {
+                Console.result(
+                    "\(Format.count(versions.count, "old version")), \(Format.bytes(versions.bytes)), "
+                        + old.memory.holding.words)
             }
             if let outage = status.outage {
                 let time = Format.time(since: outage.since)
@@ -137,5 +159,11 @@ struct StatusCommand: ParsableCommand {
                     "\(Format.count(status.failed - failures.count)) more failed; see 'list --status failed'")
             }
         }
+    }
+
+    /// Nil in the database of an older uploader.
+    private static func versions(_ db: Database) throws -> (totals: VersionTable.Removed, memory: VersionMemory)? {
+        guard try VersionTable.isThere(db) else { return nil }
+        return (try VersionTable.totals(db), try VersionMemory.fetch(db))
     }
 }

@@ -9,7 +9,9 @@ struct SyncCommand: AsyncParsableCommand {
         discussion: """
             What this device has changed is sent, and what others have changed comes: files
             that they have pushed are listed here and can be pulled, files that they have
-            removed go. The database is made if it is missing.
+            removed go. The database is made if it is missing. Old versions that 'push
+            --keep-versions' keeps stay with the device that has made them: others list
+            them as files without a path, and do not count or remove them.
 
             --sync names the server, and LFS_SYNC_TOKEN holds the token of this device,
             which 'lfs-server session add' prints. With --live it goes on until it is

@@ -66,6 +66,18 @@ struct AttachedDocument: FetchableRecord, Sendable {
         self.document = try Document(row: document)
         self.file = try FileData(row: file)
     }
+
+    /// For rows of the six columns of a document, and then those of its file.
+    static let adapter: any RowAdapter & Sendable = ScopeAdapter([
+        "document": RangeRowAdapter(0..<6), "file": SuffixRowAdapter(fromIndex: 6),
+    ])
+
+    static func decode(_ row: Row) -> Result<AttachedDocument, UnusableRow> {
+        do { return .success(try AttachedDocument(row: row)) } catch {
+            return .failure(
+                UnusableRow(fileID: String.fromDatabaseValue(row["fileId"]) ?? "?", reason: Words.of(error)))
+        }
+    }
 }
 
 /// A row that cannot be used, with the reason. The others go on.

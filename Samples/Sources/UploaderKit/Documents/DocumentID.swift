@@ -12,4 +12,11 @@ enum DocumentID {
         let bytes = (first.bigEndian, second.bigEndian)
         return UUID(uuid: unsafeBitCast(bytes, to: uuid_t.self)).uuidString.lowercased()
     }
+
+    /// When an id was made; nil for one that tells nothing of it.
+    static func time(of id: String) -> Date? {
+        guard let uuid = UUID(uuidString: id)?.uuid, uuid.6 >> 4 == 7 else { return nil }
+        let milliseconds = [uuid.0, uuid.1, uuid.2, uuid.3, uuid.4, uuid.5].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        return Date(timeIntervalSince1970: Double(milliseconds) / 1_000)
+    }
 }

@@ -39,7 +39,7 @@ enum DocumentSchema {
                     CREATE INDEX uploader_document_path ON uploader_document(path);
                     CREATE INDEX uploader_document_fileId ON uploader_document(fileId);
 
-                    -- Files that a newer version of the same document has replaced: see ReplacedFiles.
+                    -- Files that a newer version of the same document has replaced: see VersionTable.
                     CREATE TABLE uploader_replaced (
                         fileId TEXT PRIMARY KEY NOT NULL REFERENCES lfs_file(id) ON DELETE CASCADE,
                         documentId TEXT NOT NULL REFERENCES uploader_document(id)
@@ -100,6 +100,10 @@ enum DocumentSchema {
         }
         migrator.registerMigration("uploader.watch") { db in try db.execute(sql: MovedTable.schema) }
         migrator.registerMigration("uploader.restore") { db in try EntryTable.make(db) }
+        migrator.registerMigration("uploader.versions") { db in
+            try db.execute(sql: VersionTable.schema)
+            try db.execute(sql: VersionMemory.schema)
+        }
         return migrator
     }
 

@@ -73,6 +73,13 @@ struct DocumentTable: Sendable {
         var unusable: [UnusableRow] = []
         /// The last id of it, nil at the end.
         var end: DatabaseValue?
+
+        mutating func add(_ result: Result<AttachedDocument, UnusableRow>) {
+            switch result {
+            case .success(let document): documents.append(document)
+            case .failure(let row): unusable.append(row)
+            }
+        }
     }
 
     /// Those at some paths of this device. Of several with one path the newest counts, which is the last.
@@ -135,7 +142,6 @@ struct DocumentTable: Sendable {
 
     static let isOwn = "substr(f.key, 1, 33) = (SELECT namespace || '/' FROM lfs_state)"
     static let name = "coalesce(nullif(f.name, ''), f.id)"
-    private static let width = 6
 
     private var key: String { isOurs ? "d.id" : "f.id" }
 
@@ -156,10 +162,7 @@ struct DocumentTable: Sendable {
         var page = Page()
         try forEach(condition, arguments, db) { row, result in
             page.end = row[0]
-            switch result {
-            case .success(let document): page.documents.append(document)
-            case .failure(let unusable): page.unusable.append(unusable)
-            }
+            page.add(result)
         }
         return page
     }
@@ -168,29 +171,18 @@ struct DocumentTable: Sendable {
         _ condition: String, _ arguments: StatementArguments, _ db: Database,
         _ body: (Row, Result<AttachedDocument, UnusableRow>) throws -> Void
     ) throws {
-        let adapter = ScopeAdapter([
-            "document": RangeRowAdapter(0..<Self.width), "file": SuffixRowAdapter(fromIndex: Self.width),
-        ])
         let rows = try Row.fetchCursor(
-            db, sql: "\(select) WHERE \(condition)", arguments: arguments, adapter: adapter)
+            db, sql: "\(select) WHERE \(condition)", arguments: arguments, adapter: AttachedDocument.adapter)
         while let row = try rows.next() { try body(row, decode(row)) }
     }
 
     private func decode(_ row: Row) -> Result<AttachedDocument, UnusableRow> {
-        do {
-            var attached = try AttachedDocument(row: row)
-            if !isOurs {
-                attached.document.title = Self.title(attached.document.title)
-                if [".", ".."].contains(attached.document.title) {
-                    attached.document.title = attached.file.id.uuidString
-                }
-                attached.document.path = FilePath(attached.document.title)
-            }
-            return .success(attached)
-        } catch {
-            return .failure(
-                UnusableRow(fileID: String.fromDatabaseValue(row["fileId"]) ?? "?", reason: Words.of(error)))
-        }
+        let result = AttachedDocument.decode(row)
+        guard !isOurs, case .success(var attached) = result else { return result }
+        attached.document.title = Self.title(attached.document.title)
+        if [".", ".."].contains(attached.document.title) { attached.document.title = attached.file.id.uuidString }
+        attached.document.path = FilePath(attached.document.title)
+        return .success(attached)
     }
 
     /// The name that a file of another app is written under: no part of it may lead elsewhere.

@@ -16,7 +16,11 @@ struct Remover {
         let path: FilePath
         let fileID: String
         /// Of the file's bytes; 0 while another document has them.
-        let byteCount: Int64
+        var byteCount: Int64 = 0
+        /// The old versions that went with it.
+        var versions = VersionTable.Removed()
+        /// Whether it is an old version itself, whose document stays.
+        var isVersion = false
     }
 
     /// - Parameters:
@@ -26,8 +30,10 @@ struct Remover {
     func run(
         _ naming: FileNaming, onRemoved: @Sendable (Removed) -> Void, onForgotten: @Sendable (Int) -> Void
     ) async throws -> [FileNaming.Refusal] {
-        let named = try await database.read { [table] db in try naming.resolve(table.all, withEntries: true, db) }
-        let refusals = named.refusals + (try await run(named.files, onRemoved: onRemoved))
+        let named = try await database.read { [table] db in
+            try naming.resolve(table.all, withEntries: true, withVersions: true, db)
+        }
+        let refusals = named.refusals + (try await run(named.files + named.versions, onRemoved: onRemoved))
         for batch in Array(named.entries).chunks(of: Self.batch) {
             onForgotten(try await database.write { db in try EntryTable.remove(batch, db) })
         }
@@ -85,33 +91,40 @@ struct Remover {
 
     /// - Returns: nil when another process was quicker.
     private static func remove(_ file: NamedFile, _ db: Database) throws -> Removed? {
-        if file.isDocument {
-            let row = try Row.fetchOne(
-                db, sql: "SELECT fileId FROM uploader_document WHERE id = ?", arguments: [file.key])
-            guard let row else { return nil }
-            guard row[0] == file.fileKey else {
-                throw UploaderError("it has changed meanwhile, and stays: remove it again")
-            }
-            if let id = String.fromDatabaseValue(file.key) {
-                guard try MovedTable.isDone(id, db) != false else {
-                    throw UploaderError("'push --move' is removing its original; remove it again when that has ended")
-                }
-                try ReplacedFiles.removeAll(of: id, db)
-                try MovedTable.remove(id, db)
-            }
-            try db.execute(sql: "DELETE FROM uploader_document WHERE id = ?", arguments: [file.key])
+        var removed = Removed(path: file.path, fileID: file.fileID)
+        switch file.kind {
+        case .version:
+            guard let versions = try VersionTable.remove(file.key, db) else { return nil }
+            (removed.versions, removed.isVersion) = (versions, true)
+            return removed
+        case .document:
+            guard let versions = try removeDocument(file, db) else { return nil }
+            removed.versions = versions
+            removed.byteCount = try VersionTable.removeFile(file.fileKey, db) ?? 0
+            return removed
+        case .file:
+            guard let byteCount = try VersionTable.removeFile(file.fileKey, db) else { return nil }
+            removed.byteCount = byteCount
+            return removed
         }
+    }
+
+    /// - Returns: the versions that went with it; nil when another process was quicker.
+    private static func removeDocument(_ file: NamedFile, _ db: Database) throws -> VersionTable.Removed? {
         let row = try Row.fetchOne(
-            db,
-            sql: """
-                SELECT byteCount FROM lfs_file
-                WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM uploader_document d WHERE d.fileId = ?1)
-                """, arguments: [file.fileKey])
-        guard let row else {
-            return file.isDocument ? Removed(path: file.path, fileID: file.fileID, byteCount: 0) : nil
+            db, sql: "SELECT fileId FROM uploader_document WHERE id = ?", arguments: [file.key])
+        guard let row else { return nil }
+        guard row[0] == file.fileKey else {
+            throw UploaderError("it has changed meanwhile, and stays: remove it again")
         }
-        try db.execute(sql: "DELETE FROM lfs_file WHERE id = ?", arguments: [file.fileKey])
-        return Removed(
-            path: file.path, fileID: file.fileID, byteCount: Int64.fromDatabaseValue(row[0]).map { max($0, 0) } ?? 0)
+        if let id = String.fromDatabaseValue(file.key) {
+            guard try MovedTable.isDone(id, db) != false else {
+                throw UploaderError("'push --move' is removing its original; remove it again when that has ended")
+            }
+            try MovedTable.remove(id, db)
+        }
+        let versions = try VersionTable.removeAll(of: file.key, db)
+        try db.execute(sql: "DELETE FROM uploader_document WHERE id = ?", arguments: [file.key])
+        return versions
     }
 }

@@ -33,9 +33,13 @@ struct FileNaming: Sendable {
 
     /// What the names mean in some tables together.
     ///
-    /// - Parameter withEntries: whether they mean folders and links, too.
+    /// - Parameters:
+    ///   - withEntries: whether they mean folders and links, too.
+    ///   - withVersions: whether ids mean old versions, too, where no file has them.
     /// - Throws: the database's error.
-    func resolve(_ tables: [DocumentTable], withEntries: Bool = false, _ db: Database) throws -> NamedFiles {
+    func resolve(
+        _ tables: [DocumentTable], withEntries: Bool = false, withVersions: Bool = false, _ db: Database
+    ) throws -> NamedFiles {
         let matchers = names.map { Matcher($0, folder) }
         var meanings = matchers.map { _ in [Meaning: [Match]]() }
         // A full id needs no look at all the others: there may be thousands of them.
@@ -66,16 +70,25 @@ struct FileNaming: Sendable {
                 }
             }
         }
+        if withVersions, tables.contains(where: { $0.isOurs }) {
+            try VersionTable.forEachName(db) { file in
+                let match = Match(tables.count + 1, file)
+                for index in ids[file.fileID] ?? [] { meanings[index][.id, default: []].append(match) }
+                for index in others where matchers[index].isBeginning(of: file.fileID) {
+                    meanings[index][.beginningOfID, default: []].append(match)
+                }
+            }
+        }
         var found = NamedFiles(tables: tables.map { _ in [] })
-        var seen = (0...tables.count).map { _ in Set<DatabaseValue>() }
+        var seen = (0...tables.count + 1).map { _ in Set<DatabaseValue>() }
         for (matcher, meanings) in zip(matchers, meanings) {
             switch matcher.choose(meanings) {
             case .success(let matches):
                 for match in matches where seen[match.table].insert(match.file.key).inserted {
-                    if match.table == tables.count {
-                        found.entries.insert(match.file.path)
-                    } else {
-                        found.tables[match.table].append(match.file)
+                    switch match.table {
+                    case tables.count: found.entries.insert(match.file.path)
+                    case tables.count + 1: found.versions.append(match.file)
+                    default: found.tables[match.table].append(match.file)
                     }
                 }
             case .failure(let refusal): found.refusals.append(refusal)
@@ -91,24 +104,30 @@ struct NamedFiles: Sendable {
     var tables: [[NamedFile]]
     /// The folders and links among them.
     var entries: Set<FilePath> = []
+    /// The old versions among them.
+    var versions: [NamedFile] = []
     /// The names that mean none.
     var refusals: [FileNaming.Refusal] = []
 
-    /// Those of all tables.
+    /// Those of all tables, without old versions.
     var files: [NamedFile] { tables.flatMap(\.self) }
 }
 
 /// A file that a person has named.
 struct NamedFile: Sendable {
-    /// Of the document where there is one, else of the file.
+    enum Kind: Sendable { case document, file, version }
+
+    /// Of the document or the old version, else of the file.
     let key: DatabaseValue
-    let isDocument: Bool
+    let kind: Kind
     let fileKey: DatabaseValue
     let fileID: String
     let path: FilePath
 
-    init(_ name: DocumentTable.Name, isDocument: Bool) {
-        (key, fileKey, fileID, self.isDocument) = (name.key, name.fileKey, name.fileID, isDocument)
+    init(_ name: DocumentTable.Name, isDocument: Bool) { self.init(name, isDocument ? .document : .file) }
+
+    init(_ name: DocumentTable.Name, _ kind: Kind) {
+        (key, fileKey, fileID, self.kind) = (name.key, name.fileKey, name.fileID, kind)
         path = name.path ?? FilePath(name.fileID)
     }
 }
@@ -133,6 +152,9 @@ private struct Match {
         file = NamedFile(name, isDocument: isDocument)
         (self.table, self.folder, isOwn) = (table, folder, name.isOwn)
     }
+
+    /// An old version, which an id means.
+    init(_ table: Int, _ version: NamedFile) { (self.table, file, folder, isOwn) = (table, version, [], true) }
 }
 
 /// One name, made ready to be held against many files.
@@ -180,8 +202,11 @@ private struct Matcher {
             }
             if case .success(let pattern)? = pattern, pattern.matches(AssetName(bytes: path.bytes)) { return .pattern }
         }
-        return isBeginning && file.fileID.hasPrefix(id) ? .beginningOfID : nil
+        return isBeginning(of: file.fileID) ? .beginningOfID : nil
     }
+
+    /// Whether it means the file of an id that begins like this. An old version has no other name.
+    func isBeginning(of id: String) -> Bool { isBeginning && id.hasPrefix(self.id) }
 
     /// How it means a folder or a link. A folder is in itself, so that it and the files in it are meant together.
     func match(_ path: FilePath, isLink: Bool, _ table: Int) -> (Meaning, Match)? {
@@ -206,7 +231,12 @@ private struct Matcher {
         // A path is one of this device, if it has such a file: others may have the same.
         let own = strongest.value.filter(\.isOwn)
         if [.path, .inFolder, .lastParts, .inLastParts].contains(strongest.key), !own.isEmpty { strongest.value = own }
-        let count = strongest.value.count
+        // An id that a file has means this file, also where it was that of an old version.
+        let current = Set(strongest.value.lazy.filter { $0.file.kind != .version }.map(\.file.fileID))
+        strongest.value.removeAll { $0.file.kind == .version && current.contains($0.file.fileID) }
+        // Several files may have had the same old version.
+        let versions = strongest.value.filter { $0.file.kind == .version }
+        let count = strongest.value.count - versions.count + Set(versions.map(\.file.fileID)).count
         switch strongest.key {
         case .lastParts where count > 1:
             return .failure(refusal("\(Format.count(count)) files end like this: give more of the path, or a pattern"))

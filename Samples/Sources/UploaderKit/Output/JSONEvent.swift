@@ -14,11 +14,15 @@ struct JSONEvent: Encodable {
     var code: String?
     /// Seconds until the next try.
     var nextAttempt: Double?
+    /// Old versions that go with it.
+    var versions: Int?
+    /// Whether it is an old version itself.
+    var isVersion: Bool?
 
     init(_ event: String) { self.event = event }
 
     enum CodingKeys: String, CodingKey {
-        case event, id, path, files, bytes, totalBytes, url, reason, code, nextAttempt
+        case event, id, path, files, bytes, totalBytes, url, reason, code, nextAttempt, versions, isVersion
     }
 }
 
@@ -44,6 +48,9 @@ struct JSONSummary: Encodable {
     var removed: Int
     /// Originals that are on the storage now, and not here any more.
     var moved: Int
+    /// Old versions that went, and the bytes of the files that went with them.
+    var versions: Int
+    var versionBytes: Int64
     var bytes: Int64
     var seconds: Double
 }

@@ -21,11 +21,33 @@ extension Report {
     func removed(_ file: Remover.Removed) {
         var event = JSONEvent("removed")
         (event.id, event.path, event.bytes) = (FileID(file.fileID), file.path.exact, file.byteCount)
-        tell(event, verbose: "removed \(file.fileID) \(file.path)")
-        changeTally { tally in
-            tally.removed += 1
-            tally.bytes = tally.bytes.addingSaturated(file.byteCount)
+        let versions = file.versions
+        if file.isVersion {
+            (event.bytes, event.isVersion) = (versions.bytes, true)
+        } else if versions.versions > 0 {
+            event.versions = versions.versions
         }
+        tell(event, verbose: "removed \(file.fileID) \(file.path)\(Self.words(event))")
+        changeTally { tally in
+            tally.removed += file.isVersion ? 0 : 1
+            tally.bytes = tally.bytes.addingSaturated(file.byteCount)
+            tally.note(versions)
+        }
+    }
+
+    /// Old versions have gone whose time is over.
+    func expired(_ removed: VersionTable.Removed) {
+        guard removed.versions > 0 else { return }
+        worked()
+        var event = JSONEvent("expired")
+        (event.versions, event.bytes) = (removed.versions, removed.bytes)
+        tell(event, verbose: "removed \(Format.count(removed.versions, "old version")), \(Format.bytes(removed.bytes))")
+        changeTally { $0.note(removed) }
+    }
+
+    private static func words(_ event: JSONEvent) -> String {
+        if event.isVersion == true { return "  (an old version)" }
+        return event.versions.map { "  (and \(Format.count($0, "old version")))" } ?? ""
     }
 
     /// What was recorded of folders and links is forgotten.
@@ -43,10 +65,12 @@ extension Report {
         if isWatching { tell(event, verbose: words) } else { tell(event, words) }
     }
 
-    func wouldRemove(_ file: NamedFile) {
+    /// - Parameter versions: how many old versions it has.
+    func wouldRemove(_ file: NamedFile, versions: Int) {
         var event = JSONEvent("would-remove")
         (event.id, event.path) = (FileID(file.fileID), file.path.exact)
-        tell(event, "\(file.fileID)  \(file.path)")
+        if file.kind == .version { event.isVersion = true } else if versions > 0 { event.versions = versions }
+        tell(event, "\(file.fileID)  \(file.path)\(Self.words(event))")
     }
 
     func wouldForget(_ path: FilePath) {
@@ -63,5 +87,13 @@ extension Report {
             'resume' to try again.
             """
         )
+    }
+}
+
+extension Tally {
+    /// Counts old versions that went.
+    mutating func note(_ removed: VersionTable.Removed) {
+        versions += removed.versions
+        versionBytes = versionBytes.addingSaturated(removed.bytes)
     }
 }

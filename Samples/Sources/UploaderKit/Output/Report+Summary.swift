@@ -18,7 +18,8 @@ extension Report {
                     skipped: tally.skipped, unchanged: tally.unchanged, touched: tally.touched, folders: tally.folders,
                     links: tally.links, gone: tally.gone, forgotten: tally.forgotten, pulled: tally.pulled,
                     removed: tally.removed, moved: tally.moved,
-                    bytes: tally.bytes, seconds: (seconds * 1_000).rounded() / 1_000))
+                    versions: tally.versions, versionBytes: tally.versionBytes, bytes: tally.bytes,
+                    seconds: (seconds * 1_000).rounded() / 1_000))
         } else if !options.isQuiet, tellsNothing || tally != Tally() {
             Console.result(words)
             if state.withLock(\.namesLoneDatabase) {

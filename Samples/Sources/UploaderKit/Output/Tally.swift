@@ -39,6 +39,9 @@ package struct Tally: Equatable {
     package var removed = 0
     /// Originals that went once they were proven on the storage.
     package var moved = 0
+    /// Old versions that went, and the bytes of the files that went with them.
+    package var versions = 0
+    package var versionBytes: Int64 = 0
 
     // What there is to do.
     package var totalFiles = 0
@@ -88,7 +91,10 @@ package struct Tally: Equatable {
             // A folder goes with its files, of which the figures are.
             (removed > 0 ? 0 : forgotten, "folder or link forgotten", "folders and links forgotten"),
         ]
-        return all.filter { $0.2 || $0.0 > 0 }.map { "\(Format.count($0.0)) \($0.1)" }
+        let versions =
+            versions > 0
+            ? ["\(Format.count(versions, "old version")) removed (\(Format.bytes(versionBytes)))"] : []
+        return all.filter { $0.2 || $0.0 > 0 }.map { "\(Format.count($0.0)) \($0.1)" } + versions
             + entries.filter { $0.0 > 0 }.map { Format.count($0.0, $0.1, $0.2) }
     }
 

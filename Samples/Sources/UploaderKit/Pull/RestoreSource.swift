@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import LFS
 import LFSBackup
@@ -12,17 +13,20 @@ struct RestoreSource: Sendable {
     let layout: RestoreLayout
     /// Nil for all.
     let named: NamedFiles?
+    /// The time that files are restored as of; nil for now.
+    let past: Date?
     private static let page = 500
 
     init(
         _ database: any DatabaseReader, _ tables: [DocumentTable], _ naming: FileNaming?, _ filter: PathFilter,
-        to destination: RestoreLayout.Destination
+        asOf past: Date? = nil, to destination: RestoreLayout.Destination
     ) async throws {
-        (self.database, self.tables, self.filter) = (database, tables, filter)
+        (self.database, self.tables, self.filter, self.past) = (database, tables, filter, past)
         (layout, named) = try await database.read { db in
             (
                 try RestoreLayout(destination, tables, db),
-                try naming?.resolve(tables, withEntries: tables.contains { $0.isOurs }, db)
+                try naming?.resolve(
+                    tables, withEntries: tables.contains { $0.isOurs }, withVersions: past == nil, db)
             )
         }
     }
@@ -33,31 +37,57 @@ struct RestoreSource: Sendable {
         var unusable: [UnusableRow]
         /// Those that a list has named.
         var listed: Set<AssetName>
+        /// Those that were not pushed yet at the time that files are restored as of, and those of which it is not kept
+        /// what they were then.
+        var notYet: [FilePath] = []
+        var notKept: [FilePath] = []
     }
+
+    static let notYet = "it was not pushed yet at that time"
+    static let notKept = "what it was at that time is not kept any more; 'list --versions' shows what is"
 
     func forEachPage(_ body: (Page) async throws -> Void) async throws {
         for (index, table) in tables.enumerated() {
             if let named {
                 for chunk in named.tables[index].map({ $0.key }).chunks(of: Self.page) {
-                    try await body(taken(try await database.read { db in try table.page(of: chunk, db) }))
+                    try await body(try await database.read { db in try taken(table.page(of: chunk, db), db) })
                 }
                 continue
             }
             var last = "".databaseValue
             while true {
-                let page = try await database.read { [last] db in try table.page(after: last, limit: Self.page, db) }
-                guard let end = page.end else { break }
+                let (page, end) = try await database.read { [last] db in
+                    let page = try table.page(after: last, limit: Self.page, db)
+                    return (try taken(page, db), page.end)
+                }
+                guard let end else { break }
                 last = end
-                try await body(taken(page))
+                try await body(page)
             }
+        }
+        for chunk in (named?.versions ?? []).map({ $0.key }).chunks(of: Self.page) {
+            try await body(try await database.read { db in try taken(VersionTable.page(of: chunk, db), db) })
         }
     }
 
-    private func taken(_ page: DocumentTable.Page) -> Page {
-        if filter.takesAll { return Page(documents: page.documents, unusable: page.unusable, listed: []) }
-        let documents = page.documents.filter { filter.takes(layout.pathInFolder($0.document.path)) }
-        let listed = filter.listed == nil ? [] : documents.map { layout.pathInFolder($0.document.path) }
-        return Page(documents: documents, unusable: page.unusable, listed: Set(listed))
+    private func taken(_ page: DocumentTable.Page, _ db: Database) throws -> Page {
+        var taken = Page(documents: page.documents, unusable: page.unusable, listed: [])
+        if !filter.takesAll {
+            taken.documents = page.documents.filter { filter.takes(layout.pathInFolder($0.document.path)) }
+        }
+        if filter.listed != nil { taken.listed = Set(taken.documents.map { layout.pathInFolder($0.document.path) }) }
+        guard let past else { return taken }
+        let current = taken.documents
+        taken.documents = []
+        for attached in current {
+            switch try VersionTable.past(of: attached, at: past, db) {
+            case .version(.success(let version)): taken.documents.append(version)
+            case .version(.failure(let row)): taken.unusable.append(row)
+            case .notYet: taken.notYet.append(attached.document.path)
+            case .notKept: taken.notKept.append(attached.document.path)
+            }
+        }
+        return taken
     }
 
     /// The folders and links, each folder before what is in it.

@@ -54,6 +54,8 @@ struct Restorer: Sendable {
                 files: page.documents.count,
                 bytes: page.documents.reduce(0) { $0.addingSaturated($1.file.byteCount) })
             for row in page.unusable { report.failed(FilePath(row.fileID), row.reason) }
+            for path in page.notYet { report.passedOver(path, RestoreSource.notYet) }
+            for path in page.notKept { report.failed(path, RestoreSource.notKept) }
             try await restore(page.documents)
         }
         // No file is written any more when there are links.

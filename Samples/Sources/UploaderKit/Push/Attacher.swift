@@ -38,7 +38,7 @@ struct Attacher: Sendable {
     private var recorder: EntryRecorder { EntryRecorder(database: database, report: report) }
 
     private var host: BackupHost {
-        let (table, prefix, recorder) = (table, lfs.keyPrefix, recorder)
+        let (table, prefix, recorder, damaged) = (table, lfs.keyPrefix, recorder, damaged)
         return BackupHost { assets, db in
             let known = try table.documents(at: assets.map { FilePath($0.id) }, ofKeys: prefix, db)
             var records: [AssetName: BackupHost.Record] = [:]
@@ -68,13 +68,17 @@ struct Attacher: Sendable {
             let path = FilePath(attachment.asset.id)
             let old = try table.documents(at: [path], ofKeys: prefix, db)[path]?.get()
             try EntryTable.remove([path], db)
-            try Self.attach(attachment, at: Date(), in: old, db)
+            try Self.attach(
+                attachment, at: Date(), in: old, isLost: old.map { damaged.contains($0.file.id) } ?? false, db)
         }
     }
 
-    /// A document that is there gets its new file, and the old one goes once the new one is on the storage.
+    /// A document that is there gets its new file. The old one is a version of it from now on, or goes once the new one
+    /// is on the storage.
+    ///
+    /// - Parameter isLost: whether the bytes of the old one are not the recorded ones any more.
     private static func attach(
-        _ attachment: BackupAttachment, at time: Date, in old: AttachedDocument?, _ db: Database
+        _ attachment: BackupAttachment, at time: Date, in old: AttachedDocument?, isLost: Bool, _ db: Database
     ) throws {
         let title = FilePath(attachment.asset.title)
         let document = Document(
@@ -84,7 +88,9 @@ struct Attacher: Sendable {
         guard let old else { return try document.insert(db) }
         try document.update(db)
         try MovedTable.remove(document.id, db)
-        if old.file.id != attachment.file.id { try ReplacedFiles.replace(old.file, of: document.id, db) }
+        guard old.file.id != attachment.file.id else { return }
+        let isSame = old.file.sha256 == attachment.file.sha256 && old.file.byteCount == attachment.file.byteCount
+        try VersionTable.replace(old, isVersion: !isLost && !isSame, at: time, db)
     }
 
     @Sendable private func tell(_ event: BackupEvent) {

@@ -91,8 +91,14 @@ struct VerifyRun: Sendable {
         let read = missing == nil ? try await readObjects(lfs, database, table, &options) : nil
         // Nothing is uploaded before it is known that the storage is the right one.
         let result = try await lfs.verify(options) { finding in
-            let path = try await database.read { db in try finding.fileID.flatMap { try table.path(of: $0, db) } }
-            report.tell(finding, path, hasOriginal: table.isOurs && path != nil)
+            let (path, isVersion) = try await database.read { db in
+                (
+                    try finding.fileID.flatMap { try table.path(of: $0, db) },
+                    try finding.fileID.map { try VersionTable.isVersion($0, db) } ?? false
+                )
+            }
+            // What is at the path of an old version has other bytes.
+            report.tell(finding, path, hasOriginal: table.isOurs && path != nil && !isVersion)
         } onProgress: { progress in
             report.advance(progress)
         }

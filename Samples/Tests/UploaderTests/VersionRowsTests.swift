@@ -1,0 +1,263 @@
+import Foundation
+import Testing
+
+@Suite("Old versions beside all else", .timeLimit(.minutes(2)))
+struct VersionRowsTests {
+    @Test("Of files with equal content each has its own past, and no object goes that another one needs")
+    func shared() throws {
+        try withVersionedFiles { files in
+            for name in ["a", "b"] { try files.write("same", to: name) }
+            try files.push("--keep-versions", "forever")
+            #expect(files.objects() == 1)
+            try files.write("other")
+            try files.push()
+            // That of a, and b has it.
+            #expect(try files.versions("files/a").count == 2 && files.versions("files/b").count == 1)
+            try files.push("--keep-versions", "none")
+            try files.run("pull", "files/b", "--output", "out")
+            #expect(files.read("out/files/b") == "same")
+            // Both have had it.
+            try files.write("same")
+            try files.push("--keep-versions", "forever")
+            for name in ["a", "b"] { try files.write("new \(name)", to: name) }
+            try files.push()
+            let id = try #require(Set(files.old()).count == 2 ? files.versions("files/b").last?["id"] as? String : nil)
+            let removed = try files.run("remove", "files/a", "--json")
+            #expect(removed.summary?["versions"] as? Int == 2, "\(removed.output)")
+            try files.run("pull", id, "--output", "old")
+            #expect(files.read("old/files/b") == "same" && files.read("old/files/a") == nil)
+            // What has a document goes with it only where it is no old version of another.
+            try files.write("same", to: "c")
+            try files.push()
+            try files.run("remove", "files/c")
+            try files.run("pull", id, "--output", "again")
+            #expect(files.read("again/files/b") == "same")
+        }
+    }
+
+    @Test("With a file its versions are removed, which is told before and after, and an id removes that one alone")
+    func remove() throws {
+        try withVersionedFiles { files in
+            try files.push(["one", "two", "three", "four"], "--keep-versions", "forever")
+            let ids = try files.old()
+            let would = try files.run("remove", "--dry-run", ids[0], "--json")
+            #expect(would.events.first?["isVersion"] as? Bool == true)
+            let one = try files.run("remove", ids[0], "--json")
+            #expect(one.events.first?["isVersion"] as? Bool == true && one.events.first?["id"] as? String == ids[0])
+            #expect(one.summary?["removed"] as? Int == 0 && one.summary?["versions"] as? Int == 1)
+            #expect(one.summary?["versionBytes"] as? Int == 5)
+            #expect(try files.old() == Array(ids.dropFirst()) && files.objects() == 3)
+            let dry = try files.run("remove", "--dry-run", "files/a")
+            #expect(dry.output.contains("/files/a  (and 2 old versions)"), "\(dry.output)")
+            #expect(dry.output.hasSuffix("1 file to remove, 2 old versions\n"), "\(dry.output)")
+            #expect(try files.run("remove", "-n", "files/a", "--json").events.first?["versions"] as? Int == 2)
+            #expect(files.objects() == 3)
+            let all = try files.run("remove", "files/a")
+            #expect(all.output.contains("1 removed") && all.output.contains("2 old versions removed (6 B)"))
+            #expect(files.objects() == 0)
+            #expect(try files.count("lfs_file") == 0 && files.count("uploader_replaced") == 0)
+        }
+    }
+
+    @Test("One that a file had twice is removed as a whole, by its id")
+    func twice() throws {
+        try withVersionedFiles { files in
+            try files.push(["one", "two", "one", "three"], "--keep-versions", "forever")
+            let id = try #require(try files.old().first)
+            let removed = try files.run("remove", id, "--json")
+            #expect(removed.summary?["versions"] as? Int == 2 && removed.summary?["versionBytes"] as? Int == 3)
+            #expect(try files.old().count == 1 && files.objects() == 2)
+        }
+    }
+
+    @Test("Those of a file whose original is gone go with it")
+    func gone() throws {
+        try withVersionedFiles { files in
+            try files.write("stays", to: "b")
+            try files.push(["one", "two"], "--keep-versions", "forever")
+            try FileManager.default.removeItem(at: files.folder.appendingPathComponent("files/a"))
+            #expect(try files.run("remove", "--gone", "--json").summary?["versions"] as? Int == 1)
+            #expect(files.objects() == 1)
+        }
+    }
+
+    @Test("Those of a document that another device has removed go")
+    func orphaned() throws {
+        try withVersionedFiles { files in
+            try files.push(["one", "two"], "--keep-versions", "forever")
+            let document = try #require(TestDatabase.documents(in: files.database).values.first)
+            try files.sql("DELETE FROM uploader_document WHERE id = '\(document)'")
+            #expect(try files.run("resume", "--json").summary?["versions"] as? Int == 1)
+            #expect(try files.count("uploader_replaced") == 0)
+        }
+    }
+
+    @Test("A recovered database has the versions and the choice, and gives their bytes")
+    func recovery() throws {
+        try withVersionedFiles { files in
+            try files.push(["one", "two"], "--keep-versions", "30d", "--save-database")
+            let id = try #require(try files.old().first)
+            // A choice alone is saved as well.
+            try files.push("--keep-versions", "20d")
+            for suffix in ["", ".lfs"] {
+                try FileManager.default.removeItem(at: files.folder.appendingPathComponent("a.sqlite\(suffix)"))
+            }
+            let recover = ["recover", "--from", "dir:remote", "--database", "a.sqlite"]
+            #expect(try UploaderProcess(recover, in: files.folder).wait().status == 0)
+            #expect(try files.old() == [id])
+            try files.run("pull", id, "--output", "out")
+            #expect(files.read("out/files/a") == "one")
+            #expect(try files.run("status").output.contains("kept for 20d"))
+        }
+    }
+
+    @Test("A verification reads them as well, and sends nobody to their originals")
+    func verification() throws {
+        try withVersionedFiles { files in
+            try files.push(["one", "two"], "--keep-versions", "forever")
+            let read = try files.run("verify", "--read-data", "--json")
+            #expect(read.summary?["objectsRead"] as? Int == 2 && read.summary?["left"] as? Int == 0)
+            let id = try #require(try files.old().first)
+            let key = "remote/\(try #require(keys(files)[id]))"
+            try FileManager.default.removeItem(at: files.folder.appendingPathComponent(key))
+            let lost = try files.run("verify", "--repair", exit: 5)
+            #expect(lost.output.contains("\(id) \(files.folder.path)"), "\(lost.output)")
+            #expect(lost.output.contains("or remove it"), "\(lost.output)")
+            #expect(!lost.output.contains("its original"), "\(lost.output)")
+            try files.run("remove", id)
+            try files.run("verify")
+        }
+    }
+
+    private func keys(_ files: VersionedFiles) throws -> [String: String] {
+        let events = try files.versions()
+        return Dictionary(
+            uniqueKeysWithValues: events.compactMap { event in
+                guard let id = event["id"] as? String, let url = event["url"] as? String else { return nil }
+                return (id, url.split(separator: "/").suffix(2).joined(separator: "/"))
+            })
+    }
+
+    @Test("What has lost its bytes is no version of the file that has them again")
+    func damaged() throws {
+        try withVersionedFiles { files in
+            try files.push(["one"], "--keep-versions", "forever")
+            let entry = try #require(try TestDatabase.entries(in: files.database).first)
+            for number in 0..<3 { try files.write("\(number)", to: "\(number)") }
+            try files.push()
+            try files.run("free")
+            try FileManager.default.removeItem(at: files.folder.appendingPathComponent("remote/\(entry.key)"))
+            try FileManager.default.removeItem(at: files.folder.appendingPathComponent("files/a"))
+            try files.run("verify", "--repair", exit: 5)
+            try files.push(["two"])
+            #expect(try files.old().isEmpty)
+            #expect(try files.count("lfs_file") == 4)
+        }
+    }
+
+    @Test("What frees and moves does it to what is current, and the versions stay")
+    func freesAndMoves() throws {
+        try withVersionedFiles { files in
+            try files.push(["one", "two"], "--keep-versions", "forever")
+            try files.push("--free-uploaded")
+            try files.run("free")
+            try files.push("--move")
+            #expect(files.read("files/a") == nil)
+            try files.write("three")
+            try files.push("--move")
+            let ids = try files.old()
+            #expect(ids.count == 2 && files.objects() == 3)
+            for (id, text) in zip(ids, ["two", "one"]) {
+                try files.run("pull", id, "--output", text)
+                #expect(files.read("\(text)/files/a") == text)
+            }
+            try files.run("pull", "--all", "--in-place", "--yes")
+            #expect(files.read("files/a") == "three")
+        }
+    }
+
+    // MARK: Rows that others have written
+
+    @Test("A database of an older uploader is looked at as it is, and brought up to date by the next push")
+    func older() throws {
+        try withVersionedFiles { files in
+            try files.push(["one", "two"], "--keep-versions", "forever")
+            try files.sql(
+                """
+                CREATE TABLE old (
+                    fileId TEXT PRIMARY KEY NOT NULL REFERENCES lfs_file(id) ON DELETE CASCADE,
+                    documentId TEXT NOT NULL
+                )
+                """, "INSERT INTO old SELECT fileId, documentId FROM uploader_replaced",
+                "DROP TABLE uploader_replaced", "ALTER TABLE old RENAME TO uploader_replaced",
+                "ALTER TABLE uploader_storage DROP COLUMN keepVersions",
+                "ALTER TABLE uploader_storage DROP COLUMN versionsBelieved",
+                "ALTER TABLE uploader_storage DROP COLUMN versionsLeapt",
+                "DELETE FROM grdb_migrations WHERE identifier = 'uploader.versions'")
+            let schema = try TestDatabase.schema(of: files.database)
+            #expect(try files.run("list").output.split(separator: "\n").count == 1)
+            #expect(try files.run("list", "--versions", exit: 1).messages.contains("run 'push' first"))
+            try files.run("status", "--json")
+            try files.run("pull", "--all", "--dry-run", "--output", "out")
+            try files.run("pull", "--all", "--dry-run", "--as-of", "2999-01-01", "--output", "out")
+            try files.run("remove", "--dry-run", "files/a")
+            #expect(try TestDatabase.schema(of: files.database) == schema)
+            // What was to go goes, and is no version.
+            #expect(try files.push("--keep-versions", "forever")["versions"] as? Int == 0)
+            #expect(files.objects() == 1)
+            try files.push(["three"])
+            #expect(try files.old().count == 1)
+        }
+    }
+
+    @Test("A choice that is none keeps all and says so, until somebody chooses again")
+    func unusableChoice() throws {
+        for value in ["'soon'", "30", "x'ff'", "-1.5"] {
+            try withVersionedFiles { files in
+                try files.push(["one", "two"], "--keep-versions", "1d")
+                try files.age(by: 5 * 86_400)
+                try files.sql("UPDATE uploader_storage SET keepVersions = \(value)")
+                let resumed = try files.run("resume", "--json")
+                #expect(resumed.messages.contains("give --keep-versions to 'push'"), "\(resumed.messages)")
+                #expect(resumed.summary?["versions"] as? Int == 0)
+                #expect(try files.push("--keep-versions", "1d")["versions"] as? Int == 1)
+            }
+        }
+    }
+
+    @Test("Rows that mean nothing are told or passed over, and end no command")
+    func hostile() throws {
+        try withVersionedFiles { files in
+            try files.push(["one", "two", "three", "four"], "--keep-versions", "30d")
+            try files.sql(
+                "PRAGMA foreign_keys = OFF",
+                "UPDATE uploader_replaced SET stamp = x'ff', addedAt = 'never', replacedAt = -1e300 WHERE id = 1",
+                "UPDATE uploader_replaced SET stamp = NULL, addedAt = 1e300, replacedAt = 1e300 WHERE id = 2",
+                "UPDATE uploader_replaced SET documentId = x'ff' WHERE id = 3",
+                """
+                INSERT INTO uploader_replaced (documentId, fileId, replacedAt)
+                SELECT id, fileId, 5 FROM uploader_document
+                """,
+                "UPDATE uploader_storage SET versionsBelieved = 'x', versionsLeapt = 1e300")
+            let lines = try files.versions()
+            #expect(lines.count == 4, "\(lines)")
+            let timeless = lines.filter { $0["current"] as? Bool == false && $0["replaced"] == nil }
+            #expect(timeless.count == 2 && timeless.allSatisfy { $0["keptUntil"] == nil })
+            try files.run("status", "--json")
+            try files.run("remove", "--dry-run", "files/a")
+            let id = try #require(lines.last?["id"] as? String)
+            _ = try files.run("pull", id, "--output", "out", exit: 3)
+            for time in ["1970-01-01", "2026-03-01", "9999-12-31T23:59:59Z"] {
+                let pull = ["pull", "--database", "a.sqlite", "--to", "dir:remote", "--all", "--as-of", time]
+                let run = try UploaderProcess(pull + ["--output", "past"], in: files.folder).wait()
+                #expect([0, 3].contains(run.status), "\(time): \(run.messages)")
+            }
+            let resumed = try files.run("resume", "--json")
+            // That of long ago is over, and so is the one of no document; the file of the fourth is needed.
+            #expect(resumed.summary?["versions"] as? Int == 3, "\(resumed.output)")
+            #expect(files.objects() == 2)
+            try files.run("pull", "files/a", "--output", "now")
+            #expect(files.read("now/files/a") == "four")
+        }
+    }
+}

@@ -1,0 +1,200 @@
+import Foundation
+import Testing
+
+/// A database whose files change, and what is told of their old versions.
+struct VersionedFiles {
+    let folder: URL
+    var database: URL { folder.appendingPathComponent("a.sqlite") }
+    private static let storage = ["--database", "a.sqlite", "--to", "dir:remote"]
+
+    @discardableResult
+    func run(_ command: String, _ words: String..., exit: Int32 = 0) throws -> UploaderProcess.Result {
+        let isLocal = ["list", "status", "free", "pin"].contains(command)
+        let storage = isLocal ? Array(Self.storage.prefix(2)) : Self.storage
+        let result = try UploaderProcess([command] + storage + words, in: folder).wait()
+        #expect(result.status == exit, "\(command) \(words): \(result.messages)\(result.output)")
+        return result
+    }
+
+    /// Pushes the folder `files` with some words of the command line.
+    @discardableResult
+    func push(_ words: String...) throws -> [String: Any] {
+        let result = try UploaderProcess(["push"] + Self.storage + ["--json"] + words + ["files"], in: folder).wait()
+        #expect(result.status == 0, "\(words): \(result.messages)")
+        return try #require(result.summary)
+    }
+
+    func write(_ text: String, to name: String = "a") throws {
+        try Data(text.utf8).write(to: folder.appendingPathComponent("files/\(name)"))
+    }
+
+    func read(_ path: String) -> String? {
+        (try? Data(contentsOf: folder.appendingPathComponent(path))).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// Pushes the file `a` with each of some contents, the words with the first one.
+    func push(_ contents: [String], _ words: String...) throws {
+        for (index, text) in contents.enumerated() {
+            try write(text)
+            let more = index == 0 ? words : []
+            let pushed = try UploaderProcess(["push"] + Self.storage + more + ["files"], in: folder).wait()
+            #expect(pushed.status == 0, "\(pushed.messages)")
+        }
+    }
+
+    /// The lines of `list --versions --json`.
+    func versions(_ names: String...) throws -> [[String: Any]] {
+        let words = ["list", "--database", "a.sqlite", "--versions", "--json"] + names
+        let result = try UploaderProcess(words, in: folder).wait()
+        #expect(result.status == 0, "\(result.messages)")
+        return result.events
+    }
+
+    /// The ids of the old versions of all files, the newest of each file first.
+    func old() throws -> [String] {
+        try versions().filter { $0["current"] as? Bool == false }.compactMap { $0["id"] as? String }
+    }
+
+    /// How many objects of files the storage has.
+    func objects() -> Int {
+        let names = FileManager.default.enumerator(atPath: folder.appendingPathComponent("remote").path)
+        return names?.filter { ($0 as? String)?.split(separator: "/").last?.count == 36 }.count ?? 0
+    }
+
+    func sql(_ statements: String...) throws {
+        for statement in statements { try TestDatabase.execute(statement, in: database) }
+    }
+
+    func count(_ table: String) throws -> Int { try TestDatabase.count(table, in: database) }
+
+    /// Makes all that was replaced look as if it was so many seconds longer ago; the clock as well, which leaps then.
+    func age(by seconds: Int, withClock: Bool = false) throws {
+        try sql("UPDATE uploader_replaced SET replacedAt = replacedAt - \(seconds)")
+        if withClock { try sql("UPDATE uploader_storage SET versionsBelieved = versionsBelieved - \(seconds)") }
+    }
+}
+
+func withVersionedFiles(_ body: (VersionedFiles) throws -> Void) throws {
+    try withFolder { folder in try body(VersionedFiles(folder: folder)) }
+}
+
+@Suite("Old versions of changed files", .timeLimit(.minutes(2)))
+struct VersionsTests {
+    @Test("Without a choice the old one goes once the new one is on the storage, and nobody speaks of versions")
+    func none() throws {
+        try withVersionedFiles { files in
+            try files.push(["one"])
+            try files.write("two")
+            let summary = try files.push()
+            #expect(summary["versions"] as? Int == 0)
+            #expect(files.objects() == 1)
+            #expect(try files.count("uploader_replaced") == 0)
+            #expect(try files.old().isEmpty)
+            try files.write("three")
+            #expect(try !files.run("push", "files").output.contains("version"))
+            #expect(try !files.run("status").output.contains("version"))
+            #expect(try files.run("status", "--json").events.first?["versions"] == nil)
+        }
+    }
+
+    @Test("They stay on the storage, also when later runs say nothing of them, and their local copies go")
+    func kept() throws {
+        try withVersionedFiles { files in
+            try files.push(["one", "two", "three"], "--keep-versions", "30d")
+            #expect(files.objects() == 3)
+            let lines = try files.versions("files/a")
+            #expect(lines.map { $0["bytes"] as? Int } == [5, 3, 3])
+            #expect(lines.map { $0["current"] as? Bool } == [true, false, false])
+            #expect(lines.allSatisfy { $0["event"] as? String == "version" && $0["status"] as? String == "remote" })
+            try #require(lines.count == 3)
+            #expect(lines[0]["keptUntil"] == nil && lines[0]["replaced"] == nil)
+            for line in lines.dropFirst() {
+                let times = try ["replaced", "keptUntil"].map { name in
+                    try Date(try #require(line[name] as? String), strategy: .iso8601)
+                }
+                #expect(abs(times[0].timeIntervalSinceNow) < 100)
+                #expect(abs(times[1].timeIntervalSince(times[0]) - 30 * 86_400) <= 1)
+                let copy = try "a.sqlite.lfs/\(#require(line["id"] as? String))"
+                #expect(!FileManager.default.fileExists(atPath: files.folder.appendingPathComponent(copy).path))
+            }
+            #expect(files.read(try "a.sqlite.lfs/\(#require(lines[0]["id"] as? String))") == "three")
+            // In words, for people.
+            let words = try files.run("list", "--versions").output.split(separator: "\n")
+            #expect(words.count == 3 && words.allSatisfy { $0.hasSuffix("/files/a") }, "\(words)")
+            // What lists without the option tell is what they told before.
+            #expect(try files.run("list", "--json").events.map { $0["id"] as? String } == [lines[0]["id"] as? String])
+            #expect(try files.run("list").output.split(separator: "\n").count == 1)
+        }
+    }
+
+    @Test("The choice is remembered, and holds for backups, and for a push that goes on")
+    func remembered() throws {
+        try withVersionedFiles { files in
+            try files.push(["one"], "--keep-versions", "forever")
+            try files.write("two")
+            try files.run("backup", "--groups", "include:files", "--when", "always")
+            #expect(try files.old().count == 1)
+            #expect(try files.versions().allSatisfy { $0["keptUntil"] == nil })
+            let list = try files.run("list", "--versions").output
+            #expect(list.components(separatedBy: "forever").count == 2, "\(list)")
+            let watching = try UploaderProcess(
+                ["push", "--database", "a.sqlite", "--watch", "--settle", "0.1s", "--json", "files"], in: files.folder)
+            defer { if watching.process.isRunning { watching.process.terminate() } }
+            while watching.process.isRunning, try !watching.outputSoFar().contains("\"watching\"") { sched_yield() }
+            try files.write("three")
+            while watching.process.isRunning, try !watching.outputSoFar().contains("\"uploaded\"") { sched_yield() }
+            watching.process.interrupt()
+            #expect(try watching.wait().status == 130)
+            #expect(try files.old().count == 2)
+        }
+    }
+
+    @Test("A status tells how many there are and what they take, in words and in JSON")
+    func status() throws {
+        try withVersionedFiles { files in
+            try files.push(["one", "four", "fives"], "--keep-versions", "2h")
+            let status = try #require(try files.run("status", "--json").events.first?["versions"] as? [String: Any])
+            #expect(status["count"] as? Int == 2 && status["bytes"] as? Int == 7 && status["keep"] as? String == "2h")
+            #expect(try files.run("status").output.contains("2 old versions, 7 B, kept for 2h\n"))
+        }
+    }
+
+    @Test("A file that has its old content again is not sent, and is no version any more where that ends")
+    func back() throws {
+        try withVersionedFiles { files in
+            try files.push(["one", "two", "one", "three", "one"], "--keep-versions", "30d")
+            #expect(files.objects() == 3)
+            // Each time that it was replaced is one.
+            #expect(try files.old().count == 4)
+            let status = try #require(try files.run("status", "--json").events.first?["versions"] as? [String: Any])
+            #expect(status["count"] as? Int == 4 && status["bytes"] as? Int == 8)
+            let summary = try files.push("--keep-versions", "none")
+            #expect(summary["versions"] as? Int == 4 && summary["versionBytes"] as? Int == 8)
+            #expect(files.objects() == 1)
+            try files.run("pull", "--all", "--output", "out")
+            #expect(files.read("out/files/a") == "one")
+        }
+    }
+
+    @Test("A wrong time is refused before anything is made, and the message says what is right")
+    func wrongTimes() throws {
+        try withVersionedFiles { files in
+            try files.write("one")
+            for wrong in ["", "30", "never", "soon", "0d", "1w", "11000d", "1e9d", "nan", "None"] {
+                let run = try files.run("push", "--keep-versions", wrong, "files", exit: 64)
+                #expect(run.messages.contains("such as 12h or"), "\(wrong): \(run.messages)")
+            }
+            #expect(!FileManager.default.fileExists(atPath: files.database.path))
+            try files.push(["one", "two"], "--keep-versions", "1d")
+            for wrong in ["", "now", "2026", "2026-13-01", "2026-02-30", "2026-11-25T25:00", "2026-11-25 18:40:00 Z"] {
+                let run = try files.run("pull", "--as-of", wrong, "--all", "--output", "out", exit: 64)
+                #expect(run.messages.contains("is no time"), "\(wrong): \(run.messages)")
+            }
+            for words in [["--long"], ["--gone"], ["--status", "remote"], ["--reverse"]] {
+                let list = ["list", "--database", "a.sqlite", "--versions"] + words
+                #expect(try UploaderProcess(list, in: files.folder).wait().status == 64, "\(words)")
+            }
+            #expect(files.read("out/files/a") == nil)
+        }
+    }
+}
