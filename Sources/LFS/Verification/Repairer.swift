@@ -53,8 +53,8 @@ struct Repairer: Sendable {
         }
     }
 
-    /// Notes what is wrong with the object of a file whose right bytes are here, so that nothing frees them before it is
-    /// mended: what a verification does that repairs nothing.
+    /// Notes what is wrong with the object of a file whose right bytes are here, so that nothing frees them before it
+    /// is mended: what a verification does that repairs nothing.
     ///
     /// - Throws: when the database fails.
     func keepBytes(_ finding: VerifyFinding, _ comparison: FileComparison) async throws {

@@ -110,8 +110,8 @@ package struct SettingLine: Sendable {
         package var words: String {
             if let problem {
                 return """
-                    \(name)  cannot be read: \(Printable.text(problem)) ('settings set' and 'settings remove' put another \
-                    value in its place.)
+                    \(name)  cannot be read: \(Printable.text(problem)) ('settings set' and 'settings remove' put \
+                    another value in its place.)
                     """
             }
             let shown = isSecret ? (isSet ? "(a secret)" : "") : Printable.text(value ?? "")
