@@ -1,3 +1,4 @@
+import GRDB
 import LFS
 import LFSSync
 
@@ -41,8 +42,10 @@ extension UploadRun {
     func finish() async throws -> UploadSummary {
         // What another device has removed may wait for the next run.
         try await removeOldVersions(isThorough: !report.isWatching)
-        try await versions.freeCopies(lfs) { [report] file, error in
-            report.message("the local copy of the old version \(file) stays: \(Words.sentence(error))")
+        if try await database.read(StorageMemory.doubt) == nil {
+            try await versions.freeCopies(lfs) { [report] file, error in
+                report.message("the local copy of the old version \(file) stays: \(Words.sentence(error))")
+            }
         }
         await shareRows(isLast: true)
         try await reportDeletions()
@@ -55,7 +58,9 @@ extension UploadRun {
     /// Frees local copies and moves originals, where that was asked for. Each file is looked at by itself, so it may be
     /// done while others wait for their upload.
     func freeAndMove() async throws {
-        if ending.freesUploaded {
+        if ending.freesUploaded, let doubt = try await database.read(StorageMemory.doubt) {
+            report.failed(FilePath(path), Words.of(doubt))
+        } else if ending.freesUploaded {
             let evicted = try await lfs.evict(EvictionPolicy(maxByteCount: 0)) { _ in report.worked() }.evicted
             report.freed(evicted)
         }

@@ -124,9 +124,10 @@ struct UploadRun: Sendable {
                 ?? databaseOptions.database
         }
         let damaged = try await database.read { db in Set(try Upload.all().damaged().fetchAll(db).map(\.id)) }
-        if access != .any {
+        if access != .any || file.isOurs && transfer.changeStorage {
             try await StoragePresence.require(
-                database, opened.storage, opened.location, changes: transfer.changeStorage, report)
+                database, opened.storage, opened.location,
+                goesOn: transfer.changeStorage && purpose == .uploading, report)
         }
         let lfs: LFSManager
         do {

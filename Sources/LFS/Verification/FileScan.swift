@@ -75,11 +75,11 @@ struct FileScan: Sendable {
         _ row: ScannedRow, _ status: FileStatus?, _ page: inout Page, _ flag: CancellationFlag
     ) throws -> Bool {
         let isOurs = namespace.isOurs(row.key)
+        if status != nil { page.localFiles += 1 }
         if row.isOdd { return true }
         if row.job == .failed { return true }
         if !row.isRemote, isOurs, row.job == nil || row.notBefore > furthest { return true }
         guard let status else { return !row.isRemote && isOurs }
-        page.localFiles += 1
         guard status.isRegularFile, status.byteCount == row.byteCount else { return true }
         guard checksContent else { return false }
         do {

@@ -47,12 +47,12 @@ struct FreeCommand: AsyncParsableCommand {
     func run() async throws {
         let report = FreeReporter(json: json, isPreview: dryRun)
         if let naming = files.naming {
-            try await LocalRun.run(database, named: naming) { lfs, files, refusals in
+            try await LocalRun.run(database, named: naming, frees: true) { lfs, files, refusals in
                 try await report.free(files, refusals, lfs)
             }
             return
         }
-        try await LocalRun.run(database) { lfs in
+        try await LocalRun.run(database, frees: !dryRun) { lfs in
             let result =
                 dryRun
                 ? try await lfs.previewEviction(policy) { try report.evicted($0) }

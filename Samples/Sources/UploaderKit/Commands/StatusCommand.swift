@@ -23,6 +23,8 @@ struct StatusCommand: ParsableCommand {
         var pendingBytes: Int64
         /// Where the files are; nil as long as none is anywhere.
         var storage: String?
+        /// Since when that is another storage that was not verified (ISO 8601).
+        var changedAt: String?
         var outage: Outage?
         /// Since when uploads fail (ISO 8601); nil when the last one succeeded.
         var failingSince: String?
@@ -95,7 +97,7 @@ struct StatusCommand: ParsableCommand {
     func run() throws {
         try reportingErrors {
             let (connection, table) = try DocumentDatabase.openForReading(database.database)
-            let (status, storage, failures, retrying, sync, saved, old) = try connection.read { db in
+            let (status, storage, changedAt, failures, retrying, sync, saved, old) = try connection.read { db in
                 let failed = try Upload.all().failed().order(Upload.Columns.fileID).fetchAll(db)
                 let failures = try failed.prefix(1_000).map { upload in
                     Figures.Failure(
@@ -103,7 +105,8 @@ struct StatusCommand: ParsableCommand {
                         code: upload.code?.rawValue, reason: upload.reason)
                 }
                 return (
-                    try LFSStatus(db), try StorageMemory.bindingLocation(db), failures,
+                    try LFSStatus(db), try StorageMemory.bindingLocation(db),
+                    table.isOurs ? try StorageMemory.changedAt(db) : nil, failures,
                     try UploadReason.ofWaiting(db), try SyncReport.fetch(db),
                     table.isOurs ? try DatabaseSaver.Memory.fetch(db) : .init(),
                     table.isOurs ? try Self.versions(db) : nil
@@ -112,7 +115,7 @@ struct StatusCommand: ParsableCommand {
             if json {
                 let figures = Figures(
                     files: status.files, local: status.local, remote: status.remote, failed: status.failed,
-                    pendingBytes: status.pendingBytes, storage: storage, outage: status.outage.map(Figures.Outage.init),
+                    pendingBytes: status.pendingBytes, storage: storage, changedAt: changedAt?.formatted(.iso8601), outage: status.outage.map(Figures.Outage.init),
                     failingSince: status.failingSince?.formatted(.iso8601), hold: status.hold.map(Figures.Hold.init),
                     sync: sync.map(Figures.Sync.init), savedAt: saved.savedAt?.formatted(.iso8601),
                     versions: old.flatMap { Figures.Versions($0.totals, $0.memory) }, retrying: retrying,
@@ -124,6 +127,10 @@ struct StatusCommand: ParsableCommand {
                     + "\(Format.count(status.local)) local (\(Format.count(status.failed)) failed), "
                     + "\(Format.bytes(status.pendingBytes)) to upload")
             if let storage { Console.result("on \(storage)") }
+            if let changedAt {
+                Console.result(
+                    "which is another storage since \(Format.time(since: changedAt)): 'verify' says what is there")
+            }
             if let time = saved.savedAt {
                 Console.result("the database was saved there \(Format.time(since: time)) ago")
             }

@@ -104,6 +104,10 @@ enum DocumentSchema {
             try db.execute(sql: VersionTable.schema)
             try db.execute(sql: VersionMemory.schema)
         }
+        migrator.registerMigration("uploader.change") { db in
+            // Since when the storage is another one that was not verified: see StorageMemory.
+            try db.execute(sql: "ALTER TABLE \(ownTable) ADD COLUMN changedAt REAL")
+        }
         return migrator
     }
 

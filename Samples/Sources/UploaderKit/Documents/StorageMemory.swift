@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 
 /// Which storage the files of a database are on: the table `uploader_storage`.
@@ -29,12 +30,19 @@ enum StorageMemory {
     }
 
     /// Whether the database has the column: one that is only looked at may be that of an older uploader.
-    private static func hasArgument(_ db: Database) throws -> Bool {
-        let sql = "SELECT 1 FROM pragma_table_info('\(DocumentSchema.ownTable)') WHERE name = 'argument'"
-        return try Row.fetchOne(db, sql: sql) != nil
+    private static func hasArgument(_ db: Database) throws -> Bool { try has("argument", db) }
+
+    private static func has(_ column: String, _ db: Database) throws -> Bool {
+        let sql = "SELECT 1 FROM pragma_table_info('\(DocumentSchema.ownTable)') WHERE name = ?"
+        return try Row.fetchOne(db, sql: sql, arguments: [column]) != nil
     }
 
+    /// Remembers a storage. Of another one than before nobody knows what it has, until a verification was through.
     static func remember(_ location: StorageLocation, _ given: GivenStorage, _ db: Database) throws {
+        if let before = try bindingLocation(db), before != location.description, try has("changedAt", db) {
+            try db.execute(
+                sql: "UPDATE \(DocumentSchema.ownTable) SET changedAt = ?", arguments: [Date().timeIntervalSince1970])
+        }
         // Another storage has no copy of the database yet.
         let sql = """
             INSERT INTO \(DocumentSchema.ownTable) (id, location) VALUES (1, ?1)
@@ -45,6 +53,34 @@ enum StorageMemory {
         guard try hasArgument(db) else { return }
         try db.execute(
             sql: "UPDATE \(DocumentSchema.ownTable) SET argument = ?", arguments: [given.remembered(at: location)])
+    }
+
+    // MARK: Another storage
+
+    /// Since when the storage is another one that was not verified; nil when it was, or is the same as ever.
+    static func changedAt(_ db: Database) throws -> Date? {
+        guard try has("changedAt", db) else { return nil }
+        let sql = "SELECT changedAt FROM \(DocumentSchema.ownTable) WHERE changedAt IS NOT NULL"
+        // A value that is no time says all the same that it was changed.
+        return try Row.fetchOne(db, sql: sql).map { row in
+            Date(timeIntervalSince1970: Double.fromDatabaseValue(row[0]) ?? 0)
+        }
+    }
+
+    /// Why no local copy may go: nobody knows whether another storage has the files, which the rows say of the one
+    /// before. Nil when there is no reason.
+    static func doubt(_ db: Database) throws -> UploaderError? {
+        guard let storage = try bindingLocation(db), try changedAt(db) != nil else { return nil }
+        return UploaderError(
+            """
+            The storage was changed to \(storage), and nobody has looked yet whether the files are there, so no local \
+            copy is freed. Run 'verify' first: what is missing there is named, and its copies stay.
+            """)
+    }
+
+    static func noteVerified(_ db: Database) throws {
+        guard try has("changedAt", db) else { return }
+        try db.execute(sql: "UPDATE \(DocumentSchema.ownTable) SET changedAt = NULL WHERE changedAt IS NOT NULL")
     }
 
     /// Refuses another storage than the one that is remembered, and a folder that is away.

@@ -3,12 +3,16 @@ import LFSStorage
 
 /// Whether a storage has the files that a database knows to be on it: an empty mount point looks like any folder, and
 /// a bucket of the same name on another server like any bucket.
-enum StoragePresence {
+enum StoragePresence: Equatable {
+    /// One of the files is there, or there is none to look for.
+    case found
+    /// Not one of so many files is there.
+    case missing(Int)
+    /// The storage cannot say now.
+    case unknown
+
     /// Looks for the files that came last and first.
-    ///
-    /// - Returns: how many were looked for, if not one of them is there; nil when one is, when there is none to look
-    ///   for, and when the storage cannot say now.
-    static func missing(_ database: any DatabaseReader, _ storage: any RemoteStorage) async throws -> Int? {
+    static func look(_ database: any DatabaseReader, _ storage: any RemoteStorage) async throws -> StoragePresence {
         let keys = try await database.read { db in
             try ["DESC", "ASC"].flatMap { order in
                 try Row.fetchAll(
@@ -19,26 +23,29 @@ enum StoragePresence {
         for key in Set(keys) {
             do {
                 _ = try await storage.head(try ObjectKey(key))
-                return nil
+                return .found
             } catch let error as StorageError where error.isMissing {
                 count += 1
             } catch is StorageError {
                 // It is away, or the row is odd: the run says so where it needs it.
-                return nil
+                return .unknown
             }
         }
-        return count > 0 ? count : nil
+        return count > 0 ? .missing(count) : .found
     }
 
-    /// - Throws: ``UploaderError`` when none of the files is there, unless the storage was changed on purpose.
+    /// - Parameter goesOn: whether the run has something to do on a storage that was changed on purpose and has none of
+    ///   the files: then it ends with the status of a failure.
+    /// - Throws: ``UploaderError`` when none of the files is there.
     static func require(
-        _ database: any DatabaseReader, _ storage: any RemoteStorage, _ location: StorageLocation, changes: Bool,
+        _ database: any DatabaseReader, _ storage: any RemoteStorage, _ location: StorageLocation, goesOn: Bool,
         _ report: Report
     ) async throws {
-        guard let count = try await missing(database, storage) else { return }
+        guard case .missing(let count) = try await look(database, storage) else { return }
         let finding = "None of the files that should be on \(location) is there; \(count) were looked for."
-        if changes {
-            return report.message(
+        if goesOn {
+            return report.failed(
+                FilePath(location.description),
                 "\(finding) Run 'verify --repair --accept-empty' next: it uploads those whose bytes are here.")
         }
         throw UploaderError(

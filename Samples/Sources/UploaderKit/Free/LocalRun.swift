@@ -7,8 +7,19 @@ import Logging
 /// A command that works on this device only.
 enum LocalRun {
     /// Opens everything for the body, and closes it. An error becomes a line on the standard error and exit status 1.
-    static func run(_ options: DatabaseOptions, _ body: (LFSManager) async throws -> Void) async throws {
-        try await run(options) { lfs, _, _ in try await body(lfs) }
+    ///
+    /// - Parameter frees: whether local copies go, which they may not while nobody knows what the storage has.
+    static func run(
+        _ options: DatabaseOptions, frees: Bool = false, _ body: (LFSManager) async throws -> Void
+    ) async throws {
+        try await run(options) { lfs, database, _ in
+            if frees { try await requireCertainty(database) }
+            try await body(lfs)
+        }
+    }
+
+    private static func requireCertainty(_ database: any DatabaseReader) async throws {
+        if let doubt = try await database.read(StorageMemory.doubt) { throw doubt }
     }
 
     /// The same with the files that some names mean. Names that mean none are told, and end with exit status 3 when the
@@ -25,10 +36,11 @@ enum LocalRun {
 
     /// The same for a command that goes on with the others.
     static func run(
-        _ options: DatabaseOptions, named naming: FileNaming,
+        _ options: DatabaseOptions, named naming: FileNaming, frees: Bool = false,
         _ body: (LFSManager, [NamedFile], [FileNaming.Refusal]) async throws -> Void
     ) async throws {
         try await run(options) { lfs, database, table in
+            if frees { try await requireCertainty(database) }
             let named = try await database.read { db in try naming.resolve(table.all, db) }
             try await body(lfs, named.files, named.refusals)
         }

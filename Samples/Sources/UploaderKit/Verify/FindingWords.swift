@@ -55,7 +55,7 @@ struct FindingWords {
         case .clear: "--repair removes the note."
         case .restore: "--repair takes its original."
         case nil where finding.isLoss && hasOriginal:
-            "--repair takes its original, if that has these bytes, and so does 'push'."
+            "--repair takes its original, if that has these bytes."
         case nil where finding.isLoss: "It is lost, unless its bytes are in a backup: --repair notes it."
         case nil where !asksStorage && isLocal: "Without --local-only more can be done."
         case nil where isLocal: "It cannot be repaired as things are."

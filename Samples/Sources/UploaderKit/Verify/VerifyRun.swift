@@ -59,17 +59,23 @@ struct VerifyRun: Sendable {
         let file = try DatabaseFile(at: databaseOptions.database)
         try file.requireThere()
         try file.requireFiles()
-        let opened = try await transfer.openStorage(for: file, makes: false)
+        // Nothing is asked of the storage by a look at what is here.
+        let opened =
+            options.checksRemote || options.repairs ? try await transfer.openStorage(for: file, makes: false) : nil
+        let storage = opened?.storage ?? InMemoryStorage()
         let database = try DocumentDatabase.openAny(file)
         let table = DocumentTable(isOurs: file.isOurs)
-        let lfs = try await LFSManager.open(database, options: transfer.managerOptions(opened.storage))
+        let lfs = try await LFSManager.open(database, options: transfer.managerOptions(storage))
         do {
-            if table.isOurs, transfer.changeStorage {
+            let presence = options.checksRemote ? try await StoragePresence.look(database, storage) : .unknown
+            // One that has none of the files, or is away, may be a mistake.
+            if table.isOurs, transfer.changeStorage, let opened, options.acceptsEmpty || presence == .found {
                 try await database.write { db in try StorageMemory.remember(opened.location, opened.given, db) }
             }
             // Ends with this scope.
             async let _: Void = report.showProgress()
-            let isClean = try await verify(lfs, database, opened.storage, table)
+            let isClean = try await verify(lfs, database, presence, table)
+            if table.isOurs, options.checksRemote { try await database.write(StorageMemory.noteVerified) }
             try await lfs.stop()
             try DocumentDatabase.close(database)
             return isClean
@@ -80,15 +86,16 @@ struct VerifyRun: Sendable {
     }
 
     private func verify(
-        _ lfs: LFSManager, _ database: any DatabaseWriter, _ storage: any RemoteStorage, _ table: DocumentTable
+        _ lfs: LFSManager, _ database: any DatabaseWriter, _ presence: StoragePresence, _ table: DocumentTable
     ) async throws -> Bool {
         var uploads: UploadSummary?
         var deletions = 0
         var options = options
         if table.isOurs { options.originals = Originals(database: database).sources(of:) }
         // Of a storage that has none of the files nothing is read: the verification says so.
-        let missing = options.acceptsEmpty ? nil : try await StoragePresence.missing(database, storage)
-        let read = missing == nil ? try await readObjects(lfs, database, table, &options) : nil
+        var isEmpty = false
+        if case .missing = presence { isEmpty = !options.acceptsEmpty }
+        let read = isEmpty ? nil : try await readObjects(lfs, database, table, &options)
         // Nothing is uploaded before it is known that the storage is the right one.
         let result = try await lfs.verify(options) { finding in
             let (path, isVersion) = try await database.read { db in
