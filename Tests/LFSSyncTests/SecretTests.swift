@@ -84,8 +84,15 @@ struct SecretTests {
             try await two.execute("INSERT INTO recipe (id, title) VALUES ('r2', 'tea')")
             await #expect(throws: SyncError.self) { try await two.sync() }
             try await sync.execute("ALTER TABLE gone RENAME TO recipe")
+            // Requests that are refused as a whole, of a session and of nobody's.
+            let forged = "forged" + one.token.dropFirst(6)
+            for (token, status) in [(one.token, 400), (forged, 401)] {
+                #expect(await service.push(Data("{".utf8), token: token).status == status)
+            }
             try await lfs.stop()
-            let secrets = [one.token, two.token, Self.keys.secretAccessKey, try #require(Self.keys.sessionToken)]
+            let secrets = [
+                one.token, two.token, forged, Self.keys.secretAccessKey, try #require(Self.keys.sessionToken),
+            ]
             let files = try files(below: folder)
             #expect(files.count { $0.name.hasSuffix("-wal") } == 3)
             // A text that is to be found is.
