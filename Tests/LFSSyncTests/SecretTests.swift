@@ -84,8 +84,15 @@ struct SecretTests {
             try await two.execute("INSERT INTO recipe (id, title) VALUES ('r2', 'tea')")
             await #expect(throws: SyncError.self) { try await two.sync() }
             try await sync.execute("ALTER TABLE gone RENAME TO recipe")
+            // Requests that are refused as a whole, of a session and of nobody's.
+            let forged = "forged" + one.token.dropFirst(6)
+            for (token, status) in [(one.token, 400), (forged, 401)] {
+                #expect(await service.push(Data("{".utf8), token: token).status == status)
+            }
             try await lfs.stop()
-            let secrets = [one.token, two.token, Self.keys.secretAccessKey, try #require(Self.keys.sessionToken)]
+            let secrets = [
+                one.token, two.token, forged, Self.keys.secretAccessKey, try #require(Self.keys.sessionToken),
+            ]
             let files = try files(below: folder)
             #expect(files.count { $0.name.hasSuffix("-wal") } == 3)
             // A text that is to be found is.
@@ -103,6 +110,7 @@ struct SecretTests {
         "no error of a sync has the token, whatever the server or a proxy sends back",
         arguments: [
             "401", "403", "409", "422", "429", "500 page", "502 page", "200 page", "200 line", "307", "nobody", "cut",
+            "push", "digest",
         ])
     func errors(_ way: String) async throws {
         let token = "canary-token-of-a-session"
@@ -110,12 +118,17 @@ struct SecretTests {
             try connection.readBody(of: request)
             let echo = request.headers.map { "\($0): \($1)" }.joined(separator: " ")
             let status = Int(way.prefix(3)) ?? 0
-            switch way {
-            case "307": try connection.reply(307, ["Location": "http://127.0.0.1:1/?\(token)"])
-            case "cut":
+            switch (way, request.target) {
+            // Nothing is wrong before.
+            case ("push", "/v1/sync/stream"), ("digest", "/v1/sync/stream"):
+                try connection.reply(200, [:], LineServer.complete + "\n")
+            case ("push", "/v1/sync/ack"), ("digest", "/v1/sync/ack"): try connection.reply(204)
+            case ("307", _): try connection.reply(307, ["Location": "http://127.0.0.1:1/?\(token)"])
+            case ("cut", _):
                 try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 999\r\n\r\n{\"type\":\"\(echo)")
                 connection.hangUp()
-            case "200 line": try connection.reply(200, [:], "{\"type\":\"\(echo)\",\"ack\":\"\(echo)\"}\n")
+            case ("200 line", _), ("push", _), ("digest", _):
+                try connection.reply(200, [:], "{\"type\":\"\(echo)\",\"ack\":\"\(echo)\"}\n")
             case _ where way.hasSuffix("page"): try connection.reply(status, [:], "<html>\(echo)</html>\n")
             default: try connection.reply(status, [:], #"{"error":{"code":"x","message":"No."}}"#)
             }
@@ -131,8 +144,15 @@ struct SecretTests {
                 { try await client.synchronize() }, { _ = try await client.verify() },
                 { _ = try await client.account(named: "bob") },
             ]
-            // That line is an account without an id.
-            for call in calls.prefix(way == "200 line" ? 2 : 3) {
+            if way == "push" { try await device.execute("INSERT INTO recipe (id, title) VALUES ('r1', 'soup')") }
+            let failing =
+                switch way {
+                // That line is an account without an id.
+                case "200 line", "push": calls.prefix(2)
+                case "digest": calls[1...1]
+                default: calls[...]
+                }
+            for call in failing {
                 let error = await #expect(throws: (any Error).self) { try await call() }
                 var dumped = ""
                 dump(error, to: &dumped)

@@ -1,5 +1,6 @@
 import Foundation
 import LFSServerPostgres
+import Synchronization
 import Testing
 
 @testable import LFSSyncServer
@@ -83,21 +84,26 @@ struct ClusterTests {
             try await Self.withCopy(of: run) { service in
                 let there = Self.moved(reader, to: service)
                 let tokens = writers.map(\.token)
-                var items: [String] = []
-                try await withThrowingTaskGroup(of: Void.self) { group in
-                    for (number, token) in tokens.enumerated() {
-                        group.addTask {
-                            let device = TestDevice(service: service, token: token)
-                            // The first has sent one before.
-                            device.sequence = number == 0 ? 1 : 0
-                            for row in 0..<25 {
-                                try await device.put("RecipeV2", "w\(number)-\(row)", Self.titled("Soup"))
+                let isWritten = Mutex(false)
+                async let written: Void = {
+                    defer { isWritten.withLock { $0 = true } }
+                    try await withThrowingTaskGroup(of: Void.self) { group in
+                        for (number, token) in tokens.enumerated() {
+                            group.addTask {
+                                let device = TestDevice(service: service, token: token)
+                                // The first has sent one before.
+                                device.sequence = number == 0 ? 1 : 0
+                                for row in 0..<25 {
+                                    try await device.put("RecipeV2", "w\(number)-\(row)", Self.titled("Soup"))
+                                }
                             }
                         }
+                        try await group.waitForAll()
                     }
-                    while items.count < 100 { items += try await there.sync() }
-                    try await group.waitForAll()
-                }
+                }()
+                var items: [String] = []
+                while !isWritten.withLock({ $0 }) { items += try await there.sync() }
+                try await written
                 items += try await there.sync()
                 #expect(items.count == 100 && Set(items).count == 100)
                 for number in tokens.indices {

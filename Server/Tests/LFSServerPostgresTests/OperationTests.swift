@@ -1,16 +1,19 @@
 import Foundation
 import LFSServerPostgres
+import Synchronization
 import Testing
 
 @testable import LFSSyncServer
 @testable import LFSWire
 
-@Suite("C, J, N, O: a server on PostgreSQL at work", .timeLimit(.minutes(5)))
+@Suite("C, G, J, K, N, O: a server on PostgreSQL at work", .timeLimit(.minutes(5)))
 struct OperationTests {
-    private func runSharing(_ body: (PostgresCase) async throws -> Void) async throws {
+    private func runSharing(
+        _ options: SyncServiceOptions = SyncServiceOptions(), _ body: (PostgresCase) async throws -> Void
+    ) async throws {
         try await TestStore.run { url, schema in
             let database = try PostgresDatabase(url: url)
-            let service = try await SyncService(database, schema: SharingServer.schema)
+            let service = try await SyncService(database, schema: SharingServer.schema, options: options)
             let server = TestServer(database: database, service: service)
             try await body(PostgresCase(url: url, schema: schema, database: database, server: server))
             await database.close()
@@ -68,6 +71,36 @@ struct OperationTests {
             // Said again, they are the same.
             #expect(await service.push(bodies[0], token: tokens[0]).status == 200)
             #expect(try await server.count("album_file") == 2)
+        }
+    }
+
+    @Test("K 21 of two servers that have both seen what is due one asks the storage for each object, once")
+    func removals() async throws {
+        var options = SyncServiceOptions()
+        options.removalDelay = .zero
+        try await runSharing(options) { run in
+            let ann = try await run.server.person("ann")
+            for key in ["f1", "f2", "f3"] {
+                try await ann.file(key)
+                try await ann.delete("FileV1", key)
+            }
+            let service = run.server.service
+            let asked = Mutex<[String]>([])
+            let remove: @Sendable (String, String) async throws -> Bool = { key, _ in
+                asked.withLock { $0.append(key) }
+                // While the other one takes what it can, the rows are still there.
+                while try await run.waitingCount() > 0 { await Task.yield() }
+                return true
+            }
+            // Nobody keeps them from looking at the rows, and both wait before they take one.
+            let lock = try await run.hold("SELECT 1 FROM sync_removal FOR UPDATE")
+            async let first = service.removeObjects(remove)
+            async let second = service.removeObjects(remove)
+            try await run.awaitWaiting(2)
+            try await lock.rollback()
+            #expect(try await first + second == 3)
+            #expect(asked.withLock { $0.sorted() } == ["ann/f1", "ann/f2", "ann/f3"])
+            #expect(try await run.server.count("sync_removal") == 0)
         }
     }
 

@@ -96,12 +96,32 @@ struct TLSTests {
             let (right, wrong) = (
                 try TestCertificate("right", in: folder), try TestCertificate("wrong", in: folder)
             )
-            try await serving(in: folder) { server, tokens, token in
+            let command = try ServeCommand.parse(["--database", "x", "--behind-proxy"])
+            try await serving(in: folder, over: try command.channel()) { server, tokens, token in
                 let proxy = try TLSProxy(right, before: server.port, in: folder)
                 try await check(proxy.port, right, wrong, tokens, token)
                 #expect(try proxy.received.contains(token) && !proxy.received.contains("canary"))
                 try proxy.stop()
             }
         }
+    }
+
+    @Test("where others than this machine can ask, no server begins without TLS, unless a proxy has it")
+    func plainly() throws {
+        let (certificate, key) = (["--certificate", "c.pem"], ["--key", "c.key"])
+        func parse(_ listen: String, _ more: [String]) throws {
+            _ = try ServeCommand.parse(["--database", "x", "--listen", listen] + more)
+        }
+        for listen in ["0.0.0.0:8585", "[::]:8585", "192.0.2.1:8585", "127.0.0.1.example:8585"] {
+            let error = #expect(throws: (any Error).self, "\(listen)") { try parse(listen, []) }
+            #expect(error.map { ServeCommand.message(for: $0).contains("--behind-proxy") } == true)
+            for more in [["--behind-proxy"], certificate + key] { try parse(listen, more) }
+        }
+        for listen in ["127.0.0.1:8585", "[::1]:8585", "0.0.0.0:8585"] {
+            for half in [certificate, key] {
+                #expect(throws: (any Error).self, "\(listen) \(half)") { try parse(listen, half) }
+            }
+        }
+        for listen in ["127.0.0.1:8585", "[::1]:8585"] { try parse(listen, []) }
     }
 }

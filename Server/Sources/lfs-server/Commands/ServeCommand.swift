@@ -140,18 +140,18 @@ struct ServeCommand: AsyncParsableCommand {
         guard connections.map({ (1...1_000_000).contains($0) }) ?? true else {
             throw ValidationError("--connections has to be from 1 to 1000000.")
         }
+        guard (certificate == nil) == (key == nil) else {
+            throw ValidationError("--certificate and --key belong together: write both.")
+        }
+        guard try certificate != nil || behindProxy || Self.address(listen, "--listen").isLoopback else {
+            throw ValidationError(
+                "Without TLS tokens can be read on the way: give --certificate and --key, or --behind-proxy.")
+        }
     }
 
     func run() async throws {
         let logger = Logger(label: "lfs-server") { StreamLogHandler.standardError(label: $0) }
         let address = try Self.address(listen, "--listen")
-        guard (certificate == nil) == (key == nil) else {
-            throw ValidationError("--certificate and --key belong together: write both.")
-        }
-        guard certificate != nil || address.isLoopback || behindProxy else {
-            throw ValidationError(
-                "Without TLS tokens can be read on the way: give --certificate and --key, or --behind-proxy.")
-        }
         let connections = try ConnectionLimit.allow(connections)
         let text = TextMetrics()
         MetricsSystem.bootstrap(text)
