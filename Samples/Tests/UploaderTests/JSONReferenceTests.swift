@@ -211,10 +211,12 @@ struct JSONReferenceTests {
         try TestDatabase.execute(
             """
             UPDATE lfs_state SET outageCode = 'unreachable', outageMessage = 'It is away.', outageSince = 1,
-                failingSince = 1, holdReason = 'no power', holdSince = 1
+                failingSince = 1, holdReason = 'no power', holdSince = 1;
+            UPDATE uploader_storage SET changedAt = 1;
             """, in: session.file)
         try session.run("list")
         try session.run("status")
+        try TestDatabase.execute("UPDATE uploader_storage SET changedAt = NULL", in: session.file)
         try FileManager.default.moveItem(at: aside, to: files)
         try session.run("push", "files")
         try unread(&session, entries[2])

@@ -115,7 +115,8 @@ struct StatusCommand: ParsableCommand {
             if json {
                 let figures = Figures(
                     files: status.files, local: status.local, remote: status.remote, failed: status.failed,
-                    pendingBytes: status.pendingBytes, storage: storage, changedAt: changedAt?.formatted(.iso8601), outage: status.outage.map(Figures.Outage.init),
+                    pendingBytes: status.pendingBytes, storage: storage, changedAt: changedAt?.formatted(.iso8601),
+                    outage: status.outage.map(Figures.Outage.init),
                     failingSince: status.failingSince?.formatted(.iso8601), hold: status.hold.map(Figures.Hold.init),
                     sync: sync.map(Figures.Sync.init), savedAt: saved.savedAt?.formatted(.iso8601),
                     versions: old.flatMap { Figures.Versions($0.totals, $0.memory) }, retrying: retrying,

@@ -1,0 +1,106 @@
+import Foundation
+import Testing
+
+@Suite("Another storage than the one that the files were uploaded to", .timeLimit(.minutes(2)))
+struct ChangedStorageTests {
+    private func uploader(_ words: String..., in folder: URL) throws -> UploaderProcess.Result {
+        try UploaderProcess([words[0], "--database", "a.sqlite"] + words.dropFirst(), in: folder).wait()
+    }
+
+    private func withPushed(_ body: (URL) throws -> Void) throws {
+        try withFolder(files: 3) { folder in
+            #expect(try uploader("push", "--to", "dir:first", "files", in: folder).status == 0)
+            try FileManager.default.createDirectory(
+                at: folder.appendingPathComponent("other"), withIntermediateDirectories: false)
+            try body(folder)
+        }
+    }
+
+    private func copies(in folder: URL) throws -> Int {
+        try uploader("list", "--here", in: folder).output.split(separator: "\n").count
+    }
+
+    private func objects(_ storage: String, in folder: URL) throws -> Int {
+        let url = folder.appendingPathComponent(storage)
+        return try FileManager.default.subpathsOfDirectory(atPath: url.path).filter { path in
+            try url.appendingPathComponent(path).resourceValues(forKeys: [.isRegularFileKey]).isRegularFile == true
+        }.count
+    }
+
+    @Test(
+        "keeps every local copy until a verification was through, whatever would free it",
+        arguments: [["push"], ["push", "--free-uploaded"], ["push", "--move"]])
+    func keeps(words: [String]) throws {
+        try withPushed { folder in
+            let change = ["--database", "a.sqlite", "--to", "dir:other", "--change-storage", "files"]
+            let push = try UploaderProcess(words + change, in: folder).wait()
+            #expect(push.status == 3)
+            #expect(push.messages.contains("None of the files that should be on dir:"), "\(push.messages)")
+            for words in [["free"], ["free", "files/0.bin"], ["free", "--older-than", "0"]] {
+                let free = try UploaderProcess([words[0], "--database", "a.sqlite"] + words.dropFirst(), in: folder)
+                    .wait()
+                #expect(free.status == 1, "\(words)")
+                #expect(free.messages.contains("Run 'verify' first"), "\(free.messages)")
+            }
+            #expect(try copies(in: folder) == 3)
+            #expect(try uploader("status", in: folder).output.contains("which is another storage since"))
+            for name in 0..<3 {
+                #expect(FileManager.default.fileExists(atPath: folder.appendingPathComponent("files/\(name).bin").path))
+            }
+
+            let verify = try uploader("verify", "--accept-empty", in: folder)
+            #expect(verify.status == 5 && verify.output.contains("3 files, 3 of them here"), "\(verify.output)")
+            // Each of them is known to be missing by now.
+            let free = try uploader("free", in: folder)
+            #expect(free.output.contains("0 files"), "\(free.output)\(free.messages)")
+            #expect(try !uploader("status", in: folder).output.contains("another storage"))
+            let mended = try uploader("verify", "--repair", "--accept-empty", in: folder)
+            #expect(mended.status == 0, "\(mended.output)")
+            #expect(try objects("other", in: folder) == objects("first", in: folder))
+            #expect(try uploader("verify", in: folder).status == 0)
+            #expect(try uploader("free", in: folder).status == 0)
+            #expect(try copies(in: folder) == 0)
+            #expect(try uploader("pull", "--all", "--output", "out", in: folder).status == 0)
+        }
+    }
+
+    @Test("of which nothing is known is not remembered by what fails on it")
+    func notRemembered() throws {
+        try withPushed { folder in
+            let before = try uploader("status", in: folder).output
+            for words in [["verify"], ["pull", "--all", "--output", "out"]] {
+                let run = try UploaderProcess(
+                    [words[0], "--database", "a.sqlite", "--to", "dir:other", "--change-storage"] + words.dropFirst(),
+                    in: folder
+                ).wait()
+                #expect(run.status == 1, "\(words): \(run.messages)")
+                #expect(try uploader("status", in: folder).output == before, "\(words)")
+            }
+            #expect(try uploader("free", in: folder).status == 0)
+            #expect(try uploader("pull", "--all", "--output", "out", in: folder).status == 0)
+        }
+    }
+
+    @Test("to which everything was moved is as good as the first, once it was verified")
+    func moved() throws {
+        try withPushed { folder in
+            try FileManager.default.removeItem(at: folder.appendingPathComponent("other"))
+            try FileManager.default.moveItem(
+                at: folder.appendingPathComponent("first"), to: folder.appendingPathComponent("other"))
+            #expect(try uploader("push", "--to", "dir:other", "--change-storage", "files", in: folder).status == 0)
+            #expect(try uploader("free", in: folder).status == 1)
+            #expect(try uploader("verify", in: folder).status == 0)
+            #expect(try uploader("free", in: folder).status == 0)
+        }
+    }
+
+    @Test("is not asked for a look at what is here")
+    func localOnly() throws {
+        try withPushed { folder in
+            try FileManager.default.removeItem(at: folder.appendingPathComponent("first"))
+            let verify = try uploader("verify", "--local-only", "--content", in: folder)
+            #expect(verify.status == 0 && verify.output.contains("3 files, 3 of them here"), "\(verify.messages)")
+            #expect(try uploader("verify", "--local-only", "--repair", in: folder).status == 1)
+        }
+    }
+}
