@@ -40,6 +40,7 @@ struct VersionRowsTests {
         try withVersionedFiles { files in
             try files.push(["one", "two", "three", "four"], "--keep-versions", "forever")
             let ids = try files.old()
+            try #require(ids.count == 3)
             let would = try files.run("remove", "--dry-run", ids[0], "--json")
             #expect(would.events.first?["isVersion"] as? Bool == true)
             let one = try files.run("remove", ids[0], "--json")

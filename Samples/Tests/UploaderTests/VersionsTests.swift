@@ -176,6 +176,33 @@ struct VersionsTests {
         }
     }
 
+    @Test("One that waits for its upload is uploaded as well where versions are kept, and goes at once where not")
+    func waiting() throws {
+        for choice in ["forever", "none"] {
+            try withVersionedFiles { files in
+                try files.push(["one"], "--keep-versions", choice)
+                let id = try #require(TestDatabase.entries(in: files.database).first?.id)
+                try TestDatabase.forgetUpload(of: id, in: files.database)
+                let object = try #require(
+                    FileManager.default.enumerator(atPath: files.folder.path + "/remote")?.first {
+                        ($0 as? String)?.hasSuffix(id) == true
+                    } as? String)
+                try FileManager.default.removeItem(atPath: files.folder.path + "/remote/" + object)
+                // A run that does not upload it before it is replaced.
+                try files.sql(
+                    "CREATE TABLE job AS SELECT * FROM lfs_job", "DELETE FROM lfs_job",
+                    "CREATE TRIGGER back AFTER UPDATE OF fileId ON uploader_document "
+                        + "BEGIN INSERT OR IGNORE INTO lfs_job SELECT * FROM job; END")
+                try files.write("two")
+                try files.push()
+                try files.sql("DROP TRIGGER back", "DROP TABLE job")
+                #expect(try files.old() == (choice == "none" ? [] : [id]))
+                #expect(files.objects() == (choice == "none" ? 1 : 2))
+                #expect(try files.versions().allSatisfy { $0["status"] as? String == "remote" })
+            }
+        }
+    }
+
     @Test("A wrong time is refused before anything is made, and the message says what is right")
     func wrongTimes() throws {
         try withVersionedFiles { files in
