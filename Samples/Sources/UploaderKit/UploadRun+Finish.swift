@@ -28,7 +28,10 @@ extension UploadRun {
     var versions: VersionKeeper { VersionKeeper(database: database) }
 
     /// Removes old versions whose time is over, and replaced files that are not kept.
+    ///
+    /// None goes while nobody knows what a changed storage has: the old version may be all that it has of a file.
     func removeOldVersions(isThorough: Bool) async throws {
+        guard try await database.read(StorageMemory.doubt) == nil else { return }
         report.expired(try await versions.removeSettled(isThorough: isThorough))
     }
 

@@ -15,6 +15,8 @@ struct UploadRun: Sendable {
     let ownPaths: [String]
     /// Files whose local bytes are lost or not the recorded ones, as an earlier upload found.
     let damaged: Set<FileData.ID>
+    /// Those of them that have no bytes here: their old versions are none.
+    let lost: Set<FileData.ID>
     /// How other devices get the rows; nil when none do.
     let sync: SyncClient?
     /// Keeps a copy of the database on the storage, where that was chosen.
@@ -30,7 +32,9 @@ struct UploadRun: Sendable {
 
     /// Brings what is new or has changed into the database.
     var attacher: Attacher {
-        Attacher(database: database, table: table, lfs: lfs, report: report, excluded: ownPaths, damaged: damaged)
+        Attacher(
+            database: database, table: table, lfs: lfs, report: report, excluded: ownPaths, damaged: damaged, lost: lost
+        )
     }
 
     /// Runs the command's own work, then waits until everything is offloaded.
@@ -141,10 +145,12 @@ struct UploadRun: Sendable {
         if table.isOurs, access != .any || transfer.changeStorage {
             try await database.write { db in try StorageMemory.remember(opened.location, opened.given, db) }
         }
+        var lost = damaged
+        for id in damaged where try await lfs.hasLocalCopy(of: id) { lost.remove(id) }
         return UploadRun(
             database: database, table: table, lfs: lfs, report: report,
             ownPaths: transfer.ownPaths(database: path, opened.given.argument) + report.ownPaths,
-            damaged: damaged, sync: try await sync?.open(database),
+            damaged: damaged, lost: lost, sync: try await sync?.open(database),
             saver: DatabaseSaver(database: database, storage: opened.storage) { report.worked() },
             isOnFolder: opened.given.argument.localPath != nil, path: path, purpose: purpose, patience: patience)
     }

@@ -30,6 +30,13 @@ enum TestDatabase {
         return rows.map { Entry(path: $0[0], id: $0[1], status: $0[2], key: $0[3]) }
     }
 
+    /// The keys of the files, the one first that changed first.
+    static func keys(in file: URL) throws -> [String] {
+        let queue = try DatabaseQueue(path: file.path)
+        defer { #expect(throws: Never.self) { try queue.close() } }
+        return try queue.read { try String.fetchAll($0, sql: "SELECT key FROM lfs_file ORDER BY updateID") }
+    }
+
     /// The ids of the documents, by their paths.
     static func documents(in file: URL) throws -> [String: String] {
         let queue = try DatabaseQueue(path: file.path)

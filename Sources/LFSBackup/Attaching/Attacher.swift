@@ -166,7 +166,8 @@ struct Attacher<Source: AssetSource>: Sendable {
     private func commit(_ made: [MadeAsset], replacing unsound: Set<FileData.ID>) async throws {
         if made.isEmpty { return }
         let writer = AttachmentWriter(
-            lfs: lfs, host: host, unsound: unsound, sendsDeclined: options.sendsDeclined, delay: options.boundedDelay,
+            lfs: lfs, host: host, unsound: unsound, sendsDeclined: options.sendsDeclined,
+            reusesFiles: options.reusesFiles, delay: options.boundedDelay,
             now: options.wallClock().millisecondsSince1970)
         let results: [AttachmentWriter.Outcome]
         do {

@@ -10,6 +10,7 @@ struct AttachmentWriter: Sendable {
     /// Files whose bytes are lost or damaged.
     let unsound: Set<FileData.ID>
     let sendsDeclined: Bool
+    let reusesFiles: Bool
     let delay: Duration
     /// Milliseconds since 1970.
     let now: Int64
@@ -78,9 +79,9 @@ struct AttachmentWriter: Sendable {
     }
 
     private func attach(_ made: MadeAsset, replacing old: FileData?, _ db: Database) throws -> Outcome {
-        var file = try lfs.insertOrReuse(made.file, in: db)
-        if unsound.contains(file.id) {
-            // One with the same bytes by its row, which are damaged.
+        var file = reusesFiles ? try lfs.insertOrReuse(made.file, in: db) : made.file
+        // Of one that is there the bytes may be the same by its row, and damaged.
+        if !reusesFiles || unsound.contains(file.id) {
             file = made.file
             try file.insert(db)
         }

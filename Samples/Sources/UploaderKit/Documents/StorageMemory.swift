@@ -78,9 +78,25 @@ enum StorageMemory {
             """)
     }
 
-    static func noteVerified(_ db: Database) throws {
-        guard try has("changedAt", db) else { return }
-        try db.execute(sql: "UPDATE \(DocumentSchema.ownTable) SET changedAt = NULL WHERE changedAt IS NOT NULL")
+    /// What a verification looks at, so that another one is not taken for it when it has ended.
+    struct Verified: Sendable {
+        fileprivate let location: String
+        fileprivate let changedAt: DatabaseValue
+    }
+
+    /// - Returns: nil when there is nothing to note, or another storage is looked at than the one that is remembered.
+    static func beginVerifying(_ location: StorageLocation, _ db: Database) throws -> Verified? {
+        guard try has("changedAt", db) else { return nil }
+        let sql = "SELECT changedAt FROM \(DocumentSchema.ownTable) WHERE location = ? AND changedAt IS NOT NULL"
+        return try Row.fetchOne(db, sql: sql, arguments: [location.description]).map { row in
+            Verified(location: location.description, changedAt: row[0])
+        }
+    }
+
+    static func note(_ verified: Verified, _ db: Database) throws {
+        try db.execute(
+            sql: "UPDATE \(DocumentSchema.ownTable) SET changedAt = NULL WHERE location = ? AND changedAt IS ?",
+            arguments: [verified.location, verified.changedAt])
     }
 
     /// Refuses another storage than the one that is remembered, and a folder that is away.

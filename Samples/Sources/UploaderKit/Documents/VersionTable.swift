@@ -103,12 +103,14 @@ enum VersionTable {
         case all
 
         fileprivate var condition: (sql: String, arguments: StatementArguments) {
-            switch self {
-            case .replaced: ("r.replacedAt IS NULL AND (d.id IS NULL OR f.status = 'remote')", [])
+            // A job says that the new one is lost, missing there or damaged, or is sent anew: then this may be the last.
+            let isProven = "f.status = 'remote' AND NOT EXISTS (SELECT 1 FROM lfs_job j WHERE j.fileID = f.id)"
+            return switch self {
+            case .replaced: ("r.replacedAt IS NULL AND (d.id IS NULL OR \(isProven))", [])
             case .orphaned: ("d.id IS NULL", [])
             case .expired(let date):
-                ("r.replacedAt <= ? AND f.status = 'remote'", [date.timeIntervalSince1970])
-            case .all: ("r.replacedAt IS NOT NULL AND f.status = 'remote'", [])
+                ("r.replacedAt <= ? AND \(isProven)", [date.timeIntervalSince1970])
+            case .all: ("r.replacedAt IS NOT NULL AND \(isProven)", [])
             }
         }
     }

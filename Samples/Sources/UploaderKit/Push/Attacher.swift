@@ -13,6 +13,8 @@ struct Attacher: Sendable {
     let excluded: [String]
     /// Files whose local bytes are not the recorded ones any more.
     let damaged: Set<FileData.ID>
+    /// Those of them that have no bytes here.
+    let lost: Set<FileData.ID>
 
     /// The originals of some groups.
     func source(_ groups: [BackupGroup], where filter: PathFilter = PathFilter()) -> FolderSource {
@@ -27,6 +29,7 @@ struct Attacher: Sendable {
     func run(_ source: FolderSource, _ options: BackupOptions, failures: FailedOriginals? = nil) async throws {
         var options = options
         options.damaged = damaged
+        options.reusesFiles = try await database.read(StorageMemory.doubt) == nil
         try await Backup(lfs, database, source, host, options: options).run { event in
             if failures?.take(event) != true { tell(event) }
         }
@@ -38,7 +41,7 @@ struct Attacher: Sendable {
     private var recorder: EntryRecorder { EntryRecorder(database: database, report: report) }
 
     private var host: BackupHost {
-        let (table, prefix, recorder, damaged) = (table, lfs.keyPrefix, recorder, damaged)
+        let (table, prefix, recorder, lost) = (table, lfs.keyPrefix, recorder, lost)
         return BackupHost { assets, db in
             let known = try table.documents(at: assets.map { FilePath($0.id) }, ofKeys: prefix, db)
             var records: [AssetName: BackupHost.Record] = [:]
@@ -69,7 +72,7 @@ struct Attacher: Sendable {
             let old = try table.documents(at: [path], ofKeys: prefix, db)[path]?.get()
             try EntryTable.remove([path], db)
             try Self.attach(
-                attachment, at: Date(), in: old, isLost: old.map { damaged.contains($0.file.id) } ?? false, db)
+                attachment, at: Date(), in: old, isLost: old.map { lost.contains($0.file.id) } ?? false, db)
         }
     }
 

@@ -74,8 +74,12 @@ struct VerifyRun: Sendable {
             }
             // Ends with this scope.
             async let _: Void = report.showProgress()
+            var verified: StorageMemory.Verified?
+            if table.isOurs, options.checksRemote, let opened {
+                verified = try await database.read { db in try StorageMemory.beginVerifying(opened.location, db) }
+            }
             let isClean = try await verify(lfs, database, presence, table)
-            if table.isOurs, options.checksRemote { try await database.write(StorageMemory.noteVerified) }
+            if let verified { try await database.write { db in try StorageMemory.note(verified, db) } }
             try await lfs.stop()
             try DocumentDatabase.close(database)
             return isClean
