@@ -11,8 +11,8 @@ public struct BackupOptions: Sendable {
     /// Files whose bytes on this device are known not to be the recorded ones, beside those that the database tells.
     public var damaged: Set<FileData.ID> = []
     /// Whether an original with the bytes of a file that is there already shares that file, so that they are uploaded
-    /// once. Without it every original has a file of its own: for a storage of which nobody knows whether it has what the
-    /// rows say.
+    /// once. Without it every original has a file of its own: for a storage of which nobody knows whether it has what
+    /// the rows say.
     public var reusesFiles = true
     package var wallClock: @Sendable () -> Date = { Date() }
 

@@ -41,17 +41,25 @@ enum StoragePresence: Equatable {
         _ database: any DatabaseReader, _ storage: any RemoteStorage, _ location: StorageLocation, goesOn: Bool,
         _ report: Report
     ) async throws {
-        guard case .missing(let count) = try await look(database, storage) else { return }
-        let finding = "None of the files that should be on \(location) is there; \(count) were looked for."
-        if goesOn {
-            return report.failed(
-                FilePath(location.description),
-                "\(finding) Run 'verify --repair --accept-empty' next: it uploads those whose bytes are here.")
-        }
+        let presence = try await look(database, storage)
+        guard goesOn, let finding = presence.finding(location) else { return try presence.require(location) }
+        report.failed(
+            FilePath(location.description),
+            "\(finding) Run 'verify --repair --accept-empty' next: it uploads those whose bytes are here.")
+    }
+
+    /// - Throws: ``UploaderError`` when none of the files is there.
+    func require(_ location: StorageLocation) throws {
+        guard let finding = finding(location) else { return }
         throw UploaderError(
             """
             \(finding) Is its disk mounted, and is it the right one? Nothing was changed. If they are lost, \
             'verify --repair --accept-empty' uploads those whose bytes are here.
             """)
+    }
+
+    private func finding(_ location: StorageLocation) -> String? {
+        guard case .missing(let count) = self else { return nil }
+        return "None of the files that should be on \(location) is there; \(count) were looked for."
     }
 }

@@ -103,7 +103,7 @@ enum VersionTable {
         case all
 
         fileprivate var condition: (sql: String, arguments: StatementArguments) {
-            // A job says that the new one is lost, missing there or damaged, or is sent anew: then this may be the last.
+            // A job says that the new one is lost, missing there or damaged, or is sent anew: this may be the last.
             let isProven = "f.status = 'remote' AND NOT EXISTS (SELECT 1 FROM lfs_job j WHERE j.fileID = f.id)"
             return switch self {
             case .replaced: ("r.replacedAt IS NULL AND (d.id IS NULL OR \(isProven))", [])

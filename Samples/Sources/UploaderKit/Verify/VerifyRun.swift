@@ -69,6 +69,7 @@ struct VerifyRun: Sendable {
         do {
             let presence = options.checksRemote ? try await StoragePresence.look(database, storage) : .unknown
             // One that has none of the files, or is away, may be a mistake.
+            if transfer.changeStorage, !options.acceptsEmpty, let opened { try presence.require(opened.location) }
             if table.isOurs, transfer.changeStorage, let opened, options.acceptsEmpty || presence == .found {
                 try await database.write { db in try StorageMemory.remember(opened.location, opened.given, db) }
             }
