@@ -18,6 +18,8 @@ final class Report: Sendable {
         var underWay: [FileData.ID: UnderWay] = [:]
         var pace = Pace.running
         var isWatching = false
+        /// Whether the last walk ended before it was through.
+        var isCut = false
         /// Whether the summary says that the database is nowhere else.
         var namesLoneDatabase = false
     }
@@ -62,10 +64,12 @@ final class Report: Sendable {
         stirs()
     }
 
-    func walkEnded() {
+    /// - Parameter isWhole: whether it has come to its end.
+    func walkEnded(isWhole: Bool = false) {
         let time = (ContinuousClock.now - start) / .seconds(1)
         state.withLock { state in
             guard state.tally.isWalking else { return }
+            state.isCut = !isWhole
             (state.tally.isWalking, state.tally.expectedBytes) = (false, nil)
             // Until now the disk was busy with reading: that rate says nothing about the time that is left.
             state.meter = RateMeter()
@@ -255,7 +259,7 @@ final class Report: Sendable {
     ///
     /// - Parameter hold: the condition that was not met; nil when all were.
     func gaveUp(_ error: GaveUp, paths: [FileData.ID: FilePath], waiting: Int, hold: String?) {
-        let (reasons, outage) = state.withLock { ($0.reasons, $0.outage) }
+        let (reasons, outage, isCut) = state.withLock { ($0.reasons, $0.outage, $0.isCut) }
         for (id, failure) in reasons.sorted(by: { $0.key < $1.key }).prefix(1_000) {
             var event = JSONEvent("failed")
             (event.id, event.path, event.reason) = (id, paths[id]?.exact, failure.reason)
@@ -269,9 +273,10 @@ final class Report: Sendable {
         let words =
             error.words + (hold.map { ", it \($0)" } ?? "")
             + (outage.map { ". \($0.hasSuffix(".") ? String($0.dropLast()) : $0)" } ?? "")
-        let rest =
-            isUploading ? "\(Format.count(waiting, "file")) not uploaded; 'resume' goes" : "The same command goes"
-        message("\(words). \(rest) on with what is left.")
+        let count = isUploading ? "\(Format.count(waiting, "file")) not uploaded; " : ""
+        // What was not looked at yet is nothing that 'resume' knows of.
+        let command = isUploading && !isCut ? "'resume'" : isUploading ? "the same command" : "The same command"
+        message("\(words). \(count)\(command) goes on with what is left.")
         var event = JSONEvent("gaveUp")
         event.reason = words
         tell(event, verbose: nil)

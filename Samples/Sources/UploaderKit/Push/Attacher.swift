@@ -32,7 +32,7 @@ struct Attacher: Sendable {
         }
         // Of a part of the originals nothing is gone.
         if failures == nil { try await recorder.tellGone(below: source.roots.map { FilePath($0) }) }
-        report.walkEnded()
+        report.walkEnded(isWhole: true)
     }
 
     private var recorder: EntryRecorder { EntryRecorder(database: database, report: report) }
