@@ -10,6 +10,8 @@ public struct BackupOptions: Sendable {
     public var sendsDeclined = false
     /// Files whose bytes on this device are known not to be the recorded ones, beside those that the database tells.
     public var damaged: Set<FileData.ID> = []
+    /// For how many originals there is room on the disk; nil when nobody looks.
+    public var room: BackupRoom?
     package var wallClock: @Sendable () -> Date = { Date() }
 
     /// The defaults.
