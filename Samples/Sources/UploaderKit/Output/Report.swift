@@ -20,6 +20,8 @@ final class Report: Sendable {
         var isWatching = false
         /// Whether the last walk ended before it was through.
         var isCut = false
+        /// The local copies that went while files were attached.
+        var freed: (files: Int, bytes: Int64) = (0, 0)
         /// Whether the summary says that the database is nowhere else.
         var namesLoneDatabase = false
     }
@@ -185,7 +187,7 @@ final class Report: Sendable {
         case .outage(let outage):
             state.withLock { $0.outage = outage?.reason }
             message(outage.map { "\($0.reason) Trying again…" } ?? "The storage is there again.")
-        case .databaseFailed(let error): message("\(error.message) Trying again…")
+        case .databaseFailed(let error): message("\(Words.sentence(error)) Trying again…")
         @unknown default: break
         }
     }
@@ -265,18 +267,26 @@ final class Report: Sendable {
             (event.id, event.path, event.reason) = (id, paths[id]?.exact, failure.reason)
             event.code = failure.code.rawValue
             tell(event, verbose: nil)
-            message("failed \(paths[id]?.description ?? id.uuidString): \(failure.reason)")
+            message("not uploaded \(paths[id]?.description ?? id.uuidString): \(failure.reason)")
         }
         let isUploading = purpose == .uploading
-        changeTally { $0.refused += isUploading ? max(waiting, 1) : 1 }
+        changeTally { tally in
+            if isUploading { tally.notUploaded = waiting }
+            if tally.notUploaded + tally.notPulled == 0 { tally.refused += 1 }
+        }
         // Most are sentences with a full stop; one follows anyway.
         let words =
             error.words + (hold.map { ", it \($0)" } ?? "")
             + (outage.map { ". \($0.hasSuffix(".") ? String($0.dropLast()) : $0)" } ?? "")
-        let count = isUploading ? "\(Format.count(waiting, "file")) not uploaded; " : ""
         // What was not looked at yet is nothing that 'resume' knows of.
-        let command = isUploading && !isCut ? "'resume'" : isUploading ? "the same command" : "The same command"
-        message("\(words). \(count)\(command) goes on with what is left.")
+        let command = isUploading && !isCut ? "'resume'" : "the same command"
+        let left =
+            switch purpose {
+            case .uploading: "\(Format.count(waiting, "file")) not uploaded"
+            case .pulling: "\(Format.count(tally.notPulled, "file")) not pulled"
+            case .removing: "not all is removed"
+            }
+        message("\(words). \(left); \(command) goes on with what is left.")
         var event = JSONEvent("gaveUp")
         event.reason = words
         tell(event, verbose: nil)
@@ -295,6 +305,12 @@ final class Report: Sendable {
         } else if !options.isQuiet {
             line { Console.result(words) }
         }
+    }
+
+    /// A line on the standard output for people, unless less is wanted.
+    func result(_ words: String) {
+        options.log?.write(words)
+        if !options.isJSON, !options.isQuiet { line { Console.result(words) } }
     }
 
     /// One event on the standard output: as JSON, or as a line when more is wanted.

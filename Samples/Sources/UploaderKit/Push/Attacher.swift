@@ -13,6 +13,7 @@ struct Attacher: Sendable {
     let excluded: [String]
     /// Files whose local bytes are not the recorded ones any more.
     let damaged: Set<FileData.ID>
+    let room: DiskRoom
 
     /// The originals of some groups.
     func source(_ groups: [BackupGroup], where filter: PathFilter = PathFilter()) -> FolderSource {
@@ -27,6 +28,7 @@ struct Attacher: Sendable {
     func run(_ source: FolderSource, _ options: BackupOptions, failures: FailedOriginals? = nil) async throws {
         var options = options
         options.damaged = damaged
+        options.room = BackupRoom { [room] sizes, wasRefused in try await room.ask(sizes, wasRefused: wasRefused) }
         try await Backup(lfs, database, source, host, options: options).run { event in
             if failures?.take(event) != true { tell(event) }
         }
@@ -35,7 +37,7 @@ struct Attacher: Sendable {
         report.walkEnded(isWhole: true)
     }
 
-    private var recorder: EntryRecorder { EntryRecorder(database: database, report: report) }
+    private var recorder: EntryRecorder { EntryRecorder(database: database, report: report, room: room) }
 
     private var host: BackupHost {
         let (table, prefix, recorder, damaged) = (table, lfs.keyPrefix, recorder, damaged)
@@ -105,9 +107,10 @@ struct Attacher: Sendable {
         case .restored(let asset, let file): report.restored(file, FilePath(asset.id))
         case .passedOver(let name, let reason): report.passedOver(FilePath(name), reason)
         case .unreadable(let name, let reason): report.unreadable(FilePath(name), reason)
-        case .failed(let name, let reason): report.failed(FilePath(name), reason)
+        case .failed(let name, let reason): report.failed(FilePath(name), Words.forShell(reason))
         case .left(let name, let reason):
-            report.message("\(FilePath(name)): its copy stays until the next run: \(Printable.text(reason))")
+            report.message(
+                "\(FilePath(name)): its copy stays until the next run: \(Printable.text(Words.forShell(reason)))")
         }
     }
 }
