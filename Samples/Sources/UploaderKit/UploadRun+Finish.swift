@@ -65,7 +65,7 @@ extension UploadRun {
             report.failed(FilePath(path), Words.of(doubt))
         } else if ending.freesUploaded {
             let evicted = try await lfs.evict(EvictionPolicy(maxByteCount: 0)) { _ in report.worked() }.evicted
-            report.freed(evicted)
+            report.freed(evicted, isLast: true)
         }
         guard let originals = ending.moves else { return }
         // Once originals are gone, their names are in the database only: where copies of it are kept, the storage has

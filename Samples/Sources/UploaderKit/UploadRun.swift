@@ -25,6 +25,8 @@ struct UploadRun: Sendable {
     let isOnFolder: Bool
     /// The database's file.
     let path: String
+    /// Where the bytes of new files wait, if not beside the database.
+    let stagingFolder: String?
     /// What comes when everything is offloaded.
     private(set) var ending = Ending()
     private let purpose: Purpose
@@ -33,8 +35,15 @@ struct UploadRun: Sendable {
     /// Brings what is new or has changed into the database.
     var attacher: Attacher {
         Attacher(
+<<<<<<< HEAD
             database: database, table: table, lfs: lfs, report: report, excluded: ownPaths, damaged: damaged, lost: lost
         )
+=======
+            database: database, table: table, lfs: lfs, report: report, excluded: ownPaths, damaged: damaged,
+            room: DiskRoom(
+                lfs: lfs, database: database, report: report, store: path + ".lfs", staging: stagingFolder,
+                frees: ending.freesUploaded))
+>>>>>>> 9367887d248b7a0f1f8a7c9c4398d2b57da76e84
     }
 
     /// Runs the command's own work, then waits until everything is offloaded.
@@ -152,7 +161,8 @@ struct UploadRun: Sendable {
             ownPaths: transfer.ownPaths(database: path, opened.given.argument) + report.ownPaths,
             damaged: damaged, lost: lost, sync: try await sync?.open(database),
             saver: DatabaseSaver(database: database, storage: opened.storage) { report.worked() },
-            isOnFolder: opened.given.argument.localPath != nil, path: path, purpose: purpose, patience: patience)
+            isOnFolder: opened.given.argument.localPath != nil, path: path,
+            stagingFolder: transfer.persistenceLocation, purpose: purpose, patience: patience)
     }
 
     /// Does the work with progress shown, and stops the manager whatever happens.

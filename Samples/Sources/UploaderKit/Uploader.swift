@@ -70,7 +70,8 @@ public struct Uploader: AsyncParsableCommand {
               0    everything that was asked for is done
               1    the command could not do its job
               3    some files failed, each is told; or nothing was accepted for as long as
-                   --give-up-after says; or 'free' freed less than it should
+                   --give-up-after says, or the storage refuses everything; or 'free'
+                   freed less than it should
               5    'verify' found something that is left
               64   the command line is wrong
               130  interrupted by Ctrl-C, 143 by SIGTERM; nothing is lost, and the

@@ -41,8 +41,9 @@ struct Attacher<Source: AssetSource>: Sendable {
                 }
             }
         }
-        try await note(touched)
-        try await commit(try await makeFiles(waiting), replacing: unsound)
+        let seen = touched
+        try await writingRows { try await note(seen) }
+        try await takeIn(waiting, unsound)
     }
 
     /// Notes how originals look that need not be read.
@@ -73,6 +74,55 @@ struct Attacher<Source: AssetSource>: Sendable {
         var asset: Asset
         /// The file that wants these bytes back.
         var wanted: FileData?
+    }
+
+    // MARK: Room
+
+    /// Takes in as many at once as there is room for. One that gets none is told, and the others go on.
+    private func takeIn(_ waiting: [Waiting], _ unsound: Set<FileData.ID>) async throws {
+        guard let room = options.room else {
+            return try await commit(try await makeFiles(waiting), replacing: unsound)
+        }
+        // How many are tried at once, and how often the first one was tried by itself in vain.
+        var (rest, limit, tries) = (waiting[...], waiting.count, 0)
+        while let first = rest.first {
+            try Task.checkCancellation()
+            // What a file gets back is told at once, so it is not tried together with others.
+            let next = first.wanted == nil ? rest.prefix(limit).prefix { $0.wanted == nil } : rest.prefix(1)
+            let sizes = next.map { max($0.asset.stamp.byteCount ?? 0, 0) }
+            switch try await room.ask(sizes, tries > 0) {
+            case .take(let count):
+                let portion = next.prefix(max(count, 1))
+                do {
+                    try await commit(try await makeFiles(Array(portion)), replacing: unsound)
+                    rest.removeFirst(portion.count)
+                    (limit, tries) = (max(limit, portion.count * 2), 0)
+                } catch let error where error.isForWantOfSpace {
+                    limit = max(portion.count / 2, 1)
+                    if portion.count > 1 { continue }
+                    tries += 1
+                    guard tries == BackupRoom.mostTries else { continue }
+                    tell(.failed(rest.removeFirst().asset.id, "\(error)"))
+                    tries = 0
+                }
+            case .refuse(let reason):
+                tell(.failed(rest.removeFirst().asset.id, reason))
+                tries = 0
+            }
+        }
+    }
+
+    /// Does what takes room for rows alone, and once more where something could be freed for it.
+    private func writingRows(_ body: () async throws -> Void) async throws {
+        guard let room = options.room else { return try await body() }
+        for _ in 0..<BackupRoom.mostTries {
+            do {
+                return try await body()
+            } catch let error where error.isForWantOfSpace {
+                guard case .take = try await room.ask([0], true) else { throw error }
+            }
+        }
+        try await body()
     }
 
     // MARK: Bytes
@@ -190,6 +240,17 @@ struct Attacher<Source: AssetSource>: Sendable {
             } catch {
                 tell(.left(made.asset.id, "\(error)"))
             }
+        }
+    }
+}
+
+extension Error {
+    /// Whether the disk that holds the bytes or the database is full.
+    fileprivate var isForWantOfSpace: Bool {
+        switch self {
+        case let error as LFSError: error.code == .noSpace
+        case let error as DatabaseError: error.isNoSpace
+        default: false
         }
     }
 }

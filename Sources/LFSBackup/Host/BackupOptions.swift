@@ -14,6 +14,8 @@ public struct BackupOptions: Sendable {
     /// once. Without it every original has a file of its own: for a storage of which nobody knows whether it has what
     /// the rows say.
     public var reusesFiles = true
+    /// For how many originals there is room on the disk; nil when nobody looks.
+    public var room: BackupRoom?
     package var wallClock: @Sendable () -> Date = { Date() }
 
     /// The defaults.

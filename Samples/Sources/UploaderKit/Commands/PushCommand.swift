@@ -35,7 +35,9 @@ struct PushCommand: AsyncParsableCommand {
             A copy of each file stays in the folder beside the database, which has the same
             name and .lfs behind it, so that it is at hand. With --free-uploaded, or with
             'uploader free', copies go that are proven on the storage; 'pull' and 'verify'
-            fetch what they need.
+            fetch what they need. With --free-uploaded or --move they go also before the
+            end, when the disk has no room for more: so any number of files goes through a
+            small disk. One that does not fit by itself is told, and the others go on.
 
             --move removes the files that were pushed as well, as 'rclone move' does, and
             asks no question: each once the storage has it, and only if it is as it was

@@ -15,6 +15,7 @@ enum DocumentDatabase {
             let database = try DatabasePool(path: path, configuration: writing)
             try migrate(database, isSynced ? DocumentSchema.syncMigrator : DocumentSchema.migrator)
             try makeCommitsDurable(database)
+            try shortenLog(of: database, at: path)
             return database
         } catch {
             throw explained(error, path)
@@ -86,6 +87,13 @@ enum DocumentDatabase {
         }
     }
 
+    /// On a small disk the log of SQLite takes no large part of it.
+    private static func shortenLog(of database: DatabasePool, at path: String) throws {
+        guard let space = DiskSpace(of: path) else { return }
+        let pages = DiskSpace.logByteCount(space.total) / 4_096
+        try database.writeWithoutTransaction { db in try db.execute(sql: "PRAGMA wal_autocheckpoint = \(pages)") }
+    }
+
     static func explained(_ error: any Error, _ path: String) -> any Error {
         guard let error = error as? DatabaseError else { return error }
         switch error.resultCode {
@@ -95,7 +103,8 @@ enum DocumentDatabase {
                 "The database \(path) cannot be opened. Check that it is a file and that you may read and write it.")
         case .SQLITE_READONLY, .SQLITE_PERM:
             return UploaderError("The database \(path) may not be written. Check the permissions of it and its folder.")
-        case .SQLITE_FULL: return UploaderError("The disk that holds the database \(path) is full. Free some space.")
+        case _ where error.isForWantOfSpace:
+            return UploaderError("The disk that holds the database \(path) is full. Free some space.")
         case .SQLITE_CORRUPT:
             return UploaderError("The database \(path) is damaged (\(error.message ?? "")). Restore it from a backup.")
         case .SQLITE_BUSY, .SQLITE_LOCKED:
@@ -103,4 +112,9 @@ enum DocumentDatabase {
         default: return UploaderError("The database \(path) failed: \(error.message ?? "\(error.resultCode)")")
         }
     }
+}
+
+extension DatabaseError {
+    /// Whether the disk is full. The second code: there is no page for the index of the log.
+    var isForWantOfSpace: Bool { resultCode == .SQLITE_FULL || extendedResultCode == .SQLITE_IOERR_SHMSIZE }
 }

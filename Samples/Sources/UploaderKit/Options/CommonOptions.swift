@@ -48,8 +48,11 @@ struct TransferOptions: ParsableArguments {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "End when for this long no byte was accepted and no file got through: 90s, 30m, 2h, never.",
-            valueName: "time"))
+            """
+            End when for this long no byte was accepted and no file got through: 90s, 30m, 2h, never. Unless it is \
+            never, a storage that refuses everything from the start, for wrong keys or a wrong name, ends the run \
+            after some seconds.
+            """, valueName: "time"))
     // Longer than a server takes to come back from an update or a router from a restart, and short enough for a job
     // that runs every night: what is left waits for the next run.
     var giveUpAfter = TimeSpan.minutes(30)

@@ -29,6 +29,9 @@ package struct Patience: Sendable {
 }
 
 extension Patience {
+    /// How long a storage may refuse everything from the start: some tries, so that a single odd answer ends nothing.
+    private static let refusalLimit = Duration.seconds(5)
+
     /// Runs a body as long as something gets done.
     ///
     /// - Parameter other: what goes on beside it, and ends with it.
@@ -44,6 +47,10 @@ extension Patience {
             }
             tasks.addTask {
                 try await watch(lfs, advance)
+                return nil
+            }
+            tasks.addTask {
+                try await watchRefusals(advance)
                 return nil
             }
             tasks.addTask { try await body() }
@@ -65,17 +72,39 @@ extension Patience {
             let status = try await lfs.status()
             let figures = [status.files, status.remote, status.failed, status.cancelled].map(Int64.init)
             let all = figures + [status.pendingBytes, Int64(truncatingIfNeeded: advance.count)]
-            if patience.isOver(all, at: clock.now - start) { throw GaveUp(limit: limit ?? .zero) }
+            if patience.isOver(all, at: clock.now - start) { throw GaveUp(.idle(limit ?? .zero)) }
+        }
+    }
+
+    /// Returns only with the task; one that waits for ever waits for other keys, too.
+    private func watchRefusals(_ advance: Advance) async throws {
+        if limit == nil { return }
+        for await _ in advance.refusals.stream {
+            try await SuspendingClock().sleep(for: Self.refusalLimit)
+            if advance.refusal != nil { throw GaveUp(.refused) }
         }
     }
 }
 
-/// Nothing was done for as long as a run waits.
+/// A run ends before its work.
 struct GaveUp: Error {
-    let limit: Duration
+    enum Reason {
+        /// Nothing was done for as long as a run waits.
+        case idle(Duration)
+        /// The storage takes nothing, and waiting does not mend that.
+        case refused
+    }
+
+    let reason: Reason
+
+    init(_ reason: Reason) { self.reason = reason }
 
     var words: String {
-        "gave up: for \(Format.time(limit / .seconds(1))) no byte was accepted and no file got through"
+        switch reason {
+        case .idle(let limit):
+            "gave up: for \(Format.time(limit / .seconds(1))) no byte was accepted and no file got through"
+        case .refused: "gave up: the storage refuses everything, and waiting does not mend that"
+        }
     }
 }
 

@@ -1,4 +1,7 @@
+import Foundation
 import LFS
+import LFSStorage
+import Synchronization
 
 /// What became of files that are read back, or removed.
 extension Report {
@@ -11,6 +14,22 @@ extension Report {
             tally.pulled += 1
             tally.bytes = tally.bytes.addingSaturated(file.byteCount)
         }
+    }
+
+    /// The storage is away, and the run waits for it: told once.
+    func away(_ refusal: StorageError) {
+        if state.withLock({ $0.outage != nil }) { return }
+        handle(.outage(StorageOutage(code: refusal.code, reason: refusal.message, since: Date())), nil)
+    }
+
+    /// The storage gives nothing: one line for all files.
+    func notPulled(_ files: [AttachedDocument], _ reason: String) {
+        for attached in files {
+            var event = JSONEvent("failed")
+            (event.id, event.path, event.reason) = (attached.file.id, attached.document.path.exact, reason)
+            tell(event, verbose: nil)
+        }
+        message("\(Format.count(files.count, "file")) not pulled: \(reason)")
     }
 
     /// Names that mean no file, or files that cannot be removed.
@@ -56,13 +75,25 @@ extension Report {
         changeTally { $0.forgotten += count }
     }
 
-    func freed(_ amount: EvictionReport.Amount) {
-        guard amount.files > 0 else { return }
-        var event = JSONEvent("freed")
-        (event.files, event.bytes) = (amount.files, amount.byteCount)
-        let words =
-            "freed \(Format.count(amount.files, "local copy", "local copies")), \(Format.bytes(amount.byteCount))"
-        if isWatching { tell(event, verbose: words) } else { tell(event, words) }
+    /// - Parameter isLast: false while files are attached, which is told in one sum at the end.
+    func freed(_ amount: EvictionReport.Amount, isLast: Bool) {
+        let sum = state.withLock { state in
+            state.freed = (state.freed.files + amount.files, state.freed.bytes.addingSaturated(amount.byteCount))
+            return state.freed
+        }
+        let tellsSum = isLast && !isWatching
+        if amount.files > 0 {
+            var event = JSONEvent("freed")
+            (event.files, event.bytes) = (amount.files, amount.byteCount)
+            tell(event, verbose: tellsSum ? nil : Self.freedWords(amount.files, amount.byteCount))
+        }
+        guard tellsSum, sum.files > 0 else { return }
+        state.withLock { $0.freed = (0, 0) }
+        result(Self.freedWords(sum.files, sum.bytes))
+    }
+
+    private static func freedWords(_ files: Int, _ bytes: Int64) -> String {
+        "freed \(Format.count(files, "local copy", "local copies")), \(Format.bytes(bytes))"
     }
 
     /// - Parameter versions: how many old versions it has.

@@ -18,6 +18,10 @@ final class Report: Sendable {
         var underWay: [FileData.ID: UnderWay] = [:]
         var pace = Pace.running
         var isWatching = false
+        /// Whether the last walk ended before it was through.
+        var isCut = false
+        /// The local copies that went while files were attached.
+        var freed: (files: Int, bytes: Int64) = (0, 0)
         /// Whether the summary says that the database is nowhere else.
         var namesLoneDatabase = false
     }
@@ -62,10 +66,12 @@ final class Report: Sendable {
         stirs()
     }
 
-    func walkEnded() {
+    /// - Parameter isWhole: whether it has come to its end.
+    func walkEnded(isWhole: Bool = false) {
         let time = (ContinuousClock.now - start) / .seconds(1)
         state.withLock { state in
             guard state.tally.isWalking else { return }
+            state.isCut = !isWhole
             (state.tally.isWalking, state.tally.expectedBytes) = (false, nil)
             // Until now the disk was busy with reading: that rate says nothing about the time that is left.
             state.meter = RateMeter()
@@ -181,7 +187,7 @@ final class Report: Sendable {
         case .outage(let outage):
             state.withLock { $0.outage = outage?.reason }
             message(outage.map { "\($0.reason) Trying again…" } ?? "The storage is there again.")
-        case .databaseFailed(let error): message("\(error.message) Trying again…")
+        case .databaseFailed(let error): message("\(Words.sentence(error)) Trying again…")
         @unknown default: break
         }
     }
@@ -255,23 +261,32 @@ final class Report: Sendable {
     ///
     /// - Parameter hold: the condition that was not met; nil when all were.
     func gaveUp(_ error: GaveUp, paths: [FileData.ID: FilePath], waiting: Int, hold: String?) {
-        let (reasons, outage) = state.withLock { ($0.reasons, $0.outage) }
+        let (reasons, outage, isCut) = state.withLock { ($0.reasons, $0.outage, $0.isCut) }
         for (id, failure) in reasons.sorted(by: { $0.key < $1.key }).prefix(1_000) {
             var event = JSONEvent("failed")
             (event.id, event.path, event.reason) = (id, paths[id]?.exact, failure.reason)
             event.code = failure.code.rawValue
             tell(event, verbose: nil)
-            message("failed \(paths[id]?.description ?? id.uuidString): \(failure.reason)")
+            message("not uploaded \(paths[id]?.description ?? id.uuidString): \(failure.reason)")
         }
         let isUploading = purpose == .uploading
-        changeTally { $0.refused += isUploading ? max(waiting, 1) : 1 }
+        changeTally { tally in
+            if isUploading { tally.notUploaded = waiting }
+            if tally.notUploaded + tally.notPulled == 0 { tally.refused += 1 }
+        }
         // Most are sentences with a full stop; one follows anyway.
         let words =
             error.words + (hold.map { ", it \($0)" } ?? "")
             + (outage.map { ". \($0.hasSuffix(".") ? String($0.dropLast()) : $0)" } ?? "")
-        let rest =
-            isUploading ? "\(Format.count(waiting, "file")) not uploaded; 'resume' goes" : "The same command goes"
-        message("\(words). \(rest) on with what is left.")
+        // What was not looked at yet is nothing that 'resume' knows of.
+        let command = isUploading && !isCut ? "'resume'" : "the same command"
+        let left =
+            switch purpose {
+            case .uploading: "\(Format.count(waiting, "file")) not uploaded"
+            case .pulling: "\(Format.count(tally.notPulled, "file")) not pulled"
+            case .removing: "not all is removed"
+            }
+        message("\(words). \(left); \(command) goes on with what is left.")
         var event = JSONEvent("gaveUp")
         event.reason = words
         tell(event, verbose: nil)
@@ -290,6 +305,12 @@ final class Report: Sendable {
         } else if !options.isQuiet {
             line { Console.result(words) }
         }
+    }
+
+    /// A line on the standard output for people, unless less is wanted.
+    func result(_ words: String) {
+        options.log?.write(words)
+        if !options.isJSON, !options.isQuiet { line { Console.result(words) } }
     }
 
     /// One event on the standard output: as JSON, or as a line when more is wanted.

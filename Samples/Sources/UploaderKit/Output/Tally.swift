@@ -13,6 +13,9 @@ package struct Tally: Equatable {
     package var uploaded = 0
     /// Files that could not be attached, pulled or removed, without those that could not be read.
     package var refused = 0
+    /// Files that wait still when a run gives up, and files that the storage could not give because it is away.
+    package var notUploaded = 0
+    package var notPulled = 0
     /// Files whose upload was given up, by their id.
     package var givenUp: Set<FileID> = []
     /// Files that were passed over: unchanged, special ones, or not readable.
@@ -66,7 +69,8 @@ package struct Tally: Equatable {
     }
 
     package var doneBytes: Int64 { partial.values.reduce(bytes) { $0.addingSaturated($1) } }
-    package var failed: Int { refused + givenUp.count }
+    /// All that was left undone.
+    package var failed: Int { refused + givenUp.count + notUploaded + notPulled }
     package var hasFailures: Bool { failed > 0 || unreadable > 0 }
 
     /// How many are uploaded when none waits any more.
@@ -82,7 +86,8 @@ package struct Tally: Equatable {
             (pulled, "pulled", purpose == .pulling),
             (removed, "removed", purpose == .removing), (uploaded, "uploaded", purpose == .uploading),
             (moved, "moved", false),
-            (failed, "failed", true), (unchanged, "unchanged", purpose != .removing),
+            (refused + givenUp.count, "failed", true), (notUploaded, "not uploaded yet", false),
+            (notPulled, "not pulled", false), (unchanged, "unchanged", purpose != .removing),
             (skipped - unchanged, "skipped", false),
         ]
         let entries: [(Int, String, String)] = [

@@ -31,12 +31,24 @@ enum Words {
             return
                 "the database has the LFS tables of an older version: open it once with the app that it belongs to"
         }
-        return error.message.replacing(" (LFSOptions.foreignStore does it by itself)", with: "")
+        return forShell(error.message)
+    }
+
+    /// A message of the library without what is said to programmers.
+    static func forShell(_ message: String) -> String {
+        message.replacing(" (LFSOptions.foreignStore does it by itself)", with: "")
+            .replacing(
+                " Free local copies (LFSManager.evictAll, free), or make room otherwise.",
+                with: " Free some space: 'uploader free' does, of what is on the storage."
+            )
+            // Only what is attached can wait elsewhere, and says so by itself.
+            .replacing(" Free some space, or keep files on another disk.", with: " Free some space.")
+            .replacing("The app's database failed:", with: "The database failed:")
     }
 
     private static func of(_ error: DatabaseError) -> String {
         switch error.resultCode {
-        case .SQLITE_FULL: "the disk that holds the database is full"
+        case _ where error.isForWantOfSpace: "the disk that holds the database is full"
         case .SQLITE_BUSY, .SQLITE_LOCKED: "another program holds the database locked"
         default: "the database failed: \(error.message ?? "\(error.resultCode)")"
         }

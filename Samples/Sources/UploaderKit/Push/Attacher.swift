@@ -13,8 +13,12 @@ struct Attacher: Sendable {
     let excluded: [String]
     /// Files whose local bytes are not the recorded ones any more.
     let damaged: Set<FileData.ID>
+<<<<<<< HEAD
     /// Those of them that have no bytes here.
     let lost: Set<FileData.ID>
+=======
+    let room: DiskRoom
+>>>>>>> 9367887d248b7a0f1f8a7c9c4398d2b57da76e84
 
     /// The originals of some groups.
     func source(_ groups: [BackupGroup], where filter: PathFilter = PathFilter()) -> FolderSource {
@@ -29,16 +33,20 @@ struct Attacher: Sendable {
     func run(_ source: FolderSource, _ options: BackupOptions, failures: FailedOriginals? = nil) async throws {
         var options = options
         options.damaged = damaged
+<<<<<<< HEAD
         options.reusesFiles = try await database.read(StorageMemory.doubt) == nil
+=======
+        options.room = BackupRoom { [room] sizes, wasRefused in try await room.ask(sizes, wasRefused: wasRefused) }
+>>>>>>> 9367887d248b7a0f1f8a7c9c4398d2b57da76e84
         try await Backup(lfs, database, source, host, options: options).run { event in
             if failures?.take(event) != true { tell(event) }
         }
         // Of a part of the originals nothing is gone.
         if failures == nil { try await recorder.tellGone(below: source.roots.map { FilePath($0) }) }
-        report.walkEnded()
+        report.walkEnded(isWhole: true)
     }
 
-    private var recorder: EntryRecorder { EntryRecorder(database: database, report: report) }
+    private var recorder: EntryRecorder { EntryRecorder(database: database, report: report, room: room) }
 
     private var host: BackupHost {
         let (table, prefix, recorder, lost) = (table, lfs.keyPrefix, recorder, lost)
@@ -108,9 +116,10 @@ struct Attacher: Sendable {
         case .restored(let asset, let file): report.restored(file, FilePath(asset.id))
         case .passedOver(let name, let reason): report.passedOver(FilePath(name), reason)
         case .unreadable(let name, let reason): report.unreadable(FilePath(name), reason)
-        case .failed(let name, let reason): report.failed(FilePath(name), reason)
+        case .failed(let name, let reason): report.failed(FilePath(name), Words.forShell(reason))
         case .left(let name, let reason):
-            report.message("\(FilePath(name)): its copy stays until the next run: \(Printable.text(reason))")
+            report.message(
+                "\(FilePath(name)): its copy stays until the next run: \(Printable.text(Words.forShell(reason)))")
         }
     }
 }

@@ -14,6 +14,7 @@ import Darwin
 struct EntryRecorder: Sendable {
     let database: any DatabaseWriter
     let report: Report
+    let room: DiskRoom
     private static let batch = 500
 
     func record(_ entries: [Entry]) async throws {
@@ -22,7 +23,7 @@ struct EntryRecorder: Sendable {
             let known = try await database.read { db in try EntryTable.entries(at: paths, db) }
             let changed = batch.filter { known[$0.path] != $0 }
             if changed.isEmpty { continue }
-            try await database.write { db in try EntryTable.save(changed, db) }
+            try await room.writingRows { try await database.write { db in try EntryTable.save(changed, db) } }
             for entry in changed { report.recorded(entry.path, isLink: entry.isLink) }
         }
     }

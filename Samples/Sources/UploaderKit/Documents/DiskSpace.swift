@@ -1,0 +1,32 @@
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// What a file system has room for.
+struct DiskSpace: Sendable {
+    let total: Int64
+    /// What is left on it.
+    let available: Int64
+    /// What files may take: the rest is kept for the database.
+    let free: Int64
+
+    /// Nil for one that does not tell.
+    init?(of folder: String) {
+        var status = statvfs()
+        guard statvfs(folder, &status) == 0, status.f_blocks > 0 else { return nil }
+        func byteCount(_ blocks: UInt64) -> Int64 {
+            let (product, isOverflown) = blocks.multipliedReportingOverflow(by: UInt64(status.f_frsize))
+            return isOverflown ? .max : Int64(clamping: product)
+        }
+        total = byteCount(UInt64(status.f_blocks))
+        available = byteCount(UInt64(status.f_bavail))
+        free = max(available - 2 * Self.logByteCount(total), 0)
+    }
+
+    /// How long the database's log may become before SQLite takes it in: its usual 4 MB, and less on a small disk.
+    static func logByteCount(_ total: Int64) -> Int64 { min(max(total / 16, 256 << 10), 4_096_000) }
+}
