@@ -48,7 +48,7 @@ struct RemoveCommand: AsyncParsableCommand {
     func run() async throws {
         if gone { return try await removeGone() }
         let naming = FileNaming(files.names)
-        if dryRun { return try reportingErrors { try preview(naming) } }
+        if dryRun { return try reportingErrors(json: output.json) { try preview(naming) } }
         try await UploadRun.run(database, transfer, output, .own, about: .removing, sync: server.sync) { run in
             let refusals = try await Remover(run.database, run.table).run(naming) {
                 run.report.removed($0)
@@ -65,7 +65,7 @@ struct RemoveCommand: AsyncParsableCommand {
     private func removeGone() async throws {
         let (naming, acceptsEmpty) = (files.naming, acceptEmpty)
         if dryRun {
-            return try reportingErrors {
+            return try reportingErrors(json: output.json) {
                 let (connection, table) = try openForPreview()
                 let found = try GoneOriginals.find(naming, table, connection)
                 try preview(

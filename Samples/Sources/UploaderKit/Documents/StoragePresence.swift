@@ -42,15 +42,16 @@ enum StoragePresence: Equatable {
         _ report: Report
     ) async throws {
         guard case .missing(let count) = try await look(database, storage) else { return }
-        let finding = "None of the files that should be on \(location) is there; \(count) were looked for."
+        let finding = "None of the files that should be on \(location.argument) is there; \(count) were looked for."
         if goesOn {
             return report.failed(
                 FilePath(location.description),
                 "\(finding) Run 'verify --repair --accept-empty' next: it uploads those whose bytes are here.")
         }
+        let question = location.isFolder ? "Is its disk mounted, and is it the right one?" : "Is it the right one?"
         throw UploaderError(
             """
-            \(finding) Is its disk mounted, and is it the right one? Nothing was changed. If they are lost, \
+            \(finding) \(question) Nothing was changed. If they are lost, \
             'verify --repair --accept-empty' uploads those whose bytes are here.
             """)
     }
