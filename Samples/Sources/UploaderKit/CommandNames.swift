@@ -2,8 +2,10 @@ import ArgumentParser
 
 /// Looks at the command's name before the parser does, which takes a mistyped one for an argument.
 package enum CommandNames {
-    /// What is wrong with the first words of a command line; nil when nothing is.
+    /// What is wrong with the names in a command line; nil when nothing is.
     package static func complaint(_ arguments: [String]) -> String? {
+        let command = command(arguments)
+        if let complaint = command.flatMap({ CommandOptions($0)?.complaint(arguments) }) { return complaint }
         // The parser would take -dash.jpg for -d -a -s -h, and show the help.
         if let odd = arguments.prefix(while: { $0 != "--" }).first(where: isNoOption) {
             return "There is no option '\(odd)'. For a file of this name write ./\(odd), or -- before it."
@@ -11,12 +13,27 @@ package enum CommandNames {
         guard let first = arguments.first, !first.hasPrefix("-") else { return nil }
         let name = first == "help" ? arguments.dropFirst().first : first
         guard let name, !name.hasPrefix("-"), !all.contains(name) else { return nil }
-        let near = all.map { (name: $0, distance: distance(name, $0)) }.min { $0.distance < $1.distance }
-        let advice = near.flatMap { $0.distance <= 2 ? " Did you mean '\($0.name)'?" : nil } ?? ""
-        return "There is no command '\(name)'.\(advice) 'uploader --help' lists them."
+        return "There is no command '\(name)'.\(advice(name, all)) 'uploader --help' lists them."
     }
 
-    private static func isNoOption(_ word: String) -> Bool {
+    /// The command that a line names, which may be one of another's; nil when it names none.
+    private static func command(_ arguments: [String]) -> (any ParsableCommand.Type)? {
+        var command: (any ParsableCommand.Type)?
+        var choice = Uploader.configuration.subcommands
+        for word in arguments {
+            guard let next = choice.first(where: { $0.configuration.commandName == word }) else { break }
+            (command, choice) = (next, next.configuration.subcommands)
+        }
+        return choice.isEmpty ? command : nil
+    }
+
+    /// ` Did you mean …?` with the nearest of some names; empty where none is near.
+    static func advice(_ name: String, _ names: [String]) -> String {
+        let near = names.map { (name: $0, distance: distance(name, $0)) }.min { $0.distance < $1.distance }
+        return near.flatMap { $0.distance <= 2 ? " Did you mean '\($0.name)'?" : nil } ?? ""
+    }
+
+    static func isNoOption(_ word: String) -> Bool {
         word.count > 2 && word.hasPrefix("-") && !word.hasPrefix("--")
             && !word.dropFirst().allSatisfy("hlnqrv".contains)
     }

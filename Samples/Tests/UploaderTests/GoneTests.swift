@@ -94,6 +94,37 @@ struct GoneTests {
     }
 
     @Test(
+        "A mount point within that has other files than the disk had keeps what was on the disk",
+        arguments: [["files"], ["files/card/1.jpg", "files/card/DCIM/2.jpg", "files/0.bin"]])
+    func foreignFileInMountPoint(pushed names: [String]) throws {
+        try withFolder(files: 2) { folder in
+            let card = folder.appendingPathComponent("files/card")
+            try FileManager.default.createDirectory(
+                at: card.appendingPathComponent("DCIM"), withIntermediateDirectories: true)
+            for name in ["1.jpg", "DCIM/2.jpg"] { try Data(name.utf8).write(to: card.appendingPathComponent(name)) }
+            let push = try UploaderProcess(
+                ["push", "--database", "a.sqlite", "--to", "dir:remote"] + names, in: folder
+            ).wait()
+            #expect(push.status == 0, "\(push)")
+            try delete("files/card", in: folder)
+            try FileManager.default.createDirectory(at: card, withIntermediateDirectories: false)
+            try Data().write(to: card.appendingPathComponent(".nomedia"))
+            let refused = try uploader("remove", "--gone", in: folder)
+            #expect(refused.status == 3 && refused.output.hasPrefix("0 removed"), "\(refused)")
+            #expect(Set(try left(folder).keys).isSuperset(of: ["1.jpg", "2.jpg"]))
+            // One of its files is there again, so the disk is, and the other is gone.
+            try FileManager.default.createDirectory(
+                at: card.appendingPathComponent("DCIM"), withIntermediateDirectories: false)
+            try Data("again".utf8).write(to: card.appendingPathComponent("DCIM/2.jpg"))
+            if names.count == 1 {
+                let certain = try uploader("remove", "--gone", in: folder)
+                #expect(certain.status == 0 && certain.output.hasPrefix("1 removed"), "\(certain)")
+                #expect(try left(folder)["1.jpg"] == nil)
+            }
+        }
+    }
+
+    @Test(
         "A folder that is missing where disks are mounted may be a disk that was pulled out",
         .enabled(if: isRoot, "needs root to mount"))
     func pulledOut() throws {

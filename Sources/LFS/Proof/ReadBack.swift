@@ -40,7 +40,7 @@ struct ReadBack: Sendable {
                     if count > file.byteCount { throw TooMany() }
                 })
         } catch is TooMany {
-            try await noteDamage(of: file.id, "It gave more than the \(file.byteCount) bytes of the file.")
+            try await noteDamage(of: file.id, "The storage gave more than the \(file.byteCount) bytes of the file.")
             return (.damaged, hash.withLock { $0.byteCount })
         } catch let error as StorageError {
             let isDamaged = try await noteDamage(of: file, error)
@@ -51,7 +51,7 @@ struct ReadBack: Sendable {
             try await noteRightBytes(of: file.id)
             return (.right, byteCount)
         }
-        try await noteDamage(of: file.id, "It gave \(byteCount) bytes with the SHA-256 \(sha256).")
+        try await noteDamage(of: file.id, "The storage gave \(byteCount) bytes with the SHA-256 \(sha256).")
         return (.damaged, byteCount)
     }
 

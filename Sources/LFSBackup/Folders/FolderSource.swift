@@ -17,8 +17,7 @@ public struct FolderSource: AssetSource {
     /// The files and folders that are included themselves, by their absolute paths.
     public let roots: [AssetName]
     private let selection: BackupSelection
-    private let groups: [BackupGroup]
-    private let folder: String
+    private let groups: [(group: BackupGroup, path: AssetName)]
     private let own: [String]
     private let filter: PathFilter
     let hasEntries: Bool
@@ -29,6 +28,7 @@ public struct FolderSource: AssetSource {
     ///
     /// - Parameters:
     ///   - groups: their ids are paths of folders and files.
+    ///   - paths: the exact paths of groups whose ids cannot say them, since they are no text.
     ///   - folder: where paths begin that do not begin with a slash; nil for the current folder.
     ///   - own: files and folders that are left out because the app writes to them itself.
     ///   - filter: which files of the included folders are taken, by their paths from that folder on. A file that is a
@@ -36,16 +36,16 @@ public struct FolderSource: AssetSource {
     ///   - hasEntries: whether folders and symbolic links are items as well: ``AssetItem/entry(_:)``. A folder comes
     ///     before what is in it, and with a filter only if anything in it is taken. Otherwise links are passed over.
     public init(
-        _ groups: [BackupGroup], from folder: String? = nil, excluding own: [String] = [],
+        _ groups: [BackupGroup], at paths: [BackupGroup.ID: AssetName] = [:], from folder: String? = nil,
+        excluding own: [String] = [],
         where filter: PathFilter = PathFilter(), hasEntries: Bool = false
     ) {
         let folder = folder ?? FileManager.default.currentDirectoryPath
-        self.folder = folder
-        self.groups = groups
+        self.groups = groups.map { ($0, (paths[$0.id] ?? AssetName($0.id)).absolute(from: folder)) }
         self.own = own
         self.filter = filter
         self.hasEntries = hasEntries
-        roots = groups.filter { $0.mode == .include }.map { AssetName($0.id).absolute(from: folder) }
+        roots = self.groups.filter { $0.group.mode == .include }.map(\.path)
         selection = BackupSelection(groups)
     }
 
@@ -55,8 +55,7 @@ public struct FolderSource: AssetSource {
     ///   should be left out would be sent.
     public func makeWalk() throws -> FolderWalk {
         var identities: [FileIdentity: Set<BackupGroup.ID>] = [:]
-        for group in groups {
-            let path = AssetName(group.id).absolute(from: folder)
+        for (group, path) in groups {
             if let identity = FileIdentity(at: path) {
                 identities[identity, default: []].insert(group.id)
             } else if group.mode == .exclude {

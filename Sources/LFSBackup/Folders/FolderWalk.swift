@@ -141,7 +141,7 @@ public struct FolderWalk: IteratorProtocol, Sendable {
     private func groups(above root: AssetName) -> Set<BackupGroup.ID> {
         guard let real = root.withCString({ realpath($0, nil) }) else { return [] }
         defer { free(real) }
-        var parts = AssetName(String(cString: real)).components
+        var parts = AssetName(bytes: Array(UnsafeRawBufferPointer(start: real, count: strlen(real)))).components
         var found: Set<BackupGroup.ID> = []
         while parts.popLast() != nil {
             let path = AssetName(bytes: [AssetName.slash] + Array(parts.joined(separator: [AssetName.slash])))

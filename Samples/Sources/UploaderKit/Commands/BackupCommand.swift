@@ -27,7 +27,8 @@ struct BackupCommand: AsyncParsableCommand {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Folders and files, each with include: or exclude: before it.", valueName: GroupsArgument.form))
+            "Folders and files, each with include: or exclude: before it; ~/ is the home folder.",
+            valueName: GroupsArgument.form))
     var groups: [GroupsArgument] = []
 
     @Option(
@@ -47,6 +48,7 @@ struct BackupCommand: AsyncParsableCommand {
 
     func run() async throws {
         let (given, when, delay, root) = (groups.flatMap(\.groups), when, delay, systemRoot)
+        let names = groups.reduce(into: [:]) { $0.merge($1.names) { $1 } }
         try await UploadRun.run(database, transfer, output, .making, sync: server.sync) { run in
             // Closed with the database, at the end of the process: it has no task of its own.
             let settings = try await UploaderSettings.open(run.database)
@@ -73,8 +75,9 @@ struct BackupCommand: AsyncParsableCommand {
             let started = Date()
             run.report.walkBegins()
             defer { run.report.walkEnded() }
-            try await run.attacher.run(run.attacher.source(groups), options)
-            if !run.report.tally.hasFailures {
+            try await run.attacher.run(run.attacher.source(groups, at: names), options)
+            // A note of groups that are not in the settings would set them.
+            if !run.report.tally.hasFailures, try await settings.exists(.backupGroups) {
                 let included = Set(groups.filter { $0.mode == .include }.map(\.id))
                 try await BackupSettings.noteBackup(of: included, at: started, settings)
             }

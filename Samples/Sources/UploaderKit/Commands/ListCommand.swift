@@ -75,8 +75,10 @@ struct ListCommand: ParsableCommand {
     }
 
     func run() throws {
-        if versions { return try reportingErrors { try VersionLines(isJSON: json).run(files.naming, database) } }
-        try reportingErrors {
+        if versions {
+            return try reportingErrors(json: json) { try VersionLines(isJSON: json).run(files.naming, database) }
+        }
+        try reportingErrors(json: json) {
             var isWhole = true
             let (connection, table) = try DocumentDatabase.openForReading(database.database)
             let here = try idsHere()
@@ -89,7 +91,8 @@ struct ListCommand: ParsableCommand {
                 let named = try gone ? nil : files.naming?.resolve(table.all, db)
                 for refusal in named?.refusals ?? originals?.refusals ?? [] {
                     isWhole = false
-                    Console.message("uploader: \(refusal.words)")
+                    lines.flush()
+                    tell(refusal, json: json)
                 }
                 for doubt in originals?.doubts ?? [] { Console.message("uploader: \(doubt.words)") }
                 let keys = originals.map { found in [found.all.map(\.key)] + table.all.dropFirst().map { _ in [] } }

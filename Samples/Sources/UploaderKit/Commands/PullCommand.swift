@@ -93,9 +93,13 @@ struct PullCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let (naming, withAll, filter, destination) = (files.naming, !all, try filters.read(), destination)
-        if dryRun { return try await reportingErrors { try await preview(naming, filter, destination) } }
-        try reportingErrors { try confirm() }
+        let (naming, withAll, filter, destination) = (
+            files.naming, !all, try filters.read(json: output.json), destination
+        )
+        if dryRun {
+            return try await reportingErrors(json: output.json) { try await preview(naming, filter, destination) }
+        }
+        try reportingErrors(json: output.json) { try confirm() }
         // What other devices have may be all there is yet.
         let access: UploadRun.Access = server.sync == nil ? .any : .joining
         let (overwrites, past) = (overwrite, asOf)
@@ -122,7 +126,7 @@ struct PullCommand: AsyncParsableCommand {
 
     private var destination: RestoreLayout.Destination {
         guard let folder else { return .original }
-        return .folder(FilePath(folder).absolute(from: FileManager.default.currentDirectoryPath))
+        return .folder(FilePath(argument: folder).absolute(from: FileManager.default.currentDirectoryPath))
     }
 
     /// - Throws: ``UploaderError`` when the answer is no, or nobody can give one.

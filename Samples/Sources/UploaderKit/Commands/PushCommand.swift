@@ -103,22 +103,22 @@ struct PushCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let (paths, filter, saveDatabase) = (paths, try filters.read(), saveDatabase)
-        if dryRun { return try reportingErrors { try makeDryRun().run(paths, filter) } }
+        let (filter, saveDatabase) = (try filters.read(json: output.json), saveDatabase)
+        if dryRun { return try reportingErrors(json: output.json) { try makeDryRun().run(PushedPaths(paths), filter) } }
         let keepVersions = keepVersions
         let (frees, moves, following) = (freeUploaded || move, move, watching.options)
         let patience = transfer.giveUpAfter.duration
-        let groups = paths.map { BackupGroup($0, .include) }
+        let pushed = PushedPaths(paths)
         try await UploadRun.run(
             database, transfer, output, .making, sync: server.sync, endless: following != nil
         ) { run in
             // Before old versions go that were kept for less.
             if let keepVersions { try await run.versions.choose(keepVersions) }
-            let source = run.attacher.source(groups, where: filter)
+            let source = run.attacher.source(pushed.groups, at: pushed.names, where: filter)
             return Preparation(ending: Ending(freesUploaded: frees, moves: moves ? source : nil), extra: source)
         } _: { run, source in
             if let saveDatabase { try await run.saver.choose(saveDatabase) }
-            for path in filter.missing(in: paths) { run.report.failed(FilePath(path), Self.isMissing) }
+            for path in filter.missing(in: pushed.all) { run.report.failed(FilePath(path), Self.isMissing) }
             if let following {
                 return try await Watcher(
                     run: run, source: source, options: following, backup: Self.options, patience: patience
@@ -149,7 +149,7 @@ extension PushCommand {
         let (report, storage) = (try Report(output), try transfer.storage(for: file).argument)
         return DryRun(
             database: file, transfer: transfer, storage: storage, report: report, output: output,
-            excluded: transfer.ownPaths(database: path, storage) + report.ownPaths)
+            excluded: transfer.ownPaths(database: path, storage) + report.ownPaths, moves: move)
     }
 }
 
@@ -161,19 +161,22 @@ struct DryRun {
     let report: Report
     let output: OutputOptions
     let excluded: [String]
+    let moves: Bool
 
-    func run(_ paths: [String], _ filter: PathFilter) throws {
+    func run(_ pushed: PushedPaths, _ filter: PathFilter) throws {
         try database.requireOurs()
         try StorageMemory.require(
             storage.location(), database, changes: transfer.changeStorage, makes: true, isGiven: transfer.to != nil)
         let known = try knownStamps()
-        let groups = paths.map { BackupGroup($0, .include) }
-        let missing = filter.missing(in: paths)
+        let missing = filter.missing(in: pushed.all)
         for path in missing { report.failed(FilePath(path), PushCommand.isMissing) }
-        var walk = try FolderSource(groups, excluding: excluded, where: filter).makeWalk()
+        let source = FolderSource(pushed.groups, at: pushed.names, excluding: excluded, where: filter)
+        var walk = try source.makeWalk()
+        var seen: Set<AssetName> = []
         var (count, bytes, unreadable): (Int, Int64, Int) = (0, 0, 0)
         while let item = walk.next() {
             switch item {
+            case .asset(let asset) where !seen.insert(asset.id).inserted: break
             case .asset(let asset) where !(known[FilePath(asset.id)].map(asset.stamp.hasContent(of:)) ?? false):
                 count += 1
                 let (path, size) = (FilePath(asset.id), asset.stamp.byteCount ?? 0)
@@ -185,10 +188,20 @@ struct DryRun {
             case .unreadable(let path, let reason):
                 unreadable += 1
                 report.message("cannot read \(FilePath(path)): \(reason)")
+            case .passedOver(let name, _) where SpecialFile.isOne(FilePath(name), isNamed: source.roots.contains(name)):
+                if source.roots.contains(name) {
+                    unreadable += 1
+                    report.failed(FilePath(name), SpecialFile.reason)
+                } else {
+                    report.special(FilePath(name), SpecialFile.reason)
+                }
             default: break
             }
         }
-        if !output.json { Console.result("\(Format.count(count, "file")) to attach, \(Format.bytes(bytes))") }
+        if !output.json {
+            let rest = moves ? "; once the storage has them, these and those of earlier runs would be removed here" : ""
+            Console.result("\(Format.count(count, "file")) to attach, \(Format.bytes(bytes))\(rest)")
+        }
         if unreadable > 0 || !missing.isEmpty { throw ExitCode(3) }
     }
 

@@ -56,7 +56,7 @@ struct RecoverCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await reportingErrors {
+        try await reportingErrors(json: json) {
             let (given, transfer) = (try GivenStorage(parsing: from), try TransferOptions.parse([]))
             let location = try given.argument.location()
             guard location.isThere else { throw UploaderError("There is no folder \(location) to find copies in.") }

@@ -15,10 +15,11 @@ struct RemoveCommand: AsyncParsableCommand {
 
             --gone removes what has no original any more, of all files or of those that
             are named: the file was deleted or renamed here after it was pushed. What
-            'push --move' has moved is none of it. A folder that is empty or missing with
-            all that was in it may be a disk that is not mounted, and so may be one that is
-            missing where disks are plugged in, below /mnt, /media, /run/media or /Volumes:
-            what was in it stays, unless --accept-empty says that it is right.
+            'push --move' has moved is none of it. A folder that has nothing any more of
+            all that was pushed from it may be a disk that is not mounted, whatever else is
+            in it now, and so may be one that is missing where disks are plugged in, below
+            /mnt, /media, /run/media or /Volumes: what was in it stays, unless
+            --accept-empty says that it is right.
 
             \(FileNaming.discussion)
             """)
@@ -34,7 +35,7 @@ struct RemoveCommand: AsyncParsableCommand {
     @Flag(name: .long, help: "Remove what has no original any more; without files all of that.")
     var gone = false
 
-    @Flag(name: .long, help: "With --gone: also what was in folders that are empty or missing now.")
+    @Flag(name: .long, help: "With --gone: also what was in folders that have nothing of it any more.")
     var acceptEmpty = false
 
     @OptionGroup var files: NameArguments
@@ -47,7 +48,7 @@ struct RemoveCommand: AsyncParsableCommand {
     func run() async throws {
         if gone { return try await removeGone() }
         let naming = FileNaming(files.names)
-        if dryRun { return try reportingErrors { try preview(naming) } }
+        if dryRun { return try reportingErrors(json: output.json) { try preview(naming) } }
         try await UploadRun.run(database, transfer, output, .own, about: .removing, sync: server.sync) { run in
             let refusals = try await Remover(run.database, run.table).run(naming) {
                 run.report.removed($0)
@@ -64,7 +65,7 @@ struct RemoveCommand: AsyncParsableCommand {
     private func removeGone() async throws {
         let (naming, acceptsEmpty) = (files.naming, acceptEmpty)
         if dryRun {
-            return try reportingErrors {
+            return try reportingErrors(json: output.json) {
                 let (connection, table) = try openForPreview()
                 let found = try GoneOriginals.find(naming, table, connection)
                 try preview(

@@ -1,4 +1,5 @@
 import ArgumentParser
+import GRDB
 import LFS
 
 struct ResumeCommand: AsyncParsableCommand {
@@ -12,7 +13,12 @@ struct ResumeCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        try await UploadRun.run(database, transfer, output, .own, sync: server.sync) { _ in }
+        try await UploadRun.run(database, transfer, output, .own, sync: server.sync) { run in
+            // Before any begins.
+            run.report.waitingDeletions(try await run.database.read(WaitingDeletions.count))
+            return Preparation(extra: ())
+        } _: { _, _ in
+        }
     }
 }
 
@@ -20,6 +26,7 @@ extension UploadRun {
     /// Waits for pending deletions and says what is left of them.
     func reportDeletions() async throws {
         let left = try await lfs.waitForDeletions()
+        report.deletionsEnded(left: left)
         if left > 0 {
             report.failedDeletions(left)
         }

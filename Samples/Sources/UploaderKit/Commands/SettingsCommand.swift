@@ -21,7 +21,7 @@ struct SettingsCommand: AsyncParsableCommand {
 
         func run() async throws {
             var isReadable = true
-            try await database.withSettings { storage in
+            try await database.withSettings(json: json) { storage in
                 for line in UploaderSettings.lines {
                     let state = try await line.state(storage)
                     isReadable = isReadable && state.problem == nil
@@ -102,8 +102,8 @@ extension SettingLine {
 
 extension DatabaseOptions {
     /// Opens the settings of an uploader's database that is there.
-    fileprivate func withSettings(_ body: (StorageRouter) async throws -> Void) async throws {
-        try await reportingErrors {
+    fileprivate func withSettings(json: Bool = false, _ body: (StorageRouter) async throws -> Void) async throws {
+        try await reportingErrors(json: json) {
             let file = try DatabaseFile(at: database)
             try file.requireThere()
             try file.requireOurs()

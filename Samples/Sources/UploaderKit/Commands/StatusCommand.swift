@@ -36,6 +36,8 @@ struct StatusCommand: ParsableCommand {
         var savedAt: String?
         /// nil as long as nobody has chosen to keep any.
         var versions: Versions?
+        /// Files that were removed, and still have bytes on the storage.
+        var waitingDeletions: Int
         /// Why uploads wait that were tried, most files first.
         var retrying: [UploadReason]
         /// Uploads that were given up, the first thousand.
@@ -95,21 +97,22 @@ struct StatusCommand: ParsableCommand {
     }
 
     func run() throws {
-        try reportingErrors {
+        try reportingErrors(json: json) {
             let (connection, table) = try DocumentDatabase.openForReading(database.database)
-            let (status, storage, changedAt, failures, retrying, sync, saved, old) = try connection.read { db in
+            let (status, storage, changedAt, failures, retrying, sync, saved, old, deletions) = try connection.read {
+                db in
                 let failed = try Upload.all().failed().order(Upload.Columns.fileID).fetchAll(db)
                 let failures = try failed.prefix(1_000).map { upload in
                     Figures.Failure(
-                        id: upload.fileID, path: try table.path(of: upload.fileID, db)?.description,
+                        id: upload.fileID, path: try table.path(of: upload.fileID, db)?.exact,
                         code: upload.code?.rawValue, reason: upload.reason)
                 }
                 return (
-                    try LFSStatus(db), try StorageMemory.bindingLocation(db),
+                    try LFSStatus(db), try StorageMemory.shown(db),
                     table.isOurs ? try StorageMemory.changedAt(db) : nil, failures,
                     try UploadReason.ofWaiting(db), try SyncReport.fetch(db),
                     table.isOurs ? try DatabaseSaver.Memory.fetch(db) : .init(),
-                    table.isOurs ? try Self.versions(db) : nil
+                    table.isOurs ? try Self.versions(db) : nil, try WaitingDeletions.count(db)
                 )
             }
             if json {
@@ -119,7 +122,8 @@ struct StatusCommand: ParsableCommand {
                     outage: status.outage.map(Figures.Outage.init),
                     failingSince: status.failingSince?.formatted(.iso8601), hold: status.hold.map(Figures.Hold.init),
                     sync: sync.map(Figures.Sync.init), savedAt: saved.savedAt?.formatted(.iso8601),
-                    versions: old.flatMap { Figures.Versions($0.totals, $0.memory) }, retrying: retrying,
+                    versions: old.flatMap { Figures.Versions($0.totals, $0.memory) }, waitingDeletions: deletions,
+                    retrying: retrying,
                     failures: failures)
                 return Console.result(try figures.jsonLine())
             }
@@ -140,6 +144,10 @@ struct StatusCommand: ParsableCommand {
                     "\(Format.count(versions.count, "old version")), \(Format.bytes(versions.bytes)), "
                         + old.memory.holding.words)
             }
+            if deletions > 0 {
+                Console.result(
+                    "\(Format.count(deletions, "removed file")) with bytes on the storage: 'resume' deletes them")
+            }
             if let outage = status.outage {
                 let time = Format.time(since: outage.since)
                 Console.result("the storage is away or refuses, for \(time): \(outage.reason)")
@@ -159,7 +167,7 @@ struct StatusCommand: ParsableCommand {
                 Console.result("retrying \(Format.count(reason.files, "file")): \(reason.reason)")
             }
             for failure in failures {
-                let name = failure.path ?? failure.id.uuidString
+                let name = failure.path.map { FilePath($0).description } ?? failure.id.uuidString
                 Console.result("failed \(name): \(failure.reason ?? "for an unknown reason")")
             }
             if status.failed > failures.count {

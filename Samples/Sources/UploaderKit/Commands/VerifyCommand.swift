@@ -79,15 +79,16 @@ struct VerifyCommand: AsyncParsableCommand {
 
     @Option(
         name: .long,
-        help: ArgumentHelp("How old an object without a record has to be to be an orphan.", valueName: "days"))
-    var orphanAge = 7
+        help: ArgumentHelp(
+            "How old an object without a record has to be to be an orphan: days, or a time such as 12h; 7 by default.",
+            valueName: "days"))
+    var orphanAge: Age?
 
     func validate() throws {
         if removeUnknown, !repair { throw ValidationError("--remove-unknown needs --repair.") }
         if readData || readShare != nil, localOnly {
             throw ValidationError("--read-data asks the storage, and --local-only does not.")
         }
-        guard (0...36_500).contains(orphanAge) else { throw ValidationError("--orphan-age has to be from 0 to 36500.") }
     }
 
     private var options: VerifyOptions {
@@ -99,12 +100,13 @@ struct VerifyCommand: AsyncParsableCommand {
         options.removesUnknown = removeUnknown
         // A file gets into the local store only after its record was committed, so one without is an orphan at any age.
         options.localGracePeriod = .zero
-        options.remoteGracePeriod = .seconds(orphanAge * 86_400)
+        options.remoteGracePeriod = orphanAge?.duration ?? .seconds(7 * 86_400)
         return options
     }
 
     func run() async throws {
         let reading: VerifyRun.Reading = readShare.map { .share($0) } ?? (readData ? .all : .nothing)
-        try await reportingErrors { try VerifyRun(database, transfer, output, options, reading) }.run()
+        try await reportingErrors(json: output.json) { try VerifyRun(database, transfer, output, options, reading) }
+            .run()
     }
 }

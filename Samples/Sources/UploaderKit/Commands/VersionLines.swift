@@ -44,7 +44,7 @@ struct VersionLines {
             let named = try naming?.resolve([table], withVersions: true, db)
             for refusal in named?.refusals ?? [] {
                 isWhole = false
-                Console.message("uploader: \(refusal.words)")
+                tell(refusal, json: isJSON)
             }
             let documents = try named.map {
                 Set($0.files.map(\.key) + (try VersionList.documents(of: $0.versions, db)))

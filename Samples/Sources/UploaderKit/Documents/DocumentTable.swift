@@ -186,5 +186,5 @@ struct DocumentTable: Sendable {
     }
 
     /// The name that a file of another app is written under: no part of it may lead elsewhere.
-    static func title(_ name: String) -> String { FilePath(name).lastComponent.description }
+    static func title(_ name: String) -> String { Printable.text(FilePath(name).lastComponent.exact) }
 }

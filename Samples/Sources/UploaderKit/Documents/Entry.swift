@@ -19,7 +19,9 @@ struct Entry: Equatable, Sendable {
 
     init(_ entry: BackupEntry) {
         let title = FilePath(entry.title)
-        (path, self.title, attributes) = (FilePath(entry.id), title.text ?? title.description, entry.attributes)
+        (path, self.title, attributes) = (
+            FilePath(entry.id), title.text ?? Printable.text(title.exact), entry.attributes
+        )
         kind =
             switch entry.kind {
             case .folder: .folder

@@ -9,9 +9,8 @@ package struct FilePath: Hashable, Sendable, CustomStringConvertible {
     package init(bytes: [UInt8]) { self.bytes = bytes }
     package init(_ text: String) { bytes = Array(text.utf8) }
 
-    /// For people: bytes that are no text show as U+FFFD, control characters as escapes, so that a name cannot break
-    /// a line or a terminal.
-    package var description: String { Printable.text(String(decoding: bytes, as: UTF8.self)) }
+    /// For people: with escapes, so that a name cannot break a line or a terminal, and no two look the same.
+    package var description: String { Printable.name(bytes) }
 
     /// For programs: the exact text where it is text. Bytes that are none show as U+FFFD.
     var exact: String { text ?? String(decoding: bytes, as: UTF8.self) }

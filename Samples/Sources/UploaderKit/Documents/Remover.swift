@@ -82,9 +82,9 @@ struct Remover {
                 return .commit
             }
         } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
-            result = .failure(.init(name: file.path.description, reason: error.message ?? "the database refuses it"))
+            result = .failure(.init(name: file.path.exact, reason: error.message ?? "the database refuses it"))
         } catch let error as UploaderError {
-            result = .failure(.init(name: file.path.description, reason: error.description))
+            result = .failure(.init(name: file.path.exact, reason: error.description))
         }
         return result
     }

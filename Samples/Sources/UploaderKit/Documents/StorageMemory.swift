@@ -18,6 +18,12 @@ enum StorageMemory {
         return row.flatMap { String.fromDatabaseValue($0[0]) }
     }
 
+    /// The remembered storage, as `--to` takes it; nil where ``bindingLocation(_:)`` is.
+    static func shown(_ db: Database) throws -> String? {
+        let argument = try argument(db)
+        return try bindingLocation(db).map { StorageLocation.argument($0, given: argument) }
+    }
+
     /// The storage as a later command line may have it; nil while none is remembered.
     static func argument(_ db: Database) throws -> String? {
         guard try db.tableExists(DocumentSchema.ownTable) else { return nil }
@@ -70,7 +76,7 @@ enum StorageMemory {
     /// Why no local copy may go: nobody knows whether another storage has the files, which the rows say of the one
     /// before. Nil when there is no reason.
     static func doubt(_ db: Database) throws -> UploaderError? {
-        guard let storage = try bindingLocation(db), try changedAt(db) != nil else { return nil }
+        guard let storage = try shown(db), try changedAt(db) != nil else { return nil }
         return UploaderError(
             """
             The storage was changed to \(storage), and nobody has looked yet whether the files are there, so no local \
@@ -108,18 +114,21 @@ enum StorageMemory {
     static func require(
         _ location: StorageLocation, _ file: DatabaseFile, changes: Bool, makes: Bool, isGiven: Bool
     ) throws {
-        if let remembered = file.storage, remembered != location.description, !changes {
+        if let storage = file.storage, storage != location.description, !changes {
+            let remembered = StorageLocation.argument(storage, given: file.remembered)
             guard isGiven else {
                 throw UploaderError(
                     """
-                    The files of \(file.path) are on \(remembered), and without --to this leads to \(location): the \
+                    The files of \(file.path) are on \(remembered), and without --to this leads to \
+                    \(location.argument): the \
                     environment or a profile says so. Give --to with all that it takes, such as the endpoint.
                     """
                 )
             }
             throw UploaderError(
                 """
-                The files of \(file.path) are on \(remembered), and --to names \(location). Check --to. If they were \
+                The files of \(file.path) are on \(remembered), and --to names \
+                \(location.argument). Check --to. If they were \
                 moved there, or shall go there from now on, add --change-storage.
                 """
             )

@@ -51,15 +51,16 @@ enum StoragePresence: Equatable {
     /// - Throws: ``UploaderError`` when none of the files is there.
     func require(_ location: StorageLocation) throws {
         guard let finding = finding(location) else { return }
+        let question = location.isFolder ? "Is its disk mounted, and is it the right one?" : "Is it the right one?"
         throw UploaderError(
             """
-            \(finding) Is its disk mounted, and is it the right one? Nothing was changed. If they are lost, \
+            \(finding) \(question) Nothing was changed. If they are lost, \
             'verify --repair --accept-empty' uploads those whose bytes are here.
             """)
     }
 
     private func finding(_ location: StorageLocation) -> String? {
         guard case .missing(let count) = self else { return nil }
-        return "None of the files that should be on \(location) is there; \(count) were looked for."
+        return "None of the files that should be on \(location.argument) is there; \(count) were looked for."
     }
 }

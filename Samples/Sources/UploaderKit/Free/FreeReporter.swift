@@ -4,6 +4,7 @@ import LFS
 /// Tells what 'free' frees and what stays.
 struct FreeReporter: Sendable {
     let json: Bool
+    let isQuiet: Bool
     let isPreview: Bool
 
     /// The last line of `--json`.
@@ -18,13 +19,15 @@ struct FreeReporter: Sendable {
         var dryRun: Bool
     }
 
-    func evicted(_ copy: EvictedCopy) throws {
+    func evicted(_ copy: EvictedCopy, _ path: FilePath?) throws {
         if json {
             var event = JSONEvent(isPreview ? "wouldFree" : "freed")
-            (event.id, event.bytes) = (copy.id, copy.byteCount)
+            (event.id, event.path, event.bytes) = (copy.id, path?.exact, copy.byteCount)
             return Console.result(try event.jsonLine())
         }
-        Console.result("\(isPreview ? "would free" : "freed") \(copy.id)  \(Format.bytes(copy.byteCount))")
+        if isQuiet { return }
+        let file = "\(copy.id)\(path.map { " \($0)" } ?? "")"
+        Console.result("\(isPreview ? "would free" : "freed") \(file)  \(Format.bytes(copy.byteCount))")
     }
 
     /// - Parameter hasAim: whether so much should have gone, or was to be kept free.
@@ -42,7 +45,7 @@ struct FreeReporter: Sendable {
             guard let amount = report.stays[reason] else { continue }
             parts.append("\(Format.count(amount.files)) \(Self.words(reason)) (\(Format.bytes(amount.byteCount)))")
         }
-        Console.result(parts.joined(separator: ", "))
+        if !isQuiet { Console.result(parts.joined(separator: ", ")) }
         if hasAim, report.shortfall > 0 {
             Console.message("uploader: \(Format.bytes(report.shortfall)) more should go, and nothing else may.")
         }
@@ -51,7 +54,7 @@ struct FreeReporter: Sendable {
     /// Frees files that were named. Each that stays is told with its reason.
     func free(_ files: [NamedFile], _ refusals: [FileNaming.Refusal], _ lfs: LFSManager) async throws {
         var summary = Summary(failed: refusals.count, dryRun: false)
-        for refusal in refusals { Console.message("uploader: \(refusal.words)") }
+        for refusal in refusals { tell(refusal, json: json) }
         // Of two documents with one file the copy is one.
         var seen: Set<String> = []
         for file in files where seen.insert(file.fileID).inserted {
@@ -61,7 +64,7 @@ struct FreeReporter: Sendable {
                 summary.freed += 1
                 var event = JSONEvent("freed")
                 (event.id, event.path) = (id, file.path.exact)
-                Console.result(json ? try event.jsonLine() : "freed \(id) \(file.path)")
+                if json || !isQuiet { Console.result(json ? try event.jsonLine() : "freed \(id) \(file.path)") }
             } catch let error as LFSError {
                 summary.failed += 1
                 Console.message("uploader: \(file.path): \(error.message)")

@@ -10,11 +10,12 @@ enum LocalRun {
     ///
     /// - Parameter frees: whether local copies go, which they may not while nobody knows what the storage has.
     static func run(
-        _ options: DatabaseOptions, frees: Bool = false, _ body: (LFSManager) async throws -> Void
+        _ options: DatabaseOptions, frees: Bool = false, json: Bool = false,
+        _ body: (LFSManager, any DatabaseReader, DocumentTable) async throws -> Void
     ) async throws {
-        try await run(options) { lfs, database, _ in
+        try await run(options, json: json) { lfs, database, table in
             if frees { try await requireCertainty(database) }
-            try await body(lfs)
+            try await body(lfs, database, table)
         }
     }
 
@@ -28,7 +29,7 @@ enum LocalRun {
         _ options: DatabaseOptions, naming: FileNaming, _ body: (LFSManager, [FileID]) async throws -> Void
     ) async throws {
         try await run(options, named: naming) { lfs, files, refusals in
-            for refusal in refusals { Console.message("uploader: \(refusal.words)") }
+            for refusal in refusals { tell(refusal, json: false) }
             try await body(lfs, try files.map { try FileID.named($0.fileID) })
             if !refusals.isEmpty { throw ExitCode(3) }
         }
@@ -36,10 +37,10 @@ enum LocalRun {
 
     /// The same for a command that goes on with the others.
     static func run(
-        _ options: DatabaseOptions, named naming: FileNaming, frees: Bool = false,
+        _ options: DatabaseOptions, named naming: FileNaming, frees: Bool = false, json: Bool = false,
         _ body: (LFSManager, [NamedFile], [FileNaming.Refusal]) async throws -> Void
     ) async throws {
-        try await run(options) { lfs, database, table in
+        try await run(options, json: json) { lfs, database, table in
             if frees { try await requireCertainty(database) }
             let named = try await database.read { db in try naming.resolve(table.all, db) }
             try await body(lfs, named.files, named.refusals)
@@ -47,9 +48,10 @@ enum LocalRun {
     }
 
     private static func run(
-        _ options: DatabaseOptions, _ body: (LFSManager, any DatabaseWriter, DocumentTable) async throws -> Void
+        _ options: DatabaseOptions, json: Bool,
+        _ body: (LFSManager, any DatabaseWriter, DocumentTable) async throws -> Void
     ) async throws {
-        try await reportingErrors {
+        try await reportingErrors(json: json) {
             let file = try DatabaseFile(at: options.database)
             let database = try DocumentDatabase.openAny(file)
             // The manager is not started, so no storage is ever asked.

@@ -4,8 +4,9 @@ import LFS
 
 /// Files whose originals are not where they were pushed from any more.
 ///
-/// A disk that is not mounted looks like an empty folder, or like none: what was in a folder that is empty now, or that
-/// has nothing any more of all that was pushed from it, may only seem gone.
+/// A disk that is not mounted looks like an empty folder, like one with what lies below its mount point, or like none.
+/// So a file is gone for certain only where the nearest folder above it that is there still has something of all that
+/// was pushed from it; else it may only seem gone.
 struct GoneOriginals: Sendable {
     /// Those that are gone for sure.
     private(set) var files: [NamedFile] = []
@@ -38,7 +39,7 @@ struct GoneOriginals: Sendable {
         return refusals
             + doubts.map { doubt in
                 FileNaming.Refusal(
-                    name: doubt.folder.description,
+                    name: doubt.folder.exact,
                     reason: """
                         it is empty, missing, or without all that was pushed from it, and \
                         \(Format.count(doubt.files.count, "file")) may only seem gone: is its disk mounted? \
@@ -58,19 +59,17 @@ struct GoneOriginals: Sendable {
         found.refusals = named?.refusals ?? []
         let wanted = named.map { Set($0.files.map(\.key)) }
         var gone: [DocumentTable.PushedFile] = []
-        // Roots that still have something of what was pushed from them.
-        var living: Set<FilePath> = []
+        var living = LivingFolders()
         for pushed in pushed {
             if !isGone(pushed.file.path) {
-                if let root = pushed.root { living.insert(root) }
+                living.insert(pushed)
             } else if wanted?.contains(pushed.file.key) != false {
                 gone.append(pushed)
             }
         }
         var doubts: [FilePath: [NamedFile]] = [:]
-        var looks: [FilePath: Bool] = [:]
         for gone in gone {
-            if let folder = doubtful(gone, living, &looks) {
+            if let folder = doubtful(gone, living) {
                 doubts[folder, default: []].append(gone.file)
             } else {
                 found.files.append(gone.file)
@@ -88,22 +87,16 @@ struct GoneOriginals: Sendable {
     }
 
     /// The folder that makes it doubtful whether a file is gone; nil when nothing does.
-    private static func doubtful(
-        _ gone: DocumentTable.PushedFile, _ living: Set<FilePath>, _ looks: inout [FilePath: Bool]
-    ) -> FilePath? {
+    private static func doubtful(_ gone: DocumentTable.PushedFile, _ living: LivingFolders) -> FilePath? {
         if let root = gone.root, !living.contains(root) { return root }
         // The nearest folder above it that is there, but not above the one that was pushed.
-        var parts = gone.file.path.components
-        while parts.popLast() != nil {
-            let folder = FilePath(bytes: [0x2F] + Array(parts.joined(separator: [0x2F])))
+        for folder in gone.foldersToRoot {
             if isGone(folder), gone.root != nil, folder != gone.root {
                 // Where disks are mounted by themselves, the folder goes with the disk.
-                if isMountPlace(parts) { return folder }
+                if isMountPlace(folder.components) { return folder }
                 continue
             }
-            let isFilled = looks[folder] ?? hasNames(folder)
-            looks[folder] = isFilled
-            return isFilled ? nil : folder
+            return living.contains(folder) ? nil : folder
         }
         return nil
     }
@@ -119,14 +112,33 @@ struct GoneOriginals: Sendable {
         default: false
         }
     }
+}
 
-    private static func hasNames(_ folder: FilePath) -> Bool {
-        guard let stream = folder.withCString({ opendir($0) }) else { return false }
-        defer { closedir(stream) }
-        while let entry = readdir(stream) {
-            let name = withUnsafeBytes(of: &entry.pointee.d_name) { Array($0.prefix { $0 != 0 }) }
-            if name != [0x2E], name != [0x2E, 0x2E] { return true }
+/// The folders that still have something of what was pushed from them, directly or further below.
+private struct LivingFolders {
+    /// With how many parts the highest folder has up to which those above have it, too.
+    private var folders: [FilePath: Int] = [:]
+
+    func contains(_ folder: FilePath) -> Bool { folders[folder] != nil }
+
+    /// - Parameter file: one that is there. Folders above the one that was pushed prove nothing by it.
+    mutating func insert(_ file: DocumentTable.PushedFile) {
+        let highest = file.foldersToRoot.last?.components.count ?? 0
+        for folder in file.foldersToRoot {
+            if let known = folders[folder], known <= highest { return }
+            folders[folder] = highest
         }
-        return false
+    }
+}
+
+extension DocumentTable.PushedFile {
+    /// The folders from that of the file up to the one that was pushed; of a file that was pushed itself, its folder.
+    fileprivate var foldersToRoot: [FilePath] {
+        let parts = file.path.components
+        let highest = root?.components.count ?? parts.count - 1
+        guard highest < parts.count else { return [] }
+        return (highest..<parts.count).reversed().map { count in
+            FilePath(bytes: [0x2F] + Array(parts.prefix(count).joined(separator: [0x2F])))
+        }
     }
 }

@@ -12,12 +12,15 @@ struct FileNaming: Sendable {
         path or that of a folder, which means all files in it, or by the last parts of
         either; or by a pattern in quotes: * and ? stand for anything but a slash, **
         for anything, [a-c] and {jpg,heic} for one of these. A pattern without a slash
-        at its start may begin in any folder.
+        at its start may begin in any folder. A name may also be given as it is shown,
+        where \\n stands for the end of a line, \\xFF for a byte that is no text, and \\\\
+        for a backslash.
         """
 
-    let names: [String]
+    /// The names, and each with its exact bytes.
+    private let names: [(text: String, path: FilePath)]
 
-    init(_ names: [String]) { self.names = names }
+    init(_ names: [String]) { self.names = Array(zip(names, FilePath.arguments(names))) }
 
     /// Where paths begin that do not begin with a slash.
     private let folder = FileManager.default.currentDirectoryPath
@@ -40,7 +43,12 @@ struct FileNaming: Sendable {
     func resolve(
         _ tables: [DocumentTable], withEntries: Bool = false, withVersions: Bool = false, _ db: Database
     ) throws -> NamedFiles {
-        let matchers = names.map { Matcher($0, folder) }
+        let given = names.map { Matcher($0.text, $0.path, folder) }
+        // As names are printed; it counts where nothing has the name as it is given.
+        let printed = names.map { name in
+            Printable.name(printedAs: name.text).map { Matcher(printed: name.text, FilePath(bytes: $0), folder) }
+        }
+        let matchers = given + printed.compactMap(\.self)
         var meanings = matchers.map { _ in [Meaning: [Match]]() }
         // A full id needs no look at all the others: there may be thousands of them.
         var ids: [String: [Int]] = [:]
@@ -81,8 +89,14 @@ struct FileNaming: Sendable {
         }
         var found = NamedFiles(tables: tables.map { _ in [] })
         var seen = (0...tables.count + 1).map { _ in Set<DatabaseValue>() }
-        for (matcher, meanings) in zip(matchers, meanings) {
-            switch matcher.choose(meanings) {
+        var unused = meanings.dropFirst(given.count)
+        for (index, other) in printed.enumerated() {
+            let ofPrinted = other.flatMap { _ in unused.popFirst() } ?? [:]
+            let choice =
+                if let other, meanings[index].isEmpty, !ofPrinted.isEmpty { other.choose(ofPrinted) } else {
+                    given[index].choose(meanings[index])
+                }
+            switch choice {
             case .success(let matches):
                 for match in matches where seen[match.table].insert(match.file.key).inserted {
                     switch match.table {
@@ -171,23 +185,29 @@ private struct Matcher {
     private let innerParts: [UInt8]
     private let pattern: Result<PathPattern, BackupError>?
 
-    init(_ name: String, _ current: String) {
-        self.name = name
+    /// A name as it is printed, which is no pattern.
+    init(printed name: String, _ path: FilePath, _ current: String) { self.init(name, path, current, nil) }
+
+    init(_ name: String, _ path: FilePath, _ current: String) {
+        var pattern: Result<PathPattern, BackupError>?
+        if PathPattern.isPattern(name) {
+            do { pattern = .success(try PathPattern(name)) } catch { pattern = .failure(error) }
+        }
+        self.init(name, path, current, pattern)
+    }
+
+    private init(_ name: String, _ path: FilePath, _ current: String, _ pattern: Result<PathPattern, BackupError>?) {
+        (self.name, self.pattern) = (name, pattern)
         id = name.lowercased()
         isID = FileID(id) != nil
         // Shorter ones are years and words as well.
         isBeginning = id.count >= 8 && id.allSatisfy { $0.isHexDigit || $0 == "-" }
-        bytes = Array(name.utf8)
-        path = FilePath(name).absolute(from: current)
-        folder = path.bytes == [0x2F] ? path.bytes : path.bytes + [0x2F]
+        bytes = path.bytes
+        self.path = path.absolute(from: current)
+        folder = self.path.bytes == [0x2F] ? self.path.bytes : self.path.bytes + [0x2F]
         let parts = bytes.last == 0x2F ? Array(bytes.dropLast()) : bytes
         lastParts = [0x2F] + parts
         innerParts = [0x2F] + parts + [0x2F]
-        guard PathPattern.isPattern(name) else {
-            pattern = nil
-            return
-        }
-        do { pattern = .success(try PathPattern(name)) } catch { pattern = .failure(error) }
     }
 
     func meaning(of file: DocumentTable.Name) -> Meaning? {

@@ -1,39 +1,58 @@
 import ArgumentParser
+import Foundation
 import LFSBackup
 
 /// Groups as they are written on the command line: `include:PATH,exclude:PATH`.
 struct GroupsArgument: ExpressibleByArgument, Sendable {
     let groups: [BackupGroup]
+    /// The exact paths of those that are no text, which the ids of their groups cannot say.
+    let names: [BackupGroup.ID: AssetName]
 
     static let form = "include:PATH,exclude:PATH"
 
     /// A comma within a path is one, unless a mode and a colon follow it.
     init?(argument: String) {
-        var parts: [String] = []
-        for part in argument.split(separator: ",", omittingEmptySubsequences: false).map(String.init) {
+        let comma = UInt8(ascii: ",")
+        var parts: [[UInt8]] = []
+        for part in FilePath(argument: argument).bytes.split(separator: comma, omittingEmptySubsequences: false) {
             if Self.group(part) == nil, let last = parts.popLast() {
-                parts.append(last + "," + part)
+                parts.append(last + [comma] + part)
             } else {
-                parts.append(part)
+                parts.append(Array(part))
             }
         }
-        let groups = parts.map(Self.group)
-        guard !groups.contains(nil) else { return nil }
-        self.groups = groups.compactMap(\.self)
+        let groups = parts.map { Self.group($0[...]) }
+        guard !groups.contains(where: { $0 == nil }) else { return nil }
+        let paths = groups.compactMap { $0?.path }
+        self.groups = groups.compactMap { $0.map { BackupGroup($0.path.id, $0.mode) } }
+        names = Dictionary(
+            paths.filter { $0.text == nil }.map { ($0.id, AssetName(bytes: $0.bytes)) }, uniquingKeysWith: { $1 })
     }
 
-    private static func group(_ text: String) -> BackupGroup? {
-        for mode in BackupGroup.Mode.allCases where text.hasPrefix("\(mode.rawValue):") {
-            let path = String(text.dropFirst(mode.rawValue.count + 1))
+    private static func group(_ part: ArraySlice<UInt8>) -> (path: FilePath, mode: BackupGroup.Mode)? {
+        for mode in BackupGroup.Mode.allCases where part.starts(with: "\(mode.rawValue):".utf8) {
+            let path = part.dropFirst(mode.rawValue.utf8.count + 1)
             // An unset variable of a shell must not mean the folder that one happens to be in.
-            return path.isEmpty ? nil : BackupGroup(path, mode)
+            return path.isEmpty ? nil : (FilePath(bytes: atHome(path)), mode)
         }
         return nil
+    }
+
+    /// The path with the home folder in place of a tilde, which a shell leaves as it is behind a colon.
+    private static func atHome(_ path: ArraySlice<UInt8>) -> [UInt8] {
+        guard path.elementsEqual("~".utf8) || path.starts(with: "~/".utf8) else { return Array(path) }
+        let home = ProcessInfo.processInfo.environment["HOME"].flatMap { $0.isEmpty ? nil : $0 }
+        return Array((home ?? FileManager.default.homeDirectoryForCurrentUser.path).utf8) + path.dropFirst()
     }
 
     static func text(_ groups: [BackupGroup]) -> String {
         groups.map { "\($0.mode.rawValue):\($0.id)" }.joined(separator: ",")
     }
+}
+
+extension FilePath {
+    /// As a group has it: the text, and the printed form of what is none.
+    fileprivate var id: BackupGroup.ID { text ?? description }
 }
 
 /// Conditions as they are written on the command line: `unmetered,mains`, or `always`.

@@ -13,6 +13,10 @@ struct DatabaseOptions: ParsableArguments {
 
     func validate() throws {
         if database.isEmpty { throw ValidationError("--database is empty. Give it the path of a file.") }
+        if FilePath(argument: database).text == nil {
+            throw ValidationError(
+                "The path of --database is no UTF-8, which a database's has to be. Give one that is, such as a link's.")
+        }
     }
 }
 
@@ -42,7 +46,8 @@ struct TransferOptions: ParsableArguments {
 
     @Option(
         name: .long,
-        help: ArgumentHelp("Bytes per second of all transfers together, such as 2MiB; s3 only.", valueName: "size"))
+        help: ArgumentHelp("Bytes per second of all transfers together, such as 2MiB; not for dir:.", valueName: "size")
+    )
     var limitRate: ByteSize?
 
     @Option(
@@ -104,6 +109,9 @@ struct TransferOptions: ParsableArguments {
         guard (1...1_000).contains(maxExecutors) else {
             throw ValidationError("--max-executors has to be a number from 1 to 1000.")
         }
+        if limitRate?.bytes == 0 {
+            throw ValidationError("--limit-rate has to be at least one byte per second. Leave it out for no limit.")
+        }
         if let to { try requireSuitable(to.argument) }
         if changeStorage, to == nil { throw ValidationError("--change-storage needs --to with the new one.") }
         if let size = partSize?.bytes, !(5 << 20...5 << 30).contains(size) {
@@ -118,7 +126,9 @@ extension TransferOptions {
         if partSize != nil, !storage.takesParts {
             throw ValidationError("--part-size is for s3:// and azure:// only.")
         }
-        if limitRate != nil, storage.localPath != nil { throw ValidationError("--limit-rate is for servers only.") }
+        if limitRate != nil, storage.localPath != nil {
+            throw ValidationError("--limit-rate is for storages on servers, and not for dir:.")
+        }
     }
 }
 

@@ -40,9 +40,9 @@ struct FilterOptions: ParsableArguments {
     }
 
     /// Reads the list before anything is made; what is wrong with it ends the command.
-    func read() throws -> PathFilter {
+    func read(json: Bool) throws -> PathFilter {
         var filter = PathFilter()
-        try reportingErrors { filter = try self.filter() }
+        try reportingErrors(json: json) { filter = try self.filter() }
         return filter
     }
 
@@ -79,10 +79,10 @@ struct FilterOptions: ParsableArguments {
 
 extension PathFilter {
     /// Listed paths that are in none of some folders.
-    func missing(in folders: [String]) -> [AssetName] {
+    func missing(in folders: [FilePath]) -> [AssetName] {
         guard let listed else { return [] }
         let current = FileManager.default.currentDirectoryPath
-        let roots = folders.map { FilePath($0).absolute(from: current) }
+        let roots = folders.map { $0.absolute(from: current) }
         return listed.filter { path in
             !roots.contains { root in
                 root.appending(path.bytes).withCString { name in

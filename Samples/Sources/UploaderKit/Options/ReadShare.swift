@@ -41,7 +41,7 @@ package struct ReadShare: Equatable, Sendable {
     /// With a unit: a number alone would be bytes to one person, and objects or per cent to another.
     private static func size(_ text: String) -> Amount? {
         guard text.last?.isLetter == true else { return nil }
-        return ByteSize(argument: text).map { .bytes($0.bytes) }
+        return ByteSize(argument: text).flatMap { $0.bytes > 0 ? .bytes($0.bytes) : nil }
     }
 
     /// The command line with `--read-data=SHARE` as the parser takes it, which knows no option whose value may be left

@@ -26,6 +26,10 @@ enum StorageArgument: Sendable {
         let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         switch parts.first {
         case "dir" where parts.count == 2 && !parts[1].isEmpty:
+            guard FilePath(argument: text).text != nil else {
+                throw ValidationError(
+                    "The path of the storage is no UTF-8, which it has to be. Give one that is, such as a link's.")
+            }
             self = .directory(path: String(parts[1]))
         case let scheme? where S3URL.schemes.contains(String(scheme)) && text.hasPrefix("\(scheme)://"):
             self = .s3(try S3Argument(parsing: text))

@@ -11,6 +11,9 @@ import Darwin
 /// Where a storage is, as a text that stays the same however the place is written on the command line.
 package struct StorageLocation: Equatable, Sendable, CustomStringConvertible {
     package let description: String
+    /// The same as `--to` takes it, where that can be told.
+    package let argument: String
+    package var isFolder: Bool { description.hasPrefix("dir:") }
     /// False for a folder that is not there.
     package let isThere: Bool
 
@@ -18,13 +21,48 @@ package struct StorageLocation: Equatable, Sendable, CustomStringConvertible {
     package init(folder path: String) {
         let absolute = FilePath(path).absolute(from: FileManager.default.currentDirectoryPath)
         if let real = Self.realPath(absolute) {
-            (description, isThere) = ("dir:\(real)", Self.isFolder(absolute))
+            (description, argument, isThere) = (Self.text(real), Self.text(real), Self.isFolder(absolute))
         } else {
             let parent = FilePath(bytes: Array(absolute.bytes.dropLast(absolute.lastComponent.bytes.count)))
             let real = Self.realPath(parent) ?? parent
-            (description, isThere) = ("dir:\(real.appending(absolute.lastComponent.bytes))", false)
+            let path = Self.text(real.appending(absolute.lastComponent.bytes))
+            (description, argument, isThere) = (path, path, false)
         }
     }
+
+    /// The storage of a database as `--to` takes it, as far as what is remembered tells.
+    ///
+    /// - Parameters:
+    ///   - location: the ``description`` of where it is.
+    ///   - argument: what was given; nil where that is not remembered.
+    package static func argument(_ location: String, given argument: String?) -> String {
+        let scheme = "s3://"
+        guard location.hasPrefix(scheme) else { return argument ?? location }
+        var parts = location.dropFirst(scheme.count).split(separator: "/").map(String.init)
+        guard parts.count > 1 else { return argument ?? location }
+        let host = parts.removeFirst()
+        var bucket = parts.joined(separator: "/")
+        if let argument {
+            // Which server on this machine nothing tells but the environment, as it did when it was given.
+            guard argument.hasPrefix(scheme), !argument.contains("endpoint="), host != "localhost" else {
+                return argument
+            }
+            let given = argument.dropFirst(scheme.count).prefix { $0 != "?" }.split(separator: "/")
+            bucket = given.joined(separator: "/")
+            parts = parts.dropLast(given.count)
+        } else {
+            parts = []
+        }
+        if isAmazon(host) { return argument ?? scheme + bucket }
+        let endpoint = "endpoint=https://" + ([host] + parts).joined(separator: "/")
+        guard let argument else { return "\(scheme)\(bucket)?\(endpoint)" }
+        return argument + (argument.contains("?") ? "&" : "?") + endpoint
+    }
+
+    private static func isAmazon(_ host: String) -> Bool { ["amazonaws.com", "amazonaws.com.cn"].contains(host) }
+
+    /// As databases have it, which a backslash leaves as it is.
+    private static func text(_ folder: FilePath) -> String { "dir:" + Printable.text(folder.exact) }
 
     /// A bucket: host, bucket and prefix. All regions of Amazon are one place, since no two have buckets of one name.
     ///
@@ -38,6 +76,9 @@ package struct StorageLocation: Equatable, Sendable, CustomStringConvertible {
         let prefix = prefix.hasSuffix("/") ? String(prefix.dropLast()) : prefix
         if !prefix.isEmpty { place += "/" + prefix }
         description = "s3://" + place
+        let name = "s3://" + bucket + (prefix.isEmpty ? "" : "/" + prefix)
+        let server = Self.isAmazon(Self.host(endpoint, region)) ? nil : endpoint
+        argument = name + (server.map { "?endpoint=\($0.absoluteString)" } ?? "")
     }
 
     /// A folder on a server.
@@ -47,6 +88,7 @@ package struct StorageLocation: Equatable, Sendable, CustomStringConvertible {
         isThere = true
         let path = url.path(percentEncoded: false).split(separator: "/").joined(separator: "/")
         description = "\(scheme)://\(Self.host(url, nil))/\(path)"
+        argument = description
     }
 
     private static func host(_ endpoint: URL?, _ region: String?) -> String {

@@ -30,11 +30,15 @@ struct JSONEvent: Encodable {
 struct JSONSummary: Encodable {
     var event = "summary"
     var attached: Int
+    /// Those of the attached ones whose content another file had.
+    var shared: Int
     var restored: Int
     var uploaded: Int
     var failed: Int
     /// Those that were passed over for any reason, unchanged ones among them.
     var skipped: Int
+    /// Those of the skipped ones that could not be read, for which the command ends with status 3.
+    var unreadable: Int
     var unchanged: Int
     /// Those of the unchanged ones whose time or permissions were recorded anew.
     var touched: Int
@@ -46,6 +50,8 @@ struct JSONSummary: Encodable {
     var forgotten: Int
     var pulled: Int
     var removed: Int
+    /// Deletions that waited before, and are carried out.
+    var deletions: Int
     /// Originals that are on the storage now, and not here any more.
     var moved: Int
     /// Old versions that went, and the bytes of the files that went with them.

@@ -5,6 +5,54 @@ package enum Printable {
         escaping(text) { $0.escaped(asASCII: true) }
     }
 
+    /// A name as it is printed: what ``text(_:)`` escapes, a backslash as `\\`, and bytes that are no text as `\xFF`,
+    /// so that no two names look the same, and each can be given as it is shown.
+    package static func name(_ bytes: [UInt8]) -> String {
+        if let text = String(validating: bytes, as: UTF8.self), !text.unicodeScalars.contains(where: isEscapedInNames) {
+            return text
+        }
+        var (result, rest) = ("", bytes[...])
+        while let first = rest.first {
+            let scalar = (1...4).lazy.filter { [rest] in $0 <= rest.count }
+                .compactMap { [rest] in String(validating: rest.prefix($0), as: UTF8.self)?.unicodeScalars.first }.first
+            guard let scalar else {
+                result += "\\x" + String(first, radix: 16, uppercase: true)
+                rest = rest.dropFirst()
+                continue
+            }
+            if isEscapedInNames(scalar) {
+                result += scalar.escaped(asASCII: true)
+            } else {
+                result.unicodeScalars.append(scalar)
+            }
+            rest = rest.dropFirst(UTF8.width(scalar))
+        }
+        return result
+    }
+
+    /// The name that is printed like this; nil where none is, and where it is the text itself.
+    package static func name(printedAs text: String) -> [UInt8]? {
+        guard text.utf8.contains(UInt8(ascii: "\\")) else { return nil }
+        let form = /\\(?:([\\nrt0])|u\{([0-9A-Fa-f]{1,6})\}|x([0-9A-Fa-f]{2}))/
+        let plain: [Substring: UInt8] = ["\\": 0x5C, "n": 0x0A, "r": 0x0D, "t": 0x09, "0": 0]
+        var (bytes, rest): ([UInt8], Substring) = ([], text[...])
+        while let start = rest.utf8.firstIndex(of: UInt8(ascii: "\\")) {
+            bytes += rest[..<start].utf8
+            guard let match = rest[start...].prefixMatch(of: form) else { return nil }
+            if let byte = match.1.flatMap({ plain[$0] }) ?? match.3.flatMap({ UInt8($0, radix: 16) }) {
+                bytes.append(byte)
+            } else if let value = match.2.flatMap({ UInt32($0, radix: 16) }), let scalar = Unicode.Scalar(value) {
+                bytes += String(scalar).utf8
+            } else {
+                return nil
+            }
+            rest = rest[match.range.upperBound...]
+        }
+        return bytes + rest.utf8
+    }
+
+    private static func isEscapedInNames(_ scalar: Unicode.Scalar) -> Bool { isUnsafe(scalar) || scalar == "\\" }
+
     /// JSON with the same characters escaped as JSON does it (RFC 8259, section 7). They stand within strings only.
     package static func json(_ text: String) -> String {
         escaping(text) { scalar in

@@ -33,10 +33,11 @@ extension Report {
         let words = [
             files > 0 ? Format.count(files, "file") : nil, folders > 0 ? Format.count(folders, "folder") : nil,
         ].compactMap(\.self).joined(separator: " and ")
+        let isOne = files + folders == 1
         message(
             """
-            \(words) that were there keep their own times or permissions; --overwrite gives them the recorded ones, \
-            and writes over files that have other content.
+            \(words) that \(isOne ? "was there keeps its" : "were there keep their") own times or permissions; \
+            --overwrite gives \(isOne ? "it" : "them") the recorded ones, and writes over files that have other content.
             """)
     }
 

@@ -110,11 +110,22 @@ extension Report {
         tell(event, "\(path)")
     }
 
+    /// How many deletions wait that the run is to carry out.
+    func waitingDeletions(_ count: Int) { state.withLock { $0.waitingDeletions = count } }
+
+    func deletionsEnded(left: Int) {
+        state.withLock { state in
+            guard let before = state.waitingDeletions else { return }
+            state.tally.deletions = max(before - left, 0)
+        }
+    }
+
     func failedDeletions(_ count: Int) {
         refused(count)
+        let words = Format.count(count, "removed file still has", "removed files still have")
         message(
             """
-            \(Format.count(count, "removed file")) still has bytes on the storage, which did not delete them. Run \
+            \(words) bytes on the storage, which did not delete them. Run \
             'resume' to try again.
             """
         )

@@ -14,10 +14,12 @@ extension Report {
         if options.isJSON {
             printJSON(
                 JSONSummary(
-                    attached: tally.attached, restored: tally.restored, uploaded: tally.uploaded, failed: tally.failed,
-                    skipped: tally.skipped, unchanged: tally.unchanged, touched: tally.touched, folders: tally.folders,
+                    attached: tally.attached, shared: tally.shared, restored: tally.restored, uploaded: tally.uploaded,
+                    failed: tally.failed,
+                    skipped: tally.skipped, unreadable: tally.unreadable, unchanged: tally.unchanged,
+                    touched: tally.touched, folders: tally.folders,
                     links: tally.links, gone: tally.gone, forgotten: tally.forgotten, pulled: tally.pulled,
-                    removed: tally.removed, moved: tally.moved,
+                    removed: tally.removed, deletions: tally.deletions, moved: tally.moved,
                     versions: tally.versions, versionBytes: tally.versionBytes, bytes: tally.bytes,
                     seconds: (seconds * 1_000).rounded() / 1_000))
         } else if !options.isQuiet, tellsNothing || tally != Tally() {

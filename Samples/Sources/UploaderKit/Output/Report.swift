@@ -24,6 +24,8 @@ final class Report: Sendable {
         var freed: (files: Int, bytes: Int64) = (0, 0)
         /// Whether the summary says that the database is nowhere else.
         var namesLoneDatabase = false
+        /// How many deletions waited before the run; nil where it is not to tell what becomes of them.
+        var waitingDeletions: Int?
     }
 
     /// What a run has done so far, for who waits for it.
@@ -100,7 +102,10 @@ final class Report: Sendable {
     func attached(_ file: FileData, _ path: FilePath, isUploaded: Bool) {
         guard !isUploaded else { return willUpload(file, path, "attached", \.attached) }
         worked()
-        changeTally { $0.attached += 1 }
+        changeTally { tally in
+            tally.attached += 1
+            tally.shared += 1
+        }
         tellAttached(file, path, "attached")
     }
 
@@ -136,6 +141,13 @@ final class Report: Sendable {
     func passedOver(_ path: FilePath, _ reason: String) {
         changeTally { $0.skipped += 1 }
         skipped(path, reason, isProblem: false)
+    }
+
+    /// A pipe, a socket or a device that is in a folder.
+    func special(_ path: FilePath, _ reason: String) {
+        passedOver(path, reason)
+        // With -v the line before says it.
+        if !options.isVerbose, !options.isQuiet { message("skipped \(path): \(reason)") }
     }
 
     func unreadable(_ path: FilePath, _ reason: String) {
@@ -186,7 +198,7 @@ final class Report: Sendable {
         case .failed(let id, let failure, let nextAttempt): uploadFailed(id, path, failure, nextAttempt)
         case .outage(let outage):
             state.withLock { $0.outage = outage?.reason }
-            message(outage.map { "\($0.reason) Trying again…" } ?? "The storage is there again.")
+            message(outage.map { "\(Words.sentence($0.reason)) Trying again…" } ?? "The storage is there again.")
         case .databaseFailed(let error): message("\(Words.sentence(error)) Trying again…")
         @unknown default: break
         }

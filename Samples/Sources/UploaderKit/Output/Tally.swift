@@ -10,6 +10,8 @@ package struct Tally: Equatable {
     package var attached = 0
     /// Files that got lost or damaged bytes back from their originals.
     package var restored = 0
+    /// Those of the attached ones whose content another file had, so that nothing was to be uploaded.
+    package var shared = 0
     package var uploaded = 0
     /// Files that could not be attached, pulled or removed, without those that could not be read.
     package var refused = 0
@@ -31,6 +33,8 @@ package struct Tally: Equatable {
     package var gone = 0
     /// Files that were there with the right content, and other times or permissions.
     package var kept = 0
+    /// Deletions that waited before the run, and are carried out.
+    package var deletions = 0
     /// Links and folders that are recorded no more.
     package var forgotten = 0
     /// Those of the skipped ones that should have been attached.
@@ -88,11 +92,14 @@ package struct Tally: Equatable {
             (moved, "moved", false),
             (refused + givenUp.count, "failed", true), (notUploaded, "not uploaded yet", false),
             (notPulled, "not pulled", false), (unchanged, "unchanged", purpose != .removing),
-            (skipped - unchanged, "skipped", false),
+            (skipped - unchanged - unreadable, "skipped", false),
+            (unreadable, "could not be read", false),
         ]
         let entries: [(Int, String, String)] = [
+            (shared, "with the content of another", "with the content of others"),
             (touched, "touched", "touched"), (folders, "folder", "folders"), (links, "link", "links"),
             (gone, "gone", "gone"),
+            (deletions, "deletion carried out", "deletions carried out"),
             // A folder goes with its files, of which the figures are.
             (removed > 0 ? 0 : forgotten, "folder or link forgotten", "folders and links forgotten"),
         ]

@@ -13,8 +13,10 @@ extension Uploader {
             Console.help(script)
             Foundation.exit(0)
         }
+        var type: (any ParsableCommand.Type)?
         do {
             var command = try await asyncParseAsRoot(arguments)
+            type = Swift.type(of: command)
             if var asynchronous = command as? any AsyncParsableCommand {
                 try await asynchronous.run()
             } else {
@@ -22,13 +24,24 @@ extension Uploader {
             }
             Foundation.exit(0)
         } catch {
-            end(error)
+            end(error, type)
         }
     }
 
     /// What the parser says of a wrong command line repeats parts of it, and those may be anything.
-    private static func end(_ error: any Error) -> Never {
-        let (status, text) = (exitCode(for: error), fullMessage(for: error))
+    ///
+    /// - Parameter type: the command that has found the error itself, which the parser does not know any more.
+    private static func end(_ error: any Error, _ type: (any ParsableCommand.Type)?) -> Never {
+        let status = exitCode(for: error)
+        var text = fullMessage(for: error)
+        if let error = error as? ValidationError, let type {
+            let name = "uploader \(type.configuration.commandName ?? "")"
+            text = """
+                Error: \(error.message)
+                \(usageString(for: type))
+                  See '\(name) --help' for more information.
+                """
+        }
         if status == .success {
             Console.help(text)
         } else {

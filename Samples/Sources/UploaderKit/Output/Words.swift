@@ -20,9 +20,10 @@ enum Words {
     }
 
     /// The same with a full stop, for one that more follows.
-    static func sentence(_ error: any Error) -> String {
-        let words = of(error)
-        return words.hasSuffix(".") || words.hasSuffix("…") ? words : words + "."
+    static func sentence(_ error: any Error) -> String { sentence(of(error)) }
+
+    static func sentence(_ words: String) -> String {
+        words.last.map(".…?!".contains) == true ? words : words + "."
     }
 
     private static func of(_ error: LFSError) -> String {

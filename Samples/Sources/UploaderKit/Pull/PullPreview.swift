@@ -98,7 +98,8 @@ struct PullPreview: Sendable {
             }
             let link = RestoreLink(place: place, target: target, attributes: entry.attributes)
             let found = try link.look(in: try RestoreFolders.find(place.folder))
-            if found == .same { return figures.unchanged += 1 }
+            // As a run counts them: of links none is unchanged.
+            if found == .same { return }
             if found == .other, !overwrites { throw link.conflict }
             figures.links += 1
             tell(

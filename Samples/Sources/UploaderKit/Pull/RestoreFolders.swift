@@ -45,17 +45,20 @@ final class RestoreFolders: Sendable {
 
     /// Makes the folder itself that has a place.
     ///
-    /// - Returns: whether it was not there.
+    /// - Returns: whether it was not there before the run.
     func make(_ place: RestorePlace) throws -> Bool {
         // One that is there is left closed until something is written into it.
         if let folder = try Self.find(place) {
             try note(place, folder, opens: false)
-            return false
+            return isMade(place)
         }
         let parent = try enter(place)
         if !place.names.isEmpty { _ = try enter(place, in: parent) }
-        return known.withLock { $0[place.path]?.isMade ?? false }
+        return isMade(place)
     }
+
+    /// Whether it was made here, be it for a file in it.
+    private func isMade(_ place: RestorePlace) -> Bool { known.withLock { $0[place.path]?.isMade ?? false } }
 
     /// Opens the folder that has a place; nil when it is not there.
     ///

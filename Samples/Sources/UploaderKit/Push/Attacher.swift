@@ -21,8 +21,12 @@ struct Attacher: Sendable {
 >>>>>>> 9367887d248b7a0f1f8a7c9c4398d2b57da76e84
 
     /// The originals of some groups.
-    func source(_ groups: [BackupGroup], where filter: PathFilter = PathFilter()) -> FolderSource {
-        FolderSource(groups, excluding: excluded, where: filter, hasEntries: true)
+    ///
+    /// - Parameter paths: those of groups whose ids cannot say them.
+    func source(
+        _ groups: [BackupGroup], at paths: [BackupGroup.ID: AssetName] = [:], where filter: PathFilter = PathFilter()
+    ) -> FolderSource {
+        FolderSource(groups, at: paths, excluding: excluded, where: filter, hasEntries: true)
     }
 
     /// Works through the originals. Returns when every file that could be read is attached.
@@ -39,7 +43,7 @@ struct Attacher: Sendable {
         options.room = BackupRoom { [room] sizes, wasRefused in try await room.ask(sizes, wasRefused: wasRefused) }
 >>>>>>> 9367887d248b7a0f1f8a7c9c4398d2b57da76e84
         try await Backup(lfs, database, source, host, options: options).run { event in
-            if failures?.take(event) != true { tell(event) }
+            if failures?.take(event) != true { tell(event, source.roots) }
         }
         // Of a part of the originals nothing is gone.
         if failures == nil { try await recorder.tellGone(below: source.roots.map { FilePath($0) }) }
@@ -94,7 +98,7 @@ struct Attacher: Sendable {
         let title = FilePath(attachment.asset.title)
         let document = Document(
             id: old?.document.id ?? DocumentID.make(at: time), path: FilePath(attachment.asset.id),
-            title: title.text ?? title.description, addedAt: time, fileId: attachment.file.id,
+            title: title.text ?? Printable.text(title.exact), addedAt: time, fileId: attachment.file.id,
             stamp: attachment.stamp.text)
         guard let old else { return try document.insert(db) }
         try document.update(db)
@@ -104,8 +108,14 @@ struct Attacher: Sendable {
         try VersionTable.replace(old, isVersion: !isLost && !isSame, at: time, db)
     }
 
-    @Sendable private func tell(_ event: BackupEvent) {
+    @Sendable private func tell(_ event: BackupEvent, _ roots: [AssetName]) {
         switch event {
+        case .passedOver(let name, _) where SpecialFile.isOne(FilePath(name), isNamed: roots.contains(name)):
+            if roots.contains(name) {
+                report.failed(FilePath(name), SpecialFile.reason)
+            } else {
+                report.special(FilePath(name), SpecialFile.reason)
+            }
         case .read(let bytes): report.read(bytes)
         case .found(let asset): report.found(asset.stamp.byteCount ?? 0)
         case .unchanged(let asset): report.unchanged(FilePath(asset.id))

@@ -15,7 +15,9 @@ enum UploaderSettings {
                 value: { DelayArgument(argument: $0)?.duration }),
             SettingLine(
                 .backupGroups, form: GroupsArgument.form, text: GroupsArgument.text,
-                value: { GroupsArgument(argument: $0)?.groups }),
+                value: { words in
+                    GroupsArgument(argument: words).flatMap { $0.names.isEmpty ? $0.groups : nil }
+                }),
             SettingLine(.backupRequiresCharging), SettingLine(.backupRequiresWiFi),
         ]
     }

@@ -52,7 +52,7 @@ final class VerifyReporter: Sendable {
     /// Says the numbers. Returns whether nothing is left.
     func summary(
         _ report: VerifyReport, _ read: ObjectReader.Progress?, _ uploads: UploadSummary?, deletions: Int,
-        paths: [FileData.ID: FilePath]
+        waitingDeletions: Int, paths: [FileData.ID: FilePath]
     ) -> Bool {
         endProgress()
         let told = state.withLock { $0.told }
@@ -61,9 +61,19 @@ final class VerifyReporter: Sendable {
             message("failed \(paths[failure.fileID]?.description ?? "\(failure.fileID)"): \(failure.reason)")
         }
         let summary = VerifySummary(
-            report, read, failedUploads: failures.count, pendingDeletions: deletions, since: start)
+            report, read, failedUploads: failures.count, pendingDeletions: deletions,
+            waitingDeletions: waitingDeletions, since: start)
         if style.isJSON || !style.isQuiet { result(summary.words, summary) } else { style.log?.write(summary.words) }
         return summary.left == 0
+    }
+
+    func gaveUp(_ reason: String) {
+        message(reason)
+        guard style.isJSON else { return }
+        var event = JSONEvent("gaveUp")
+        event.reason = reason
+        let told = event
+        line { Console.result(try told.jsonLine()) }
     }
 
     func error(_ error: any Error) {

@@ -46,7 +46,7 @@ struct VerifyRun: Sendable {
         } catch let error where error is ExitCode || error is ValidationError {
             throw error
         } catch let error as GaveUp {
-            report.message("\(error.words). 'resume' goes on with what is left.")
+            report.gaveUp("\(error.words). 'resume' goes on with what is left.")
             throw ExitCode(3)
         } catch {
             report.error(error)
@@ -118,8 +118,11 @@ struct VerifyRun: Sendable {
             (uploads, deletions) = try await repaired(lfs)
         }
         let failed = (uploads?.failures ?? []).map(\.fileID)
-        let paths = try await database.read { db in try table.paths(of: failed, db) }
-        return report.summary(result, read, uploads, deletions: deletions, paths: paths)
+        let (paths, waiting) = try await database.read { db in
+            (try table.paths(of: failed, db), try WaitingDeletions.count(db))
+        }
+        return report.summary(
+            result, read, uploads, deletions: deletions, waitingDeletions: waiting, paths: paths)
     }
 
     /// Reads objects back before the rows are looked at, so that what it notes is told with them.

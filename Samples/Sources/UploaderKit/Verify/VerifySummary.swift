@@ -17,7 +17,7 @@ struct FindingEvent: Encodable {
     private var isKnown: Bool
 
     init(_ finding: VerifyFinding, _ path: FilePath?) {
-        (kind, id, key, self.path) = (finding.kind, finding.fileID?.uuidString ?? "", finding.key, path?.description)
+        (kind, id, key, self.path) = (finding.kind, finding.fileID?.uuidString ?? "", finding.key, path?.exact)
         (recorded, found, repair) = (finding.recorded, finding.found, finding.repair)
         (reason, isLoss, isKnown) = (finding.message, finding.isLoss, finding.isKnown)
         switch finding.outcome {
@@ -51,19 +51,22 @@ struct VerifySummary: Encodable {
     private var oldestReading: String?
     private var failedUploads: Int
     private var pendingDeletions: Int
+    /// Files that were removed and still have bytes on the storage, refused ones among them.
+    private var waitingDeletions: Int
     private var seconds: Double
     /// What somebody still has to do something about.
     let left: Int
 
     init(
         _ report: VerifyReport, _ read: ObjectReader.Progress?, failedUploads: Int, pendingDeletions: Int,
-        since start: ContinuousClock.Instant
+        waitingDeletions: Int, since start: ContinuousClock.Instant
     ) {
         (files, localFiles, objects) = (report.files, report.localFiles, report.objects)
         (bytesRead, lostBytes) = (report.bytesRead, report.lostBytes)
         findings = report.findings.values.reduce(0, +)
         (repaired, known) = (report.repaired, report.known)
         (self.failedUploads, self.pendingDeletions) = (failedUploads, pendingDeletions)
+        self.waitingDeletions = waitingDeletions
         objectBytesRead = report.objectBytesRead.addingSaturated(read?.bytes ?? 0)
         (objectsRead, unread, neverRead) = (read?.objects, read?.unread, read?.neverRead)
         oldestReading = read?.oldest?.formatted(.iso8601)
@@ -81,6 +84,8 @@ struct VerifySummary: Encodable {
         if known > 0 { parts.append("\(Format.count(known)) known") }
         if failedUploads > 0 { parts.append("\(Format.count(failedUploads, "upload")) failed") }
         if pendingDeletions > 0 { parts.append("\(Format.count(pendingDeletions, "deletion")) refused") }
+        let waiting = waitingDeletions - pendingDeletions
+        if waiting > 0 { parts.append("\(Format.count(waiting, "deletion")) waiting for 'resume'") }
         if left > 0 { parts.append("\(Format.count(left)) left") }
         if lostBytes > 0 { parts.append("\(Format.bytes(lostBytes)) lost") }
         if bytesRead > 0 { parts.append("\(Format.bytes(bytesRead)) read here") }
