@@ -35,15 +35,10 @@ struct UploadRun: Sendable {
     /// Brings what is new or has changed into the database.
     var attacher: Attacher {
         Attacher(
-<<<<<<< HEAD
-            database: database, table: table, lfs: lfs, report: report, excluded: ownPaths, damaged: damaged, lost: lost
-        )
-=======
-            database: database, table: table, lfs: lfs, report: report, excluded: ownPaths, damaged: damaged,
+            database: database, table: table, lfs: lfs, report: report, excluded: ownPaths, damaged: damaged, lost: lost,
             room: DiskRoom(
                 lfs: lfs, database: database, report: report, store: path + ".lfs", staging: stagingFolder,
                 frees: ending.freesUploaded))
->>>>>>> 9367887d248b7a0f1f8a7c9c4398d2b57da76e84
     }
 
     /// Runs the command's own work, then waits until everything is offloaded.

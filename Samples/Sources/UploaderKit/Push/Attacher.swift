@@ -13,12 +13,9 @@ struct Attacher: Sendable {
     let excluded: [String]
     /// Files whose local bytes are not the recorded ones any more.
     let damaged: Set<FileData.ID>
-<<<<<<< HEAD
     /// Those of them that have no bytes here.
     let lost: Set<FileData.ID>
-=======
     let room: DiskRoom
->>>>>>> 9367887d248b7a0f1f8a7c9c4398d2b57da76e84
 
     /// The originals of some groups.
     ///
@@ -37,11 +34,8 @@ struct Attacher: Sendable {
     func run(_ source: FolderSource, _ options: BackupOptions, failures: FailedOriginals? = nil) async throws {
         var options = options
         options.damaged = damaged
-<<<<<<< HEAD
         options.reusesFiles = try await database.read(StorageMemory.doubt) == nil
-=======
         options.room = BackupRoom { [room] sizes, wasRefused in try await room.ask(sizes, wasRefused: wasRefused) }
->>>>>>> 9367887d248b7a0f1f8a7c9c4398d2b57da76e84
         try await Backup(lfs, database, source, host, options: options).run { event in
             if failures?.take(event) != true { tell(event, source.roots) }
         }
