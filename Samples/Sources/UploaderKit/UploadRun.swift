@@ -35,7 +35,8 @@ struct UploadRun: Sendable {
     /// Brings what is new or has changed into the database.
     var attacher: Attacher {
         Attacher(
-            database: database, table: table, lfs: lfs, report: report, excluded: ownPaths, damaged: damaged, lost: lost,
+            database: database, table: table, lfs: lfs, report: report, excluded: ownPaths, damaged: damaged,
+            lost: lost,
             room: DiskRoom(
                 lfs: lfs, database: database, report: report, store: path + ".lfs", staging: stagingFolder,
                 frees: ending.freesUploaded))

@@ -82,7 +82,10 @@ struct OddNameTests {
     func printed() throws {
         let lines = "new\nline.jpg"
         let (literal, slash) = (#"lit\nline.jpg"#, #"a\b.jpg"#)
-        for bytes in [Array(lines.utf8), Array(literal.utf8), [0x5C, 0xFF, 0x1B, 0xC3], Array("é\u{202E}\\u{1}".utf8)] {
+        let odd: [[UInt8]] = [
+            Array(lines.utf8), Array(literal.utf8), [0x5C, 0xFF, 0x1B, 0xC3], Array("é\u{202E}\\u{1}".utf8),
+        ]
+        for bytes in odd {
             #expect(Printable.name(printedAs: FilePath(bytes: bytes).description) == bytes)
         }
         #expect(FilePath(literal).description == #"lit\\nline.jpg"# && Printable.name(printedAs: "plain") == nil)

@@ -46,7 +46,8 @@ struct PushTests {
             let storage = folder.resolvingSymlinksInPath().appendingPathComponent("remote").path
             #expect(
                 status.output == "{\"failed\":0,\"failures\":[],\"files\":11,\"local\":0,\"pendingBytes\":0,"
-                    + "\"remote\":11,\"retrying\":[],\"storage\":\"dir:\(storage)\"}\n")
+                    + "\"remote\":11,\"retrying\":[],\"storage\":\"dir:\(storage)\","
+                    + "\"waitingDeletions\":0}\n")
         }
     }
 

@@ -181,7 +181,8 @@ struct TellingTests {
             try pushed(folder)
             for words in [
                 ["free", "-n", "--older-than", "3d"], ["free", "-n", "--older-than", "12h"],
-                ["free", "-n", "--older-than", "0.5"], ["verify", "--orphan-age", "1d"], ["verify", "--orphan-age", "0"],
+                ["free", "-n", "--older-than", "0.5"], ["verify", "--orphan-age", "1d"],
+                ["verify", "--orphan-age", "0"],
                 ["free", "-n", "--keep-bytes", "0"], ["free", "-n", "--keep-bytes", "1TiB"],
                 ["free", "-n", "--keep-bytes", "1TB"],
             ] {
@@ -190,7 +191,9 @@ struct TellingTests {
                 ).wait()
                 #expect(run.status == 0, "\(words) \(run)")
             }
-            for words in [["free", "--older-than", "3w"], ["free", "--older-than", "-1"], ["verify", "--orphan-age", "x"]] {
+            for words in [
+                ["free", "--older-than", "3w"], ["free", "--older-than", "-1"], ["verify", "--orphan-age", "x"],
+            ] {
                 let run = try UploaderProcess(
                     [words[0], "--database", "a.sqlite"] + words.dropFirst(), in: folder
                 ).wait()

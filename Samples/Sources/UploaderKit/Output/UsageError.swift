@@ -38,7 +38,7 @@ extension Uploader {
             let name = "uploader \(type.configuration.commandName ?? "")"
             text = """
                 Error: \(error.message)
-                \(usageString(for: type))
+                Usage: \(usageString(for: type))
                   See '\(name) --help' for more information.
                 """
         }

@@ -78,6 +78,8 @@ struct DiskRoom: Sendable {
     /// - Returns: how many; nil when the database had no room to note it.
     private func free() async throws -> Int? {
         try await shortenLog()
+        // Nobody knows what a changed storage has.
+        guard try await database.read(StorageMemory.doubt) == nil else { return 0 }
         do {
             let evicted = try await lfs.evict(EvictionPolicy(maxByteCount: 0)) { [report] _ in report.worked() }.evicted
             report.freed(evicted, isLast: false)
