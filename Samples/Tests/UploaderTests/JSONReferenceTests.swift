@@ -273,7 +273,10 @@ struct JSONReferenceTests {
         try session.run("remove", id)
         try session.run("push", "--keep-versions", "1d", "versioned")
         try TestDatabase.execute(
-            "UPDATE uploader_replaced SET replacedAt = replacedAt - 100000 WHERE id = 2", in: session.file)
+            """
+            UPDATE uploader_storage SET versionsAge = versionsAge + 100000;
+            UPDATE uploader_replaced SET replacedAge = replacedAge + 100000 WHERE id <> 2;
+            """, in: session.file)
         try session.run("resume")
         try session.run("remove", "versioned")
     }

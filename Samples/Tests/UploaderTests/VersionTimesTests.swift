@@ -92,75 +92,98 @@ struct VersionTimesTests {
 
     // MARK: Wrong clocks
 
-    @Test("A clock that leaps ahead removes none, until a run half a day later finds the same")
+    @Test("A clock that was wrong in the past removes none once it is right again")
+    func past() throws {
+        try withVersionedFiles { files in
+            try files.push(["one", "two"], "--keep-versions", "30d")
+            // In the past, twice with half a day between; then right again, twice as well.
+            for leap in [-500 * Self.day, Self.day / 2 + 1, 500 * Self.day, Self.day / 2 + 1] {
+                try files.leap(by: leap)
+                #expect(try files.run("resume", "--json").summary?["versions"] as? Int == 0, "\(leap)")
+            }
+            // The time of the replacement is what it was.
+            #expect(try files.count("uploader_replaced WHERE abs(replacedAt - unixepoch()) < 100") == 1)
+            #expect(try files.count("uploader_storage WHERE versionsAge < 9 * \(Self.day)") == 1)
+        }
+    }
+
+    @Test("A single run with a clock that is decades ahead removes none, also after a long rest")
     func ahead() throws {
         try withVersionedFiles { files in
             try files.push(["one", "two"], "--keep-versions", "30d")
-            try files.age(by: 60 * Self.day, withClock: true)
-            for _ in 0..<2 { #expect(try files.run("resume", "--json").summary?["versions"] as? Int == 0) }
-            // What is replaced meanwhile begins now, and not before the machine rested.
+            for leap in [60 * Self.day, 40 * 365 * Self.day, -40 * 365 * Self.day] {
+                try files.leap(by: leap)
+                #expect(try files.run("resume", "--json").summary?["versions"] as? Int == 0, "\(leap)")
+            }
+            #expect(try files.objects() == 2 && files.old().count == 1)
+            // What is replaced meanwhile begins at the age of now.
             try files.push(["three"])
-            try files.sql("UPDATE uploader_storage SET versionsLeapt = versionsLeapt - \(Self.day / 2 + 1)")
+            #expect(try files.count("uploader_replaced WHERE replacedAge >= 14 * \(Self.day)") == 1)
+            for leap in 0..<2 {
+                try files.leap(by: 10 * Self.day)
+                #expect(try files.run("resume", "--json").summary?["versions"] as? Int == 0, "\(leap)")
+            }
+            try files.leap(by: 10 * Self.day)
+            // 35 days are counted since the first, and 21 since the second one.
             #expect(try files.run("resume", "--json").summary?["versions"] as? Int == 1)
-            #expect(try files.old().count == 1 && files.objects() == 2)
+            #expect(try files.old().count == 1)
         }
     }
 
-    @Test("A clock that was put back removes none, and a time that is still to come counts from now")
-    func back() throws {
+    @Test("An age that is none, or is still to come, removes nothing, and counts from now on")
+    func odd() throws {
+        try withVersionedFiles { files in
+            try files.push(["1", "2", "3", "4", "5", "6", "7", "8"], "--keep-versions", "30d")
+            try files.age(by: 40 * Self.day)
+            let odd = ["9e999", "'soon'", "x'00ff'", "-5", "1e300", "NULL", "-9e999"]
+            for (index, value) in odd.enumerated() {
+                try files.sql("UPDATE uploader_replaced SET replacedAge = \(value) WHERE id = \(index + 1)")
+            }
+            // A time before 1970 is only a time.
+            try files.sql("UPDATE uploader_replaced SET replacedAt = -5 WHERE id < 3")
+            #expect(try files.versions().count == 8)
+            #expect(try files.run("resume", "--json").summary?["versions"] as? Int == 0)
+            let right = "uploader_replaced WHERE replacedAge BETWEEN 40 * \(Self.day) AND 41 * \(Self.day)"
+            #expect(try files.count(right) == 7)
+            try files.age(by: 31 * Self.day)
+            #expect(try files.run("resume", "--json").summary?["versions"] as? Int == 7)
+        }
+    }
+
+    @Test("A look within the hour is not written down, one after it is")
+    func precision() throws {
         try withVersionedFiles { files in
             try files.push(["one", "two"], "--keep-versions", "30d")
-            // As if all that was in the year after the next.
-            try files.age(by: -500 * Self.day, withClock: true)
-            #expect(try files.run("resume", "--json").summary?["versions"] as? Int == 0)
-            let believed = "uploader_storage WHERE versionsBelieved > unixepoch() + \(400 * Self.day)"
-            #expect(try files.count(believed) == 1)
-            try files.sql("UPDATE uploader_storage SET versionsLeapt = versionsLeapt - \(Self.day / 2 + 1)")
-            #expect(try files.run("resume", "--json").summary?["versions"] as? Int == 0)
-            #expect(try files.count(believed) == 0)
-            #expect(
-                try files.count("uploader_replaced WHERE abs(replacedAt - unixepoch()) < 100") == 1)
-            try files.age(by: 31 * Self.day)
-            #expect(try files.run("resume", "--json").summary?["versions"] as? Int == 1)
+            try files.sql("UPDATE uploader_storage SET versionsAge = 5")
+            try files.leap(by: 1_800)
+            try files.run("resume")
+            #expect(try files.count("uploader_storage WHERE versionsAge = 5") == 1)
+            try files.leap(by: 1_801)
+            try files.run("resume")
+            #expect(try files.count("uploader_storage WHERE versionsAge BETWEEN 3606 AND 3700") == 1)
         }
     }
 
-    @Test("With a right clock a time that is still to come, or none, counts from now at once")
-    func future() throws {
-        try withVersionedFiles { files in
-            try files.push(["one", "two", "three", "four"], "--keep-versions", "30d")
-            let odd = ["9e999", "'soon'", "x'00ff'"]
-            for (index, value) in odd.enumerated() {
-                try files.sql("UPDATE uploader_replaced SET replacedAt = \(value) WHERE id = \(index + 1)")
-            }
-            #expect(try files.versions().count == 4)
-            #expect(try files.run("resume", "--json").summary?["versions"] as? Int == 0)
-            #expect(try files.count("uploader_replaced WHERE abs(replacedAt - unixepoch()) < 100") == 3)
-        }
-    }
-
-    @Test("The time that versions age by")
+    @Test("The age that versions go by")
     func clock() {
         func date(_ days: Double) -> Date { Date(timeIntervalSince1970: (20_000 + days) * 86_400) }
-        /// The days that the looks give, begun at day 0.
-        func days(_ looks: Double...) -> [Double] {
-            var clock = VersionClock(believed: date(0))
-            return looks.map { (clock.look(at: date($0)).timeIntervalSince(date(0)) / 864).rounded() / 100 }
+        /// The days that the looks count, begun at day 0.
+        func days(keeping kept: Double?, _ looks: Double...) -> [Double] {
+            var clock = VersionClock(seen: date(0))
+            return looks.map { day in
+                clock.look(at: date(day), keeping: kept.map { $0 * 86_400 })
+                #expect(clock.seen == date(day))
+                return (clock.age / 864).rounded() / 100
+            }
         }
-        // As it should be: every night, once a week, and put right by an hour.
-        #expect(days(1, 2, 9, 8.96, 9.5) == [1, 2, 9, 8.96, 9.5])
-        // Ahead and back again.
-        #expect(days(1, 4_000, 4_000.1, 1.2, 2) == [1, 1, 1, 1.2, 2])
-        // A long rest, then as it should be; a month between two runs.
-        #expect(days(60, 60.4, 60.5, 61) == [0, 0, 60.5, 61])
-        #expect(days(30, 60, 90, 120) == [0, 60, 60, 120])
-        // Put back: nothing is younger than it was, and nothing goes.
-        #expect(days(-400, -399.9, 0.1) == [-400, -399.9, 0.1])
-        var clock = VersionClock(believed: date(0))
-        _ = clock.look(at: date(-400))
-        #expect(clock.time(of: date(-400)) == date(0))
-        _ = clock.look(at: date(-399))
-        #expect(clock.believed == date(-399) && clock.leapt == nil)
-        #expect(VersionClock().time(of: date(3)) == date(3))
+        #expect(days(keeping: 30, 1, 2, 8.5, 8.46, 9) == [1, 2, 8.5, 8.5, 9.04])
+        #expect(days(keeping: 30, 1, 27_000, 1.2, 2) == [1, 8, 8, 8.8])
+        #expect(days(keeping: 30, -400, -399, 0, 1) == [0, 1, 8, 9])
+        #expect(days(keeping: 1, 1, 2, 2.1) == [0.25, 0.5, 0.6])
+        #expect(days(keeping: nil, 1, 100) == [1, 8])
+        var clock = VersionClock()
+        clock.look(at: date(3), keeping: nil)
+        #expect(clock == VersionClock(age: 0, seen: date(3)))
+        for odd in [nil, -1, .nan, .infinity, -.infinity, 1e300] as [Double?] { #expect(VersionClock.age(odd) == nil) }
     }
 }

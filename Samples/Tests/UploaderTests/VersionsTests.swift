@@ -67,10 +67,16 @@ struct VersionedFiles {
 
     func count(_ table: String) throws -> Int { try TestDatabase.count(table, in: database) }
 
-    /// Makes all that was replaced look as if it was so many seconds longer ago; the clock as well, which leaps then.
-    func age(by seconds: Int, withClock: Bool = false) throws {
-        try sql("UPDATE uploader_replaced SET replacedAt = replacedAt - \(seconds)")
-        if withClock { try sql("UPDATE uploader_storage SET versionsBelieved = versionsBelieved - \(seconds)") }
+    /// Makes all that was replaced look as if it was so many seconds longer ago, all of them counted.
+    func age(by seconds: Int) throws {
+        try sql(
+            "UPDATE uploader_replaced SET replacedAt = replacedAt - \(seconds)",
+            "UPDATE uploader_storage SET versionsAge = versionsAge + \(seconds)")
+    }
+
+    /// Makes the last look at the clock so many seconds longer ago, as if the clock had leapt.
+    func leap(by seconds: Int) throws {
+        try sql("UPDATE uploader_storage SET versionsSeen = versionsSeen - \(seconds)")
     }
 }
 

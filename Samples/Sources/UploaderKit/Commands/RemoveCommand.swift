@@ -94,9 +94,7 @@ struct RemoveCommand: AsyncParsableCommand {
 
     private func preview(_ naming: FileNaming) throws {
         let (connection, table) = try openForPreview()
-        let named = try connection.read { db in
-            try naming.resolve(table.all, withEntries: true, withVersions: true, db)
-        }
+        let named = try connection.read { db in try naming.resolveForRemoval(table.all, db) }
         try preview(named.files + named.versions, named.entries, named.refusals, connection)
     }
 

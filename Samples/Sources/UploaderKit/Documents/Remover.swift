@@ -15,6 +15,8 @@ struct Remover {
     struct Removed: Sendable {
         let path: FilePath
         let fileID: String
+        /// Of the document, or of what else was named.
+        let documentKey: DatabaseValue
         /// Of the file's bytes; 0 while another document has them.
         var byteCount: Int64 = 0
         /// The old versions that went with it.
@@ -31,7 +33,7 @@ struct Remover {
         _ naming: FileNaming, onRemoved: @Sendable (Removed) -> Void, onForgotten: @Sendable (Int) -> Void
     ) async throws -> [FileNaming.Refusal] {
         let named = try await database.read { [table] db in
-            try naming.resolve(table.all, withEntries: true, withVersions: true, db)
+            try naming.resolveForRemoval(table.all, db)
         }
         let refusals = named.refusals + (try await run(named.files + named.versions, onRemoved: onRemoved))
         for batch in Array(named.entries).chunks(of: Self.batch) {
@@ -51,24 +53,65 @@ struct Remover {
         var refusals: [FileNaming.Refusal] = []
         for batch in files.chunks(of: Self.batch) {
             let wanted = batch.filter(isWanted)
+            let earlier = try await removeManyVersions(of: wanted, forgets: forgets)
             let results = try await database.write { db in
-                // What is moved is not gone, and may have been moved since we looked.
-                let wanted = try wanted.filter { file in
-                    guard forgets, let id = String.fromDatabaseValue(file.key) else { return true }
-                    return try MovedTable.isDone(id, db) == nil
-                }
+                let wanted = try wanted.filter { try !forgets || Self.isNotMoved($0, db) }
                 let results = try wanted.map { try Self.tryRemoving($0, db) }
                 if forgets { for file in wanted { try BackupNotes.forget(AssetName(bytes: file.path.bytes), db) } }
                 return results
             }
             for result in results {
                 switch result {
-                case .success(let removed): if let removed { onRemoved(removed) }
+                case .success(var removed?):
+                    if let versions = earlier[removed.documentKey] { removed.versions = versions + removed.versions }
+                    onRemoved(removed)
+                case .success(nil): break
                 case .failure(let refusal): refusals.append(refusal)
                 }
             }
         }
         return refusals
+    }
+
+    /// What is moved is not gone, and may have been moved since we looked.
+    private static func isNotMoved(_ file: NamedFile, _ db: Database) throws -> Bool {
+        guard let id = String.fromDatabaseValue(file.key) else { return true }
+        return try MovedTable.isDone(id, db) == nil
+    }
+
+    /// Removes the versions of documents until less than a batch is left, in transactions of their own. A document that
+    /// has changed meanwhile keeps the rest.
+    ///
+    /// - Returns: what was removed, by the documents.
+    private func removeManyVersions(
+        of files: [NamedFile], forgets: Bool
+    ) async throws -> [DatabaseValue: VersionTable.Removed] {
+        let files = files.filter { $0.kind == .document }
+        var removed: [DatabaseValue: VersionTable.Removed] = [:]
+        while try await database.read({ db in try VersionTable.hasMany(of: files.map(\.key), db) }) {
+            let batch = try await database.write { db in
+                var left = Self.batch
+                var batch: [DatabaseValue: VersionTable.Removed] = [:]
+                for file in files where left > 0 {
+                    guard try !forgets || Self.isNotMoved(file, db), try Self.isRemovable(file, db) else { continue }
+                    let versions = try VersionTable.removeAll(of: file.key, atMost: left, db)
+                    guard versions.rows > 0 else { continue }
+                    left -= versions.rows
+                    batch[file.key] = versions
+                }
+                return batch
+            }
+            // Those that are left are of documents that stay.
+            guard !batch.isEmpty else { break }
+            removed.merge(batch) { $0 + $1 }
+            try Task.checkCancellation()
+            await Task.yield()
+        }
+        return removed
+    }
+
+    private static func isRemovable(_ file: NamedFile, _ db: Database) throws -> Bool {
+        do { return try requireRemovable(file, db) } catch is UploaderError { return false }
     }
 
     /// One that cannot be removed keeps none of the others.
@@ -91,7 +134,7 @@ struct Remover {
 
     /// - Returns: nil when another process was quicker.
     private static func remove(_ file: NamedFile, _ db: Database) throws -> Removed? {
-        var removed = Removed(path: file.path, fileID: file.fileID)
+        var removed = Removed(path: file.path, fileID: file.fileID, documentKey: file.key)
         switch file.kind {
         case .version:
             guard let versions = try VersionTable.remove(file.key, db) else { return nil }
@@ -109,11 +152,12 @@ struct Remover {
         }
     }
 
-    /// - Returns: the versions that went with it; nil when another process was quicker.
-    private static func removeDocument(_ file: NamedFile, _ db: Database) throws -> VersionTable.Removed? {
+    /// - Returns: whether a document is there; false when another process was quicker.
+    /// - Throws: ``UploaderError`` when it has to stay.
+    private static func requireRemovable(_ file: NamedFile, _ db: Database) throws -> Bool {
         let row = try Row.fetchOne(
             db, sql: "SELECT fileId FROM uploader_document WHERE id = ?", arguments: [file.key])
-        guard let row else { return nil }
+        guard let row else { return false }
         guard row[0] == file.fileKey else {
             throw UploaderError("it has changed meanwhile, and stays: remove it again")
         }
@@ -121,8 +165,14 @@ struct Remover {
             guard try MovedTable.isDone(id, db) != false else {
                 throw UploaderError("'push --move' is removing its original; remove it again when that has ended")
             }
-            try MovedTable.remove(id, db)
         }
+        return true
+    }
+
+    /// - Returns: the versions that went with it; nil when another process was quicker.
+    private static func removeDocument(_ file: NamedFile, _ db: Database) throws -> VersionTable.Removed? {
+        guard try requireRemovable(file, db) else { return nil }
+        if let id = String.fromDatabaseValue(file.key) { try MovedTable.remove(id, db) }
         let versions = try VersionTable.removeAll(of: file.key, db)
         try db.execute(sql: "DELETE FROM uploader_document WHERE id = ?", arguments: [file.key])
         return versions

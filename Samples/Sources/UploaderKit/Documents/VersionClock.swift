@@ -1,44 +1,45 @@
 package import Foundation
 
-/// The time that versions age by. A clock that is wrong for a while removes none of them: a leap of it counts only when
-/// a later look finds the same.
+/// The age that versions go by: seconds that were counted from look to look, and no time of day. A clock that is wrong
+/// for a while adds little to it, and one that is put right adds nothing.
 ///
-/// That versions stay longer than they have to, by one run after a machine rested for weeks, is the price.
+/// That versions stay longer where looks are rare, as on a machine that rests for months, is the price.
 package struct VersionClock: Equatable, Sendable {
-    /// The latest time that was believed; nil before the first look.
-    package var believed: Date?
-    /// When the clock was first seen to have leapt; nil while it goes as it should.
-    package var leapt: Date?
+    /// Counted from 0 on.
+    package var age: TimeInterval
+    /// What the clock said at the last look; nil before the first one.
+    package var seen: Date?
 
-    package init(believed: Date? = nil, leapt: Date? = nil) { (self.believed, self.leapt) = (believed, leapt) }
+    package init(age: TimeInterval = 0, seen: Date? = nil) { (self.age, self.seen) = (age, seen) }
 
-    /// What a machine may rest, and what a clock may be put right by.
-    private static let longestRest: TimeInterval = 7 * 86_400
-    private static let longestCorrection: TimeInterval = 86_400
-    /// A wrong clock is put right before that, mostly at the next start.
-    private static let doubt: TimeInterval = 12 * 3_600
+    /// What a look can add at most.
+    private static let longestStep: TimeInterval = 7 * 86_400
+
+    /// - Parameter kept: how long versions are kept; nil for ever.
+    /// - Returns: what a look can add at most: no single wrong one ends a version.
+    private static func limit(_ kept: TimeInterval?) -> TimeInterval { min(longestStep, (kept ?? .infinity) / 4) }
 
     /// Takes what the clock says now.
     ///
-    /// - Returns: the time by which versions may go.
-    package mutating func look(at now: Date) -> Date {
-        guard let believed else {
-            (self.believed, leapt) = (now, nil)
-            return now
-        }
-        if (-Self.longestCorrection...Self.longestRest).contains(now.timeIntervalSince(believed)) {
-            (self.believed, leapt) = (max(believed, now), nil)
-            return now
-        }
-        guard let leapt, now.timeIntervalSince(leapt) >= 0 else {
-            leapt = now
-            return min(now, believed)
-        }
-        guard now.timeIntervalSince(leapt) >= Self.doubt else { return min(now, believed) }
-        (self.believed, self.leapt) = (now, nil)
-        return now
+    /// - Parameter kept: how long versions are kept; nil for ever.
+    package mutating func look(at now: Date, keeping kept: TimeInterval?) {
+        if let seen { age += min(max(now.timeIntervalSince(seen), 0), Self.limit(kept)) }
+        seen = now
     }
 
-    /// The time of a replacement: no clock that was put back makes a version older than it is.
-    package func time(of replacement: Date) -> Date { max(replacement, believed ?? replacement) }
+    /// Whether a look has to be noted: an hour has gone by since that one, or so much that the next could not count it.
+    package func isWorthNoting(after old: VersionClock, keeping kept: TimeInterval?) -> Bool {
+        guard let seen, let before = old.seen else { return true }
+        return abs(seen.timeIntervalSince(before)) >= min(3_600, Self.limit(kept) / 4)
+    }
+
+    /// An age as another program may have written it.
+    ///
+    /// - Returns: nil for what is none: no number, negative, or longer than anything is kept.
+    package static func age(_ seconds: Double?) -> TimeInterval? {
+        seconds.flatMap { (0..<longestAge).contains($0) ? $0 : nil }
+    }
+
+    /// A thousand years.
+    private static let longestAge: TimeInterval = 365_250 * 86_400
 }

@@ -7,9 +7,6 @@ struct VersionKeeper: Sendable {
     let database: any DatabaseWriter
     var now: @Sendable () -> Date = { Date() }
 
-    /// Less than that is not written down: a look costs the writer nothing.
-    private static let precision: TimeInterval = 3_600
-
     /// Remembers how long versions are kept, those that are there as well.
     func choose(_ choice: KeepVersions) async throws {
         try await database.write { db in try VersionMemory.choose(choice, db) }
@@ -29,12 +26,12 @@ struct VersionKeeper: Sendable {
         switch try await database.read({ db in try VersionMemory.fetch(db).holding }) {
         case .none: return removed + (try await remove(.all))
         case .forever:
-            _ = try await look()
+            _ = try await look(keeping: nil)
             return removed
         case .time(let span):
-            let time = try await look()
             guard let seconds = KeepVersions.time(span).seconds else { return removed }
-            return removed + (try await remove(.expired(time.addingTimeInterval(-seconds))))
+            let age = try await look(keeping: seconds)
+            return removed + (try await remove(.expired(age - seconds)))
         }
     }
 
@@ -45,44 +42,38 @@ struct VersionKeeper: Sendable {
             guard let batch = try await database.write({ db in try VersionTable.remove(settled, db) }) else { break }
             removed = removed + batch
             try Task.checkCancellation()
+            // Others who write come between the batches.
+            await Task.yield()
         }
         return removed
     }
 
-    /// Looks at the clock, and notes what it says.
+    /// Looks at the clock, and notes what it says. Mostly that costs the writer nothing.
     ///
-    /// - Returns: the time by which versions may go.
-    private func look() async throws -> Date {
+    /// - Parameter kept: how long versions are kept; nil for ever.
+    /// - Returns: the age that versions go by.
+    private func look(keeping kept: TimeInterval?) async throws -> TimeInterval {
         let now = now()
-        let (clock, isWanted) = try await database.read { db in
-            let clock = try VersionMemory.fetch(db).clock
-            var next = clock
-            _ = next.look(at: now)
-            let isSteady = next.leapt == nil
-            let hasFuture = try isSteady && VersionTable.hasFuture(next.believed ?? now, db)
-            return (next, hasFuture || Self.differs(clock, next))
+        let (age, isWanted) = try await database.read { db in
+            let old = try VersionMemory.fetch(db).clock
+            var clock = old
+            clock.look(at: now, keeping: kept)
+            let isWorthNoting = clock.isWorthNoting(after: old, keeping: kept)
+            return (clock.age, try isWorthNoting || VersionTable.hasOddAge(over: clock.age, db))
         }
-        guard isWanted else {
-            var clock = clock
-            return clock.look(at: now)
-        }
+        guard isWanted else { return age }
+        var noted = age
         var mayHaveMore = true
-        var time = now
         while mayHaveMore {
-            (time, mayHaveMore) = try await database.write { db in
+            (noted, mayHaveMore) = try await database.write { db in
                 var clock = try VersionMemory.fetch(db).clock
-                let time = clock.look(at: now)
+                clock.look(at: now, keeping: kept)
                 try VersionMemory.save(clock, db)
-                guard clock.leapt == nil, let believed = clock.believed else { return (time, false) }
-                return (time, try VersionTable.putRight(at: believed, db))
+                return (clock.age, try VersionTable.putRight(at: clock.age, db))
             }
+            await Task.yield()
         }
-        return time
-    }
-
-    private static func differs(_ old: VersionClock, _ new: VersionClock) -> Bool {
-        guard old.leapt == new.leapt, let before = old.believed, let after = new.believed else { return true }
-        return abs(after.timeIntervalSince(before)) >= precision
+        return noted
     }
 
     // MARK: Local copies
@@ -99,9 +90,7 @@ struct VersionKeeper: Sendable {
             var gone: [Int64] = []
             for copy in copies {
                 do {
-                    if let file = copy.file { try await lfs.evict(file) }
-                    gone.append(copy.id)
-                } catch let error as LFSError where error.code == .pinned {
+                    if let file = copy.file { try await Self.freeCopy(of: file, lfs) }
                     gone.append(copy.id)
                 } catch let error as LFSError where error.code == .notUploaded || error.code == .unknownFile {
                     // The next run tries again, if it is there then.
@@ -111,6 +100,16 @@ struct VersionKeeper: Sendable {
             }
             let done = gone
             if !done.isEmpty { try await database.write { db in try VersionTable.noteCopies(gone: done, db) } }
+        }
+    }
+
+    private static func freeCopy(of file: FileID, _ lfs: LFSManager) async throws {
+        do {
+            try await lfs.evict(file)
+        } catch let error as LFSError where error.code == .pinned {
+            // What was pinned is the file, and this is not the file any more: nobody could unpin it.
+            try await lfs.unpin([file])
+            try await lfs.evict(file)
         }
     }
 }

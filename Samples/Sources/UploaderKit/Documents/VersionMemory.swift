@@ -1,7 +1,7 @@
 import Foundation
 import GRDB
 
-/// What the table `uploader_storage` remembers of versions: how long they are kept, and the time that they age by.
+/// What the table `uploader_storage` remembers of versions: how long they are kept, and the age that they go by.
 struct VersionMemory: Sendable {
     /// Nil while nobody has said.
     var choice: KeepVersions?
@@ -10,11 +10,11 @@ struct VersionMemory: Sendable {
     var clock = VersionClock()
 
     static let schema = """
-        -- How long old versions are kept, NULL while nobody has said, and the time that they age by, in seconds since
-        -- 1970: see VersionClock.
+        -- How long old versions are kept, NULL while nobody has said; the seconds that were counted, and the clock at
+        -- the last look, in seconds since 1970: see VersionClock.
         ALTER TABLE \(DocumentSchema.ownTable) ADD COLUMN keepVersions TEXT;
-        ALTER TABLE \(DocumentSchema.ownTable) ADD COLUMN versionsBelieved REAL;
-        ALTER TABLE \(DocumentSchema.ownTable) ADD COLUMN versionsLeapt REAL;
+        ALTER TABLE \(DocumentSchema.ownTable) ADD COLUMN versionsAge REAL;
+        ALTER TABLE \(DocumentSchema.ownTable) ADD COLUMN versionsSeen REAL;
         """
 
     /// What holds: the choice, else that of all the time before there was one.
@@ -22,13 +22,22 @@ struct VersionMemory: Sendable {
 
     static func fetch(_ db: Database) throws -> VersionMemory {
         var memory = VersionMemory()
-        let sql = "SELECT keepVersions, versionsBelieved, versionsLeapt FROM \(DocumentSchema.ownTable)"
+        let sql = "SELECT keepVersions, versionsAge, versionsSeen FROM \(DocumentSchema.ownTable)"
         guard let row = try Row.fetchOne(db, sql: sql) else { return memory }
         let text: DatabaseValue = row[0]
         memory.choice = String.fromDatabaseValue(text).flatMap { KeepVersions($0) }
         memory.isUnusable = !text.isNull && memory.choice == nil
-        memory.clock = VersionClock(believed: VersionTable.time(row[1]), leapt: VersionTable.time(row[2]))
+        memory.clock = VersionClock(
+            age: VersionClock.age(Self.seconds(row[1])) ?? 0, seen: VersionTable.time(row[2]))
         return memory
+    }
+
+    private static func seconds(_ value: DatabaseValue) -> Double? {
+        switch value.storage {
+        case .int64(let seconds): Double(seconds)
+        case .double(let seconds): seconds
+        default: nil
+        }
     }
 
     /// Remembers how long versions are kept, those that are there as well.
@@ -41,7 +50,7 @@ struct VersionMemory: Sendable {
 
     static func save(_ clock: VersionClock, _ db: Database) throws {
         try db.execute(
-            sql: "UPDATE \(DocumentSchema.ownTable) SET versionsBelieved = ?, versionsLeapt = ?",
-            arguments: [clock.believed?.timeIntervalSince1970, clock.leapt?.timeIntervalSince1970])
+            sql: "UPDATE \(DocumentSchema.ownTable) SET versionsAge = ?, versionsSeen = ?",
+            arguments: [clock.age, clock.seen?.timeIntervalSince1970])
     }
 }

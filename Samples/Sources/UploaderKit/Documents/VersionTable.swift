@@ -19,6 +19,8 @@ enum VersionTable {
             stamp TEXT,
             -- Seconds since 1970; NULL for one that is not kept, and goes when the new one is on the storage.
             replacedAt REAL,
+            -- The age at its replacement, in seconds; of those that are kept: see VersionClock.
+            replacedAge REAL,
             -- 1 until its local copy has gone; of those that are kept.
             hasCopy INTEGER NOT NULL DEFAULT 0
         );
@@ -28,6 +30,7 @@ enum VersionTable {
         CREATE INDEX uploader_replaced_documentId ON uploader_replaced(documentId, replacedAt);
         CREATE INDEX uploader_replaced_fileId ON uploader_replaced(fileId);
         CREATE INDEX uploader_replaced_replacedAt ON uploader_replaced(replacedAt);
+        CREATE INDEX uploader_replaced_replacedAge ON uploader_replaced(replacedAge) WHERE replacedAt IS NOT NULL;
         CREATE INDEX uploader_replaced_hasCopy ON uploader_replaced(id) WHERE hasCopy = 1;
         """
 
@@ -60,20 +63,24 @@ enum VersionTable {
     ///
     /// - Parameter isVersion: false where it has the same bytes as the new one, or has lost them.
     static func replace(_ old: AttachedDocument, isVersion: Bool, at time: Date, _ db: Database) throws {
-        let memory = try VersionMemory.fetch(db)
+        var memory = try VersionMemory.fetch(db)
         let isKept = isVersion && memory.holding != .none
         if !isKept, old.file.status != .remote {
             // It never was on the storage, and the bytes of the new version are durable here.
             return _ = try removeFile(old.file.id.databaseValue, db)
         }
-        let replacedAt = isKept ? memory.clock.time(of: time).timeIntervalSince1970 : nil
+        if isKept {
+            memory.clock.look(at: time, keeping: memory.holding.seconds)
+            try VersionMemory.save(memory.clock, db)
+        }
         try db.execute(
             sql: """
-                INSERT INTO uploader_replaced (documentId, fileId, addedAt, stamp, replacedAt, hasCopy)
-                VALUES (?, ?, ?, ?, ?, ?)
+                INSERT INTO uploader_replaced (documentId, fileId, addedAt, stamp, replacedAt, replacedAge, hasCopy)
+                VALUES (?, ?, ?, ?, ?, ?, ?)
                 """,
             arguments: [
-                old.document.id, old.file.id, old.document.addedAt, old.document.stamp, replacedAt, isKept,
+                old.document.id, old.file.id, old.document.addedAt, old.document.stamp,
+                isKept ? time.timeIntervalSince1970 : nil, isKept ? memory.clock.age : nil, isKept,
             ])
     }
 
@@ -85,9 +92,13 @@ enum VersionTable {
         var versions = 0
         /// Of the files that went with them; those that others have stay.
         var bytes: Int64 = 0
+        /// All that were looked at, with those that were not kept.
+        var rows = 0
 
         static func + (left: Removed, right: Removed) -> Removed {
-            Removed(versions: left.versions + right.versions, bytes: left.bytes.addingSaturated(right.bytes))
+            Removed(
+                versions: left.versions + right.versions, bytes: left.bytes.addingSaturated(right.bytes),
+                rows: left.rows + right.rows)
         }
     }
 
@@ -97,8 +108,8 @@ enum VersionTable {
         case replaced
         /// Those of documents that are removed.
         case orphaned
-        /// Those that were replaced before a time, and whose new version is on the storage.
-        case expired(Date)
+        /// Those that were replaced at an age or before, and whose new version is on the storage.
+        case expired(TimeInterval)
         /// All versions whose new one is on the storage.
         case all
 
@@ -108,8 +119,9 @@ enum VersionTable {
             return switch self {
             case .replaced: ("r.replacedAt IS NULL AND (d.id IS NULL OR \(isProven))", [])
             case .orphaned: ("d.id IS NULL", [])
-            case .expired(let date):
-                ("r.replacedAt <= ? AND \(isProven)", [date.timeIntervalSince1970])
+            // An odd age is none of them.
+            case .expired(let age):
+                ("r.replacedAt IS NOT NULL AND r.replacedAge BETWEEN 0 AND ? AND \(isProven)", [age])
             case .all: ("r.replacedAt IS NOT NULL AND \(isProven)", [])
             }
         }
@@ -138,10 +150,25 @@ enum VersionTable {
                 """, arguments: arguments)
     }
 
-    /// Removes the versions of a document that is removed.
-    static func removeAll(of document: DatabaseValue, _ db: Database) throws -> Removed {
-        let sql = "SELECT id, fileId, replacedAt IS NOT NULL FROM uploader_replaced WHERE documentId = ?"
+    /// Removes the versions of a document that is removed, the oldest first.
+    ///
+    /// - Parameter limit: how many at most; nil for all.
+    static func removeAll(of document: DatabaseValue, atMost limit: Int? = nil, _ db: Database) throws -> Removed {
+        let sql = """
+            SELECT id, fileId, replacedAt IS NOT NULL FROM uploader_replaced WHERE documentId = ?
+            ORDER BY id LIMIT \(limit ?? -1)
+            """
         return try remove(Row.fetchAll(db, sql: sql, arguments: [document]), db)
+    }
+
+    /// Whether documents have more than a batch of them together.
+    static func hasMany(of documents: [DatabaseValue], _ db: Database) throws -> Bool {
+        var left = batch
+        for document in documents where left >= 0 {
+            let sql = "SELECT count(*) FROM (SELECT 1 FROM uploader_replaced WHERE documentId = ? LIMIT ?)"
+            left -= try Int.fetchOne(db, sql: sql, arguments: [document, left + 1]) ?? 0
+        }
+        return left < 0
     }
 
     /// Removes one version, as often as its document has had it.
@@ -159,7 +186,7 @@ enum VersionTable {
     }
 
     private static func remove(_ rows: [Row], _ db: Database) throws -> Removed {
-        var removed = Removed()
+        var removed = Removed(rows: rows.count)
         let statement = try db.cachedStatement(sql: "DELETE FROM uploader_replaced WHERE id = ?")
         for row in rows {
             try statement.execute(arguments: [row[0]])
@@ -189,25 +216,28 @@ enum VersionTable {
         return Int64.fromDatabaseValue(row[0]).map { max($0, 0) } ?? 0
     }
 
-    // MARK: Times
+    // MARK: Ages
 
-    /// Gives versions that were replaced later than now, or at no time at all, this time: a clock was wrong then.
+    /// Kept ones whose age is none, or is still to come.
+    private static let oddAge = """
+        replacedAt IS NOT NULL AND (replacedAge IS NULL OR replacedAge < 0 OR replacedAge > ?1)
+        """
+
+    /// Lets the time of kept versions whose age is odd begin now, so that it ends once.
     ///
     /// - Returns: whether there may be more of them.
-    static func putRight(at now: Date, _ db: Database) throws -> Bool {
+    static func putRight(at age: TimeInterval, _ db: Database) throws -> Bool {
         try db.execute(
             sql: """
-                UPDATE uploader_replaced SET replacedAt = ?1
-                WHERE id IN (SELECT id FROM uploader_replaced WHERE replacedAt > ?1 LIMIT \(batch))
-                """, arguments: [now.timeIntervalSince1970])
+                UPDATE uploader_replaced SET replacedAge = ?1
+                WHERE id IN (SELECT id FROM uploader_replaced WHERE \(oddAge) LIMIT \(batch))
+                """, arguments: [age])
         return db.changesCount == batch
     }
 
-    /// Whether one was replaced later than now, or at no time at all.
-    static func hasFuture(_ now: Date, _ db: Database) throws -> Bool {
+    static func hasOddAge(over age: TimeInterval, _ db: Database) throws -> Bool {
         try Row.fetchOne(
-            db, sql: "SELECT 1 FROM uploader_replaced WHERE replacedAt > ? LIMIT 1",
-            arguments: [now.timeIntervalSince1970]) != nil
+            db, sql: "SELECT 1 FROM uploader_replaced WHERE \(oddAge) LIMIT 1", arguments: [age]) != nil
     }
 
     // MARK: Local copies

@@ -16,7 +16,7 @@ struct VersionList: Sendable {
         var isOld: Bool
         /// When it was replaced; nil for what is current, and for a time that is none.
         var replaced: Date?
-        /// Until when it is kept; nil for ever.
+        /// Until when it is kept at least; nil for ever. It stays longer where runs are rare: see VersionClock.
         var keptUntil: Date?
     }
 

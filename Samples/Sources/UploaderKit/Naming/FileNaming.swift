@@ -43,6 +43,20 @@ struct FileNaming: Sendable {
     func resolve(
         _ tables: [DocumentTable], withEntries: Bool = false, withVersions: Bool = false, _ db: Database
     ) throws -> NamedFiles {
+        try resolve(tables, withEntries, withVersions, isForRemoval: false, db)
+    }
+
+    /// What is to be removed, with folders, links and old versions. An id that a file has and an old version as well is
+    /// refused: with a file all its versions go, and that one alone may be meant.
+    ///
+    /// - Throws: the database's error.
+    func resolveForRemoval(_ tables: [DocumentTable], _ db: Database) throws -> NamedFiles {
+        try resolve(tables, true, true, isForRemoval: true, db)
+    }
+
+    private func resolve(
+        _ tables: [DocumentTable], _ withEntries: Bool, _ withVersions: Bool, isForRemoval: Bool, _ db: Database
+    ) throws -> NamedFiles {
         let given = names.map { Matcher($0.text, $0.path, folder) }
         // As names are printed; it counts where nothing has the name as it is given.
         let printed = names.map { name in
@@ -93,8 +107,10 @@ struct FileNaming: Sendable {
         for (index, other) in printed.enumerated() {
             let ofPrinted = other.flatMap { _ in unused.popFirst() } ?? [:]
             let choice =
-                if let other, meanings[index].isEmpty, !ofPrinted.isEmpty { other.choose(ofPrinted) } else {
-                    given[index].choose(meanings[index])
+                if let other, meanings[index].isEmpty, !ofPrinted.isEmpty {
+                    other.choose(ofPrinted, isForRemoval: isForRemoval)
+                } else {
+                    given[index].choose(meanings[index], isForRemoval: isForRemoval)
                 }
             switch choice {
             case .success(let matches):
@@ -243,7 +259,7 @@ private struct Matcher {
         }
     }
 
-    func choose(_ meanings: [Meaning: [Match]]) -> Result<[Match], FileNaming.Refusal> {
+    func choose(_ meanings: [Meaning: [Match]], isForRemoval: Bool) -> Result<[Match], FileNaming.Refusal> {
         guard var strongest = meanings.min(by: { $0.key < $1.key }) else {
             if case .failure(let error)? = pattern { return .failure(refusal(String(error.message.dropLast()))) }
             return .failure(refusal("no file here has this id or path; 'list' shows them"))
@@ -253,6 +269,10 @@ private struct Matcher {
         if [.path, .inFolder, .lastParts, .inLastParts].contains(strongest.key), !own.isEmpty { strongest.value = own }
         // An id that a file has means this file, also where it was that of an old version.
         let current = Set(strongest.value.lazy.filter { $0.file.kind != .version }.map(\.file.fileID))
+        let hasBoth = strongest.value.contains { $0.file.kind == .version && current.contains($0.file.fileID) }
+        if isForRemoval, hasBoth {
+            return .failure(refusal("a file has this id, and so has an old version: give the path for the file"))
+        }
         strongest.value.removeAll { $0.file.kind == .version && current.contains($0.file.fileID) }
         // Several files may have had the same old version.
         let versions = strongest.value.filter { $0.file.kind == .version }
