@@ -12,18 +12,28 @@ final class AnsweringServer: Sendable {
         var path: String
         /// The names in lower case.
         var headers: [String: String]
-        var byteCount: Int
+        var body: Data
     }
 
     struct Answer {
         var status = 200
         var headers: [String: String] = [:]
-        var body = ""
+        var body = Data()
+
+        /// The object is there; its entity tag is the MD5 of its bytes.
+        static func uploaded(_ request: Request) -> Answer {
+            let sum = request.headers["content-md5"].flatMap { Data(base64Encoded: $0) } ?? Data()
+            return Answer(headers: ["etag": "\"\(sum.map { String(format: "%02x", $0) }.joined())\""])
+        }
+
+        /// What a sign-in page says that stands before the server.
+        static let signIn = Answer(
+            status: 403, headers: ["content-type": "text/html"], body: Data("<html>Sign in</html>".utf8))
 
         static func failure(_ status: Int, _ code: String) -> Answer {
             Answer(
                 status: status, headers: ["content-type": "application/xml"],
-                body: "<?xml version=\"1.0\"?><Error><Code>\(code)</Code><Message>No.</Message></Error>")
+                body: Data("<?xml version=\"1.0\"?><Error><Code>\(code)</Code><Message>No.</Message></Error>".utf8))
         }
     }
 
@@ -85,9 +95,9 @@ final class AnsweringServer: Sendable {
             }
             let answer = answer(request, number)
             if answer.status >= 400 { state.withLock { $0.firstRefusal = $0.firstRefusal ?? .now } }
-            var head = "HTTP/1.1 \(answer.status) X\r\ncontent-length: \(answer.body.utf8.count)\r\n"
+            var head = "HTTP/1.1 \(answer.status) X\r\ncontent-length: \(answer.body.count)\r\n"
             for (name, value) in answer.headers { head += "\(name): \(value)\r\n" }
-            let reply = Data((head + "\r\n" + (request.method == "HEAD" ? "" : answer.body)).utf8)
+            let reply = Data((head + "\r\n").utf8) + (request.method == "HEAD" ? Data() : answer.body)
             let sent = reply.withUnsafeBytes { send(client, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
             guard sent == reply.count else { return }
         }
@@ -112,8 +122,9 @@ final class AnsweringServer: Sendable {
             _ = go.withUnsafeBytes { send(client, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
         }
         while received.count < byteCount { guard fill(client, &received) else { return nil } }
+        let body = Data(received.prefix(byteCount))
         received = Data(received.dropFirst(byteCount))
-        return Request(method: words[0], path: words[1], headers: headers, byteCount: byteCount)
+        return Request(method: words[0], path: words[1], headers: headers, body: body)
     }
 
     private static func fill(_ client: Int32, _ received: inout Data) -> Bool {

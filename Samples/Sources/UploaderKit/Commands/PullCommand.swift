@@ -32,6 +32,10 @@ struct PullCommand: AsyncParsableCommand {
             large one that was cut off, by the end of the command too, goes on with the
             bytes that are missing when it is pulled again.
 
+            While the storage is away, files that are here are written, and the others are
+            tried again for as long as --give-up-after says. One that refuses the keys, or
+            is not there at all, is not waited for.
+
             An old version that 'push --keep-versions' keeps is written to the place of its
             file when it is named by its id, which 'list --versions' shows. --as-of writes
             what was current then, of all that is selected: 2026-11-25 for the beginning of

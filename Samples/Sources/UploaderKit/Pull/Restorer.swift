@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import LFS
 import LFSBackup
+import LFSStorage
 
 /// Writes attached files to their places, several beside each other; then folders and links; then what folders have
 /// beside their content.
@@ -16,12 +17,14 @@ struct Restorer: Sendable {
     let overwrites: Bool
     private let folders: RestoreFolders
     private let written = WrittenFiles()
+    private let putOff: PutOffFiles
 
     /// How many files are fetched beside each other.
     static let parallel = 8
 
     init(_ source: RestoreSource, _ lfs: LFSManager, _ report: Report, overwrites: Bool) async throws {
         (self.source, self.lfs, self.report, self.overwrites) = (source, lfs, report, overwrites)
+        putOff = PutOffFiles(report)
         var recorded: [FilePath: FileAttributes] = [:]
         try await source.forEachEntryPage(isAll: true) { page in
             for entry in page.entries where !entry.isLink {
@@ -58,6 +61,7 @@ struct Restorer: Sendable {
             for path in page.notKept { report.failed(path, RestoreSource.notKept) }
             try await restore(page.documents)
         }
+        try await restorePutOff()
         // No file is written any more when there are links.
         for isLink in [false, true] {
             try await source.forEachEntryPage { page in
@@ -109,6 +113,7 @@ struct Restorer: Sendable {
             case .other, .nothing: break
             }
             let wasHere = try await lfs.hasLocalCopy(of: attached.file.id)
+            if !wasHere, putOff.refusal != nil { return putOff.add(attached) }
             guard let contents = try await lfs.contents(of: attached.file) else {
                 return report.failed(path, "the device that made it has not uploaded it yet")
             }
@@ -123,9 +128,32 @@ struct Restorer: Sendable {
         } catch {
             // A run that was interrupted is not a file that failed.
             try Task.checkCancellation()
+            if let refusal = StorageError.ofWholeStorage(error) { return putOff.add(attached, refusal) }
             report.failed(path, Words.of(error))
         }
     }
+
+    /// Waits for a storage that is away, as long as the run has patience, and goes on with what it could not give. One
+    /// that refuses everything is not waited for.
+    private func restorePutOff() async throws {
+        var pause = Duration.seconds(1)
+        while let refusal = putOff.refusal {
+            guard refusal.code.isMendedByWaiting else { return putOff.tell() }
+            try await SuspendingClock().sleep(for: pause)
+            pause = min(pause * 2, Self.longestPause)
+            let files = putOff.takeAll()
+            // One finds out whether it is over.
+            try await restore(Array(files.prefix(1)))
+            guard putOff.refusal == nil else {
+                putOff.giveBack(files.dropFirst())
+                continue
+            }
+            report.handle(.outage(nil), nil)
+            try await restore(Array(files.dropFirst()))
+        }
+    }
+
+    private static let longestPause = Duration.seconds(30)
 
     /// Leaves a file alone that is there already, unless it shall get its time and its permissions back.
     private func keep(_ target: RestoreTarget, in folder: OpenFolder, isOther: Bool) throws {
