@@ -5,7 +5,7 @@ package enum CommandNames {
     /// What is wrong with the names in a command line; nil when nothing is.
     package static func complaint(_ arguments: [String]) -> String? {
         let command = command(arguments)
-        if let complaint = command.flatMap({ CommandOptions($0)?.complaint(arguments) }) { return complaint }
+        if let complaint = command.flatMap({ CommandOptions($0, name: $1)?.complaint(arguments) }) { return complaint }
         // The parser would take -dash.jpg for -d -a -s -h, and show the help.
         if let odd = arguments.prefix(while: { $0 != "--" }).first(where: isNoOption) {
             return "There is no option '\(odd)'. For a file of this name write ./\(odd), or -- before it."
@@ -17,14 +17,17 @@ package enum CommandNames {
     }
 
     /// The command that a line names, which may be one of another's; nil when it names none.
-    private static func command(_ arguments: [String]) -> (any ParsableCommand.Type)? {
+    private static func command(_ arguments: [String]) -> (any ParsableCommand.Type, name: String)? {
         var command: (any ParsableCommand.Type)?
         var choice = Uploader.configuration.subcommands
+        var words: [String] = []
         for word in arguments {
             guard let next = choice.first(where: { $0.configuration.commandName == word }) else { break }
             (command, choice) = (next, next.configuration.subcommands)
+            words.append(word)
         }
-        return choice.isEmpty ? command : nil
+        guard choice.isEmpty, let command else { return nil }
+        return (command, words.joined(separator: " "))
     }
 
     /// ` Did you mean …?` with the nearest of some names; empty where none is near.

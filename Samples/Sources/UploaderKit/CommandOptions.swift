@@ -8,8 +8,10 @@ struct CommandOptions {
     private let takesValue: [String: Bool]
 
     /// Nil where the help is not as it is expected.
-    init?(_ command: any ParsableCommand.Type) {
-        name = command.configuration.commandName ?? ""
+    ///
+    /// - Parameter name: the command as it is written, with those that it is one of.
+    init?(_ command: any ParsableCommand.Type, name: String) {
+        self.name = name
         var found: [String: Bool] = [:]
         let help = Uploader.helpMessage(for: command, includeHidden: true, columns: 10_000)
         for line in help.split(separator: "\n") where line.hasPrefix("  -") {

@@ -133,10 +133,11 @@ struct UploadRun: Sendable {
                 ?? databaseOptions.database
         }
         let damaged = try await database.read { db in Set(try Upload.all().damaged().fetchAll(db).map(\.id)) }
+        let client = try await sync?.open(database)
         if access != .any || file.isOurs && transfer.changeStorage {
             try await StoragePresence.require(
                 database, opened.storage, opened.location,
-                goesOn: transfer.changeStorage && purpose == .uploading, report)
+                goesOn: transfer.changeStorage && purpose == .uploading, client, report)
         }
         let lfs: LFSManager
         do {
@@ -155,7 +156,7 @@ struct UploadRun: Sendable {
         return UploadRun(
             database: database, table: table, lfs: lfs, report: report,
             ownPaths: transfer.ownPaths(database: path, opened.given.argument) + report.ownPaths,
-            damaged: damaged, lost: lost, sync: try await sync?.open(database),
+            damaged: damaged, lost: lost, sync: client,
             saver: DatabaseSaver(database: database, storage: opened.storage) { report.worked() },
             isOnFolder: opened.given.argument.localPath != nil, path: path,
             stagingFolder: transfer.persistenceLocation, purpose: purpose, patience: patience)

@@ -50,11 +50,12 @@ struct PushCommand: AsyncParsableCommand {
             push, backup and resume. It holds for old versions that are there as well: a
             shorter time or none removes at once what it does not keep, and says how many
             and how much; a longer one keeps them longer. Their copies on this disk are
-            freed. From one run to the next a week counts at most, and a quarter of the time, so
-            that a wrong clock removes none: where runs are rarer, they stay longer.
-            'list --versions' shows them, 'pull' brings them back by their ids or --as-of a
-            time, 'remove' removes them. With --sync they stay with the device that has made them: others do not
-            know of which file they are, and list them without a path.
+            freed. From one run to the next a week counts at most, and a quarter of the
+            time, so that a wrong clock removes none: where runs are rarer, they stay
+            longer. 'list --versions' shows them, 'pull' brings them back by their ids or
+            --as-of a time, 'remove' removes them. With --sync they stay with the device
+            that has made them: others do not know of which file they are, and list them
+            without a path.
 
             \(WatchOptions.discussion)
             """)

@@ -14,7 +14,8 @@ struct SettingsCommand: AsyncParsableCommand {
         subcommands: [List.self, Get.self, Set.self, Remove.self, Audit.self])
 
     struct List: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Show every setting, its default and its state.")
+        static let configuration = CommandConfiguration(
+            commandName: "list", abstract: "Show every setting, its default and its state.")
         @OptionGroup var database: DatabaseOptions
         @Flag(name: .long, help: "Print one JSON object for each.")
         var json = false
@@ -33,7 +34,8 @@ struct SettingsCommand: AsyncParsableCommand {
     }
 
     struct Get: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Print the bare value of a setting.")
+        static let configuration = CommandConfiguration(
+            commandName: "get", abstract: "Print the bare value of a setting.")
         @OptionGroup var database: DatabaseOptions
         @Argument(help: "The name of the setting.") var key: String
 
@@ -45,7 +47,8 @@ struct SettingsCommand: AsyncParsableCommand {
     }
 
     struct Set: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Change a setting.")
+        static let configuration = CommandConfiguration(
+            commandName: "set", abstract: "Change a setting.")
         @OptionGroup var database: DatabaseOptions
         @Argument(help: "The name of the setting.") var key: String
         @Argument(help: "Its value.") var value: String
@@ -56,7 +59,8 @@ struct SettingsCommand: AsyncParsableCommand {
     }
 
     struct Remove: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Go back to the default of a setting.")
+        static let configuration = CommandConfiguration(
+            commandName: "remove", abstract: "Go back to the default of a setting.")
         @OptionGroup var database: DatabaseOptions
         @Argument(help: "The name of the setting.") var key: String
 
@@ -67,6 +71,7 @@ struct SettingsCommand: AsyncParsableCommand {
 
     struct Audit: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "audit",
             abstract: "Show what is stored of each setting, never a value, and what no setting knows.")
         @OptionGroup var database: DatabaseOptions
         @Flag(name: .long, help: "Print one JSON object.")

@@ -1,5 +1,6 @@
 import GRDB
 import LFSStorage
+import LFSSync
 
 /// Whether a storage has the files that a database knows to be on it: an empty mount point looks like any folder, and
 /// a bucket of the same name on another server like any bucket.
@@ -34,14 +35,23 @@ enum StoragePresence: Equatable {
         return count > 0 ? .missing(count) : .found
     }
 
-    /// - Parameter goesOn: whether the run has something to do on a storage that was changed on purpose and has none of
-    ///   the files: then it ends with the status of a failure.
+    /// - Parameters:
+    ///   - goesOn: whether the run has something to do on a storage that was changed on purpose and has none of
+    ///     the files: then it ends with the status of a failure.
+    ///   - sync: how the device gets what others have changed, if it does.
     /// - Throws: ``UploaderError`` when none of the files is there.
     static func require(
         _ database: any DatabaseReader, _ storage: any RemoteStorage, _ location: StorageLocation, goesOn: Bool,
-        _ report: Report
+        _ sync: SyncClient?, _ report: Report
     ) async throws {
-        let presence = try await look(database, storage)
+        var presence = try await look(database, storage)
+        if case .missing = presence, let sync {
+            // Other devices may have replaced or removed those, and the rows do not say so yet.
+            do { _ = try await sync.synchronize() } catch let error as SyncError {
+                report.message("not synced: \(Words.sentence(error))")
+            }
+            presence = try await look(database, storage)
+        }
         guard goesOn, let finding = presence.finding(location) else { return try presence.require(location) }
         report.failed(
             FilePath(location.description),

@@ -33,7 +33,7 @@ enum GzipFile {
         else { throw failure(target, errno) }
         let output = try FileHandle(forWritingTo: target)
         var buffer = [UInt8](repeating: 0, count: pieceSize)
-        var (size, written) = (Int64?.none, Int64(0))
+        var (size, written, checksum) = (Int64?.none, Int64(0), crc32(0, nil, 0))
         while true {
             let count = gzread(input, &buffer, UInt32(pieceSize))
             guard count >= 0, gzdirect(input) == 0 else {
@@ -44,15 +44,28 @@ enum GzipFile {
             guard let size else { throw UploaderError("it is no SQLite database") }
             written += Int64(count)
             guard written <= size else { throw UploaderError("it is longer than the database says that it is") }
+            checksum = crc32(checksum, buffer, UInt32(count))
             try output.write(contentsOf: buffer.prefix(Int(count)))
         }
-        // A file that was cut off ends like a whole one else.
+        // A file that was cut off ends like a whole one else, for zlib as well where its content ends with a piece.
         var number: Int32 = 0
         _ = gzerror(input, &number)
-        guard number == Z_OK || number == Z_STREAM_END else {
+        let end = [UInt32(truncatingIfNeeded: checksum), UInt32(truncatingIfNeeded: written)]
+        guard number == Z_OK || number == Z_STREAM_END, try trailer(of: source) == end else {
             throw UploaderError("it is damaged: it was cut off")
         }
         try output.synchronize()
+    }
+
+    /// The last eight bytes: the checksum of the content, and its length. Source: RFC 1952, 2.3.1.
+    private static func trailer(of file: URL) throws -> [UInt32] {
+        let input = try FileHandle(forReadingFrom: file)
+        defer { try? input.close() }
+        let length = try input.seekToEnd()
+        try input.seek(toOffset: length - min(length, 8))
+        let bytes = Array(try input.readToEnd() ?? Data()).map(UInt32.init)
+        guard bytes.count == 8 else { return [] }
+        return [0, 4].map { bytes[$0] | bytes[$0 + 1] << 8 | bytes[$0 + 2] << 16 | bytes[$0 + 3] << 24 }
     }
 
     /// The size by the header. Source: SQLite, "Database File Format", 1.3: the page size at 16, the pages at 28.
