@@ -110,9 +110,9 @@ struct BadInputTests {
     @Test("A full disk in the persistence location", .enabled(if: isRoot, "needs root to mount"))
     func fullDisk() throws {
         try withFolder(files: 60) { folder in
-            try withMount(folder, "size=256k") { mount in
+            // Room for what says whose it is, and for none of the files.
+            try withMount(folder, "size=12k") { mount in
                 let result = try push(folder, ["--persistence-location", mount.path])
-                // What has no room is named, and the others are there.
                 #expect(result.status == 3)
                 #expect(result.messages.contains("the disk that holds \(mount.path) has no room for it"))
                 let left = try FileManager.default.subpathsOfDirectory(atPath: mount.path).filter {

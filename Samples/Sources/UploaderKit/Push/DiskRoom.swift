@@ -31,7 +31,8 @@ struct DiskRoom: Sendable {
             let count = fitting(sizes)
             if count > 0 { return .take(count) }
         }
-        if frees, canEverHold(sizes[0]) { return try await makeRoom(sizes, wasRefused) }
+        // What waits elsewhere makes room by itself: it goes to its place.
+        if frees || staging != nil, canEverHold(sizes[0]) { return try await makeRoom(sizes, wasRefused) }
         return refusal
     }
 
@@ -56,7 +57,10 @@ struct DiskRoom: Sendable {
         while true {
             try Task.checkCancellation()
             let waiting = try await lfs.waitForUploads(timeout: pause).pending
-            if waiting != pending {
+            if !frees {
+                hasFreed = hasFreed || waiting < pending ?? 0
+                (pending, pause) = (waiting, Self.shortestPause)
+            } else if waiting != pending {
                 pending = waiting
                 let start = ContinuousClock.now
                 switch try await free() {
@@ -103,7 +107,7 @@ struct DiskRoom: Sendable {
     private func fitting(_ sizes: [Int64]) -> Int {
         let space = DiskSpace(of: store)
         var left = space?.free ?? .max
-        var elsewhere = staging.flatMap { DiskSpace(of: $0)?.free } ?? .max
+        var elsewhere = staging.flatMap { DiskSpace(of: $0)?.available } ?? .max
         return sizes.prefix { size in
             // One that waits elsewhere comes here when there is room for it, and only then.
             let staysElsewhere = staging != nil && size > space?.available ?? .max
