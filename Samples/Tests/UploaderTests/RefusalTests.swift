@@ -3,12 +3,10 @@ import Testing
 
 @Suite("A storage that refuses everything", .timeLimit(.minutes(2)))
 struct RefusalTests {
-    private static func push(_ server: AnsweringServer, _ words: [String] = [], in folder: URL) throws
-        -> UploaderProcess
-    {
+    private static func push(_ server: AnsweringServer, in folder: URL) throws -> UploaderProcess {
         try UploaderProcess(
-            ["push", "--database", "a.sqlite", "--to", server.storage, "--json"] + words + ["files"], in: folder,
-            environment: server.environment)
+            ["push", "--database", "a.sqlite", "--to", server.storage, "--json", "--give-up-after", "20s", "files"],
+            in: folder, environment: server.environment)
     }
 
     @Test(
@@ -32,7 +30,8 @@ struct RefusalTests {
             #expect((gaveUp["reason"] as? String)?.contains(code) == true, "\(gaveUp)")
             #expect(server.count > 2)
             let resume = try UploaderProcess(
-                ["resume", "--database", "a.sqlite"], in: folder, environment: server.environment
+                ["resume", "--database", "a.sqlite", "--give-up-after", "20s"], in: folder,
+                environment: server.environment
             ).wait()
             #expect(resume.status == 3, "\(resume.messages)")
             #expect(resume.messages.contains("gave up: the storage refuses everything"), "\(resume.messages)")

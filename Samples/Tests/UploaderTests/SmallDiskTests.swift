@@ -107,23 +107,19 @@ struct SmallDiskTests {
         }
     }
 
-    @Test("What a full disk keeps from being written down is told in words of the shell", arguments: [0, 40])
+    @Test("What a full disk keeps from being written down is told in words of the shell", arguments: [0, 44, 48])
     func words(left: Int) throws {
         try Self.withSmallDisk("3m", files: 1, byteCount: 10_000) { small in
             try #require(try small.push().status == 0)
-            let id = try #require(TestDatabase.ids(in: small.database).first)
-            try TestDatabase.forgetUpload(of: id, in: small.database)
             let filler = small.database.deletingLastPathComponent().appendingPathComponent("filler").path
             _ = try system("dd", "if=/dev/zero", "of=\(filler)", "bs=4k")
-            // Room for the index of the log, and for none of its pages.
+            // Room for nothing, for the index of the log, and for its first page.
             try #require(try system("truncate", "--size=-\(left)K", filler))
-            let resume = try UploaderProcess(
-                ["resume", "--database", small.database.path, "--to", "dir:remote", "--give-up-after", "2s"],
-                in: small.folder
-            ).wait()
-            #expect(resume.status != 0)
-            #expect(resume.messages.contains("disk that holds the database"), "\(resume.messages)")
-            #expect(!resume.messages.contains("LFSManager"), "\(resume.messages)")
+            let pin = try UploaderProcess.run("pin", "--database", small.database.path, "files/0.bin", in: small.folder)
+            #expect(pin.status == 1)
+            #expect(pin.messages.contains("disk that holds the database"), "\(pin.messages)")
+            #expect(pin.messages.contains("ree some space"), "\(pin.messages)")
+            #expect(!pin.messages.contains("LFSManager"), "\(pin.messages)")
         }
     }
 }
