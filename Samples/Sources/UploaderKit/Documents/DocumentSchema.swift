@@ -111,6 +111,12 @@ enum DocumentSchema {
         return migrator
     }
 
+    /// Whether a database has a column: one that is only looked at may be that of an older uploader, or of another app.
+    static func has(_ column: String, in table: String = ownTable, _ db: Database) throws -> Bool {
+        let sql = "SELECT 1 FROM pragma_table_info(?) WHERE name = ?"
+        return try Row.fetchOne(db, sql: sql, arguments: [table, column]) != nil
+    }
+
     /// With what a database needs whose files several devices share. Without a sync server nothing of it is made: all
     /// changes would wait in it for ever.
     static var syncMigrator: DatabaseMigrator {

@@ -27,7 +27,7 @@ enum StorageMemory {
     /// The storage as a later command line may have it; nil while none is remembered.
     static func argument(_ db: Database) throws -> String? {
         guard try db.tableExists(DocumentSchema.ownTable) else { return nil }
-        let columns = try hasArgument(db) ? "argument, location" : "NULL, location"
+        let columns = try DocumentSchema.has("argument", db) ? "argument, location" : "NULL, location"
         let row = try Row.fetchOne(db, sql: "SELECT \(columns) FROM \(DocumentSchema.ownTable)")
         guard let row else { return nil }
         if let argument = String.fromDatabaseValue(row[0]) { return argument }
@@ -35,17 +35,10 @@ enum StorageMemory {
         return String.fromDatabaseValue(row[1]).flatMap { $0.hasPrefix("dir:") ? $0 : nil }
     }
 
-    /// Whether the database has the column: one that is only looked at may be that of an older uploader.
-    private static func hasArgument(_ db: Database) throws -> Bool { try has("argument", db) }
-
-    private static func has(_ column: String, _ db: Database) throws -> Bool {
-        let sql = "SELECT 1 FROM pragma_table_info('\(DocumentSchema.ownTable)') WHERE name = ?"
-        return try Row.fetchOne(db, sql: sql, arguments: [column]) != nil
-    }
-
     /// Remembers a storage. Of another one than before nobody knows what it has, until a verification was through.
     static func remember(_ location: StorageLocation, _ given: GivenStorage, _ db: Database) throws {
-        if let before = try bindingLocation(db), before != location.description, try has("changedAt", db) {
+        if let before = try bindingLocation(db), before != location.description, try DocumentSchema.has("changedAt", db)
+        {
             try db.execute(
                 sql: "UPDATE \(DocumentSchema.ownTable) SET changedAt = ?", arguments: [Date().timeIntervalSince1970])
         }
@@ -56,7 +49,7 @@ enum StorageMemory {
                 savedState = CASE WHEN location = excluded.location THEN savedState END, location = excluded.location
             """
         try db.execute(sql: sql, arguments: [location.description])
-        guard try hasArgument(db) else { return }
+        guard try DocumentSchema.has("argument", db) else { return }
         try db.execute(
             sql: "UPDATE \(DocumentSchema.ownTable) SET argument = ?", arguments: [given.remembered(at: location)])
     }
@@ -65,7 +58,7 @@ enum StorageMemory {
 
     /// Since when the storage is another one that was not verified; nil when it was, or is the same as ever.
     static func changedAt(_ db: Database) throws -> Date? {
-        guard try has("changedAt", db) else { return nil }
+        guard try DocumentSchema.has("changedAt", db) else { return nil }
         let sql = "SELECT changedAt FROM \(DocumentSchema.ownTable) WHERE changedAt IS NOT NULL"
         // A value that is no time says all the same that it was changed.
         return try Row.fetchOne(db, sql: sql).map { row in
@@ -92,7 +85,7 @@ enum StorageMemory {
 
     /// - Returns: nil when there is nothing to note, or another storage is looked at than the one that is remembered.
     static func beginVerifying(_ location: StorageLocation, _ db: Database) throws -> Verified? {
-        guard try has("changedAt", db) else { return nil }
+        guard try DocumentSchema.has("changedAt", db) else { return nil }
         let sql = "SELECT changedAt FROM \(DocumentSchema.ownTable) WHERE location = ? AND changedAt IS NOT NULL"
         return try Row.fetchOne(db, sql: sql, arguments: [location.description]).map { row in
             Verified(location: location.description, changedAt: row[0])

@@ -28,16 +28,8 @@ struct VersionMemory: Sendable {
         memory.choice = String.fromDatabaseValue(text).flatMap { KeepVersions($0) }
         memory.isUnusable = !text.isNull && memory.choice == nil
         memory.clock = VersionClock(
-            age: VersionClock.age(Self.seconds(row[1])) ?? 0, seen: VersionTable.time(row[2]))
+            age: VersionClock.age(VersionTable.seconds(row[1])) ?? 0, seen: VersionTable.time(row[2]))
         return memory
-    }
-
-    private static func seconds(_ value: DatabaseValue) -> Double? {
-        switch value.storage {
-        case .int64(let seconds): Double(seconds)
-        case .double(let seconds): seconds
-        default: nil
-        }
     }
 
     /// Remembers how long versions are kept, those that are there as well.

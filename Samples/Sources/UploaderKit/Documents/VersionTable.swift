@@ -40,15 +40,17 @@ enum VersionTable {
     /// Whether there can be versions: a database that is only looked at may be that of an older uploader, or of another
     /// app.
     static func isThere(_ db: Database) throws -> Bool {
-        try Row.fetchOne(db, sql: "SELECT 1 FROM pragma_table_info('uploader_replaced') WHERE name = 'replacedAt'")
-            != nil
+        try DocumentSchema.has("replacedAt", in: "uploader_replaced", db)
     }
 
     /// A time of a row; nil for what is none, and for what is in no calendar.
-    static func time(_ value: DatabaseValue) -> Date? {
+    static func time(_ value: DatabaseValue) -> Date? { seconds(value).flatMap(time) }
+
+    /// A number of seconds of a row; nil for what is no number.
+    static func seconds(_ value: DatabaseValue) -> Double? {
         switch value.storage {
-        case .int64(let seconds): time(Double(seconds))
-        case .double(let seconds): time(seconds)
+        case .int64(let seconds): Double(seconds)
+        case .double(let seconds): seconds
         default: nil
         }
     }

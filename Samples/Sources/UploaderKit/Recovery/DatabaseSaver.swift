@@ -119,9 +119,7 @@ struct DatabaseSaver: Sendable {
 
         static func fetch(_ db: Database) throws -> Memory {
             var memory = Memory()
-            // A database that is only looked at may be that of an older uploader.
-            let column = "SELECT 1 FROM pragma_table_info('\(DocumentSchema.ownTable)') WHERE name = 'savesDatabase'"
-            guard try Row.fetchOne(db, sql: column) != nil else { return memory }
+            guard try DocumentSchema.has("savesDatabase", db) else { return memory }
             let sql = "SELECT savesDatabase, savedState, savedAt FROM \(DocumentSchema.ownTable)"
             if let row = try Row.fetchOne(db, sql: sql) {
                 memory.isChosen = Bool.fromDatabaseValue(row[0])
