@@ -3,8 +3,7 @@ import Foundation
 import LFS
 import LFSBackup
 import Testing
-
-@testable import UploaderKit
+import UploaderKit
 
 @Suite("Folders that others replace while a pull writes into them", .timeLimit(.minutes(1)))
 struct RestoreSwapTests {

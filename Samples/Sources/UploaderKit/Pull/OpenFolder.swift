@@ -10,7 +10,7 @@ import Darwin
 
 /// A folder that is open. Names are looked up in it, so whoever replaces a folder of its path meanwhile leads nothing
 /// that is written elsewhere.
-final class OpenFolder: Sendable {
+package final class OpenFolder: Sendable {
     /// The number that system calls take; valid as long as this object lives.
     let number: Int32
     /// The path that it was reached by, for messages.

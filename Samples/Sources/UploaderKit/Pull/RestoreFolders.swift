@@ -13,7 +13,7 @@ import Darwin
 /// name changes the time of its folder, and some may not be written into.
 ///
 /// Owner of what is known of them: the mutex, in which nothing waits.
-final class RestoreFolders: Sendable {
+package final class RestoreFolders: Sendable {
     private struct Known {
         let place: RestorePlace
         /// Whether this run has made it.
@@ -30,14 +30,14 @@ final class RestoreFolders: Sendable {
     /// - Parameters:
     ///   - recorded: what folders had beside their content.
     ///   - overwrites: whether also folders get it that were there already.
-    init(recorded: [FilePath: FileAttributes], overwrites: Bool) {
+    package init(recorded: [FilePath: FileAttributes], overwrites: Bool) {
         (self.recorded, self.overwrites) = (recorded, overwrites)
     }
 
     /// Opens the folder that a place is in, and makes it and those above it, as far as they are not there.
     ///
     /// - Throws: ``UploaderError`` when one cannot be made, or something else is there, a link as well.
-    func enter(_ place: RestorePlace) throws -> OpenFolder {
+    package func enter(_ place: RestorePlace) throws -> OpenFolder {
         var folder = try enterBase(place.base)
         for depth in place.names.indices.dropFirst() { folder = try enter(place.prefix(depth), in: folder) }
         return folder
@@ -143,7 +143,7 @@ final class RestoreFolders: Sendable {
     /// Gives them what they had, the inner ones first.
     ///
     /// - Returns: those that could not get it, with the reason; and how many were there otherwise, and stay so.
-    func finish() -> (failures: [(FilePath, UploaderError)], other: Int) {
+    package func finish() -> (failures: [(FilePath, UploaderError)], other: Int) {
         let all = known.withLock { known in
             defer { known = [:] }
             return known

@@ -190,12 +190,12 @@ struct RestoreLayout: Sendable {
 
 /// The place of one file, folder or link. Names come from a database, so they are not trusted: they lead to no place
 /// outside of the base.
-struct RestorePlace: Sendable {
+package struct RestorePlace: Sendable {
     /// A folder that is not looked into how it is reached.
     let base: FilePath
     /// The names below it: of folders, the outermost first, and its own. None for the base itself.
     let names: [[UInt8]]
-    let path: FilePath
+    package let path: FilePath
 
     /// The last part of the path; empty for the base itself.
     var name: [UInt8] { names.last ?? [] }
@@ -203,7 +203,7 @@ struct RestorePlace: Sendable {
     init(base: FilePath) { (self.base, names, path) = (base, [], base) }
 
     /// - Throws: ``UploaderError`` for names that lead elsewhere.
-    init(base: FilePath, names: [[UInt8]]) throws {
+    package init(base: FilePath, names: [[UInt8]]) throws {
         for name in names {
             guard !name.isEmpty, name != [0x2E], name != [0x2E, 0x2E], !name.contains(0), !name.contains(0x2F) else {
                 throw UploaderError("its path in the database is not one that can be written")
@@ -218,7 +218,7 @@ struct RestorePlace: Sendable {
     }
 
     /// The folder that it is in.
-    var folder: RestorePlace { prefix(max(names.count - 1, 0)) }
+    package var folder: RestorePlace { prefix(max(names.count - 1, 0)) }
 
     /// The folder that so many of its names lead to.
     func prefix(_ depth: Int) -> RestorePlace { RestorePlace(base, Array(names.prefix(depth))) }

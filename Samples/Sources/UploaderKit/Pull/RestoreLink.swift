@@ -10,17 +10,21 @@ import Darwin
 #endif
 
 /// A symbolic link that is restored with the text that it had, wherever that leads. Nothing is written through it.
-struct RestoreLink: Sendable {
+package struct RestoreLink: Sendable {
     let place: RestorePlace
     let target: FilePath
     let attributes: FileAttributes
 
+    package init(place: RestorePlace, target: FilePath, attributes: FileAttributes) {
+        (self.place, self.target, self.attributes) = (place, target, attributes)
+    }
+
     /// What is at its place.
-    enum Found: Equatable { case nothing, same, other }
+    package enum Found: Equatable { case nothing, same, other }
 
     /// - Parameter folder: the one that it is in; nil when that is not there.
     /// - Throws: ``UploaderError`` when it is no link.
-    func look(in folder: OpenFolder?) throws -> Found {
+    package func look(in folder: OpenFolder?) throws -> Found {
         guard let folder, let status = try folder.status(of: place.name) else { return .nothing }
         guard status.st_mode & S_IFMT == S_IFLNK else {
             throw UploaderError("\(place.path) is in the way: it is not a link")
@@ -40,7 +44,7 @@ struct RestoreLink: Sendable {
     ///
     /// - Parameter overwrites: whether another link at its place goes.
     /// - Throws: ``UploaderError``.
-    func make(in folder: OpenFolder, overwrites: Bool) throws {
+    package func make(in folder: OpenFolder, overwrites: Bool) throws {
         guard !target.bytes.isEmpty, !target.bytes.contains(0) else {
             throw UploaderError("its target in the database is not one that can be written")
         }

@@ -12,7 +12,7 @@ import Darwin
 #endif
 
 /// The file that one document is written to.
-struct RestoreTarget: Sendable {
+package struct RestoreTarget: Sendable {
     let place: RestorePlace
     var path: FilePath { place.path }
     /// The name in the same folder while its bytes are not all there.
@@ -29,14 +29,14 @@ struct RestoreTarget: Sendable {
         self.init(place, id, attached.document.attributes)
     }
 
-    init(_ place: RestorePlace, _ id: FileID, _ attributes: FileAttributes?) {
+    package init(_ place: RestorePlace, _ id: FileID, _ attributes: FileAttributes?) {
         (self.place, self.attributes) = (place, attributes)
         // Of two documents with the same bytes in one folder each has its own.
         part = Array(PartName.of(place.name, id).utf8)
     }
 
     /// What is at the place.
-    enum Found: Equatable {
+    package enum Found: Equatable {
         case nothing
         /// The recorded content; with other times or permissions where `isOther` says so.
         case same(isOther: Bool)
@@ -47,7 +47,7 @@ struct RestoreTarget: Sendable {
     ///
     /// - Parameter folder: the one that it is in; nil when that is not there.
     /// - Throws: ``UploaderError`` when it is no file, or cannot be read.
-    func look(in folder: OpenFolder?, for file: FileData, onBytes: (Int) -> Void) throws -> Found {
+    package func look(in folder: OpenFolder?, for file: FileData, onBytes: (Int) -> Void) throws -> Found {
         guard let folder, let (existing, status) = try openExisting(in: folder) else { return .nothing }
         guard status.st_size == file.byteCount else { return .other }
         var hash = SHA256()
@@ -74,7 +74,7 @@ struct RestoreTarget: Sendable {
     ///
     /// - Parameter overwrites: whether another file of this name goes.
     /// - Throws: ``UploaderError`` when they are not, or when the name is taken.
-    func write<Contents: AsyncSequence>(
+    package func write<Contents: AsyncSequence>(
         _ contents: Contents, of recorded: FileData, in folder: OpenFolder, overwrites: Bool,
         onBytes: (Int) -> Void
     ) async throws where Contents.Element == Data {
