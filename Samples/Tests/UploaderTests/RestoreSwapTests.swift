@@ -12,7 +12,8 @@ struct RestoreSwapTests {
     private func file() throws -> FileData {
         let row: [String: Any] = [
             "id": UUID().uuidString.lowercased(), "status": "local", "byteCount": bytes.count, "key": "a/b",
-            "sha256": SHA256.hash(data: bytes).hex, "createdAt": 0,
+            "sha256": SHA256.hash(data: bytes).map { String(format: "%02x", $0) }.joined(),
+            "createdAt": 0,
         ]
         return try JSONDecoder().decode(FileData.self, from: JSONSerialization.data(withJSONObject: row))
     }

@@ -42,11 +42,11 @@ struct VersionLossTests {
             try files.run("verify", exit: 5)
             // Nothing can be written there: the upload fails.
             let folder = new.deletingLastPathComponent().path
-            try system("chattr", "+i", folder)
+            #expect(try system("chattr", "+i", folder))
             defer { #expect(throws: Never.self) { try system("chattr", "-i", folder) } }
             try files.run("push", "--keep-versions", "none", "--give-up-after", "1s", "files", exit: 3)
             #expect(isThere(old))
-            try system("chattr", "-i", folder)
+            #expect(try system("chattr", "-i", folder))
             try files.run("resume")
             #expect(isThere(new) && !isThere(old))
         }
@@ -59,7 +59,7 @@ struct VersionLossTests {
             let old = try key(files)
             try files.push(["two"])
             let new = try key(files)
-            try system("cp", "-r", files.folder.path + "/remote", files.folder.path + "/other")
+            #expect(try system("cp", "-r", files.folder.path + "/remote", files.folder.path + "/other"))
             try FileManager.default.removeItem(at: object(new, in: files, "other"))
             try files.write("one", to: "b")
             let change = ["push", "--database", "a.sqlite", "--to", "dir:other", "--change-storage"]
@@ -101,8 +101,8 @@ struct VersionLossTests {
             try files.push()
             // The first and the last two are looked for.
             let keys = try TestDatabase.keys(in: files.database)
-            try system("cp", "-r", files.folder.path + "/remote", files.folder.path + "/other")
-            try system("cp", "-r", files.folder.path + "/remote", files.folder.path + "/third")
+            #expect(try system("cp", "-r", files.folder.path + "/remote", files.folder.path + "/other"))
+            #expect(try system("cp", "-r", files.folder.path + "/remote", files.folder.path + "/third"))
             for key in keys.prefix(2) + keys.suffix(2) {
                 try FileManager.default.removeItem(at: object(key, in: files, "third"))
             }

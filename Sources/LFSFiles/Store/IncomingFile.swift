@@ -181,7 +181,7 @@ package final class IncomingFile: Sendable {
         try requireWhole(disk)
         do {
             try store.incoming.renameExclusively(disk.name, to: store.directory, as: id.text)
-        } catch let error as SystemError where error.isExisting {
+        } catch let error where error.isExisting {
             try store.incoming.remove(disk.name)
         }
         try disk.partial?.removeTag()

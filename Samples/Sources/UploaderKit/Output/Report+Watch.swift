@@ -96,7 +96,7 @@ extension Report {
                 "only \(Format.count(folders, "folder")) can be followed (\(reason)): "
                     + "everything is walked every \(interval)"
                     + (isLimit ? "; 'sysctl fs.inotify.max_user_watches' has the limit" : ""))
-        default: break
+        @unknown default: break
         }
     }
 }

@@ -1,4 +1,4 @@
-import LFSBackup
+package import LFSBackup
 import Synchronization
 
 #if canImport(Glibc)

@@ -1,5 +1,5 @@
 import Foundation
-import LFSBackup
+package import LFSBackup
 
 #if canImport(Glibc)
 import Glibc

@@ -1,7 +1,7 @@
 import Crypto
-import Foundation
-import LFS
-import LFSBackup
+package import Foundation
+package import LFS
+package import LFSBackup
 
 #if canImport(Glibc)
 import Glibc
