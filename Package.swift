@@ -220,7 +220,8 @@ let package = Package(
             dependencies: [
                 "LFSSettings", "LFSPassphrase", "LFSSecretService", "LFSDatabase", "LFSFiles", "LFSHTTP", "LFSS3",
                 "LFSStorage", "LFSSystem", "LFSTesting", "TestSupport", "settings-helper", crypto, grdb, logging,
-            ]),
+            ],
+            exclude: ["envelope.py"]),
         .testTarget(
             name: "LFSBackupTests",
             dependencies: [

@@ -56,20 +56,27 @@ public struct Backup<Source: AssetSource>: Sendable {
                 report.withLock { $0.add(event) }
                 onEvent(event)
             })
-        var walk = try await BlockingPool.shared.run { [source] _ in try source.makeWalk() }
-        while true {
+        let walk = try await BlockingPool.shared.run { [source] _ in BatchedWalk(try source.makeWalk()) }
+        var batch = try await next(of: walk)
+        while !batch.isLast {
             try Task.checkCancellation()
-            let (before, selection) = (walk, selection)
-            let (batch, after) = try await BlockingPool.shared.run { _ in
-                var walk = before
-                return (AssetBatch(&walk, selection), walk)
-            }
-            walk = after
-            for item in batch.others { if let event = item.event { attacher.tell(event) } }
-            if !batch.entries.isEmpty { try await host.entries?(batch.entries) }
-            if !batch.assets.isEmpty { try await attacher.attach(batch.assets) }
-            if batch.isLast { return report.withLock { $0 } }
+            // Names are met while the ones before are looked up and read.
+            async let following = next(of: walk)
+            try await attach(batch, attacher)
+            batch = try await following
         }
+        try await attach(batch, attacher)
+        return report.withLock { $0 }
+    }
+
+    private func next(of walk: BatchedWalk<Source.Walk>) async throws -> AssetBatch {
+        try await BlockingPool.shared.run { [selection] _ in walk.next(selection) }
+    }
+
+    private func attach(_ batch: AssetBatch, _ attacher: Attacher<Source>) async throws {
+        for item in batch.others { if let event = item.event { attacher.tell(event) } }
+        if !batch.entries.isEmpty { try await host.entries?(batch.entries) }
+        if !batch.assets.isEmpty { try await attacher.attach(batch.assets) }
     }
 }
 

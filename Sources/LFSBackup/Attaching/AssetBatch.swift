@@ -1,3 +1,23 @@
+import Synchronization
+
+/// A walk from which batches are taken, one after the other.
+///
+/// Owner of the walk: who takes a batch; the mutex has it in between, and nothing waits in it. So there is one copy of
+/// it, however many names it has before it.
+final class BatchedWalk<Walk: IteratorProtocol<AssetItem> & Sendable>: Sendable {
+    private let walk: Mutex<Walk?>
+
+    init(_ walk: Walk) { self.walk = Mutex(walk) }
+
+    /// The next batch; an empty one, the last, while another one is taken.
+    func next(_ selection: BackupSelection?) -> AssetBatch {
+        var taken = walk.withLock { $0.take() }
+        let batch = AssetBatch(&taken, selection)
+        walk.withLock { $0 = taken }
+        return batch
+    }
+}
+
 /// The originals that are attached in one transaction, and what was met beside them.
 struct AssetBatch: Sendable {
     private static let count = 256
@@ -17,11 +37,11 @@ struct AssetBatch: Sendable {
     /// Takes the next ones of a walk.
     ///
     /// - Parameter selection: which of them; nil for all.
-    init(_ walk: inout some IteratorProtocol<AssetItem>, _ selection: BackupSelection?) {
+    init(_ walk: inout (some IteratorProtocol<AssetItem>)?, _ selection: BackupSelection?) {
         var bytes: Int64 = 0
         var ids: Set<AssetName> = []
         while assets.count < Self.count, bytes < Self.byteCount, others.count < Self.otherCount {
-            guard let item = walk.next() else {
+            guard let item = walk?.next() else {
                 isLast = true
                 return
             }

@@ -15,12 +15,19 @@ struct Attacher<Source: AssetSource>: Sendable {
     let tell: @Sendable (BackupEvent) -> Void
 
     func attach(_ batch: [Asset]) async throws {
-        let host = host
-        let known = try await database.read { db in try KnownAssets(batch, host, db) }
+        let (host, lost) = (host, options.damaged)
+        let (unchanged, known) = try await database.read { db in
+            let unchanged = try UnchangedAssets(among: batch, host, lost: lost, db)
+            return (unchanged, try KnownAssets(batch.filter { !unchanged.contains($0) }, host, db))
+        }
         var waiting: [Waiting] = []
         var touched: [(row: SourceRow, asset: Asset, file: FileData)] = []
-        var unsound: Set<FileData.ID> = options.damaged.union(known.damaged)
+        var unsound: Set<FileData.ID> = lost.union(known.damaged)
         for asset in batch {
+            if unchanged.contains(asset) {
+                tell(.unchanged(asset))
+                continue
+            }
             switch known.finding(asset) {
             case .unusable(let reason): tell(.failed(asset.id, reason))
             case .declined(let row) where !options.sendsDeclined && asset.stamp.hasContent(of: row.stamp):

@@ -17,8 +17,12 @@ struct KnownAssets: Sendable {
         let ids = Set(rows.values.compactMap(\.fileID))
         let files = try FileTable.rows(ids, db).compactMap(\.readable).map { FileData($0) }
         self.files = Dictionary(files.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
-        damaged = Set(
-            try Upload.all().damaged().filter(ids.contains(Upload.Columns.fileID)).fetchAll(db).map(\.fileID))
+        // What was never backed up has no files.
+        damaged =
+            ids.isEmpty
+            ? []
+            : Set(
+                try Upload.all().damaged().filter(ids.contains(Upload.Columns.fileID)).fetchAll(db).map(\.fileID))
         records = try host.records?(assets, db)
     }
 

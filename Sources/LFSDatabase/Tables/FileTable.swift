@@ -210,11 +210,19 @@ extension FileTable {
         return RowPage(try RowResult.fetchAll(db.cachedStatement(sql: sql), arguments: [id, prefix, limit]))
     }
 
+    /// Whether a column of the row looks odd that only those need who read all of it.
+    static func isOdd(_ alias: String) -> String {
+        """
+        NOT (\(FileRow.isDate("\(alias).createdAt"))) OR \(alias).url IS '' OR typeof(\(alias).updateID) <> 'text'
+            OR coalesce(\(alias).proof, 'checksum') NOT IN ('checksum', 'byteCount')
+            OR 'blob' IN (
+                typeof(\(alias).url), typeof(\(alias).name), typeof(\(alias).contentType), typeof(\(alias).crc64))
+        """
+    }
+
     private static let scanned = """
         SELECT f.id, f.key, f.status, f.byteCount, f.sha256, j.state AS jobState, j.notBefore,
-            NOT (\(FileRow.isDate("f.createdAt"))) OR f.url IS '' OR typeof(f.updateID) <> 'text'
-                OR 'blob' IN (typeof(f.url), typeof(f.name), typeof(f.contentType),
-                    typeof(j.errorCode), typeof(j.errorMessage)) AS isOdd
+            \(isOdd("f")) OR 'blob' IN (typeof(j.errorCode), typeof(j.errorMessage)) AS isOdd
         FROM lfs_file f \(JobTable.joined(to: "f"))
         """
 

@@ -14,6 +14,33 @@ package enum SourceTable {
         return Dictionary(rows.compactMap(\.readable).map { ($0.id, $0) }, uniquingKeysWith: { $1 })
     }
 
+    /// An original that has the file that was made of it, and whose bytes are on the storage as far as is known.
+    package struct Settled: Sendable {
+        package let stamp: String
+        package let fileID: FileID
+    }
+
+    /// Those of the originals about whose files there is nothing to be said: they can be read, are on the storage,
+    /// have the recorded bytes, and no upload of them waits or has failed.
+    package static func settled(_ ids: some Collection<SourceID>, _ db: Database) throws -> [SourceID: Settled] {
+        let sql = """
+            SELECT s.id, s.stamp, s.fileID FROM lfs_source s \(FileTable.joined(to: "s"))
+            WHERE s.id IN (\(databaseQuestionMarks(count: ids.count))) AND s.state = 'attached'
+                AND typeof(s.stamp) = 'text' AND s.sha256 = f.sha256 AND s.byteCount = f.byteCount
+                AND f.byteCount BETWEEN 0 AND \(FileRow.byteCounts.upperBound) AND typeof(f.byteCount) = 'integer'
+                AND f.status = 'remote' AND NOT \(JobTable.contains("f.id")) AND NOT (\(FileTable.isOdd("f")))
+            """
+        let rows = try Row.fetchCursor(db.cachedStatement(sql: sql), arguments: StatementArguments(ids))
+        var settled: [SourceID: Settled] = [:]
+        while let row = try rows.next() {
+            guard let id = SourceID.fromDatabaseValue(row[0]), let fileID = FileID.fromDatabaseValue(row[2]) else {
+                continue
+            }
+            settled[id] = Settled(stamp: row[1], fileID: fileID)
+        }
+        return settled
+    }
+
     /// All that can be read, in no order.
     package static func forEach(_ db: Database, _ body: (SourceRow) throws -> Void) throws {
         let rows = try RowResult<SourceRow>.fetchCursor(db, sql: "SELECT * FROM lfs_source")

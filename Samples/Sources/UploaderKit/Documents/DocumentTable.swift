@@ -98,6 +98,28 @@ struct DocumentTable: Sendable {
         return found
     }
 
+    /// The files of those at some paths of this device whose documents can be used, by a look-up alone: nothing is said
+    /// of whether the rows of the files can.
+    func fileIDs(at paths: [FilePath], ofKeys prefix: String, _ db: Database) throws -> [FilePath: FileData.ID] {
+        let count = paths.count
+        let sql = """
+            SELECT d.path, f.id,
+                typeof(d.id) = 'text' AND typeof(d.title) = 'text' AND typeof(d.stamp) = 'text' AND d.fileId = f.id
+            FROM uploader_document d JOIN lfs_file f ON f.id = d.fileId
+            WHERE d.path IN (\(databaseQuestionMarks(count: count))) AND substr(f.key, 1, ?\(count + 1)) = ?\(count + 2)
+            ORDER BY d.id
+            """
+        let arguments = StatementArguments(paths) + [prefix.count, prefix]
+        let rows = try Row.fetchCursor(db.cachedStatement(sql: sql), arguments: arguments)
+        var found: [FilePath: FileData.ID] = [:]
+        while let row = try rows.next() {
+            guard let path = FilePath.fromDatabaseValue(row[0]) else { continue }
+            // The newest counts, also when it cannot be used.
+            found[path] = row[2] ? FileID.fromDatabaseValue(row[1]) : nil
+        }
+        return found
+    }
+
     /// All of them, by their paths.
     func forEach(_ db: Database, _ body: (Result<AttachedDocument, UnusableRow>) throws -> Void) throws {
         try forEach("\(filter) ORDER BY \(isOurs ? "d.path" : "f.name"), \(key)", [], db) { _, result in

@@ -59,6 +59,11 @@ struct Attacher: Sendable {
                 }
             }
             return records
+        } fileIDs: { assets, db in
+            let known = try table.fileIDs(at: assets.map { FilePath($0.id) }, ofKeys: prefix, db)
+            return Dictionary(
+                assets.compactMap { asset in known[FilePath(asset.id)].map { (asset.id, $0) } },
+                uniquingKeysWith: { $1 })
         } touch: { asset, stamp, file, db in
             let path = FilePath(asset.id)
             try EntryTable.remove([path], db)

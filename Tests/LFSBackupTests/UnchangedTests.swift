@@ -1,0 +1,175 @@
+import Foundation
+import GRDB
+import LFS
+import LFSDatabase
+import Testing
+
+@testable import LFSBackup
+
+@Suite("Originals whose rows are only looked up", .timeLimit(.minutes(1)))
+struct UnchangedTests {
+    /// Counts what the app is asked for.
+    private func host(_ app: PhotoApp, asked: Heard<Int>, files: Heard<Int>) -> BackupHost {
+        BackupHost(
+            records: { assets, db in
+                asked.add(assets.count)
+                return try #require(try app.host.records?(assets, db))
+            },
+            fileIDs: { assets, db in
+                files.add(assets.count)
+                return try #require(try app.host.files(of: assets, db))
+            },
+            insert: { attachment, db in try app.insert(attachment, db) })
+    }
+
+    private func source(_ app: PhotoApp) -> FolderSource {
+        FolderSource([BackupGroup(".", .include)], from: app.pictures.path)
+    }
+
+    @Test("The app is asked for nothing but the files of what looks as it did, and for its records of the others")
+    func asked() async throws {
+        try await withPhotoApp { app in
+            for name in 0..<600 { try app.write("\(name)", someBytes(8)) }
+            let (asked, files) = (Heard<Int>(), Heard<Int>())
+            let backup = Backup(
+                app.lfs, app.database, source(app), host(app, asked: asked, files: files))
+            #expect(try await backup.run().attached == 600)
+            #expect(files.values.isEmpty)
+            try await app.lfs.waitForUploads()
+            let before = asked.values.count
+            try app.write("7", someBytes(9))
+            let report = try await backup.run()
+            #expect(report.unchanged == 599 && report.attached == 1)
+            #expect(files.values.reduce(0, +) == 599)
+            // Once when it was met, and once when it was written; of the other batches nothing.
+            #expect(asked.values.dropFirst(before).reduce(0, +) == 2)
+        }
+    }
+
+    @Test("One whose record is gone, or has another file, is not among them")
+    func otherRecord() async throws {
+        try await withPhotoApp { app in
+            for name in ["a", "b", "c"] { try app.write(name, someBytes()) }
+            let backup = Backup(
+                app.lfs, app.database, source(app), host(app, asked: Heard<Int>(), files: Heard<Int>()))
+            try await backup.run()
+            try await app.lfs.waitForUploads()
+            let (a, b) = (try #require(try await app.file("a")), try #require(try await app.file("b")))
+            // Both files stay for other records.
+            try await app.run("INSERT INTO photo (path, fileId) VALUES ('1', ?), ('2', ?)", [a.id, b.id])
+            try await app.run("DELETE FROM photo WHERE path LIKE '%/b'")
+            try await app.run("UPDATE photo SET fileId = ? WHERE path LIKE '%/a'", [b.id])
+            try await app.lfs.waitForDeletions()
+            let report = try await backup.run()
+            #expect(report.unchanged == 1 && report.declined == 1 && report.attached == 1)
+            #expect(try await app.file("a")?.sha256 == a.sha256)
+        }
+    }
+
+    /// What other programs may write, each into one column of a database that has lost its checks.
+    private static let values = [
+        "NULL", "''", "'x'", "x'00'", "x'ff'", "-1", "7", "1e300", "1152921504606846977", "'9999-99-99'",
+        "CAST(x'ff' AS TEXT)",
+    ]
+    private static let columns: [(table: String, names: [String])] = [
+        (
+            "lfs_file",
+            [
+                "status", "url", "proof", "name", "contentType", "byteCount", "sha256", "crc64", "key", "createdAt",
+                "updateID",
+            ]
+        ),
+        ("lfs_source", ["stamp", "byteCount", "sha256", "fileID", "state"]),
+    ]
+
+    @Test("Whatever stands in a column, a row that is only looked up could have been read")
+    func oddRows() async throws {
+        try await withPhotoApp { app in
+            let url = try app.write("a", someBytes())
+            try await app.backUp()
+            try await app.lfs.waitForUploads()
+            let id = AssetName(url.path).source
+            let file = try #require(try await app.file("a")).id
+            // Beside the database, so that nothing of it is kept.
+            try await app.database.writeWithoutTransaction { db in
+                let (settled, rows) = try isSettled(id, file, db)
+                #expect(settled && rows)
+                try db.execute(sql: "PRAGMA ignore_check_constraints = 1; PRAGMA foreign_keys = 0")
+                var (found, readable) = (0, 0)
+                for (table, names) in Self.columns {
+                    for name in names {
+                        for value in Self.values {
+                            try db.inTransaction {
+                                do {
+                                    try db.execute(sql: "UPDATE \(table) SET \(name) = \(value)")
+                                } catch is DatabaseError {
+                                    // A rule or NOT NULL keeps it out.
+                                    return .rollback
+                                }
+                                let (settled, rows) = try isSettled(id, file, db)
+                                #expect(rows || !settled, "\(table).\(name) = \(value)")
+                                found += 1
+                                readable += settled ? 1 : 0
+                                return .rollback
+                            }
+                        }
+                    }
+                }
+                try db.execute(sql: "PRAGMA ignore_check_constraints = 0; PRAGMA foreign_keys = 1")
+                #expect(found > 100 && readable > 10)
+            }
+        }
+    }
+
+    /// Whether a look-up finds it, and whether its rows can be read and say the same.
+    private func isSettled(_ id: SourceID, _ file: FileID, _ db: Database) throws -> (Bool, rows: Bool) {
+        let settled = try SourceTable.settled([id], db)[id]
+        let row = try SourceTable.rows([id], db)[id]
+        let known = try FileTable.rows([file], db).first?.readable
+        let isSame =
+            row?.fileID == known?.id && row?.sha256 == known?.sha256 && row?.byteCount == known?.byteCount
+            && known?.status == .remote && row?.state == .attached
+        return (settled != nil, row != nil && known != nil && isSame)
+    }
+
+    @Test(
+        "One whose upload waits, failed, or whose bytes are lost is looked at in full",
+        arguments: ["queued", "failed", "damaged", "lost"])
+    func unsettled(_ state: String) async throws {
+        try await withPhotoApp { app in
+            try app.write("a", someBytes())
+            try await app.backUp()
+            try await app.lfs.waitForUploads()
+            let file = try #require(try await app.file("a"))
+            var lost: Set<FileData.ID> = []
+            let now: Int64 = 1_800_000_000_000
+            let job = "INSERT INTO lfs_job (fileID, state, lane, byteCount, notBefore) VALUES (?, ?, 0, 1, ?)"
+            switch state {
+            case "queued": try await app.run(job, [file.id, state, now + 3_600_000])
+            case "failed": try await app.run(job, [file.id, state, 0])
+            case "damaged":
+                try await app.database.write { try JobTable.noteDamage(of: file.id, "other bytes", now: now, $0) }
+            default: lost = [file.id]
+            }
+            let asset = try asset(app, "a")
+            #expect(try await !isUnchanged(asset, app, lost))
+            try await app.run("DELETE FROM lfs_job")
+            #expect(try await isUnchanged(asset, app, []))
+        }
+    }
+
+    private func isUnchanged(_ asset: Asset, _ app: PhotoApp, _ lost: Set<FileData.ID>) async throws -> Bool {
+        let host = app.host
+        return try await app.database.read { db in
+            try UnchangedAssets(among: [asset], host, lost: lost, db).contains(asset)
+        }
+    }
+
+    private func asset(_ app: PhotoApp, _ name: String) throws -> Asset {
+        var walk = try source(app).makeWalk()
+        while let item = walk.next() {
+            if case .asset(let asset) = item, asset.id.lastComponent == AssetName(name) { return asset }
+        }
+        throw CocoaError(.fileNoSuchFile)
+    }
+}
