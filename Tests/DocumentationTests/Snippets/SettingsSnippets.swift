@@ -7,6 +7,15 @@ import LFSSettings
 import LFSStorage
 
 // snippet
+func uploadAnywhere(_ database: DatabasePool) async throws -> Bool {
+    let requiresWiFi = StorageKey<Bool>("backup.requiresWiFi", default: true)
+    let storage = try await StorageRouter.open(database, catalogs: [StorageCatalog("recipes") { requiresWiFi }])
+    try await storage.set(false, for: requiresWiFi)  // durable as any commit of the app
+    return try await storage.get(requiresWiFi)
+}
+// end
+
+// snippet
 extension StorageKey<Bool> {
     static var backupRequiresWiFi: Self { .init("backup.requiresWiFi", default: true) }
 }
