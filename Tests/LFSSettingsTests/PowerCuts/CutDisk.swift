@@ -9,14 +9,15 @@ struct CutDisk: Sendable {
     }
 
     let mount: URL
+    private let kind: Kind
     private let image: URL
 
     /// Runs a body with one. Returns nil, with the reason on standard output, where none can be mounted: that takes
     /// root on Linux.
     static func with<Result>(_ kind: Kind, _ body: (CutDisk, URL) async throws -> Result) async throws -> Result? {
         try await withTemporaryFolder { parent in
-            let disk = CutDisk(mount: parent.child("disk"), image: parent.child("image"))
-            guard try disk.make(kind) else {
+            let disk = CutDisk(mount: parent.child("disk"), kind: kind, image: parent.child("image"))
+            guard try disk.make() else {
                 print("skipped: no \(kind) can be mounted here, which takes root on Linux")
                 return nil
             }
@@ -31,7 +32,7 @@ struct CutDisk: Sendable {
         }
     }
 
-    private func make(_ kind: Kind) throws -> Bool {
+    private func make() throws -> Bool {
         #if os(Linux)
         try FileManager.default.createDirectory(at: mount, withIntermediateDirectories: false)
         try Data().write(to: image)
@@ -51,7 +52,13 @@ struct CutDisk: Sendable {
     /// Once no file on it is open any more.
     func restart() throws {
         try require("umount", [mount.path])
-        try require("mount", ["-o", "loop", image.path, mount.path])
+        // Whoever has made a mount namespace meanwhile has the dead file system in it still, and the kernel would give
+        // that again. A copy of its bytes is another disk.
+        let again = image.appendingPathExtension("again")
+        try require("cp", ["--sparse=always", image.path, again.path])
+        // XFS takes no second one with the same id, unless it is told to.
+        let options = kind == .xfs ? "loop,nouuid" : "loop"
+        try require("mount", ["-o", options, again.path, mount.path])
     }
 
     /// As soon as what was open on it in this process is closed.

@@ -10,7 +10,8 @@ enum GzipFile {
     /// - Throws: ``UploaderError`` when the disk takes no more, or the file cannot be read.
     static func compress(_ source: URL, to target: URL) throws {
         let input = try FileHandle(forReadingFrom: source)
-        guard let output = gzopen(target.path, "wb6") else { throw failure(target, errno) }
+        // Of a database of 61 MB the usual level makes 19.2 MB in 1.5 s, this one 20.6 MB in 0.5 s, at each push.
+        guard let output = gzopen(target.path, "wb1") else { throw failure(target, errno) }
         var isOpen = true
         defer { if isOpen { gzclose(output) } }
         while let piece = try input.read(upToCount: pieceSize), !piece.isEmpty {
