@@ -16,18 +16,15 @@ struct Attacher<Source: AssetSource>: Sendable {
 
     func attach(_ batch: [Asset]) async throws {
         let (host, lost) = (host, options.damaged)
-        let (unchanged, known) = try await database.read { db in
-            let unchanged = try UnchangedAssets(among: batch, host, lost: lost, db)
-            return (unchanged, try KnownAssets(batch.filter { !unchanged.contains($0) }, host, db))
+        let (sorted, known) = try await database.read { db in
+            let sorted = try UnchangedAssets(among: batch, host, lost: lost, db)
+            return (sorted, try KnownAssets(sorted.others, host, db))
         }
+        for asset in sorted.unchanged { tell(.unchanged(asset)) }
         var waiting: [Waiting] = []
         var touched: [(row: SourceRow, asset: Asset, file: FileData)] = []
         var unsound: Set<FileData.ID> = lost.union(known.damaged)
-        for asset in batch {
-            if unchanged.contains(asset) {
-                tell(.unchanged(asset))
-                continue
-            }
+        for asset in sorted.others {
             switch known.finding(asset) {
             case .unusable(let reason): tell(.failed(asset.id, reason))
             case .declined(let row) where !options.sendsDeclined && asset.stamp.hasContent(of: row.stamp):

@@ -13,16 +13,17 @@ struct KnownAssets: Sendable {
     let records: [AssetName: BackupHost.Record]?
 
     init(_ assets: [Asset], _ host: BackupHost, _ db: Database) throws {
+        // Most batches have none of which more is to be known.
+        guard !assets.isEmpty else {
+            (rows, files, damaged, records) = ([:], [:], [], [:])
+            return
+        }
         rows = try SourceTable.rows(assets.map(\.id.source), db)
         let ids = Set(rows.values.compactMap(\.fileID))
         let files = try FileTable.rows(ids, db).compactMap(\.readable).map { FileData($0) }
         self.files = Dictionary(files.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
-        // What was never backed up has no files.
-        damaged =
-            ids.isEmpty
-            ? []
-            : Set(
-                try Upload.all().damaged().filter(ids.contains(Upload.Columns.fileID)).fetchAll(db).map(\.fileID))
+        damaged = Set(
+            try Upload.all().damaged().filter(ids.contains(Upload.Columns.fileID)).fetchAll(db).map(\.fileID))
         records = try host.records?(assets, db)
     }
 

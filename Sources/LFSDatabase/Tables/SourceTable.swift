@@ -20,15 +20,16 @@ package enum SourceTable {
         package let fileID: FileID
     }
 
-    /// Those of the originals about whose files there is nothing to be said: they can be read, are on the storage,
-    /// have the recorded bytes, and no upload of them waits or has failed.
+    /// Those of the originals about whose files there is nothing to be said: they can be read, were made here, are on
+    /// the storage, have the recorded bytes, and no upload of them waits or has failed.
     package static func settled(_ ids: some Collection<SourceID>, _ db: Database) throws -> [SourceID: Settled] {
         let sql = """
             SELECT s.id, s.stamp, s.fileID FROM lfs_source s \(FileTable.joined(to: "s"))
             WHERE s.id IN (\(databaseQuestionMarks(count: ids.count))) AND s.state = 'attached'
                 AND typeof(s.stamp) = 'text' AND s.sha256 = f.sha256 AND s.byteCount = f.byteCount
                 AND f.byteCount BETWEEN 0 AND \(FileRow.byteCounts.upperBound) AND typeof(f.byteCount) = 'integer'
-                AND f.status = 'remote' AND NOT \(JobTable.contains("f.id")) AND NOT (\(FileTable.isOdd("f")))
+                AND f.status = 'remote' AND \(StateTable.isOurs("f.key")) AND NOT \(JobTable.contains("f.id"))
+                AND NOT (\(FileTable.isOdd("f")))
             """
         let rows = try Row.fetchCursor(db.cachedStatement(sql: sql), arguments: StatementArguments(ids))
         var settled: [SourceID: Settled] = [:]

@@ -98,26 +98,21 @@ struct DocumentTable: Sendable {
         return found
     }
 
-    /// The files of those at some paths of this device whose documents can be used, by a look-up alone: nothing is said
-    /// of whether the rows of the files can.
-    func fileIDs(at paths: [FilePath], ofKeys prefix: String, _ db: Database) throws -> [FilePath: FileData.ID] {
-        let count = paths.count
+    /// The files of those at some paths, by a look-up alone: without those that another device may have made as well,
+    /// or that cannot be used.
+    func fileIDs(at paths: [FilePath], _ db: Database) throws -> [FilePath: FileData.ID] {
         let sql = """
-            SELECT d.path, f.id,
-                typeof(d.id) = 'text' AND typeof(d.title) = 'text' AND typeof(d.stamp) = 'text' AND d.fileId = f.id
-            FROM uploader_document d JOIN lfs_file f ON f.id = d.fileId
-            WHERE d.path IN (\(databaseQuestionMarks(count: count))) AND substr(f.key, 1, ?\(count + 1)) = ?\(count + 2)
-            ORDER BY d.id
+            SELECT path, fileId, typeof(id) = 'text' AND typeof(title) = 'text' AND typeof(stamp) = 'text'
+            FROM uploader_document WHERE path IN (\(databaseQuestionMarks(count: paths.count)))
             """
-        let arguments = StatementArguments(paths) + [prefix.count, prefix]
-        let rows = try Row.fetchCursor(db.cachedStatement(sql: sql), arguments: arguments)
-        var found: [FilePath: FileData.ID] = [:]
+        let rows = try Row.fetchCursor(db.cachedStatement(sql: sql), arguments: StatementArguments(paths))
+        var found: [FilePath: FileData.ID?] = [:]
         while let row = try rows.next() {
             guard let path = FilePath.fromDatabaseValue(row[0]) else { continue }
-            // The newest counts, also when it cannot be used.
-            found[path] = row[2] ? FileID.fromDatabaseValue(row[1]) : nil
+            let id = row[2] ? FileID.fromDatabaseValue(row[1]) : nil
+            found[path] = .some(found[path] == nil ? id : nil)
         }
-        return found
+        return found.compactMapValues { $0 }
     }
 
     /// All of them, by their paths.

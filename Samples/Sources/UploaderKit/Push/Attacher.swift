@@ -60,7 +60,7 @@ struct Attacher: Sendable {
             }
             return records
         } fileIDs: { assets, db in
-            let known = try table.fileIDs(at: assets.map { FilePath($0.id) }, ofKeys: prefix, db)
+            let known = try table.fileIDs(at: assets.map { FilePath($0.id) }, db)
             return Dictionary(
                 assets.compactMap { asset in known[FilePath(asset.id)].map { (asset.id, $0) } },
                 uniquingKeysWith: { $1 })
