@@ -108,6 +108,14 @@ struct DirectoryStorageOutageTests {
         try await withTemporaryFolder { folder in
             let error = #expect(throws: StorageError.self) { try DirectoryStorage(at: folder.child("a").child("b")) }
             #expect(error?.code == .invalidRequest)
+            #expect(error?.message.contains("its parent folder is missing") == true)
+            #if os(Linux)
+            let system = #expect(throws: StorageError.self) {
+                try DirectoryStorage(at: URL(fileURLWithPath: "/proc/lfs-storage"))
+            }
+            #expect(system?.code == .invalidRequest)
+            #expect(system?.message.contains("the file system takes no folder there") == true)
+            #endif
             try Data([1]).write(to: folder.child("file"))
             let other = #expect(throws: StorageError.self) { try DirectoryStorage(at: folder.child("file")) }
             #expect(other?.isRetryable == false)

@@ -12,11 +12,21 @@ import Darwin
 enum DirectoryStorageErrors {
     static func opening(_ path: String, _ error: SystemError) -> StorageError {
         if error.isMissing {
+            let reason =
+                hasParent(path)
+                ? "the file system takes no folder there. Name another place." : "its parent folder is missing."
             return StorageError(
-                .invalidRequest, "The storage folder \(path) cannot be made, because its parent folder is missing.",
-                cause: error)
+                .invalidRequest, "The storage folder \(path) cannot be made: \(reason)", cause: error)
         }
         return using(path, error)
+    }
+
+    /// Not every one takes folders that are made: those that show the system's state take none.
+    private static func hasParent(_ path: String) -> Bool {
+        var status = stat()
+        let parent = path.split(separator: "/").dropLast().joined(separator: "/")
+        let start = path.hasPrefix("/") ? "/" : "./"
+        return stat(start + parent, &status) == 0
     }
 
     static func using(_ path: String, _ error: any Error, key: ObjectKey? = nil) -> StorageError {
