@@ -16,7 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from scenarios import access, accessibility, bucket, devices, outages, records, screens, settings, space
+from scenarios import access, accessibility, bucket, devices, outages, records, screens, secrets, settings, space
 from support.bucket import Bucket
 from support.report import Report
 from support.server import Server
@@ -26,7 +26,10 @@ from support.window import Window
 SCENARIOS = [records.three_pictures, records.two_windows, records.change_while_loading, outages.storage_away,
              outages.killed_in_an_upload, space.freed_and_deleted, space.deleted_elsewhere, access.keyboard_only,
              access.every_control, access.narrow_windows, access.without_scripts, accessibility.each_page,
-             accessibility.the_way_in, settings.settings, settings.folders, devices.two_devices, devices.two_accounts, bucket.on_a_bucket]
+             accessibility.the_way_in, settings.settings, settings.folders, secrets.logged_in,
+             devices.two_devices, devices.two_accounts, bucket.on_a_bucket, secrets.keys_to_a_bucket]
+# Those that need what Tests/Servers/with starts.
+ON_A_BUCKET = [bucket.on_a_bucket, secrets.keys_to_a_bucket]
 
 
 def main():
@@ -46,8 +49,8 @@ def main():
     windows = [Window(), Window()]
     try:
         for scenario in scenarios:
-            if scenario is bucket.on_a_bucket and not Bucket.is_there():
-                print("  on_a_bucket is left out: Tests/Servers/with starts no server.")
+            if scenario in ON_A_BUCKET and not Bucket.is_there():
+                print(f"  {scenario.__name__} is left out: Tests/Servers/with starts no server.")
             else:
                 play(scenario, report, options, windows)
     finally:

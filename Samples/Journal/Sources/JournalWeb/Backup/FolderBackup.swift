@@ -5,12 +5,10 @@ public import LFSBackup
 public import LFSSettings
 public import Logging
 public import ServiceLifecycle
-import Synchronization
 
 /// Backs up the pictures of folders, as a service: when somebody asks for it, and by itself where that is set.
 ///
-/// Folders and conditions are settings; in which folders they may lie says whoever runs the server. Owner of the state:
-/// the mutex.
+/// Folders and conditions are settings; in which folders they may lie says whoever runs the server.
 public final class FolderBackup: Service {
     struct State: Hashable, Sendable {
         var isRunning = false
@@ -29,7 +27,7 @@ public final class FolderBackup: Service {
     private let interval: Duration
     private let logger: Logger
     private let gate: UploadGate
-    private let owned = Mutex(State())
+    private let watched = Watched(State())
     private let (requests, asked) = AsyncStream.makeStream(of: Bool.self, bufferingPolicy: .bufferingNewest(4))
 
     /// A backup that does nothing yet.
@@ -66,7 +64,10 @@ public final class FolderBackup: Service {
     /// - Throws: `SettingsError`, `LFSError`.
     @discardableResult public func look() async throws -> String? { try await gate.look() }
 
-    var state: State { owned.withLock { $0 } }
+    var state: State { watched.value }
+
+    /// Tells whenever the state has changed, until nobody listens.
+    func changes() -> AsyncStream<Void> { watched.changes() }
 
     /// Asks for a run.
     func request() { asked.yield(true) }
@@ -99,7 +100,7 @@ public final class FolderBackup: Service {
 
     /// Goes through all folders once.
     func backUp() async {
-        owned.withLock { $0.isRunning = true }
+        watched.change { $0.isRunning = true }
         var (report, trouble): (BackupReport?, String?)
         var whole: Set<BackupGroup.ID> = []
         do {
@@ -129,7 +130,7 @@ public final class FolderBackup: Service {
             (whole, trouble) = ([], "\(error)")
         }
         if let trouble { logger.warning("Folders could not be backed up.", metadata: ["reason": "\(trouble)"]) }
-        owned.withLock { [report, trouble] in $0 = State(isRunning: false, report: report, trouble: trouble) }
+        watched.change { [report, trouble] in $0 = State(isRunning: false, report: report, trouble: trouble) }
         await note(whole)
     }
 

@@ -14,12 +14,15 @@ final class LiveFeed: Sendable {
 
     private let journal: DatabaseStorageService
     private let sync: DeviceSync?
+    private let backup: FolderBackup?
     private let heartbeat: Duration
     private let watchers = Mutex(0)
 
-    init(journal: DatabaseStorageService, sync: DeviceSync? = nil, heartbeat: Duration = .seconds(15)) {
-        self.journal = journal
-        self.sync = sync
+    init(
+        journal: DatabaseStorageService, sync: DeviceSync? = nil, backup: FolderBackup? = nil,
+        heartbeat: Duration = .seconds(15)
+    ) {
+        (self.journal, self.sync, self.backup) = (journal, sync, backup)
         self.heartbeat = heartbeat
     }
 
@@ -52,7 +55,7 @@ final class LiveFeed: Sendable {
                 }
                 continuation.finish()
             }
-            if let states = sync?.changes() {
+            for states in [sync?.changes(), backup?.changes()].compactMap(\.self) {
                 group.addTask {
                     for await _ in states { continuation.yield(.changed) }
                 }

@@ -51,7 +51,7 @@ public struct JournalServer: Service {
         }
         let parts = WebParts(
             journal: journal, settings: settings, options: options, templates: try Templates(),
-            sessions: sessions, password: password, feed: LiveFeed(journal: journal, sync: sync),
+            sessions: sessions, password: password, feed: LiveFeed(journal: journal, sync: sync, backup: backup),
             activity: activity, sync: sync, backup: backup, thumbnails: thumbnails)
         let responder = JournalResponder(
             parts: parts, guarding: RequestGuard(options), router: Self.router(parts).buildResponder())

@@ -3,7 +3,6 @@ public import JournalStorage
 public import LFSSync
 public import Logging
 public import ServiceLifecycle
-import Synchronization
 
 /// Shares a journal with the account's other devices, as a service, and knows how that stands.
 ///
@@ -12,8 +11,7 @@ import Synchronization
 /// let group = ServiceGroup(services: [journal.lfs, sync, server], gracefulShutdownSignals: [.sigterm], logger: logger)
 /// ```
 ///
-/// It never ends by itself: a server that is away, or that takes the token no more, is asked again. Owner of the state
-/// and of the watchers: the mutex.
+/// It never ends by itself: a server that is away, or that takes the token no more, is asked again.
 public final class DeviceSync: Service {
     /// What keeps rows from going and coming.
     enum Trouble: Hashable, Sendable {
@@ -31,18 +29,12 @@ public final class DeviceSync: Service {
         var trouble: Trouble?
     }
 
-    private struct Owned {
-        var state = State()
-        var watchers: [Int: AsyncStream<Void>.Continuation] = [:]
-        var next = 0
-    }
-
     /// Where the server is, as pages show it.
     let serverName: String
     private let client: SyncClient
     private let logger: Logger
     private let retryDelay: Duration
-    private let owned = Mutex(Owned())
+    private let watched = Watched(State())
 
     /// Opens sync. Nothing goes over the network yet.
     ///
@@ -76,7 +68,7 @@ public final class DeviceSync: Service {
     private func share() async {
         do {
             try await client.run { [self] _ in
-                change { ($0.wholeAt, $0.trouble) = (Date(), nil) }
+                watched.change { ($0.wholeAt, $0.trouble) = (Date(), nil) }
             } onOutage: { [self] error in
                 note(.away(error.message))
             }
@@ -90,13 +82,13 @@ public final class DeviceSync: Service {
     }
 
     private func note(_ trouble: Trouble) {
-        guard change({ $0.trouble = trouble }) else { return }
+        guard watched.change({ $0.trouble = trouble }) else { return }
         logger.notice("The journal is not shared with other devices now.", metadata: ["reason": "\(trouble)"])
     }
 
     // MARK: What pages ask
 
-    var state: State { owned.withLock { $0.state } }
+    var state: State { watched.value }
 
     /// The id of the account with a name; nil for nobody.
     ///
@@ -107,27 +99,5 @@ public final class DeviceSync: Service {
     func ownAccount() async throws -> String? { try await client.ownAccount() }
 
     /// Tells whenever the state has changed, until nobody listens.
-    func changes() -> AsyncStream<Void> {
-        let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        let id = owned.withLock { owned in
-            owned.next += 1
-            owned.watchers[owned.next] = continuation
-            return owned.next
-        }
-        continuation.onTermination = { [weak self] _ in
-            _ = self?.owned.withLock { $0.watchers.removeValue(forKey: id) }
-        }
-        return stream
-    }
-
-    /// - Returns: whether it has changed anything.
-    @discardableResult private func change(_ body: (inout State) -> Void) -> Bool {
-        let watchers = owned.withLock { owned -> [AsyncStream<Void>.Continuation]? in
-            let before = owned.state
-            body(&owned.state)
-            return owned.state == before ? nil : Array(owned.watchers.values)
-        }
-        for watcher in watchers ?? [] { watcher.yield() }
-        return watchers != nil
-    }
+    func changes() -> AsyncStream<Void> { watched.changes() }
 }

@@ -152,6 +152,26 @@ struct BackupTests {
         }
     }
 
+    @Test("A run that comes to nothing is told to open pages")
+    func told() async throws {
+        try await withBackup { web, backup, photos in
+            try await web.settings.set([BackupGroup("\(photos.path)/gone", .exclude)], for: .backupGroups)
+            let feed = LiveFeed(journal: web.journal, backup: backup)
+            let (told, continuation) = AsyncStream.makeStream(of: LiveMessage.self)
+            let watching = Task { try await feed.run { continuation.yield($0) } }
+            var messages = told.makeAsyncIterator()
+            // From this one on it is told everything.
+            guard case .storage? = await messages.next() else { throw CancellationError() }
+            await backup.backUp()
+            #expect(backup.state.trouble != nil)
+            var isTold = false
+            if case .changed? = await messages.next() { isTold = true }
+            #expect(isTold)
+            watching.cancel()
+            _ = await watching.result
+        }
+    }
+
     @Test("Without the option there are no fields for folders, and forms that name some are refused")
     func absent() async throws {
         try await withWeb { subject in
