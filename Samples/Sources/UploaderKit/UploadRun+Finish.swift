@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import LFS
 import LFSSync
@@ -25,6 +26,11 @@ extension UploadRun {
         }
     }
 
+    /// What a backup lets wait before it is uploaded.
+    func delayed() async throws -> DelayedUploads? {
+        try await database.read { db in try DelayedUploads.find(at: Date(), db) }
+    }
+
     var versions: VersionKeeper { VersionKeeper(database: database) }
 
     /// Removes old versions whose time is over, and replaced files that are not kept.
@@ -36,7 +42,9 @@ extension UploadRun {
     }
 
     var mover: Mover {
-        Mover(database: database, table: table, lfs: lfs, storage: saver.storage, report: report, path: path)
+        Mover(
+            database: database, table: table, lfs: lfs, storage: saver.storage, report: report, path: path,
+            readsBackBefore: isOnFolder ? began : nil)
     }
 
     /// Does what comes when everything is offloaded, but for the copy of the database.
@@ -75,6 +83,30 @@ extension UploadRun {
         }
         try await mover.run(originals)
     }
+
+    /// Keeps a copy of the database of what was offloaded before an interruption: a push that watches folders ends in
+    /// no other way, and the machine may be lost before the next one.
+    func saveAtEnd() async {
+        // Tasks of their own: this one is cancelled.
+        let saving = Task { [saver] in try await saver.run() }
+        let limit = Task {
+            try await Task.sleep(for: Self.longestSaving)
+            saving.cancel()
+        }
+        defer { limit.cancel() }
+        do {
+            let outcome = try await saving.value
+            if case .saved = outcome { report.saved(outcome) }
+        } catch {
+            let reason =
+                error is CancellationError
+                ? "it would have taken longer than \(Self.longestSaving.components.seconds) s." : Words.sentence(error)
+            report.message("the database was not saved on the storage: \(reason) The next run saves it.")
+        }
+    }
+
+    /// Somebody waits for the end, and systemd for a minute and a half.
+    private static let longestSaving = Duration.seconds(20)
 
     /// - Returns: false when it failed, so that it has to be tried again.
     @discardableResult

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import GRDB
 import LFS
 import LFSBackup
@@ -23,6 +24,7 @@ struct UploadRun: Sendable {
     let saver: DatabaseSaver
     /// Whether the storage is a folder, which needs no network.
     let isOnFolder: Bool
+    let began = Date()
     /// The database's file.
     let path: String
     /// Where the bytes of new files wait, if not beside the database.
@@ -134,8 +136,9 @@ struct UploadRun: Sendable {
         }
         let damaged = try await database.read { db in Set(try Upload.all().damaged().fetchAll(db).map(\.id)) }
         let client = try await sync?.open(database)
+        var isThere = true
         if access != .any || file.isOurs && transfer.changeStorage {
-            try await StoragePresence.require(
+            isThere = try await StoragePresence.require(
                 database, opened.storage, opened.location,
                 goesOn: transfer.changeStorage && purpose == .uploading, client, report)
         }
@@ -150,6 +153,11 @@ struct UploadRun: Sendable {
         let table = DocumentTable(isOurs: access != .any || file.isOurs)
         if table.isOurs, access != .any || transfer.changeStorage {
             try await database.write { db in try StorageMemory.remember(opened.location, opened.given, db) }
+        }
+        if purpose == .uploading, table.isOurs, isThere,
+            let warning = try await database.read(StorageMemory.unverified)
+        {
+            report.message(warning)
         }
         var lost = damaged
         for id in damaged where try await lfs.hasLocalCopy(of: id) { lost.remove(id) }
@@ -184,10 +192,13 @@ struct UploadRun: Sendable {
         await sync?.shutdown()
         if case .failure(let error as GaveUp) = result {
             let status = try await lfs.status()
+            let delay = try await delayed()?.reason
             report.gaveUp(
                 error, paths: try await paths(of: report.waiting),
-                waiting: status.local - status.failed - status.cancelled, hold: status.hold?.reason)
+                waiting: status.local - status.failed - status.cancelled,
+                hold: status.hold?.reason ?? delay)
         }
+        if case .failure(is CancellationError) = result, purpose == .uploading, table.isOurs { await saveAtEnd() }
         let settled = try await settled(result)
         // Ends the events, so that every one of them is told before the rows are asked for what no event told.
         try await lfs.stop()
@@ -268,6 +279,7 @@ struct UploadRun: Sendable {
         try lfs.start()
         return try await patience.run(lfs, report.advance) {
             try await work(self)
+            if let delayed = try await delayed() { report.result(delayed.words) }
             await shareRows(isLast: false)
             // The rows tell what became of the files, also when another process has uploaded them.
             try await lfs.waitForUploads()

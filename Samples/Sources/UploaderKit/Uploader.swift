@@ -21,7 +21,8 @@ public struct Uploader: AsyncParsableCommand {
                 uploader pull --database photos.sqlite --to dir:/mnt/backup --all \\
                   --output ~/Restored
               Keep a copy of the database there as well, and bring it back elsewhere:
-                uploader push --database photos.sqlite --to dir:/mnt/backup --save-database
+                uploader push --database photos.sqlite --to dir:/mnt/backup \\
+                  --save-database ~/Pictures
                 uploader recover --from dir:/mnt/backup --database photos.sqlite
               Keep what changes for a month, and bring back what was current then:
                 uploader push --database photos.sqlite --keep-versions 30d ~/Pictures

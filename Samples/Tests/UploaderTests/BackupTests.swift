@@ -102,11 +102,20 @@ struct BackupTests {
                 ["backup"] + Self.storage + ["--groups", "include:files", "--when", "always", "--delay", "1h"],
                 in: folder)
             let database = folder.appendingPathComponent("a.sqlite")
-            while (try? TestDatabase.count("lfs_job", in: database)) != 2, run.process.isRunning { usleep(20_000) }
+            // Nobody would know else why nothing moves.
+            while try !run.outputSoFar().contains("2 files wait up to "), run.process.isRunning { usleep(20_000) }
             #expect(try TestDatabase.count("lfs_job WHERE notBefore >= \(begin + 3_600_000)", in: database) == 2)
             run.process.terminate()
             #expect(try run.wait().status == 143)
             #expect(try TestDatabase.count("lfs_file WHERE status = 'local'", in: database) == 2)
+            // Another run waits as long as it ever does, and says what for.
+            let resume = ["resume"] + Self.storage + ["--give-up-after", "0.5s", "--progress", "none"]
+            let gaveUp = try UploaderProcess(resume, in: folder).wait()
+            #expect(gaveUp.status == 3 && gaveUp.output.contains("2 files wait up to"), "\(gaveUp)")
+            #expect(gaveUp.messages.contains("it waits for the delay of a backup"), "\(gaveUp.messages)")
+            try TestDatabase.execute("UPDATE lfs_job SET notBefore = 0", in: database)
+            #expect(try UploaderProcess(resume, in: folder).wait().status == 0)
+            #expect(try TestDatabase.count("lfs_file WHERE status = 'remote'", in: database) == 2)
             for wrong in ["2d", "soon", "-1s"] {
                 #expect(try Self.backUp(["--groups", "include:files", "--delay=\(wrong)"], in: folder).status == 64)
             }

@@ -64,6 +64,25 @@ struct ChangedStorageTests {
         }
     }
 
+    @Test("is spoken of by every push until a verification was through, also once newer files are there")
+    func later() throws {
+        try withPushed { folder in
+            try Data("new".utf8).write(to: folder.appendingPathComponent("files/new"))
+            let first = try uploader("push", "--to", "dir:other", "--change-storage", "files", in: folder)
+            #expect(first.status == 3 && !first.messages.contains("nobody has looked yet"), "\(first.messages)")
+            for _ in 1...2 {
+                let later = try uploader("push", "files", in: folder)
+                #expect(later.status == 0)
+                let words = "nobody has looked yet whether the files of before are there"
+                #expect(later.messages.components(separatedBy: words).count == 2, "\(later.messages)")
+            }
+            #expect(try uploader("verify", "--repair", in: folder).status == 0)
+            let last = try uploader("push", "files", in: folder)
+            #expect(last.status == 0 && !last.messages.contains("nobody has looked"), "\(last.messages)")
+            #expect(try objects("other", in: folder) == objects("first", in: folder) + 1)
+        }
+    }
+
     @Test("of which nothing is known is not remembered by what fails on it")
     func notRemembered() throws {
         try withPushed { folder in

@@ -76,6 +76,45 @@ struct GoneTests {
         }
     }
 
+    @Test("A push of a folder that has lost all its files says how many were pushed from it, and of no other")
+    func emptied() throws {
+        try withFolder(files: 3) { folder in
+            let odd = folder.appendingPathComponent("files/with space")
+            try FileManager.default.createDirectory(at: odd, withIntermediateDirectories: false)
+            try Data("x".utf8).write(to: odd.appendingPathComponent("x"))
+            #expect(try RestoreTests.shell("printf x > \"$(printf 'files/odd\\377')\"", in: folder))
+            #expect(try uploader("push", "files", in: folder).status == 0)
+            // Beside it, with a name that begins like it.
+            try FileManager.default.createDirectory(
+                at: folder.appendingPathComponent("files0"), withIntermediateDirectories: false)
+            try Data("y".utf8).write(to: folder.appendingPathComponent("files0/y"))
+            #expect(try !uploader("push", "files", "files0", in: folder).messages.contains("is empty"))
+            try delete("files", in: folder)
+            try FileManager.default.createDirectory(
+                at: folder.appendingPathComponent("files"), withIntermediateDirectories: false)
+            for _ in 1...2 {
+                let push = try uploader("push", "files", "files0", in: folder)
+                #expect(push.status == 0)
+                #expect(push.messages.contains("files is empty, and 5 files were pushed from it"), "\(push.messages)")
+                #expect(!push.messages.contains("files0 is empty"))
+            }
+            // With a filter nobody can say.
+            let filtered = try uploader("push", "--include", "*.jpg", "files", in: folder)
+            #expect(!filtered.messages.contains("is empty"), "\(filtered.messages)")
+            #expect(try uploader("remove", "--gone", "--accept-empty", in: folder).status == 0)
+            #expect(try !uploader("push", "files", in: folder).messages.contains("is empty"))
+        }
+    }
+
+    @Test("A push of a folder whose files were moved says nothing of them")
+    func emptiedByMove() throws {
+        try withFolder(files: 3) { folder in
+            #expect(try uploader("push", "--move", "files", in: folder).status == 0)
+            let push = try uploader("push", "files", in: folder)
+            #expect(push.status == 0 && !push.messages.contains("is empty"), "\(push.messages)")
+        }
+    }
+
     @Test("A folder within that is empty keeps what was in it, and all else goes")
     func emptyFolderWithin() throws {
         try withFolder(files: 2) { folder in

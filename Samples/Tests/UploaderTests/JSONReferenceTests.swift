@@ -189,7 +189,8 @@ struct JSONReferenceTests {
         let pin = try UploaderProcess.run("pin", "--database", "a.sqlite", "files/a", in: session.folder)
         #expect(pin.status == 0)
         try session.run("free", "--dry-run")
-        try session.run("free", "files/b")
+        for _ in 1...2 { try session.run("free", "files/b") }
+        try session.run("free", "--keep-bytes", "1GiB")
         try session.run("free")
     }
 
@@ -271,6 +272,7 @@ struct JSONReferenceTests {
         let id = try #require(old.events.last?["id"] as? String)
         try session.run("remove", "--dry-run", id, "versioned")
         try session.run("remove", id)
+        try session.run("push", "--dry-run", "--keep-versions", "none", "versioned")
         try session.run("push", "--keep-versions", "1d", "versioned")
         try TestDatabase.execute(
             """

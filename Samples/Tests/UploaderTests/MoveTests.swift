@@ -46,6 +46,91 @@ struct MoveTests {
         }
     }
 
+    @Test("Every name of a file with several ones goes in the same run, however far apart they are")
+    func links() throws {
+        try withFolder(files: 0) { folder in
+            let files = folder.appendingPathComponent("files")
+            for index in 0..<120 { try Data("\(index)".utf8).write(to: files.appendingPathComponent("m\(index)")) }
+            try Data("shared".utf8).write(to: files.appendingPathComponent("a"))
+            for name in ["b", "z"] {
+                try FileManager.default.linkItem(atPath: files.path + "/a", toPath: files.path + "/" + name)
+            }
+            let moved = try push("--move", in: folder)
+            #expect(moved.status == 0, "\(moved.messages)")
+            #expect(moved.summary?["moved"] as? Int == 123)
+            #expect(try names(folder).isEmpty)
+        }
+    }
+
+    @Test("A file that changes once another name of it has gone is left alone")
+    func changedLink() throws {
+        try withFolder { folder in
+            let names = ["a", "b"].map { folder.appendingPathComponent($0).path }
+            func remove(_ between: () throws -> Void) throws -> String {
+                for name in names where access(name, F_OK) == 0 { #expect(unlink(name) == 0) }
+                try Data("one".utf8).write(to: URL(fileURLWithPath: names[0]))
+                #expect(link(names[0], names[1]) == 0)
+                let handle = try #require(FileHandle(forReadingAtPath: names[0]))
+                let stamp = try #require(AssetStamp(ofOpenFile: handle.fileDescriptor)).text
+                try handle.close()
+                var linked = LinkedStamps()
+                try Original(path: FilePath(names[0]), document: "1").remove(stamp, &linked)
+                try between()
+                do {
+                    try Original(path: FilePath(names[1]), document: "2").remove(stamp, &linked)
+                } catch let error as UploaderError { return error.description }
+                return ""
+            }
+            #expect(try remove {} == "")
+            let narrowed = try remove { #expect(chmod(names[1], 0o600) == 0) }
+            #expect(narrowed.contains("has changed"))
+            let other = try remove {
+                let handle = try #require(FileHandle(forWritingAtPath: names[1]))
+                try handle.write(contentsOf: Data("two".utf8))
+                try handle.close()
+            }
+            #expect(other.contains("has changed"))
+            // What changes between the last look and the removal is no other name's doing.
+            var linked = LinkedStamps()
+            let read = AssetStamp(byteCount: 3, text: "3:1.0:1.0:644:0:0")
+            for (now, isSame) in [("3:1.0:2.0:644:0:0", true), ("3:1.5:2.0:644:0:0", false), ("", false)] {
+                linked.note(read, since: AssetStamp(byteCount: 3, text: now))
+                #expect((linked.asRead(now) == read.text) == isSame, "\(now)")
+            }
+            linked.note(read, since: AssetStamp(byteCount: 4, text: "4:1.0:2.0:644:0:0"))
+            #expect(linked.asRead("4:1.0:2.0:644:0:0") != read.text)
+            #expect(try String(contentsOfFile: names[1], encoding: .utf8) == "two")
+        }
+    }
+
+    @Test("The original of an object that has gone bad since an earlier run stays, and heals it")
+    func rotten() throws {
+        try withFolder(files: 3) { folder in
+            #expect(try push(in: folder).status == 0)
+            let entries = try TestDatabase.entries(in: folder.appendingPathComponent("a.sqlite"))
+            let entry = try #require(entries.first)
+            let object = folder.appendingPathComponent("remote/" + entry.key)
+            var bytes = try Data(contentsOf: object)
+            bytes[bytes.count / 2] ^= 1
+            try bytes.write(to: object)
+            let moved = try push("--move", in: folder)
+            #expect(moved.status == 3 && moved.summary?["moved"] as? Int == 2, "\(moved)")
+            #expect(moved.messages.contains("its original stays: the storage has other bytes"), "\(moved.messages)")
+            #expect(try names(folder).count == 1)
+            let healed = try UploaderProcess(
+                ["verify", "--database", "a.sqlite", "--repair"], in: folder
+            ).wait()
+            #expect(healed.status == 0 || healed.status == 5, "\(healed)")
+            let again = try push("--move", in: folder)
+            #expect(again.status == 0 && again.summary?["moved"] as? Int == 1, "\(again)")
+            #expect(try names(folder).isEmpty)
+            let pulled = try UploaderProcess(
+                ["pull", "--database", "a.sqlite", "--all", "--output", "out"], in: folder
+            ).wait()
+            #expect(pulled.status == 0 && pulled.output.contains("3 pulled"), "\(pulled)")
+        }
+    }
+
     @Test("Originals stay where the database that has their names cannot be saved, or another uploader moves them")
     func refused() throws {
         try withFolder(files: 2) { folder in
@@ -142,7 +227,8 @@ struct MoveTests {
                 let stamp = try #require(AssetStamp(ofOpenFile: handle.fileDescriptor))
                 try handle.close()
                 try change()
-                do { try original.remove(stamp.text) } catch { return "\(error)" }
+                var linked = LinkedStamps()
+                do { try original.remove(stamp.text, &linked) } catch { return "\(error)" }
                 return ""
             }
             #expect(try reason {} == "")

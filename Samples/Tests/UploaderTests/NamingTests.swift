@@ -122,6 +122,33 @@ struct NamingTests {
         }
     }
 
+    @Test("The beginning of an id that equal files share means all of them, and one that is too short says so")
+    func sharedID() throws {
+        try withPushed { folder, entries in
+            let id = try #require(entries["notes/a.txt"]?.id)
+            try FileManager.default.copyItem(
+                at: folder.appendingPathComponent("notes/a.txt"), to: folder.appendingPathComponent("photos/copy.txt"))
+            #expect(try UploaderProcess(["push"] + Self.storage + ["photos"], in: folder).wait().status == 0)
+            for name in [id, String(id.dropLast(2))] {
+                #expect(try listed(name, in: folder).contains("photos/copy.txt"), "\(name)")
+                #expect(try listed(name, in: folder).contains("notes/a.txt"), "\(name)")
+                // One of them may be meant.
+                for option in [["-n"], []] {
+                    let removed = try UploaderProcess(["remove"] + Self.storage + option + [name], in: folder).wait()
+                    #expect(removed.status == 3, "\(removed.output)")
+                    #expect(removed.messages.contains("2 equal files have this id: give the path of one"))
+                }
+                #expect(try listed(name, in: folder).contains("notes/a.txt"))
+            }
+            for (name, words) in [
+                (String(id.prefix(7)), "its first eight characters are needed"), ("0a1", "has this id or path"),
+            ] {
+                let list = try uploader("list", name, in: folder)
+                #expect(list.status == 3 && list.messages.contains(words), "\(list.messages)")
+            }
+        }
+    }
+
     @Test("pull, pin and free take them, and tell paths")
     func others() throws {
         try withPushed { folder, _ in

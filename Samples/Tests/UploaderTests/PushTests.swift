@@ -45,8 +45,8 @@ struct PushTests {
             let status = try UploaderProcess.run("status", "--database", "a.sqlite", "--json", in: folder)
             let storage = folder.resolvingSymlinksInPath().appendingPathComponent("remote").path
             #expect(
-                status.output == "{\"failed\":0,\"failures\":[],\"files\":11,\"local\":0,\"pendingBytes\":0,"
-                    + "\"remote\":11,\"retrying\":[],\"storage\":\"dir:\(storage)\","
+                status.output == "{\"documents\":11,\"failed\":0,\"failures\":[],\"files\":11,"
+                    + "\"local\":0,\"pendingBytes\":0,\"remote\":11,\"retrying\":[],\"storage\":\"dir:\(storage)\","
                     + "\"waitingDeletions\":0}\n")
         }
     }
@@ -244,6 +244,22 @@ struct PushTests {
     private func remoteCount(_ database: URL) throws -> Int {
         guard try TestDatabase.hasTable("uploader_document", in: database) else { return 0 }
         return try TestDatabase.count("lfs_file WHERE status = 'remote'", in: database)
+    }
+
+    @Test("The storage itself is no folder to push, and is passed over beside others")
+    func storageItself() throws {
+        try withFolder(files: 1) { folder in
+            let command = ["push", "--database", "a.sqlite", "--to", "dir:files"]
+            let alone = try UploaderProcess(command + ["files"], in: folder).wait()
+            #expect(alone.status == 3 && alone.messages.contains("Name a folder with files"), "\(alone)")
+            let database = try UploaderProcess(command + ["a.sqlite", "files/."], in: folder).wait()
+            #expect(database.status == 3 && database.messages.contains("Name a folder with files"), "\(database)")
+            let photos = folder.appendingPathComponent("photos")
+            try FileManager.default.createDirectory(at: photos, withIntermediateDirectories: false)
+            try randomData(100).write(to: photos.appendingPathComponent("a.jpg"))
+            let both = try UploaderProcess(command + ["files", "photos"], in: folder).wait()
+            #expect(both.status == 0 && both.output.contains("1 attached"), "\(both)")
+        }
     }
 
     @Test("Help, a wrong option and a wrong storage have their own exit status")

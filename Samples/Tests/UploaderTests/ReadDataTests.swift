@@ -231,12 +231,15 @@ struct ReadDataTests {
                     ["verify", "--database", "a.sqlite", "--to", "dir:remote"] + arguments, in: folder
                 ).wait()
             }
-            #expect(try words().output.contains("--repair takes its original, if that has these bytes"))
+            let found = try words().output
+            #expect(found.contains("--repair takes its original, if that has these bytes"), "\(found)")
+            #expect(found.contains(" lost unless their originals are there"), "\(found)")
             try FileManager.default.moveItem(at: original, to: aside)
             #expect(try words("--repair").output.contains("Noted as lost. Pushing its original heals it"))
             let known = try words("--repair")
             #expect(known.status == 0)
             #expect(known.output.contains("Known. Pushing its original heals it"))
+            #expect(known.output.contains(" lost, in "), "\(known.output)")
             #expect(!known.output.contains("cannot be repaired"))
             try FileManager.default.moveItem(at: aside, to: original)
             let healed = try words("--repair")

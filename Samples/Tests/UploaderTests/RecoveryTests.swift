@@ -212,6 +212,58 @@ struct RecoveryTests {
         }
     }
 
+    @Test("Equal files at the same places of two folders of one name come back, each of them, and stay the next time")
+    func equalFolders() throws {
+        try withFolder(files: 0) { folder in
+            for number in 0..<3 {
+                let bytes = randomData(2_000)
+                for parent in ["one", "two"] {
+                    let photos = folder.appendingPathComponent("\(parent)/photos")
+                    try FileManager.default.createDirectory(at: photos, withIntermediateDirectories: true)
+                    try bytes.write(to: photos.appendingPathComponent("\(number).jpg"))
+                }
+            }
+            try randomData(2_000).write(to: folder.appendingPathComponent("two/photos/0.jpg"))
+            #expect(try push(["one/photos", "two/photos"], in: folder).status == 0)
+            for (pulled, unchanged) in [(6, 0), (0, 6)] {
+                let result = try UploaderProcess(
+                    ["pull"] + Self.storage + ["--all", "--output", "out"], in: folder
+                ).wait()
+                #expect(result.status == 0 && result.output.contains("\(pulled) pulled, 0 failed"), "\(result)")
+                #expect(result.output.contains("\(unchanged) unchanged"), "\(result)")
+                let photos = folder.path + "/out/photos"
+                let names = try FileManager.default.contentsOfDirectory(atPath: photos)
+                #expect(names.count == 6, "\(names)")
+                for (number, count) in [(0, 1), (1, 2), (2, 2)] {
+                    let original = folder.path + "/one/photos/\(number).jpg"
+                    let equal = names.filter {
+                        FileManager.default.contentsEqual(atPath: photos + "/" + $0, andPath: original)
+                    }
+                    #expect(equal.count == count && equal.allSatisfy { $0.hasSuffix("-\(number).jpg") }, "\(names)")
+                }
+            }
+        }
+    }
+
+    @Test("Of two folders that come into one, what either lets nobody do nobody may", arguments: [0, 1])
+    func narrower(_ closed: Int) throws {
+        try withFolder(files: 0) { folder in
+            for (index, parent) in ["one", "two"].enumerated() {
+                let photos = folder.appendingPathComponent("\(parent)/photos")
+                try FileManager.default.createDirectory(at: photos, withIntermediateDirectories: true)
+                try randomData(10).write(to: photos.appendingPathComponent(parent))
+                #expect(try system("chmod", index == closed ? "0700" : "0755", photos.path))
+            }
+            #expect(try push(["one/photos", "two/photos"], in: folder).status == 0)
+            let pulled = try UploaderProcess(
+                ["pull"] + Self.storage + ["--all", "--output", "out"], in: folder
+            ).wait()
+            #expect(pulled.status == 0, "\(pulled.messages)")
+            var status = stat()
+            #expect(stat(folder.path + "/out/photos", &status) == 0 && status.st_mode & 0o7777 == 0o700)
+        }
+    }
+
     @Test("Files come back with the time of their last change")
     func times() throws {
         try withFolder(files: 2) { folder in

@@ -227,6 +227,8 @@ struct TellingTests {
             let push = try uploader("push", "--to", "dir:remote", "files", in: folder)
             #expect(push.output.hasPrefix("2 attached, 1 uploaded"), "\(push)")
             #expect(push.output.contains(", 1 with the content of another"))
+            let status = try uploader("status", in: folder).output
+            #expect(status.hasPrefix("1 file: 1 remote, 0 local, 0 failed, 0 B to upload\n2 documents with them"))
         }
     }
 

@@ -8,10 +8,12 @@ struct VersionedFiles {
     private static let storage = ["--database", "a.sqlite", "--to", "dir:remote"]
 
     @discardableResult
-    func run(_ command: String, _ words: String..., exit: Int32 = 0) throws -> UploaderProcess.Result {
+    func run(
+        _ command: String, _ words: String..., with more: [String] = [], exit: Int32 = 0
+    ) throws -> UploaderProcess.Result {
         let isLocal = ["list", "status", "free", "pin"].contains(command)
         let storage = isLocal ? Array(Self.storage.prefix(2)) : Self.storage
-        let result = try UploaderProcess([command] + storage + words, in: folder).wait()
+        let result = try UploaderProcess([command] + storage + words + more, in: folder).wait()
         #expect(result.status == exit, "\(command) \(words): \(result.messages)\(result.output)")
         return result
     }
@@ -100,6 +102,25 @@ struct VersionsTests {
             #expect(try !files.run("push", "files").output.contains("version"))
             #expect(try !files.run("status").output.contains("version"))
             #expect(try files.run("status", "--json").events.first?["versions"] == nil)
+        }
+    }
+
+    @Test("A dry run tells which of them would go, and they stay", arguments: [nil, "none", "forever", "90d"])
+    func dryRun(_ choice: String?) throws {
+        try withVersionedFiles { files in
+            try files.push(["one", "two", "three"], "--keep-versions", "30d")
+            let words = choice.map { ["--keep-versions", $0] } ?? []
+            let dry = try files.run("push", "--dry-run", "files", with: words)
+            #expect(dry.output.contains("2 old versions to remove, 6 B") == (choice == "none"), "\(dry.output)")
+            let event = try files.run("push", "--dry-run", "--json", "files", with: words).events
+                .first { $0["event"] as? String == "would-expire" }
+            #expect(event?["versions"] as? Int == (choice == "none" ? 2 : nil))
+            #expect(event?["bytes"] as? Int == (choice == "none" ? 6 : nil))
+            #expect(files.objects() == 3)
+            #expect(try files.count("uploader_replaced") == 2)
+            // It is as the push itself does it.
+            let push = try files.run("push", "--json", "files", with: words)
+            #expect(push.summary?["versions"] as? Int == event?["versions"] as? Int ?? 0)
         }
     }
 

@@ -136,6 +136,34 @@ struct WatchTests {
         }
     }
 
+    @Test("What came after the last copy of the database is in that which the end saves", arguments: [SIGINT, SIGTERM])
+    func savesAtTheEnd(signal: Int32) throws {
+        try watching(["--save-database"]) { watch in
+            #expect(try watch.wait { try watch.events("saved").count == 1 }, "\(watch.told)")
+            try watch.write("files/new.bin")
+            #expect(try watch.wait { try watch.sum("uploaded") == 2 })
+            // The next one would be due in five minutes.
+            #expect(try watch.events("saved").count == 1)
+            #expect(try watch.end(signal).status == 128 + signal)
+            let recovered = try UploaderProcess(
+                ["recover", "--from", "dir:remote", "--database", "b.sqlite"], in: watch.folder
+            ).wait()
+            #expect(recovered.output.contains("b.sqlite: 2 files"), "\(recovered)")
+        }
+    }
+
+    @Test("A copy of the database that cannot be saved at the end is told, and nobody waits for it")
+    func endWithoutSaving() throws {
+        try watching(["--save-database"]) { watch in
+            #expect(try watch.wait { try watch.events("saved").count == 1 }, "\(watch.told)")
+            try watch.write("files/new.bin")
+            #expect(try watch.wait { try watch.sum("uploaded") == 2 })
+            #expect(rename(watch.folder.path + "/remote", watch.folder.path + "/away") == 0)
+            let ended = try watch.end(SIGTERM)
+            #expect(ended.status == 143 && ended.messages.contains("The next run saves it."), "\(ended)")
+        }
+    }
+
     @Test("A storage that is away does not end it: it says what waits, and why")
     func storageAway() throws {
         // Nobody listens at port 1.

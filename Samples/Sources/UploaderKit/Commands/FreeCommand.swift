@@ -50,8 +50,8 @@ struct FreeCommand: AsyncParsableCommand {
     func run() async throws {
         let report = FreeReporter(json: json, isQuiet: quiet, isPreview: dryRun)
         if let naming = files.naming {
-            try await LocalRun.run(database, named: naming, frees: true, json: json) { lfs, files, refusals in
-                try await report.free(files, refusals, lfs)
+            try await LocalRun.run(database, named: naming, frees: true, json: json) { lfs, database, files, refusals in
+                try await report.free(files, refusals, lfs, database)
             }
             return
         }

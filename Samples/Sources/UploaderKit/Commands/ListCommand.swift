@@ -143,20 +143,17 @@ struct ListCommand: ParsableCommand {
                 pinned: line.isPinned, added: line.date.map(Self.time)
             ).jsonLine()
         }
-        var text = "\(line.id)  \(Self.column(Self.status(line), 6))  \(Self.column(Format.bytes(line.byteCount), 8))  "
+        let size = Format.column(Format.bytes(line.byteCount), 8)
+        var text = "\(line.id)  \(Format.column(Self.status(line), 6))  \(size)  "
         if long {
             text += "\(line.isHere ? "here" : "-   ")  \(line.isPinned ? "pinned" : "-     ")  "
-            text += "\(Self.column(line.date.map(Self.time) ?? "-", 20))  "
+            text += "\(Format.column(line.date.map(Self.time) ?? "-", 20))  "
         }
         return text + line.path.description
     }
 
     private static func status(_ line: FileList.Line) -> String {
         (line.isRemote ? FileData.Status.remote : .local).rawValue
-    }
-
-    static func column(_ text: String, _ width: Int) -> String {
-        text + String(repeating: " ", count: max(0, width - text.utf8.count))
     }
 
     static func time(_ date: Date) -> String { date.formatted(.iso8601) }

@@ -34,7 +34,8 @@ struct PullCommand: AsyncParsableCommand {
 
             While the storage is away, files that are here are written, and the others are
             tried again for as long as --give-up-after says. One that refuses the keys, or
-            is not there at all, is not waited for.
+            is not there at all, is not waited for; a folder that is not there ends it at
+            once, since its disk may not be mounted.
 
             An old version that 'push --keep-versions' keeps is written to the place of its
             file when it is named by its id, which 'list --versions' shows. --as-of writes

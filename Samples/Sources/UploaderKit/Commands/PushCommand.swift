@@ -41,8 +41,9 @@ struct PushCommand: AsyncParsableCommand {
 
             --move removes the files that were pushed as well, as 'rclone move' does, and
             asks no question: each once the storage has it, and only if it is as it was
-            read and no program is writing to it. Files of earlier runs go as well; folders
-            and links stay. 'pull' brings them back.
+            read and no program is writing to it. Files of earlier runs go as well, where
+            the storage is a folder after their objects were read back; folders and links
+            stay. 'pull' brings them back.
 
             --keep-versions 30d keeps the old versions of changed files on the storage for
             so long from their replacement on, forever without an end, and none no longer
@@ -142,7 +143,7 @@ extension PushCommand {
         return options
     }
 
-    fileprivate static let isMissing = "it is listed, and no file of this name is in the folders"
+    static let isMissing = "it is listed, and no file of this name is in the folders"
 
     private func makeDryRun() throws -> DryRun {
         let path = URL(fileURLWithPath: database.database).resolvingSymlinksInPath().path
@@ -150,71 +151,7 @@ extension PushCommand {
         let (report, storage) = (try Report(output), try transfer.storage(for: file).argument)
         return DryRun(
             database: file, transfer: transfer, storage: storage, report: report, output: output,
-            excluded: transfer.ownPaths(database: path, storage) + report.ownPaths, moves: move)
-    }
-}
-
-/// Shows what a push would attach: no row, no byte and no storage is touched.
-struct DryRun {
-    let database: DatabaseFile
-    let transfer: TransferOptions
-    let storage: StorageArgument
-    let report: Report
-    let output: OutputOptions
-    let excluded: [String]
-    let moves: Bool
-
-    func run(_ pushed: PushedPaths, _ filter: PathFilter) throws {
-        try database.requireOurs()
-        try StorageMemory.require(
-            storage.location(), database, changes: transfer.changeStorage, makes: true, isGiven: transfer.to != nil)
-        let known = try knownStamps()
-        let missing = filter.missing(in: pushed.all)
-        for path in missing { report.failed(FilePath(path), PushCommand.isMissing) }
-        let source = FolderSource(pushed.groups, at: pushed.names, excluding: excluded, where: filter)
-        var walk = try source.makeWalk()
-        var seen: Set<AssetName> = []
-        var (count, bytes, unreadable): (Int, Int64, Int) = (0, 0, 0)
-        while let item = walk.next() {
-            switch item {
-            case .asset(let asset) where !seen.insert(asset.id).inserted: break
-            case .asset(let asset) where !(known[FilePath(asset.id)].map(asset.stamp.hasContent(of:)) ?? false):
-                count += 1
-                let (path, size) = (FilePath(asset.id), asset.stamp.byteCount ?? 0)
-                bytes = bytes.addingSaturated(size)
-                var event = JSONEvent("would-attach")
-                (event.path, event.bytes) = (path.exact, size)
-                report.tell(event, verbose: nil)
-                if !output.json { Console.result("\(path)  \(Format.bytes(size))") }
-            case .unreadable(let path, let reason):
-                unreadable += 1
-                report.message("cannot read \(FilePath(path)): \(reason)")
-            case .passedOver(let name, _) where SpecialFile.isOne(FilePath(name), isNamed: source.roots.contains(name)):
-                if source.roots.contains(name) {
-                    unreadable += 1
-                    report.failed(FilePath(name), SpecialFile.reason)
-                } else {
-                    report.special(FilePath(name), SpecialFile.reason)
-                }
-            default: break
-            }
-        }
-        if !output.json {
-            let rest = moves ? "; once the storage has them, these and those of earlier runs would be removed here" : ""
-            Console.result("\(Format.count(count, "file")) to attach, \(Format.bytes(bytes))\(rest)")
-        }
-        if unreadable > 0 || !missing.isEmpty { throw ExitCode(3) }
-    }
-
-    private func knownStamps() throws -> [FilePath: String] {
-        guard database.isOurs else { return [:] }
-        let (connection, table) = try DocumentDatabase.openForReading(database.path)
-        var known: [FilePath: String] = [:]
-        try connection.read { db in
-            try table.forEach(db) { result in
-                if case .success(let attached) = result { known[attached.document.path] = attached.document.stamp }
-            }
-        }
-        return known
+            excluded: transfer.ownPaths(database: path, storage) + report.ownPaths, moves: move,
+            keepVersions: keepVersions)
     }
 }

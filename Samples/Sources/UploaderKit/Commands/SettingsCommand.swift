@@ -21,15 +21,13 @@ struct SettingsCommand: AsyncParsableCommand {
         var json = false
 
         func run() async throws {
-            var isReadable = true
+            var states: [SettingLine.State] = []
             try await database.withSettings(json: json) { storage in
-                for line in UploaderSettings.lines {
-                    let state = try await line.state(storage)
-                    isReadable = isReadable && state.problem == nil
-                    Console.result(json ? try state.jsonLine() : state.words)
-                }
+                for line in UploaderSettings.lines { states.append(try await line.state(storage)) }
+                let widths = Console.showsResults ? SettingLine.Widths(states) : .init()
+                for state in states { Console.result(json ? try state.jsonLine() : state.words(widths)) }
             }
-            if !isReadable { throw ExitCode.failure }
+            if states.contains(where: { $0.problem != nil }) { throw ExitCode.failure }
         }
     }
 

@@ -76,8 +76,8 @@ struct VersionLines {
         }
         let end = line.isOld && choice == .forever ? "forever" : until ?? "-"
         let columns = [
-            line.id.uuidString, ListCommand.column(Format.bytes(line.byteCount), 8),
-            ListCommand.column(replaced ?? "-", 20), ListCommand.column(end, 20), line.path.description,
+            line.id.uuidString, Format.column(Format.bytes(line.byteCount), 8),
+            Format.column(replaced ?? "-", 20), Format.column(end, 20), line.path.description,
         ]
         return columns.joined(separator: "  ")
     }

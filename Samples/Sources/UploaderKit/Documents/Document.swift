@@ -26,7 +26,7 @@ struct Document: FetchableRecord, PersistableRecord, Identifiable, Sendable {
     /// - Throws: ``UploaderError`` for values that no uploader writes: rows are input.
     init(row: Row) throws {
         id = try Self.text("id", row)
-        guard let fileId = FileID.fromDatabaseValue(row["fileId"]) else { throw Self.unusable("fileId", row) }
+        guard let fileId = FileID(stored: row["fileId"]) else { throw Self.unusable("fileId", row) }
         self.fileId = fileId
         stamp = try Self.text("stamp", row)
         title = try Self.text("title", row)

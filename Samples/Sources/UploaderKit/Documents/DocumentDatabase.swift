@@ -106,7 +106,11 @@ enum DocumentDatabase {
         case _ where error.isForWantOfSpace:
             return UploaderError("The disk that holds the database \(path) is full. Free some space.")
         case .SQLITE_CORRUPT:
-            return UploaderError("The database \(path) is damaged (\(error.message ?? "")). Restore it from a backup.")
+            return UploaderError(
+                """
+                The database \(path) is damaged (\(error.message ?? "")). Move it away, and bring back a copy: \
+                'uploader recover' finds those that 'push --save-database' has kept on the storage.
+                """)
         case .SQLITE_BUSY, .SQLITE_LOCKED:
             return UploaderError("Another program holds the database \(path) locked. Try again when it has finished.")
         default: return UploaderError("The database \(path) failed: \(error.message ?? "\(error.resultCode)")")

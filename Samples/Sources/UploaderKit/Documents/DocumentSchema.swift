@@ -74,7 +74,7 @@ enum DocumentSchema {
                 // What cannot be used is told when it is pushed.
                 guard let path = FilePath.fromDatabaseValue(row["path"]),
                     let stamp = String.fromDatabaseValue(row["stamp"]),
-                    let id = FileID.fromDatabaseValue(row["fileId"]),
+                    let id = FileID(stored: row["fileId"]),
                     let file = try? FileData.fetchOne(db, key: id)
                 else { continue }
                 try BackupNotes.remember(AssetName(bytes: path.bytes), stamp: stamp, file, db)

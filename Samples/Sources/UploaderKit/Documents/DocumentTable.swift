@@ -101,18 +101,46 @@ struct DocumentTable: Sendable {
     /// The files of those at some paths, by a look-up alone: without those that another device may have made as well,
     /// or that cannot be used.
     func fileIDs(at paths: [FilePath], _ db: Database) throws -> [FilePath: FileData.ID] {
+        if paths.isEmpty { return [:] }
+        // There are hundreds of them in each of many statements.
+        let marks = String(repeating: "?,", count: paths.count - 1) + "?"
         let sql = """
             SELECT path, fileId, typeof(id) = 'text' AND typeof(title) = 'text' AND typeof(stamp) = 'text'
-            FROM uploader_document WHERE path IN (\(databaseQuestionMarks(count: paths.count)))
+            FROM uploader_document WHERE path IN (\(marks))
             """
         let rows = try Row.fetchCursor(db.cachedStatement(sql: sql), arguments: StatementArguments(paths))
-        var found: [FilePath: FileData.ID?] = [:]
+        var found: [FilePath: FileData.ID?] = Dictionary(minimumCapacity: paths.count)
         while let row = try rows.next() {
             guard let path = FilePath.fromDatabaseValue(row[0]) else { continue }
-            let id = row[2] ? FileID.fromDatabaseValue(row[1]) : nil
+            let id = row[2] ? FileID(stored: row[1]) : nil
             found[path] = .some(found[path] == nil ? id : nil)
         }
         return found.compactMapValues { $0 }
+    }
+
+    /// How many documents there are.
+    static func count(_ db: Database) throws -> Int {
+        try Int.fetchOne(db, sql: "SELECT count(*) FROM uploader_document") ?? 0
+    }
+
+    /// How many files of this device were pushed from a folder, without those whose originals were moved.
+    ///
+    /// - Parameter folder: with the slash behind its name.
+    static func count(below folder: FilePath, _ db: Database) throws -> Int {
+        // The slash's successor: all that begins with the folder lies between. What is no text is a blob.
+        let end = FilePath(bytes: folder.bytes.dropLast() + [UInt8(ascii: "0")])
+        let (first, last) = (Data(folder.bytes), Data(end.bytes))
+        var condition = "d.path >= ?1 AND d.path < ?2"
+        var arguments: StatementArguments = [first, last]
+        if let text = folder.text, let end = end.text {
+            condition = "(\(condition) OR d.path >= ?3 AND d.path < ?4)"
+            arguments += [text, end]
+        }
+        let sql = """
+            SELECT count(*) FROM uploader_document d JOIN lfs_file f ON f.id = d.fileId
+            WHERE \(condition) AND \(isOwn) AND NOT EXISTS (SELECT 1 FROM uploader_moved m WHERE m.documentId = d.id)
+            """
+        return try Int.fetchOne(db, sql: sql, arguments: arguments) ?? 0
     }
 
     /// All of them, by their paths.

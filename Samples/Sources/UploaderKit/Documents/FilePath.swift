@@ -9,6 +9,9 @@ package struct FilePath: Hashable, Sendable, CustomStringConvertible {
     package init(bytes: [UInt8]) { self.bytes = bytes }
     package init(_ text: String) { bytes = Array(text.utf8) }
 
+    /// All bytes at once: as an array they would go in one by one.
+    package func hash(into hasher: inout Hasher) { bytes.withUnsafeBytes { hasher.combine(bytes: $0) } }
+
     /// For people: with escapes, so that a name cannot break a line or a terminal, and no two look the same.
     package var description: String { Printable.name(bytes) }
 
@@ -33,6 +36,21 @@ package struct FilePath: Hashable, Sendable, CustomStringConvertible {
             if component == [0x2E, 0x2E] { _ = result.popLast() } else { result.append(component) }
         }
         return FilePath(bytes: [Self.slash] + Array(result.joined(separator: [Self.slash])))
+    }
+
+    /// The path of the same without links; nil when there is nothing at it.
+    var real: FilePath? {
+        withCString { path in
+            guard let real = realpath(path, nil) else { return nil }
+            defer { free(real) }
+            return FilePath(bytes: Array(UnsafeRawBufferPointer(start: real, count: strlen(real))))
+        }
+    }
+
+    /// Whether there is a folder, or a link to one.
+    var isFolder: Bool {
+        var status = stat()
+        return withCString { stat($0, &status) } == 0 && status.st_mode & S_IFMT == S_IFDIR
     }
 
     /// Calls the body with the path as C has it.

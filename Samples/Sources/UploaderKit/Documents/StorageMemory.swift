@@ -66,10 +66,23 @@ enum StorageMemory {
         }
     }
 
+    private static func unverifiedStorage(_ db: Database) throws -> String? {
+        try changedAt(db) == nil ? nil : try shown(db)
+    }
+
+    /// What every push says until somebody has looked: its own files are there, and those of before may not be.
+    static func unverified(_ db: Database) throws -> String? {
+        guard let storage = try unverifiedStorage(db) else { return nil }
+        return """
+            the storage was changed to \(storage), and nobody has looked yet whether the files of before are there. \
+            Run 'verify --repair', which uploads what is missing, where its bytes are here.
+            """
+    }
+
     /// Why no local copy may go: nobody knows whether another storage has the files, which the rows say of the one
     /// before. Nil when there is no reason.
     static func doubt(_ db: Database) throws -> UploaderError? {
-        guard let storage = try shown(db), try changedAt(db) != nil else { return nil }
+        guard let storage = try unverifiedStorage(db) else { return nil }
         return UploaderError(
             """
             The storage was changed to \(storage), and nobody has looked yet whether the files are there, so no local \

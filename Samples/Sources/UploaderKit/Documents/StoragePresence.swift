@@ -39,11 +39,12 @@ enum StoragePresence: Equatable {
     ///   - goesOn: whether the run has something to do on a storage that was changed on purpose and has none of
     ///     the files: then it ends with the status of a failure.
     ///   - sync: how the device gets what others have changed, if it does.
+    /// - Returns: false where the run goes on without the files, which is told.
     /// - Throws: ``UploaderError`` when none of the files is there.
     static func require(
         _ database: any DatabaseReader, _ storage: any RemoteStorage, _ location: StorageLocation, goesOn: Bool,
         _ sync: SyncClient?, _ report: Report
-    ) async throws {
+    ) async throws -> Bool {
         var presence = try await look(database, storage)
         if case .missing = presence, let sync {
             // Other devices may have replaced or removed those, and the rows do not say so yet.
@@ -52,10 +53,14 @@ enum StoragePresence: Equatable {
             }
             presence = try await look(database, storage)
         }
-        guard goesOn, let finding = presence.finding(location) else { return try presence.require(location) }
+        guard goesOn, let finding = presence.finding(location) else {
+            try presence.require(location)
+            return true
+        }
         report.failed(
             FilePath(location.description),
             "\(finding) Run 'verify --repair --accept-empty' next: it uploads those whose bytes are here.")
+        return false
     }
 
     /// - Throws: ``UploaderError`` when none of the files is there.

@@ -23,16 +23,27 @@ struct VersionKeeper: Sendable {
     func removeSettled(isThorough: Bool) async throws -> VersionTable.Removed {
         var removed = try await remove(.replaced)
         if isThorough { removed = removed + (try await remove(.orphaned)) }
-        switch try await database.read({ db in try VersionMemory.fetch(db).holding }) {
-        case .none: return removed + (try await remove(.all))
-        case .forever:
-            _ = try await look(keeping: nil)
-            return removed
-        case .time(let span):
-            guard let seconds = KeepVersions.time(span).seconds else { return removed }
-            let age = try await look(keeping: seconds)
-            return removed + (try await remove(.expired(age - seconds)))
-        }
+        let holding = try await database.read { db in try VersionMemory.fetch(db).holding }
+        let age = holding == .none ? 0 : try await look(keeping: holding.seconds)
+        guard let settled = Self.settled(holding, at: age) else { return removed }
+        return removed + (try await remove(settled))
+    }
+
+    /// Which versions go at an age; nil for none of them.
+    private static func settled(_ holding: KeepVersions, at age: TimeInterval) -> VersionTable.Settled? {
+        holding == .none ? .all : holding.seconds.map { .expired(age - $0) }
+    }
+
+    /// What ``removeSettled(isThorough:)`` would remove of versions, if a choice held.
+    ///
+    /// - Parameter choice: nil for what the database remembers.
+    static func preview(_ choice: KeepVersions?, now: Date, _ db: Database) throws -> VersionTable.Removed {
+        guard try VersionTable.isThere(db), try StorageMemory.doubt(db) == nil else { return .init() }
+        let memory = try VersionMemory.fetch(db)
+        let holding = choice ?? memory.holding
+        var clock = memory.clock
+        clock.look(at: now, keeping: holding.seconds)
+        return try settled(holding, at: clock.age).map { try VersionTable.preview($0, db) } ?? .init()
     }
 
     private func remove(_ settled: VersionTable.Settled) async throws -> VersionTable.Removed {

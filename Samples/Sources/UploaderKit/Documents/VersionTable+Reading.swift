@@ -115,4 +115,26 @@ extension VersionTable {
                     AND NOT EXISTS (SELECT 1 FROM uploader_document WHERE fileId = ?1)
                 """, arguments: [id]) ?? false
     }
+
+    /// Which versions would be removed, without a change.
+    static func preview(_ settled: Settled, _ db: Database) throws -> Removed {
+        let (source, arguments) = settled.source
+        let row = try Row.fetchOne(
+            db,
+            sql: """
+                WITH gone AS MATERIALIZED (SELECT r.id, r.fileId \(source))
+                SELECT (SELECT count(*) FROM gone), (
+                    SELECT total(f.byteCount) FROM lfs_file f WHERE f.id IN (SELECT fileId FROM gone)
+                        AND NOT EXISTS (SELECT 1 FROM uploader_document d WHERE d.fileId = f.id)
+                        AND NOT EXISTS (
+                            SELECT 1 FROM uploader_replaced r
+                            WHERE r.fileId = f.id AND r.id NOT IN (SELECT id FROM gone)
+                        )
+                )
+                """, arguments: arguments)
+        guard let row else { return Removed() }
+        let bytes = Double.fromDatabaseValue(row[1]) ?? 0
+        return Removed(
+            versions: Int.fromDatabaseValue(row[0]) ?? 0, bytes: Int64(saturating: max(bytes, 0)))
+    }
 }

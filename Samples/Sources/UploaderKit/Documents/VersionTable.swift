@@ -115,7 +115,18 @@ enum VersionTable {
         /// All versions whose new one is on the storage.
         case all
 
-        fileprivate var condition: (sql: String, arguments: StatementArguments) {
+        /// Where they are looked for: `r` is one of them, `d` its document, `f` the file that the document has now.
+        var source: (sql: String, arguments: StatementArguments) {
+            let (condition, arguments) = condition
+            let sql = """
+                FROM uploader_replaced r
+                LEFT JOIN uploader_document d ON d.id = r.documentId LEFT JOIN lfs_file f ON f.id = d.fileId
+                WHERE \(condition)
+                """
+            return (sql, arguments)
+        }
+
+        private var condition: (sql: String, arguments: StatementArguments) {
             // A job says that the new one is lost, missing there or damaged, or is sent anew: this may be the last.
             let isProven = "f.status = 'remote' AND NOT EXISTS (SELECT 1 FROM lfs_job j WHERE j.fileID = f.id)"
             return switch self {
@@ -142,14 +153,10 @@ enum VersionTable {
     }
 
     private static func rows(_ settled: Settled, limit: Int, _ db: Database) throws -> [Row] {
-        let (condition, arguments) = settled.condition
+        let (source, arguments) = settled.source
         return try Row.fetchAll(
-            db,
-            sql: """
-                SELECT r.id, r.fileId, r.replacedAt IS NOT NULL FROM uploader_replaced r
-                LEFT JOIN uploader_document d ON d.id = r.documentId LEFT JOIN lfs_file f ON f.id = d.fileId
-                WHERE \(condition) LIMIT \(limit)
-                """, arguments: arguments)
+            db, sql: "SELECT r.id, r.fileId, r.replacedAt IS NOT NULL \(source) LIMIT \(limit)",
+            arguments: arguments)
     }
 
     /// Removes the versions of a document that is removed, the oldest first.
@@ -260,7 +267,7 @@ enum VersionTable {
                 WHERE r.hasCopy = 1 AND r.id > ? AND f.status = 'remote' ORDER BY r.id LIMIT \(batch)
                 """, arguments: [last]
         ).map { row in
-            Copy(id: row[0], file: Bool.fromDatabaseValue(row[2]) == true ? nil : FileID.fromDatabaseValue(row[1]))
+            Copy(id: row[0], file: Bool.fromDatabaseValue(row[2]) == true ? nil : FileID(stored: row[1]))
         }
     }
 

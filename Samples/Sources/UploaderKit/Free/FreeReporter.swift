@@ -1,4 +1,5 @@
 import ArgumentParser
+import GRDB
 import LFS
 
 /// Tells what 'free' frees and what stays.
@@ -13,6 +14,8 @@ struct FreeReporter: Sendable {
         var freed = 0
         var bytes: Int64 = 0
         var failed = 0
+        /// Files that were named and have no copy here.
+        var notHere: Int?
         /// By the first reason that holds for a copy.
         var stays: [String: EvictionReport.Amount]?
         var shortfall: Int64?
@@ -20,14 +23,8 @@ struct FreeReporter: Sendable {
     }
 
     func evicted(_ copy: EvictedCopy, _ path: FilePath?) throws {
-        if json {
-            var event = JSONEvent(isPreview ? "wouldFree" : "freed")
-            (event.id, event.path, event.bytes) = (copy.id, path?.exact, copy.byteCount)
-            return Console.result(try event.jsonLine())
-        }
-        if isQuiet { return }
-        let file = "\(copy.id)\(path.map { " \($0)" } ?? "")"
-        Console.result("\(isPreview ? "would free" : "freed") \(file)  \(Format.bytes(copy.byteCount))")
+        let (event, words) = isPreview ? ("wouldFree", "would free") : ("freed", "freed")
+        try show(event, copy.id, path, words, copy.byteCount)
     }
 
     /// - Parameter hasAim: whether so much should have gone, or was to be kept free.
@@ -35,8 +32,8 @@ struct FreeReporter: Sendable {
         if json {
             let stays = Dictionary(uniqueKeysWithValues: report.stays.map { ($0.rawValue, $1) })
             let summary = Summary(
-                freed: report.evicted.files, bytes: report.evicted.byteCount, stays: stays, shortfall: report.shortfall,
-                dryRun: isPreview)
+                freed: report.evicted.files, bytes: report.evicted.byteCount, stays: stays,
+                shortfall: hasAim ? report.shortfall : nil, dryRun: isPreview)
             return Console.result(try summary.jsonLine())
         }
         let verb = isPreview ? "would be freed" : "freed"
@@ -52,19 +49,26 @@ struct FreeReporter: Sendable {
     }
 
     /// Frees files that were named. Each that stays is told with its reason.
-    func free(_ files: [NamedFile], _ refusals: [FileNaming.Refusal], _ lfs: LFSManager) async throws {
-        var summary = Summary(failed: refusals.count, dryRun: false)
+    func free(
+        _ files: [NamedFile], _ refusals: [FileNaming.Refusal], _ lfs: LFSManager, _ database: any DatabaseReader
+    ) async throws {
+        var summary = Summary(failed: refusals.count, notHere: 0, dryRun: false)
         for refusal in refusals { tell(refusal, json: json) }
         // Of two documents with one file the copy is one.
         var seen: Set<String> = []
         for file in files where seen.insert(file.fileID).inserted {
             do {
                 let id = try FileID.named(file.fileID)
+                guard try await lfs.hasLocalCopy(of: id) else {
+                    summary.notHere? += 1
+                    try show("notHere", id, file.path, "not here")
+                    continue
+                }
+                let size = try await database.read { db in try FileData.fetchOne(db, key: id)?.byteCount }
                 try await lfs.evict(id)
                 summary.freed += 1
-                var event = JSONEvent("freed")
-                (event.id, event.path) = (id, file.path.exact)
-                if json || !isQuiet { Console.result(json ? try event.jsonLine() : "freed \(id) \(file.path)") }
+                summary.bytes = summary.bytes.addingSaturated(size ?? 0)
+                try show("freed", id, file.path, "freed", size)
             } catch let error as LFSError {
                 summary.failed += 1
                 Console.message("uploader: \(file.path): \(error.message)")
@@ -72,6 +76,19 @@ struct FreeReporter: Sendable {
         }
         if json { Console.result(try summary.jsonLine()) }
         if summary.failed > 0 { throw ExitCode(3) }
+    }
+
+    private func show(
+        _ name: String, _ id: FileID, _ path: FilePath?, _ words: String, _ byteCount: Int64? = nil
+    ) throws {
+        if json {
+            var event = JSONEvent(name)
+            (event.id, event.path, event.bytes) = (id, path?.exact, byteCount)
+            return Console.result(try event.jsonLine())
+        }
+        if isQuiet { return }
+        let file = "\(id)\(path.map { " \($0)" } ?? "")"
+        Console.result("\(words) \(file)\(byteCount.map { "  \(Format.bytes($0))" } ?? "")")
     }
 
     private static func words(_ reason: StayReason) -> String {

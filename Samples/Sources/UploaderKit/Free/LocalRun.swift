@@ -28,7 +28,7 @@ enum LocalRun {
     static func run(
         _ options: DatabaseOptions, naming: FileNaming, _ body: (LFSManager, [FileID]) async throws -> Void
     ) async throws {
-        try await run(options, named: naming) { lfs, files, refusals in
+        try await run(options, named: naming) { lfs, _, files, refusals in
             for refusal in refusals { tell(refusal, json: false) }
             try await body(lfs, try files.map { try FileID.named($0.fileID) })
             if !refusals.isEmpty { throw ExitCode(3) }
@@ -38,12 +38,12 @@ enum LocalRun {
     /// The same for a command that goes on with the others.
     static func run(
         _ options: DatabaseOptions, named naming: FileNaming, frees: Bool = false, json: Bool = false,
-        _ body: (LFSManager, [NamedFile], [FileNaming.Refusal]) async throws -> Void
+        _ body: (LFSManager, any DatabaseReader, [NamedFile], [FileNaming.Refusal]) async throws -> Void
     ) async throws {
         try await run(options, json: json) { lfs, database, table in
             if frees { try await requireCertainty(database) }
             let named = try await database.read { db in try naming.resolve(table.all, db) }
-            try await body(lfs, named.files, named.refusals)
+            try await body(lfs, database, named.files, named.refusals)
         }
     }
 

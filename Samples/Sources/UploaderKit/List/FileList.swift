@@ -93,7 +93,7 @@ struct FileList: Sendable {
             return .failure(
                 UnusableRow(fileID: id, reason: "its row has no usable \(column): another program wrote it"))
         }
-        guard let id = FileID.fromDatabaseValue(row[3]) else { return unusable("id") }
+        guard let id = FileID(stored: row[3]) else { return unusable("id") }
         guard var path = FilePath.fromDatabaseValue(row[1]) else { return unusable("path") }
         if !table.isOurs, let name = path.text { path = FilePath(DocumentTable.title(name)) }
         guard let text = String.fromDatabaseValue(row[4]), let status = FileData.Status(rawValue: text) else {

@@ -60,7 +60,7 @@ struct VersionList: Sendable {
             return .failure(
                 UnusableRow(fileID: id, reason: "its row has no usable \(column): another program wrote it"))
         }
-        guard let id = FileID.fromDatabaseValue(row[3]) else { return unusable("id") }
+        guard let id = FileID(stored: row[3]) else { return unusable("id") }
         guard let path = FilePath.fromDatabaseValue(row[1]) else { return unusable("path") }
         guard let text = String.fromDatabaseValue(row[4]), let status = FileData.Status(rawValue: text) else {
             return unusable("status")

@@ -14,6 +14,9 @@ struct Mover: Sendable {
     let report: Report
     /// The database's file.
     let path: String
+    /// Objects of files that were made before are read to their end first: their proof is that of the day on which they
+    /// were uploaded, and a disk keeps no watch over what is on it. Nil where that would take the network.
+    let readsBackBefore: Date?
 
     /// So few that nothing else happens to them between the note and the end.
     private static let page = 100
@@ -30,20 +33,21 @@ struct Mover: Sendable {
         defer { lock.release() }
         var walk = try source.makeWalk()
         var page: [Asset] = []
+        var linked = LinkedStamps()
         while let item = walk.next() {
             guard case .asset(let asset) = item else { continue }
             page.append(asset)
             if page.count < Self.page { continue }
-            try await move(page)
+            try await move(page, &linked)
             page = []
         }
-        try await move(page)
+        try await move(page, &linked)
     }
 
-    private func move(_ assets: [Asset]) async throws {
+    private func move(_ assets: [Asset], _ linked: inout LinkedStamps) async throws {
         try Task.checkCancellation()
         if assets.isEmpty { return }
-        let proven = try await proven(try await uploaded(assets))
+        let proven = try await proven(try await uploaded(assets, linked))
         let time = Date()
         let originals = try await database.write { db in
             try proven.filter { try MovedTable.note($0.document.id, of: $0.file.id, at: time, db) }
@@ -58,7 +62,7 @@ struct Mover: Sendable {
                 break
             }
             do {
-                try Original(path: document.path, document: document.id).remove(document.stamp)
+                try Original(path: document.path, document: document.id).remove(document.stamp, &linked)
                 gone.append(document.id)
                 report.moved(attached.file, document.path)
             } catch let error as UploaderError {
@@ -100,14 +104,14 @@ struct Mover: Sendable {
     }
 
     /// Those whose files are said to be on the storage, and are as they were read.
-    private func uploaded(_ assets: [Asset]) async throws -> [AttachedDocument] {
+    private func uploaded(_ assets: [Asset], _ linked: LinkedStamps) async throws -> [AttachedDocument] {
         let (table, prefix) = (table, lfs.keyPrefix)
         return try await database.read { db in
             let known = try table.documents(at: assets.map { FilePath($0.id) }, ofKeys: prefix, db)
             let notes = try BackupNotes.notes(of: assets.map(\.id), db)
             let found = assets.compactMap { asset -> AttachedDocument? in
                 guard case .success(var attached)? = known[FilePath(asset.id)], let note = notes[asset.id],
-                    note.stamp == asset.stamp.text, note.fileID == attached.file.id, !note.isDeclined,
+                    note.stamp == linked.asRead(asset.stamp.text), note.fileID == attached.file.id, !note.isDeclined,
                     attached.file.status == .remote
                 else { return nil }
                 // One that was touched and has the same bytes was read again, and its document tells of the first time.
@@ -131,8 +135,25 @@ struct Mover: Sendable {
                 tasks.addTask { try await isProven(attached) ? attached : nil }
             }
             for try await one in tasks { if let one { proven.append(one) } }
-            return proven.sorted { $0.document.id < $1.document.id }
+            return try await readBack(proven).sorted { $0.document.id < $1.document.id }
         }
+    }
+
+    /// Those whose objects have their bytes still, as far as that is looked at.
+    private func readBack(_ attached: [AttachedDocument]) async throws -> [AttachedDocument] {
+        let old = attached.filter { attached in readsBackBefore.map { attached.file.createdAt < $0 } ?? false }
+        if old.isEmpty { return attached }
+        let readings = try await lfs.readBack(old.map(\.file.id))
+        report.worked()
+        var staying = Dictionary(old.map { ($0.file.id, "the storage has other bytes.") }, uniquingKeysWith: { $1 })
+        for reading in readings {
+            staying[reading.fileID] = reading.outcome == .right ? nil : reading.reason ?? staying[reading.fileID]
+        }
+        for attached in old {
+            guard let reason = staying[attached.file.id] else { continue }
+            report.failed(attached.document.path, "its original stays: \(reason) Run 'verify --repair'.")
+        }
+        return attached.filter { staying[$0.file.id] == nil }
     }
 
     private func isProven(_ attached: AttachedDocument) async throws -> Bool {

@@ -26,14 +26,18 @@ package struct Original: Sendable {
     ///
     /// It gets another name first, and is looked at once more: a file that takes its name meanwhile is left alone.
     /// After a kill between the two ``giveBack()`` has to be called.
-    /// - Parameter stamp: what it looked like when it was read.
+    /// - Parameters:
+    ///   - stamp: what it looked like when it was read.
+    ///   - linked: files that had other names, and gets this one if it has more.
     /// - Throws: ``UploaderError`` with the reason why it stays.
-    package func remove(_ stamp: String) throws {
+    package func remove(_ stamp: String, _ linked: inout LinkedStamps) throws {
         let (folder, name) = try place()
         let file = try Handle(
             Self.withName(name) { openat(folder.number, $0, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) })
         guard !file.isBeingWritten else { throw UploaderError("another program has it open for writing, and it stays") }
-        guard AssetStamp(ofOpenFile: file.number)?.text == stamp else { throw Self.changed }
+        guard let now = AssetStamp(ofOpenFile: file.number), linked.asRead(now.text) == stamp else {
+            throw Self.changed
+        }
         guard !exists(aside, in: folder) else {
             throw UploaderError("it stays: another version of it is \(FilePath(bytes: aside)) in its folder")
         }
@@ -47,6 +51,7 @@ package struct Original: Sendable {
             throw Self.changed
         }
         try Self.check(Self.withName(aside) { unlinkat(folder.number, $0, 0) })
+        linked.note(now, since: AssetStamp(ofOpenFile: file.number))
     }
 
     /// Gives a file its name back that was about to be removed.

@@ -47,7 +47,7 @@ struct FileNaming: Sendable {
     }
 
     /// What is to be removed, with folders, links and old versions. An id that a file has and an old version as well is
-    /// refused: with a file all its versions go, and that one alone may be meant.
+    /// refused: with a file all its versions go, and that one alone may be meant. So is one that equal files have.
     ///
     /// - Throws: the database's error.
     func resolveForRemoval(_ tables: [DocumentTable], _ db: Database) throws -> NamedFiles {
@@ -194,6 +194,8 @@ private struct Matcher {
     /// Whether it is an id as a whole.
     let isID: Bool
     private let isBeginning: Bool
+    /// Whether it would begin an id, if it were longer.
+    private let isShort: Bool
     private let bytes: [UInt8]
     private let path: FilePath
     private let folder: [UInt8]
@@ -217,7 +219,8 @@ private struct Matcher {
         id = name.lowercased()
         isID = FileID(id) != nil
         // Shorter ones are years and words as well.
-        isBeginning = id.count >= 8 && id.allSatisfy { $0.isHexDigit || $0 == "-" }
+        let isHex = id.allSatisfy { $0.isHexDigit || $0 == "-" }
+        (isBeginning, isShort) = (id.count >= 8 && isHex, (4..<8).contains(id.count) && isHex)
         bytes = path.bytes
         self.path = path.absolute(from: current)
         folder = self.path.bytes == [0x2F] ? self.path.bytes : self.path.bytes + [0x2F]
@@ -262,7 +265,11 @@ private struct Matcher {
     func choose(_ meanings: [Meaning: [Match]], isForRemoval: Bool) -> Result<[Match], FileNaming.Refusal> {
         guard var strongest = meanings.min(by: { $0.key < $1.key }) else {
             if case .failure(let error)? = pattern { return .failure(refusal(String(error.message.dropLast()))) }
-            return .failure(refusal("no file here has this id or path; 'list' shows them"))
+            return .failure(
+                refusal(
+                    isShort
+                        ? "no file here has this path, and of an id its first eight characters are needed"
+                        : "no file here has this id or path; 'list' shows them"))
         }
         // A path is one of this device, if it has such a file: others may have the same.
         let own = strongest.value.filter(\.isOwn)
@@ -273,9 +280,15 @@ private struct Matcher {
         if isForRemoval, hasBoth {
             return .failure(refusal("a file has this id, and so has an old version: give the path for the file"))
         }
+        // Whoever removes a duplicate has its id from a list, where the others have the same.
+        let documents = strongest.value.count { $0.file.kind == .document }
+        if isForRemoval, [.id, .beginningOfID].contains(strongest.key), documents > 1, current.count == 1 {
+            return .failure(refusal("\(Format.count(documents)) equal files have this id: give the path of one"))
+        }
         strongest.value.removeAll { $0.file.kind == .version && current.contains($0.file.fileID) }
         // Several files may have had the same old version.
         let versions = strongest.value.filter { $0.file.kind == .version }
+        let ids = Set(strongest.value.map(\.file.fileID))
         let count = strongest.value.count - versions.count + Set(versions.map(\.file.fileID)).count
         switch strongest.key {
         case .lastParts where count > 1:
@@ -290,8 +303,9 @@ private struct Matcher {
                     the file of this name is not among them, and as a pattern it means others: \
                     write \\ before each of *?[{ for the name, **/ before a pattern
                     """))
-        case .beginningOfID where count > 1:
-            return .failure(refusal("\(Format.count(count)) ids begin like this: give more of it"))
+        // Equal files of several paths have one id, as with the whole of it.
+        case .beginningOfID where ids.count > 1:
+            return .failure(refusal("\(Format.count(ids.count)) ids begin like this: give more of it"))
         default: return .success(strongest.value)
         }
     }

@@ -20,11 +20,11 @@ package struct StorageLocation: Equatable, Sendable, CustomStringConvertible {
     /// A folder: its real path. Of one that is not there, that of its parent with its name.
     package init(folder path: String) {
         let absolute = FilePath(path).absolute(from: FileManager.default.currentDirectoryPath)
-        if let real = Self.realPath(absolute) {
-            (description, argument, isThere) = (Self.text(real), Self.text(real), Self.isFolder(absolute))
+        if let real = absolute.real {
+            (description, argument, isThere) = (Self.text(real), Self.text(real), absolute.isFolder)
         } else {
             let parent = FilePath(bytes: Array(absolute.bytes.dropLast(absolute.lastComponent.bytes.count)))
-            let real = Self.realPath(parent) ?? parent
+            let real = parent.real ?? parent
             let path = Self.text(real.appending(absolute.lastComponent.bytes))
             (description, argument, isThere) = (path, path, false)
         }
@@ -105,18 +105,5 @@ package struct StorageLocation: Equatable, Sendable, CustomStringConvertible {
     package static func isLoopback(_ host: String) -> Bool {
         ["localhost", "::1", "[::1]"].contains(host)
             || host.hasPrefix("127.") && host.allSatisfy { $0 == "." || $0.isNumber }
-    }
-
-    private static func realPath(_ path: FilePath) -> FilePath? {
-        path.withCString { name in
-            guard let real = realpath(name, nil) else { return nil }
-            defer { free(real) }
-            return FilePath(bytes: Array(UnsafeRawBufferPointer(start: real, count: strlen(real))))
-        }
-    }
-
-    private static func isFolder(_ path: FilePath) -> Bool {
-        var status = stat()
-        return path.withCString { stat($0, &status) } == 0 && status.st_mode & S_IFMT == S_IFDIR
     }
 }

@@ -40,6 +40,11 @@ package enum Format {
         "\(count(value)) \(value == 1 ? noun : plural ?? noun + "s")"
     }
 
+    /// A text with spaces behind it, up to a width.
+    static func column(_ text: String, _ width: Int) -> String {
+        text + String(repeating: " ", count: max(0, width - text.utf8.count))
+    }
+
     /// The time that has gone by since then; none where the clock was put back.
     static func time(since date: Date) -> String { time(max(0, Date().timeIntervalSince(date))) }
 

@@ -115,7 +115,8 @@ final class Report: Sendable {
             tally.skipped += 1
             tally.unchanged += 1
         }
-        skipped(path, "unchanged", isProblem: false)
+        // Nearly all, most of the time: a log of each night would be a list of all files.
+        if options.isJSON || options.isVerbose { skipped(path, "unchanged", isProblem: false) }
     }
 
     /// A file whose bytes were lost or damaged got them back from the original, and is sent again.
@@ -159,6 +160,7 @@ final class Report: Sendable {
     }
 
     private func skipped(_ path: FilePath, _ reason: String, isProblem: Bool) {
+        guard isProblem || namesFiles else { return }
         var event = JSONEvent("skipped")
         (event.path, event.reason) = (path.exact, reason)
         tell(event, verbose: isProblem ? nil : "skipped \(path): \(reason)")

@@ -22,6 +22,15 @@ extension FileAttributes {
         return fchmod(descriptor, permissions.mode(for: status)) == 0 || errno != EIO
     }
 
+    /// Those of two folders that come into one: what either lets nobody do, nobody may.
+    func narrowed(by other: FileAttributes) -> FileAttributes {
+        var both = self
+        guard let theirs = other.permissions else { return both }
+        both.permissions?.mode &= theirs.mode
+        if both.permissions == nil { both.permissions = theirs }
+        return both
+    }
+
     /// Gives a link its time. The permissions of a link are none.
     func apply(toLink name: FilePath, in folder: OpenFolder) -> Bool {
         var status = stat()

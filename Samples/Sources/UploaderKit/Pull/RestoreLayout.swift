@@ -23,6 +23,9 @@ struct RestoreLayout: Sendable {
     /// The places that more than one file would be written to, and those that more than one link would.
     private let shared: Set<UInt64>
     private let sharedByLinks: Set<UInt64>
+    /// Those of the places that one file, which several documents have, would be written to more than once; each with
+    /// the file.
+    private let sharedByEqual: Set<UInt64>
 
     /// - Parameter tables: which files may be written.
     init(_ destination: Destination, _ tables: [DocumentTable], _ db: Database) throws {
@@ -32,6 +35,7 @@ struct RestoreLayout: Sendable {
         (self.roots, self.ownRoots) = (roots, ownRoots)
         ownKeys = try String.fetchOne(db, sql: "SELECT namespace || '/' FROM lfs_state") ?? "/"
         var (seen, shared): (Set<UInt64>, Set<UInt64>) = ([], [])
+        var (files, sharedByEqual): (Set<UInt64>, Set<UInt64>) = ([], [])
         var folders: Set<UInt64> = []
         var isInPlace = false
         if case .original = destination { isInPlace = true }
@@ -42,6 +46,8 @@ struct RestoreLayout: Sendable {
                 let places = Self.places(of: path, isInPlace ? nil : roots)
                 folders.formUnion(places.folders)
                 if !seen.insert(places.own).inserted { shared.insert(places.own) }
+                let file = Self.hash(places.own, name.fileID)
+                if !files.insert(file).inserted { sharedByEqual.insert(file) }
             }
         }
         // A file where there is a folder now, as others in it tell, gets its id.
@@ -53,7 +59,7 @@ struct RestoreLayout: Sendable {
             if seen.contains(place) { shared.insert(place) }
             if isLink, !links.insert(place).inserted { sharedByLinks.insert(place) }
         }
-        (self.shared, self.sharedByLinks) = (shared, sharedByLinks)
+        (self.shared, self.sharedByLinks, self.sharedByEqual) = (shared, sharedByLinks, sharedByEqual)
     }
 
     private var isInPlace: Bool {
@@ -68,8 +74,19 @@ struct RestoreLayout: Sendable {
         return AssetName(bytes: Array(names.dropFirst(isInFolder ? 1 : 0).joined(separator: [0x2F])))
     }
 
-    /// Whether more than one file would be written to the same place.
-    func isShared(_ path: FilePath) -> Bool { shared.contains(Self.places(of: path, isInPlace ? nil : roots).own) }
+    /// What stands before the name of a file: its id, where more than one file would be written to the same place.
+    /// Documents may have one file, whose bytes are the same; then a number follows, as with links.
+    func prefix(of path: FilePath, _ id: FileData.ID) -> String {
+        let place = Self.places(of: path, isInPlace ? nil : roots).own
+        guard shared.contains(place) else { return "" }
+        return "\(id)-" + (sharedByEqual.contains(Self.hash(place, "\(id)")) ? Self.number(path) : "")
+    }
+
+    /// A number that follows from a path.
+    private static func number(_ path: FilePath) -> String {
+        let digits = String(hash([path.bytes]).own, radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits + "-"
+    }
 
     /// Where a folder or a link is written. A link that shares its place with another one has a number before its name,
     /// which follows from its path.
@@ -78,16 +95,13 @@ struct RestoreLayout: Sendable {
     func place(of entry: Entry) throws -> RestorePlace {
         let isShared = entry.isLink && sharedByLinks.contains(Self.places(of: entry.path, isInPlace ? nil : roots).own)
         guard isShared else { return try place(of: entry.path) }
-        let digits = String(Self.hash([entry.path.bytes]).own, radix: 16)
-        return try place(of: entry.path, prefix: String(repeating: "0", count: 16 - digits.count) + digits + "-")
+        return try place(of: entry.path, prefix: Self.number(entry.path))
     }
 
     /// - Throws: ``UploaderError`` when the output is a folder that was pushed: it would come into itself.
     func requireOther() throws {
         guard case .folder(let folder) = destination else { return }
-        let real = folder.withCString { realpath($0, nil) }
-        defer { free(real) }
-        let isOwn = real.map { ownRoots.contains(FilePath(String(cString: $0))) } ?? false
+        let isOwn = folder.real.map(ownRoots.contains) ?? false
         guard isOwn || ownRoots.contains(folder) else { return }
         throw UploaderError(
             """
@@ -182,9 +196,16 @@ struct RestoreLayout: Sendable {
         var (hash, folders): (UInt64, [UInt64]) = (0xCBF2_9CE4_8422_2325, [])
         for (index, name) in names.enumerated() {
             if index > 0 { folders.append(hash) }
-            for byte in [0x2F] + name { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+            hash = Self.hash(hash, [0x2F] + name)
         }
         return (hash, folders)
+    }
+
+    /// The same of a place and the id of a file.
+    private static func hash(_ place: UInt64, _ id: String) -> UInt64 { hash(place, Array(id.utf8)) }
+
+    private static func hash(_ start: UInt64, _ bytes: [UInt8]) -> UInt64 {
+        bytes.reduce(start) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
     }
 }
 

@@ -24,7 +24,7 @@ package struct RestoreTarget: Sendable {
     init(_ attached: AttachedDocument, _ layout: RestoreLayout) throws {
         let (path, id) = (attached.document.path, attached.file.id)
         try layout.requirePlace(attached.file)
-        let place = try layout.place(of: path, prefix: layout.isShared(path) ? "\(id)-" : "")
+        let place = try layout.place(of: path, prefix: layout.prefix(of: path, id))
         guard !place.name.isEmpty else { throw UploaderError("its path in the database is empty") }
         self.init(place, id, attached.document.attributes)
     }
@@ -73,7 +73,7 @@ package struct RestoreTarget: Sendable {
     /// Writes the file into its folder. It gets its name when its bytes are found to be the recorded ones.
     ///
     /// - Parameter overwrites: whether another file of this name goes.
-    /// - Throws: ``UploaderError`` when they are not, or when the name is taken.
+    /// - Throws: ``DamagedCopy`` when they are not; ``UploaderError`` when the name is taken.
     package func write<Contents: AsyncSequence>(
         _ contents: Contents, of recorded: FileData, in folder: OpenFolder, overwrites: Bool,
         onBytes: (Int) -> Void
@@ -88,7 +88,7 @@ package struct RestoreTarget: Sendable {
             }
             guard try file.offset() == UInt64(clamping: recorded.byteCount), hash.finalize().hex == recorded.sha256
             else {
-                throw UploaderError("its copy on this device is damaged; 'verify --content --repair' mends it")
+                throw DamagedCopy()
             }
             try setAttributes(of: file)
             guard fsync(file.fileDescriptor) == 0 else { throw failure() }

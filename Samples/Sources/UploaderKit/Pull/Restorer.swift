@@ -29,8 +29,10 @@ struct Restorer: Sendable {
         try await source.forEachEntryPage(isAll: true) { page in
             for entry in page.entries where !entry.isLink {
                 // One that leads elsewhere is told when it is made.
-                do { recorded[try source.layout.place(of: entry.path).path] = entry.attributes } catch is UploaderError
-                {}
+                do {
+                    let path = try source.layout.place(of: entry.path).path
+                    recorded[path] = recorded[path].map(entry.attributes.narrowed) ?? entry.attributes
+                } catch is UploaderError {}
             }
         }
         folders = RestoreFolders(recorded: recorded, overwrites: overwrites)
@@ -114,13 +116,14 @@ struct Restorer: Sendable {
             }
             let wasHere = try await lfs.hasLocalCopy(of: attached.file.id)
             if !wasHere, putOff.refusal != nil { return putOff.add(attached) }
-            guard let contents = try await lfs.contents(of: attached.file) else {
-                return report.failed(path, "the device that made it has not uploaded it yet")
-            }
-            let folder = try folders.enter(target.place)
-            // Where nothing was, what came meanwhile stays.
-            try await target.write(contents, of: attached.file, in: folder, overwrites: found == .other) { _ in
-                report.worked()
+            do {
+                guard try await write(attached, to: target, overwrites: found == .other) else {
+                    return report.failed(path, "the device that made it has not uploaded it yet")
+                }
+            } catch let error where wasHere && DamagedCopy.isTold(by: error) {
+                guard try await lfs.mendLocalCopy(of: attached.file.id) else { throw error }
+                report.message("The local copy of \(path) was damaged; the storage had the right bytes.")
+                guard try await write(attached, to: target, overwrites: found == .other) else { throw error }
             }
             written.note(target.path)
             report.pulled(attached.file, target.path)
@@ -131,6 +134,17 @@ struct Restorer: Sendable {
             if let refusal = StorageError.ofWholeStorage(error) { return putOff.add(attached, refusal) }
             report.failed(path, Words.of(error))
         }
+    }
+
+    /// - Parameter overwrites: whether a file goes that is there. Where nothing was, what came meanwhile stays.
+    /// - Returns: false when its device has not uploaded it yet.
+    private func write(_ attached: AttachedDocument, to target: RestoreTarget, overwrites: Bool) async throws -> Bool {
+        guard let contents = try await lfs.contents(of: attached.file) else { return false }
+        let folder = try folders.enter(target.place)
+        try await target.write(contents, of: attached.file, in: folder, overwrites: overwrites) { _ in
+            report.worked()
+        }
+        return true
     }
 
     /// Waits for a storage that is away, as long as the run has patience, and goes on with what it could not give. One

@@ -36,12 +36,28 @@ struct Attacher: Sendable {
         options.damaged = damaged
         options.reusesFiles = try await database.read(StorageMemory.doubt) == nil
         options.room = BackupRoom { [room] sizes, wasRefused in try await room.ask(sizes, wasRefused: wasRefused) }
+        let emptied = EmptiedFolders(source)
         try await Backup(lfs, database, source, host, options: options).run { event in
+            emptied.take(event)
             if failures?.take(event) != true { tell(event, source.roots) }
         }
         // Of a part of the originals nothing is gone.
-        if failures == nil { try await recorder.tellGone(below: source.roots.map { FilePath($0) }) }
+        if failures == nil {
+            failOwn(source.roots)
+            try await emptied.tell(database, report)
+            try await recorder.tellGone(below: source.roots.map { FilePath($0) })
+        }
         report.walkEnded(isWhole: true)
+    }
+
+    /// Tells where nothing was named but what is never pushed. Beside others it is passed over: a shell's `*` names
+    /// all.
+    private func failOwn(_ roots: [AssetName]) {
+        let own = Set(excluded.compactMap { FilePath($0).real })
+        let paths = roots.map { FilePath($0) }
+        guard let first = paths.first, paths.allSatisfy({ $0.real.map(own.contains) == true }) else { return }
+        report.failed(
+            first, "it is the storage or belongs to the database, so nothing was pushed. Name a folder with files")
     }
 
     private var recorder: EntryRecorder { EntryRecorder(database: database, report: report, room: room) }

@@ -32,7 +32,10 @@ struct DatabaseSaver: Sendable {
     /// - Throws: `StorageError`, ``UploaderError``, the database's error.
     func run() async throws -> Outcome {
         let (memory, state, id) = try await database.read { db in
-            (try Memory.fetch(db), try Self.state(db), try String.fetchOne(db, sql: "SELECT namespace FROM lfs_state"))
+            let memory = try Memory.fetch(db)
+            // All rows are read for it.
+            let state = memory.isChosen == true ? try Self.state(db) : ""
+            return (memory, state, try String.fetchOne(db, sql: "SELECT namespace FROM lfs_state"))
         }
         guard let isChosen = memory.isChosen, let id else { return .undecided }
         guard isChosen else { return .notWanted }

@@ -1,6 +1,6 @@
 import GRDB
 import LFSBackup
-package import LFSSettings
+import LFSSettings
 
 /// The settings of an uploader's database: those of a backup.
 enum UploaderSettings {
@@ -28,21 +28,21 @@ enum UploaderSettings {
 }
 
 /// A setting as people read and write it, without the type of its values.
-package struct SettingLine: Sendable {
-    package let name: String
+struct SettingLine: Sendable {
+    let name: String
     /// What its values look like.
-    package let form: String
+    let form: String
     /// Nil for one without a default.
-    package let defaultText: String?
+    let defaultText: String?
     /// Whether its value is never shown.
-    package let isSecret: Bool
+    let isSecret: Bool
     private let stored: @Sendable (StorageRouter) async throws -> String?
     private let isStored: @Sendable (StorageRouter) async throws -> Bool
     private let write: @Sendable (String, StorageRouter) async throws -> Bool
     private let erase: @Sendable (StorageRouter) async throws -> Void
 
     /// - Parameter value: nil for a text that is no value.
-    package init<Value>(
+    init<Value>(
         _ key: StorageKey<Value>, form: String, text: @escaping @Sendable (Value) -> String,
         value: @escaping @Sendable (String) -> Value?
     ) {
@@ -68,7 +68,7 @@ package struct SettingLine: Sendable {
     /// The bare value, the default where none is stored.
     ///
     /// - Throws: ``UploaderError`` for a secret, and where there is neither.
-    package func text(_ storage: StorageRouter) async throws -> String {
+    func text(_ storage: StorageRouter) async throws -> String {
         guard !isSecret else {
             throw UploaderError(
                 "\(name) is a secret, and secrets are not shown. 'settings list' tells whether it is set.")
@@ -78,7 +78,7 @@ package struct SettingLine: Sendable {
     }
 
     /// A line of the list: its value unless it is a secret, and where that comes from; or why it cannot be read.
-    package func state(_ storage: StorageRouter) async throws -> State {
+    func state(_ storage: StorageRouter) async throws -> State {
         var state = State(name: name, defaultValue: isSecret ? nil : defaultText, isSet: true, isSecret: isSecret)
         do {
             state.isSet = try await isStored(storage)
@@ -90,36 +90,55 @@ package struct SettingLine: Sendable {
     }
 
     /// - Throws: ``UploaderError`` for a text that is no value; it says what is.
-    package func set(_ words: String, _ storage: StorageRouter) async throws {
+    func set(_ words: String, _ storage: StorageRouter) async throws {
         guard try await write(words, storage) else {
             let given = isSecret ? "This" : "'\(Printable.text(words))'"
             throw UploaderError("\(given) is no value of \(name). What is: \(form).")
         }
     }
 
-    package func remove(_ storage: StorageRouter) async throws { try await erase(storage) }
+    func remove(_ storage: StorageRouter) async throws { try await erase(storage) }
 
     /// What the list shows of it.
-    package struct State: Encodable, Sendable {
-        package var name: String
-        package var value: String?
-        package var defaultValue: String?
-        package var isSet: Bool
-        package var isSecret: Bool
+    struct State: Encodable, Sendable {
+        var name: String
+        var value: String?
+        var defaultValue: String?
+        var isSet: Bool
+        var isSecret: Bool
         /// Why it cannot be read; the other settings can.
-        package var problem: String?
+        var problem: String?
 
-        package var words: String {
+        /// For people, below others.
+        func words(_ widths: Widths) -> String {
+            let name = Format.column(name, widths.name)
             if let problem {
                 return """
                     \(name)  cannot be read: \(Printable.text(problem)) ('settings set' and 'settings remove' put \
                     another value in its place.)
                     """
             }
-            let shown = isSecret ? (isSet ? "(a secret)" : "") : Printable.text(value ?? "")
             let state =
                 isSet ? "set" + (isSecret ? "" : ", default \(Printable.text(defaultValue ?? "none"))") : "default"
-            return "\(name)  \(shown)  (\(isSecret && !isSet ? "not set" : state))"
+            return "\(name)  \(Format.column(shown, widths.value))  (\(isSecret && !isSet ? "not set" : state))"
+        }
+
+        fileprivate var shown: String {
+            isSecret ? (isSet ? "(a secret)" : "") : Printable.text(value ?? "")
+        }
+    }
+
+    /// How wide the columns of a list are; not at all where a script reads it.
+    struct Widths: Sendable {
+        var name = 0
+        var value = 0
+
+        init() {}
+
+        /// Of a list on a terminal. A value that is longer than most of them moves its line alone.
+        init(_ states: [State]) {
+            name = states.map(\.name.utf8.count).max() ?? 0
+            value = states.map(\.shown.utf8.count).filter { $0 <= 24 }.max() ?? 0
         }
     }
 }

@@ -85,7 +85,7 @@ enum ReadingTable {
                 WHERE (r.readAt, r.fileId) > (?, ?) AND r.readAt < ? ORDER BY r.readAt, r.fileId LIMIT ?
                 """, arguments: [last?.readAt ?? -1, last?.id.uuidString ?? "", since, limit])
         return rows.compactMap { row in
-            guard let id = FileData.ID.fromDatabaseValue(row[0]), let readAt = Int64.fromDatabaseValue(row[2]) else {
+            guard let id = FileData.ID(stored: row[0]), let readAt = Int64.fromDatabaseValue(row[2]) else {
                 return nil
             }
             return Entry(id: id, byteCount: max(Int64.fromDatabaseValue(row[1]) ?? 0, 0), readAt: readAt)

@@ -50,9 +50,11 @@ final class VerifyReporter: Sendable {
     // MARK: The end
 
     /// Says the numbers. Returns whether nothing is left.
+    ///
+    /// - Parameter mayHaveOriginals: whether what was pushed from is still to be asked for what is lost.
     func summary(
         _ report: VerifyReport, _ read: ObjectReader.Progress?, _ uploads: UploadSummary?, deletions: Int,
-        waitingDeletions: Int, paths: [FileData.ID: FilePath]
+        waitingDeletions: Int, paths: [FileData.ID: FilePath], mayHaveOriginals: Bool
     ) -> Bool {
         endProgress()
         let told = state.withLock { $0.told }
@@ -63,7 +65,8 @@ final class VerifyReporter: Sendable {
         let summary = VerifySummary(
             report, read, failedUploads: failures.count, pendingDeletions: deletions,
             waitingDeletions: waitingDeletions, since: start)
-        if style.isJSON || !style.isQuiet { result(summary.words, summary) } else { style.log?.write(summary.words) }
+        let words = summary.words(mayHaveOriginals: mayHaveOriginals)
+        if style.isJSON || !style.isQuiet { result(words, summary) } else { style.log?.write(words) }
         return summary.left == 0
     }
 

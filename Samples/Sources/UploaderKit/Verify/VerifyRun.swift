@@ -122,7 +122,8 @@ struct VerifyRun: Sendable {
             (try table.paths(of: failed, db), try WaitingDeletions.count(db))
         }
         return report.summary(
-            result, read, uploads, deletions: deletions, waitingDeletions: waiting, paths: paths)
+            result, read, uploads, deletions: deletions, waitingDeletions: waiting, paths: paths,
+            mayHaveOriginals: table.isOurs && !options.repairs)
     }
 
     /// Reads objects back before the rows are looked at, so that what it notes is told with them.

@@ -74,7 +74,8 @@ struct VerifySummary: Encodable {
         seconds = ((ContinuousClock.now - start) / .milliseconds(1)).rounded() / 1_000
     }
 
-    var words: String {
+    /// - Parameter mayHaveOriginals: whether what was pushed from is still to be asked.
+    func words(mayHaveOriginals: Bool) -> String {
         var parts = [
             "\(Format.count(files, "file")), \(Format.count(localFiles)) of them here, "
                 + "\(Format.count(objects, "object")) there",
@@ -87,7 +88,10 @@ struct VerifySummary: Encodable {
         let waiting = waitingDeletions - pendingDeletions
         if waiting > 0 { parts.append("\(Format.count(waiting, "deletion")) waiting for 'resume'") }
         if left > 0 { parts.append("\(Format.count(left)) left") }
-        if lostBytes > 0 { parts.append("\(Format.bytes(lostBytes)) lost") }
+        if lostBytes > 0 {
+            let hope = mayHaveOriginals ? " unless their originals are there" : ""
+            parts.append("\(Format.bytes(lostBytes)) lost\(hope)")
+        }
         if bytesRead > 0 { parts.append("\(Format.bytes(bytesRead)) read here") }
         if let objectsRead {
             parts.append("\(Format.count(objectsRead, "object")) read back (\(Format.bytes(objectBytesRead)))")

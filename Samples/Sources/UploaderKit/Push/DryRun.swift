@@ -1,0 +1,84 @@
+import ArgumentParser
+import Foundation
+import GRDB
+import LFSBackup
+
+/// Shows what a push would attach: no row, no byte and no storage is touched.
+struct DryRun {
+    let database: DatabaseFile
+    let transfer: TransferOptions
+    let storage: StorageArgument
+    let report: Report
+    let output: OutputOptions
+    let excluded: [String]
+    let moves: Bool
+    /// How long old versions would be kept from then on; nil for as long as before.
+    let keepVersions: KeepVersions?
+
+    func run(_ pushed: PushedPaths, _ filter: PathFilter) throws {
+        try database.requireOurs()
+        try StorageMemory.require(
+            storage.location(), database, changes: transfer.changeStorage, makes: true, isGiven: transfer.to != nil)
+        let connection = try database.isOurs ? DocumentDatabase.openForReading(database.path) : nil
+        let known = try connection.map { try knownStamps($0.database, $0.table) } ?? [:]
+        let missing = filter.missing(in: pushed.all)
+        for path in missing { report.failed(FilePath(path), PushCommand.isMissing) }
+        let source = FolderSource(pushed.groups, at: pushed.names, excluding: excluded, where: filter)
+        var walk = try source.makeWalk()
+        var seen: Set<AssetName> = []
+        var (count, bytes, unreadable): (Int, Int64, Int) = (0, 0, 0)
+        while let item = walk.next() {
+            switch item {
+            case .asset(let asset) where !seen.insert(asset.id).inserted: break
+            case .asset(let asset) where !(known[FilePath(asset.id)].map(asset.stamp.hasContent(of:)) ?? false):
+                count += 1
+                let (path, size) = (FilePath(asset.id), asset.stamp.byteCount ?? 0)
+                bytes = bytes.addingSaturated(size)
+                var event = JSONEvent("would-attach")
+                (event.path, event.bytes) = (path.exact, size)
+                report.tell(event, verbose: nil)
+                if !output.json { Console.result("\(path)  \(Format.bytes(size))") }
+            case .unreadable(let path, let reason):
+                unreadable += 1
+                report.message("cannot read \(FilePath(path)): \(reason)")
+            case .passedOver(let name, _) where SpecialFile.isOne(FilePath(name), isNamed: source.roots.contains(name)):
+                if source.roots.contains(name) {
+                    unreadable += 1
+                    report.failed(FilePath(name), SpecialFile.reason)
+                } else {
+                    report.special(FilePath(name), SpecialFile.reason)
+                }
+            default: break
+            }
+        }
+        if !output.json {
+            let rest = moves ? "; once the storage has them, these and those of earlier runs would be removed here" : ""
+            Console.result("\(Format.count(count, "file")) to attach, \(Format.bytes(bytes))\(rest)")
+        }
+        if let database = connection?.database { try tellVersions(database) }
+        if unreadable > 0 || !missing.isEmpty { throw ExitCode(3) }
+    }
+
+    /// Tells how many old versions the push would remove that are there now.
+    private func tellVersions(_ database: any DatabaseReader) throws {
+        let expired = try database.read { db in try VersionKeeper.preview(keepVersions, now: Date(), db) }
+        guard expired.versions > 0 else { return }
+        var event = JSONEvent("would-expire")
+        (event.versions, event.bytes) = (expired.versions, expired.bytes)
+        report.tell(event, verbose: nil)
+        if !output.json {
+            Console.result(
+                "\(Format.count(expired.versions, "old version")) to remove, \(Format.bytes(expired.bytes))")
+        }
+    }
+
+    private func knownStamps(_ database: any DatabaseReader, _ table: DocumentTable) throws -> [FilePath: String] {
+        var known: [FilePath: String] = [:]
+        try database.read { db in
+            try table.forEach(db) { result in
+                if case .success(let attached) = result { known[attached.document.path] = attached.document.stamp }
+            }
+        }
+        return known
+    }
+}
