@@ -219,7 +219,8 @@ let package = Package(
             name: "LFSSettingsTests",
             dependencies: [
                 "LFSSettings", "LFSPassphrase", "LFSSecretService", "LFSDatabase", "LFSFiles", "LFSHTTP", "LFSS3",
-                "LFSStorage", "LFSSystem", "LFSTesting", "TestSupport", "settings-helper", crypto, grdb, logging,
+                "LFSSignedURL", "LFSStorage", "LFSSystem", "LFSTesting", "TestSupport", "settings-helper", crypto, grdb,
+                logging,
             ],
             exclude: ["envelope.py"]),
         .testTarget(
@@ -233,7 +234,7 @@ let package = Package(
             name: "DocumentationTests",
             dependencies: [
                 "LFS", "LFSS3", "LFSSigning", "LFSStorage", "LFSSync", "LFSSyncServer", "LFSSettings", "LFSPassphrase",
-                "LFSSecretService", "LFSBackup", "LFSTesting", grdb,
+                "LFSSecretService", "LFSSignedURL", "LFSBackup", "LFSTesting", grdb,
             ]),
     ])
 

@@ -57,26 +57,45 @@ public struct Backup<Source: AssetSource>: Sendable {
                 onEvent(event)
             })
         let walk = try await BlockingPool.shared.run { [source] _ in BatchedWalk(try source.makeWalk()) }
-        var batch = try await next(of: walk)
-        while !batch.isLast {
+        var batch = try await look(next(of: walk))
+        var names = try await following(batch.names, of: walk)
+        // While a batch is told and read, the next one is looked up, and the names of the one after it are met. What
+        // has to be read is looked up once more when its turn comes.
+        while let next = names {
             try Task.checkCancellation()
-            // Names are met while the ones before are looked up and read.
-            async let following = next(of: walk)
+            async let nextBatch = look(next)
+            async let nextNames = following(next, of: walk)
             try await attach(batch, attacher)
-            batch = try await following
+            (batch, names) = try await (nextBatch, nextNames)
         }
         try await attach(batch, attacher)
         return report.withLock { $0 }
+    }
+
+    private struct LookedUp: Sendable {
+        let names: AssetBatch
+        let assets: UnchangedAssets
+    }
+
+    private func look(_ names: AssetBatch) async throws -> LookedUp {
+        let assets = try await UnchangedAssets(among: names.assets, host, lost: options.damaged, in: database)
+        return LookedUp(names: names, assets: assets)
+    }
+
+    /// Nil when there is nothing more.
+    private func following(_ names: AssetBatch, of walk: BatchedWalk<Source.Walk>) async throws -> AssetBatch? {
+        names.isLast ? nil : try await next(of: walk)
     }
 
     private func next(of walk: BatchedWalk<Source.Walk>) async throws -> AssetBatch {
         try await BlockingPool.shared.run { [selection] _ in walk.next(selection) }
     }
 
-    private func attach(_ batch: AssetBatch, _ attacher: Attacher<Source>) async throws {
-        for item in batch.others { if let event = item.event { attacher.tell(event) } }
-        if !batch.entries.isEmpty { try await host.entries?(batch.entries) }
-        if !batch.assets.isEmpty { try await attacher.attach(batch.assets) }
+    private func attach(_ batch: LookedUp, _ attacher: Attacher<Source>) async throws {
+        for item in batch.names.others { if let event = item.event { attacher.tell(event) } }
+        let entries = batch.names.entries
+        if !entries.isEmpty { try await host.entries?(entries) }
+        try await attacher.attach(batch.assets)
     }
 }
 

@@ -22,7 +22,7 @@ package final class FileCursor: Sendable {
     package func nextIDs(limit: Int = 500) throws(SystemError) -> [FileID]? {
         let page = try names.next(limit: limit)
         if page.isEmpty { return nil }
-        return page.compactMap { String(validating: $0, as: UTF8.self).flatMap(FileID.init(text:)) }
+        return page.compactMap(FileID.init(name:))
     }
 
     /// Calls the body with each page from here on; see ``next(limit:)``. The pages are read where blocking is allowed.

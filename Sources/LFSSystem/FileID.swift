@@ -5,26 +5,67 @@ package import struct Foundation.Date
 /// It is made here or parsed from a lowercase UUID, so it is safe as a file name and as part of an object key: text
 /// from outside is checked once, when it becomes one.
 public struct FileID: Hashable, Sendable, CustomStringConvertible {
-    package let text: String
+    /// The id as a number: a value of its own is a quarter of the text's size, and compares and hashes at once.
+    package let bits: Bits
+
+    package init(_ bits: Bits) { self.bits = bits }
 
     /// The lowercase text.
     public var description: String { text }
 
     /// The id that a text stands for, nil when the text is not a lowercase UUID.
     package init?(text: String) {
-        guard text.utf8.count == Self.length else { return nil }
-        for (index, byte) in text.utf8.enumerated() {
-            let isHexDigit = (0x30...0x39).contains(byte) || (0x61...0x66).contains(byte)
-            guard Self.isDash(index) ? byte == 0x2D : isHexDigit else { return nil }
+        var text = text
+        guard let id = text.withUTF8({ FileID(utf8: UnsafeRawBufferPointer($0)) }) else { return nil }
+        self = id
+    }
+
+    /// The id that a name stands for, nil when it is not the text of one.
+    package init?(name: [UInt8]) {
+        guard let id = name.withUnsafeBytes(FileID.init(utf8:)) else { return nil }
+        self = id
+    }
+
+    private init?(utf8 bytes: UnsafeRawBufferPointer) {
+        guard bytes.count == Self.length else { return nil }
+        var (high, low): (UInt64, UInt64) = (0, 0)
+        for index in bytes.indices {
+            let byte = bytes[index]
+            if Self.isDash(index) {
+                guard byte == 0x2D else { return nil }
+                continue
+            }
+            let digit: UInt8
+            switch byte {
+            case 0x30...0x39: digit = byte - 0x30
+            case 0x61...0x66: digit = byte - 0x57
+            default: return nil
+            }
+            high = high << 4 | low >> 60
+            low = low << 4 | UInt64(digit)
         }
-        self.text = text
+        bits = Bits(high: high, low: low)
+    }
+
+    package var text: String {
+        String(unsafeUninitializedCapacity: Self.length) { bytes in
+            var (high, low) = (bits.high, bits.low)
+            for index in 0..<Self.length {
+                if Self.isDash(index) {
+                    bytes[index] = 0x2D
+                } else {
+                    bytes[index] = ContentHash.digit(UInt8(high >> 60))
+                    high = high << 4 | low >> 60
+                    low <<= 4
+                }
+            }
+            return Self.length
+        }
     }
 
     private static let length = 36
 
     private static func isDash(_ index: Int) -> Bool { index == 8 || index == 13 || index == 18 || index == 23 }
-
-    private init(unchecked text: String) { self.text = text }
 
     /// A new id that sorts after every other that this process has made for the same or an earlier time.
     package static func make(at time: Date = Date()) -> FileID { sequence.make(at: time) }
@@ -44,9 +85,9 @@ public struct FileID: Hashable, Sendable, CustomStringConvertible {
     package var milliseconds: Int64 { Int64(bits.high >> 16) }
 
     /// Whether it is of version 7, so that ``milliseconds`` is the time at which it was made.
-    package var tellsTime: Bool { text[text.index(text.startIndex, offsetBy: 14)] == "7" }
+    package var tellsTime: Bool { bits.high >> 12 & 0xF == 7 }
 
-    /// The id as a number, a quarter of the size of its text.
+    /// The upper and the lower half of the number.
     package struct Bits: Hashable, Comparable, Sendable {
         package let high: UInt64
         package let low: UInt64
@@ -66,38 +107,12 @@ public struct FileID: Hashable, Sendable, CustomStringConvertible {
 
         static func randomLow() -> UInt64 { 0x8000_0000_0000_0000 | UInt64.random(in: 0...0x3FFF_FFFF_FFFF_FFFF) }
     }
-
-    package var bits: Bits {
-        var (high, low): (UInt64, UInt64) = (0, 0)
-        for byte in text.utf8 where byte != 0x2D {
-            high = high << 4 | low >> 60
-            low = low << 4 | UInt64(byte < 0x40 ? byte - 0x30 : byte - 0x57)
-        }
-        return Bits(high: high, low: low)
-    }
-
-    package init(_ bits: Bits) {
-        let text = String(unsafeUninitializedCapacity: Self.length) { bytes in
-            var (high, low) = (bits.high, bits.low)
-            for index in bytes.indices {
-                if Self.isDash(index) {
-                    bytes[index] = 0x2D
-                } else {
-                    bytes[index] = ContentHash.digit(UInt8(high >> 60))
-                    high = high << 4 | low >> 60
-                    low <<= 4
-                }
-            }
-            return Self.length
-        }
-        self.init(unchecked: text)
-    }
 }
 
 extension FileID: Comparable {
     /// In the order in which the files were made, as far as their clocks were right; that of the text, as in the
     /// database.
-    public static func < (left: FileID, right: FileID) -> Bool { left.text < right.text }
+    public static func < (left: FileID, right: FileID) -> Bool { left.bits < right.bits }
 }
 
 extension FileID: Codable {

@@ -93,7 +93,8 @@ extension LFSManager {
         try await LFSError.catching { try await runner.write { db in try StateTable.noteHold(reason, now: now, db) } }
     }
 
-    /// Queues uploads again that failed or were cancelled, with their count of tries at zero.
+    /// Queues uploads again that failed or were cancelled, with their count of tries at zero. Where no files are named,
+    /// those that were tried and wait for their next try are tried now, too.
     ///
     /// No event tells of it: the rows and their observation do, as for every change of the queue.
     /// - Parameter ids: the files; nil for all but those whose bytes are noted as lost or damaged: of these there is

@@ -62,4 +62,23 @@ extension LFSManager {
             }
         }
     }
+
+    /// Reads the local copy of a file and compares it with the recorded SHA-256. In the place of a damaged one it
+    /// fetches the right bytes, where the storage has them: what a reader can do that was given wrong bytes, without a
+    /// verification of all files.
+    ///
+    /// The damaged bytes are kept aside in the folder `quarantine` until the right ones are here. Where the storage
+    /// says that it has none, they stay where they are.
+    ///
+    /// - Returns: whether right bytes were fetched; false when the local copy is right, or there is none.
+    /// - Throws: ``LFSError/Code/sourceChanged`` when it is damaged and the storage has no right bytes either;
+    ///   ``LFSError/Code/storage`` when fetching fails; ``LFSError/Code/unknownFile``; ``LFSError/Code/notRunning``
+    ///   after a stop; ``LFSError/Code/noSpace``, ``LFSError/Code/cancelled``.
+    @discardableResult
+    public func mendLocalCopy(of id: FileID) async throws -> Bool {
+        let repairer = repairer
+        return try await LFSError.catching(about: id) {
+            try await lifecycle.calls.run("mend a local copy") { try await repairer.mendCopy(of: id) }
+        }
+    }
 }

@@ -69,6 +69,31 @@ struct Repairer: Sendable {
         }
     }
 
+    /// Puts the right bytes of the storage in the place of a damaged local copy.
+    ///
+    /// - Returns: whether it was damaged.
+    /// - Throws: when they cannot be had.
+    func mendCopy(of id: FileID) async throws -> Bool {
+        let use = places.inUse.begin(id)
+        defer { withExtendedLifetime(use) {} }
+        let comparer = FileComparer(runner: runner, places: places, namespace: namespace, storage: reader.storage)
+        guard let comparison = try await comparer.compare(id) else {
+            // It is in motion; one that is unknown is an error.
+            _ = try await reader.row(of: id)
+            return false
+        }
+        // How far its upload is put off says nothing of its bytes.
+        let finding = Diagnosis(comparison: comparison, furthest: .max).finding(.local)
+        guard let finding, [.wrongLengthLocally, .corruptedLocally].contains(finding.kind) else { return false }
+        guard finding.repair == .fetch else { throw LFSError(.sourceChanged, finding.message, fileID: id) }
+        try await requireStore()
+        switch try await fetch(comparison) {
+        case .repaired, .underWay: return true
+        case .failed(let reason): throw LFSError(.sourceChanged, reason, fileID: id)
+        case .found, .noted: throw LFSError(.sourceChanged, "The object has other bytes as well.", fileID: id)
+        }
+    }
+
     /// Gives a file that would be lost the right bytes of one of its originals.
     ///
     /// - Returns: what came of it; nil when no original has them.

@@ -29,6 +29,9 @@ public struct AssetName: Hashable, Sendable, CustomStringConvertible {
 
     var source: SourceID { SourceID(bytes: bytes) }
 
+    /// All bytes at once: as an array they would go in one by one, which took a tenth of a walk's time.
+    public func hash(into hasher: inout Hasher) { bytes.withUnsafeBytes { hasher.combine(bytes: $0) } }
+
     // MARK: As a path
 
     static let slash = UInt8(ascii: "/")

@@ -18,10 +18,11 @@ final class BatchedWalk<Walk: IteratorProtocol<AssetItem> & Sendable>: Sendable 
     }
 }
 
-/// The originals that are attached in one transaction, and what was met beside them.
+/// The originals that are looked up together, and what was met beside them.
 struct AssetBatch: Sendable {
-    private static let count = 256
-    private static let byteCount: Int64 = 64 * 1_024 * 1_024
+    private static let count = 1_024
+    /// How many are attached in one transaction, and how many bytes are read for it.
+    private static let portion = (count: 256, byteCount: Int64(64 * 1_024 * 1_024))
     /// So that what is met is told, also where little of it is to be backed up.
     private static let otherCount = 4_096
 
@@ -38,9 +39,8 @@ struct AssetBatch: Sendable {
     ///
     /// - Parameter selection: which of them; nil for all.
     init(_ walk: inout (some IteratorProtocol<AssetItem>)?, _ selection: BackupSelection?) {
-        var bytes: Int64 = 0
         var ids: Set<AssetName> = []
-        while assets.count < Self.count, bytes < Self.byteCount, others.count < Self.otherCount {
+        while assets.count < Self.count, others.count < Self.otherCount {
             guard let item = walk?.next() else {
                 isLast = true
                 return
@@ -53,9 +53,22 @@ struct AssetBatch: Sendable {
             // One can be met twice, by itself and in its folder.
             guard ids.insert(asset.id).inserted else { continue }
             assets.append(asset)
-            // The sizes that a source tells may be anything.
-            bytes = bytes.addingReportingOverflow(max(asset.stamp.byteCount ?? 0, 0)).partialValue
-            if bytes < 0 { return }
         }
+    }
+
+    /// What is attached in one transaction each.
+    static func portions(_ assets: [Asset]) -> [[Asset]] {
+        var (portions, next, byteCount): ([[Asset]], [Asset], Int64) = ([], [], 0)
+        for asset in assets {
+            next.append(asset)
+            // The sizes that a source tells may be anything.
+            let sum = byteCount.addingReportingOverflow(max(asset.stamp.byteCount ?? 0, 0))
+            byteCount = sum.overflow ? .max : sum.partialValue
+            if next.count == portion.count || byteCount >= portion.byteCount {
+                portions.append(next)
+                (next, byteCount) = ([], 0)
+            }
+        }
+        return next.isEmpty ? portions : portions + [next]
     }
 }

@@ -14,17 +14,22 @@ struct Attacher<Source: AssetSource>: Sendable {
     let options: BackupOptions
     let tell: @Sendable (BackupEvent) -> Void
 
-    func attach(_ batch: [Asset]) async throws {
-        let (host, lost) = (host, options.damaged)
-        let (sorted, known) = try await database.read { db in
-            let sorted = try UnchangedAssets(among: batch, host, lost: lost, db)
-            return (sorted, try KnownAssets(sorted.others, host, db))
+    func attach(_ assets: UnchangedAssets) async throws {
+        for asset in assets.unchanged { tell(.unchanged(asset)) }
+        for portion in AssetBatch.portions(assets.others) {
+            try Task.checkCancellation()
+            try await attach(portion: portion)
         }
-        for asset in sorted.unchanged { tell(.unchanged(asset)) }
+    }
+
+    /// Attaches those of which more is to be known, as many as go into one transaction.
+    private func attach(portion: [Asset]) async throws {
+        let host = host
+        let known = try await database.read { try KnownAssets(portion, host, $0) }
         var waiting: [Waiting] = []
         var touched: [(row: SourceRow, asset: Asset, file: FileData)] = []
-        var unsound: Set<FileData.ID> = lost.union(known.damaged)
-        for asset in sorted.others {
+        var unsound: Set<FileData.ID> = options.damaged.union(known.damaged)
+        for asset in portion {
             switch known.finding(asset) {
             case .unusable(let reason): tell(.failed(asset.id, reason))
             case .declined(let row) where !options.sendsDeclined && asset.stamp.hasContent(of: row.stamp):

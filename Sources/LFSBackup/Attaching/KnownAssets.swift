@@ -13,11 +13,6 @@ struct KnownAssets: Sendable {
     let records: [AssetName: BackupHost.Record]?
 
     init(_ assets: [Asset], _ host: BackupHost, _ db: Database) throws {
-        // Most batches have none of which more is to be known.
-        guard !assets.isEmpty else {
-            (rows, files, damaged, records) = ([:], [:], [], [:])
-            return
-        }
         rows = try SourceTable.rows(assets.map(\.id.source), db)
         let ids = Set(rows.values.compactMap(\.fileID))
         let files = try FileTable.rows(ids, db).compactMap(\.readable).map { FileData($0) }

@@ -14,17 +14,6 @@ struct FileStamp: Hashable, Sendable {
     let attributes: FileAttributes
     private let changed: Substring
 
-    init(_ status: stat) {
-        #if canImport(Darwin)
-        let changed = status.st_ctimespec
-        #else
-        let changed = status.st_ctim
-        #endif
-        byteCount = Int64(status.st_size)
-        attributes = FileAttributes(status)
-        self.changed = "\(changed.tv_sec).\(changed.tv_nsec)"
-    }
-
     /// Nil for a text that says something else: notes are input.
     init?(_ text: String) {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
@@ -45,10 +34,26 @@ struct FileStamp: Hashable, Sendable {
         changed = parts[2]
     }
 
-    var text: String {
-        let times = "\(byteCount):\(attributes.seconds).\(attributes.nanoseconds):\(changed)"
-        guard let permissions = attributes.permissions else { return times }
-        return "\(times):\(String(permissions.mode, radix: 8)):\(permissions.user):\(permissions.group)"
+    /// The text of a file's stamp. A walk makes one of every file: it is written in one go.
+    static func text(of status: stat) -> String {
+        #if canImport(Darwin)
+        let (modified, changed) = (status.st_mtimespec, status.st_ctimespec)
+        #else
+        let (modified, changed) = (status.st_mtim, status.st_ctim)
+        #endif
+        // Eight numbers with a sign and a separator each.
+        return String(unsafeUninitializedCapacity: 8 * 22) { buffer in
+            var writer = NumberWriter(buffer: buffer)
+            writer.add(Int64(status.st_size), then: ":")
+            writer.add(Int64(modified.tv_sec), then: ".")
+            writer.add(Int64(modified.tv_nsec), then: ":")
+            writer.add(Int64(changed.tv_sec), then: ".")
+            writer.add(Int64(changed.tv_nsec), then: ":")
+            writer.add(Int64(status.st_mode) & 0o7777, radix: 8, then: ":")
+            writer.add(Int64(status.st_uid), then: ":")
+            writer.add(Int64(status.st_gid), then: nil)
+            return writer.count
+        }
     }
 
     /// Whether a file that looked like another stamp then has the same content still. Earlier versions noted less.
@@ -61,11 +66,34 @@ struct FileStamp: Hashable, Sendable {
     }
 }
 
-extension AssetStamp {
-    init(_ status: stat) {
-        let stamp = FileStamp(status)
-        self.init(byteCount: stamp.byteCount, text: stamp.text)
+/// Writes numbers in ASCII, one behind the other.
+private struct NumberWriter {
+    let buffer: UnsafeMutableBufferPointer<UInt8>
+    private(set) var count = 0
+
+    init(buffer: UnsafeMutableBufferPointer<UInt8>) { self.buffer = buffer }
+
+    mutating func add(_ value: Int64, radix: UInt64 = 10, then separator: Unicode.Scalar?) {
+        if value < 0 { add(UInt8(ascii: "-")) }
+        let start = count
+        var rest = value.magnitude
+        repeat {
+            add(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % radix))
+            rest /= radix
+        } while rest > 0
+        // The last digit came first.
+        buffer[start..<count].reverse()
+        if let separator { add(UInt8(ascii: separator)) }
     }
+
+    private mutating func add(_ byte: UInt8) {
+        buffer[count] = byte
+        count += 1
+    }
+}
+
+extension AssetStamp {
+    init(_ status: stat) { self.init(byteCount: Int64(status.st_size), text: FileStamp.text(of: status)) }
 
     /// Whether an original that looks like this has the content that it had when it looked like a text: nothing has
     /// changed since, whichever version has noted it.

@@ -19,7 +19,8 @@ public struct FolderSource: AssetSource {
     private let selection: BackupSelection
     private let groups: [(group: BackupGroup, path: AssetName)]
     private let own: [String]
-    private let filter: PathFilter
+    /// Which files of the included folders are taken.
+    public let filter: PathFilter
     let hasEntries: Bool
     private var tree: PathTree?
     private var watch: FolderWatch?

@@ -1,7 +1,8 @@
 public import GRDB
 public import LFS
 
-/// The app's side of a backup: what it does with originals that come in. Its closures run within a transaction.
+/// The app's side of a backup: what it does with originals that come in. Its closures run within a transaction, and
+/// those that only look something up also beside each other.
 public struct BackupHost: Sendable {
     /// What the app has of an original.
     public enum Record: Hashable, Sendable {

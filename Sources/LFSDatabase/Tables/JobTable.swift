@@ -152,8 +152,13 @@ package enum JobTable {
         WHERE state IN ('failed', 'cancelled')
         """
 
-    /// Queues what has failed or was cancelled, but not what has no right bytes. Returns how many.
+    /// Queues what has failed or was cancelled, but not what has no right bytes, and puts off no more what was tried.
+    ///
+    /// - Returns: how many had failed or were cancelled.
     package static func queueAllAgain(now: Int64, _ db: Database) throws -> Int {
+        try db.execute(
+            sql: "UPDATE lfs_job SET notBefore = ?1 WHERE state = 'queued' AND notBefore > ?1 AND attempts > 0",
+            arguments: [now])
         let codes = codesWithoutRightBytes.map { "'\($0)'" }.joined(separator: ", ")
         try db.execute(sql: again + " AND coalesce(errorCode, '') NOT IN (\(codes))", arguments: [now])
         return db.changesCount

@@ -8,6 +8,9 @@ package struct SourceID: Hashable, Sendable, DatabaseValueConvertible {
 
     package init(bytes: [UInt8]) { self.bytes = bytes }
 
+    /// All bytes at once: as an array they would go in one by one.
+    package func hash(into hasher: inout Hasher) { bytes.withUnsafeBytes { hasher.combine(bytes: $0) } }
+
     /// Text where it is text without a NUL, a blob of the exact bytes where it is not.
     package var databaseValue: DatabaseValue {
         if !bytes.contains(0), let text = String(validating: bytes, as: UTF8.self) { return text.databaseValue }

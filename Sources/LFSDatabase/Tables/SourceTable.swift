@@ -23,16 +23,19 @@ package enum SourceTable {
     /// Those of the originals about whose files there is nothing to be said: they can be read, were made here, are on
     /// the storage, have the recorded bytes, and no upload of them waits or has failed.
     package static func settled(_ ids: some Collection<SourceID>, _ db: Database) throws -> [SourceID: Settled] {
+        if ids.isEmpty { return [:] }
+        // There are hundreds of them in each of many statements.
+        let marks = String(repeating: "?,", count: ids.count - 1) + "?"
         let sql = """
             SELECT s.id, s.stamp, s.fileID FROM lfs_source s \(FileTable.joined(to: "s"))
-            WHERE s.id IN (\(databaseQuestionMarks(count: ids.count))) AND s.state = 'attached'
+            WHERE s.id IN (\(marks)) AND s.state = 'attached'
                 AND typeof(s.stamp) = 'text' AND s.sha256 = f.sha256 AND s.byteCount = f.byteCount
                 AND f.byteCount BETWEEN 0 AND \(FileRow.byteCounts.upperBound) AND typeof(f.byteCount) = 'integer'
                 AND f.status = 'remote' AND \(StateTable.isOurs("f.key")) AND NOT \(JobTable.contains("f.id"))
                 AND NOT (\(FileTable.isOdd("f")))
             """
         let rows = try Row.fetchCursor(db.cachedStatement(sql: sql), arguments: StatementArguments(ids))
-        var settled: [SourceID: Settled] = [:]
+        var settled: [SourceID: Settled] = Dictionary(minimumCapacity: ids.count)
         while let row = try rows.next() {
             guard let id = SourceID.fromDatabaseValue(row[0]), let fileID = FileID.fromDatabaseValue(row[2]) else {
                 continue

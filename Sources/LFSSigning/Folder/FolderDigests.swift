@@ -31,7 +31,7 @@ struct FolderDigests: Sendable {
                 return nil
             }
             return record
-        } catch let error as SystemError where error.isMissing {
+        } catch let error where error.isMissing {
             return nil
         }
     }
@@ -57,7 +57,7 @@ struct FolderDigests: Sendable {
     func remove(_ key: ObjectKey) throws {
         do {
             try root.openFolder(Self.folderName).remove(Self.name(of: key))
-        } catch let error as SystemError where error.isMissing {
+        } catch let error where error.isMissing {
             // There is none.
         }
     }

@@ -8,9 +8,15 @@ import Synchronization
 ///
 /// Owner of its state: the mutex. One reply writes to it, piece by piece.
 final class MultistatusReader: Sendable {
-    private struct State {
+    fileprivate struct State {
         /// What has come and was not read yet.
         var rest: [UInt8] = []
+        /// How much of that was looked at for tags: nothing is looked at twice, however small the pieces are.
+        var scanned = 0
+        /// Where a tag begins whose end has not come yet.
+        var tagStart: Int?
+        /// Where a response begins whose end has not come yet.
+        var responseStart: Int?
         /// The root's start tag, which has the namespaces that the responses use.
         var start: [UInt8]?
         var hasEnded = false
@@ -52,32 +58,29 @@ final class MultistatusReader: Sendable {
     }
 
     private func consume(_ state: inout State) throws {
+        // Up to where all was read.
         var position = 0
-        defer { state.rest.removeFirst(position) }
-        while true {
-            if state.start == nil {
-                guard let tag = Self.tag(in: state.rest[position...], where: { $0.name == "multistatus" }) else {
-                    break
-                }
+        defer { state.removeFirst(position) }
+        while !state.hasEnded, let tag = state.nextTag() {
+            switch (state.start, state.responseStart, tag.name) {
+            case (nil, _, "multistatus"):
                 state.start = Array(state.rest[tag.range])
-                position = tag.range.upperBound
                 state.hasEnded = tag.isEmpty
-            }
-            guard let start = state.start, !state.hasEnded,
-                let tag = Self.tag(
-                    in: state.rest[position...],
-                    where: { $0.name == "response" || ($0.name == "multistatus" && $0.isEnd) })
-            else { break }
-            if tag.name == "multistatus" {
+                position = tag.range.upperBound
+            case (_?, nil, "multistatus") where tag.isEnd:
                 state.hasEnded = true
                 position = tag.range.upperBound
-                break
+            case (_?, nil, "response"):
+                guard !tag.isEnd, !tag.isEmpty else {
+                    throw StorageError(.serverError, "The server's list has an entry without an address.")
+                }
+                state.responseStart = tag.range.lowerBound
+            case (let start?, let first?, "response"):
+                try take(state.rest[first..<tag.range.upperBound], start, &state)
+                state.responseStart = nil
+                position = tag.range.upperBound
+            default: break
             }
-            guard !tag.isEnd, !tag.isEmpty,
-                let end = Self.tag(in: state.rest[tag.range.upperBound...], where: { $0.name == "response" })
-            else { break }
-            try take(state.rest[tag.range.lowerBound..<end.range.upperBound], start, &state)
-            position = end.range.upperBound
         }
         guard state.rest.count - position <= Self.limit else {
             throw StorageError(.serverError, "The server's list has an entry of more than \(Self.limit) bytes.")
@@ -98,7 +101,7 @@ final class MultistatusReader: Sendable {
 
     // MARK: Tags
 
-    private struct Tag {
+    fileprivate struct Tag {
         /// Without its prefix.
         var name: String
         var range: Range<Int>
@@ -107,26 +110,39 @@ final class MultistatusReader: Sendable {
         var isEmpty: Bool
     }
 
-    /// The first whole tag that fits. Text has no `<` of its own in XML; comments and sections of characters are no
-    /// part of these replies, and an attribute with a `>` would be found out by the parser.
-    private static func tag(in bytes: ArraySlice<UInt8>, where fits: (Tag) -> Bool) -> Tag? {
-        var position = bytes.startIndex
-        while let open = bytes[position...].firstIndex(of: UInt8(ascii: "<")),
-            let close = bytes[open...].firstIndex(of: UInt8(ascii: ">"))
-        {
-            let isEnd = bytes[open + 1] == UInt8(ascii: "/")
-            let name = bytes[(open + (isEnd ? 2 : 1))...].prefix { !endsName($0) }
-            let local = name.split(separator: UInt8(ascii: ":"), maxSplits: 1).last ?? []
-            let tag = Tag(
-                name: String(decoding: local, as: UTF8.self), range: open..<close + 1, isEnd: isEnd,
-                isEmpty: bytes[close - 1] == UInt8(ascii: "/"))
-            if fits(tag) { return tag }
-            position = close + 1
+    fileprivate static func endsName(_ byte: UInt8) -> Bool {
+        byte <= 0x20 || byte == UInt8(ascii: ">") || byte == UInt8(ascii: "/")
+    }
+}
+
+extension MultistatusReader.State {
+    /// The next whole tag; nil when it has not come yet. Text has no `<` of its own in XML; comments and sections of
+    /// characters are no part of these replies, and an attribute with a `>` would be found out by the parser.
+    fileprivate mutating func nextTag() -> MultistatusReader.Tag? {
+        if tagStart == nil {
+            tagStart = rest[scanned...].firstIndex(of: UInt8(ascii: "<"))
+            scanned = tagStart.map { $0 + 1 } ?? rest.count
         }
-        return nil
+        guard let open = tagStart else { return nil }
+        guard let close = rest[scanned...].firstIndex(of: UInt8(ascii: ">")) else {
+            scanned = rest.count
+            return nil
+        }
+        (tagStart, scanned) = (nil, close + 1)
+        let isEnd = rest[open + 1] == UInt8(ascii: "/")
+        let name = rest[(open + (isEnd ? 2 : 1))...].prefix { !MultistatusReader.endsName($0) }
+        let local = name.split(separator: UInt8(ascii: ":"), maxSplits: 1).last ?? []
+        return MultistatusReader.Tag(
+            name: String(decoding: local, as: UTF8.self), range: open..<close + 1, isEnd: isEnd,
+            isEmpty: rest[close - 1] == UInt8(ascii: "/"))
     }
 
-    private static func endsName(_ byte: UInt8) -> Bool {
-        byte <= 0x20 || byte == UInt8(ascii: ">") || byte == UInt8(ascii: "/")
+    /// Forgets what was read.
+    fileprivate mutating func removeFirst(_ count: Int) {
+        if count == 0 { return }
+        rest.removeFirst(count)
+        scanned -= count
+        tagStart = tagStart.map { $0 - count }
+        responseStart = responseStart.map { $0 - count }
     }
 }
