@@ -46,6 +46,65 @@ struct UnchangedTests {
         }
     }
 
+    @Test("Portions that are looked up beside each other come back in the order of the walk")
+    func order() async throws {
+        try await withPhotoApp { app in
+            for name in 0..<1_300 { try app.write("\(name)", someBytes(8)) }
+            try await app.backUp()
+            try await app.lfs.waitForUploads()
+            for name in [3, 700, 1_299] { try app.write("\(name)", someBytes(9)) }
+            var (walk, assets): (FolderWalk, [Asset]) = (try source(app).makeWalk(), [])
+            while let item = walk.next() { if case .asset(let asset) = item { assets.append(asset) } }
+            let found = try await UnchangedAssets(among: assets, app.host, lost: [], in: app.database)
+            let changed: Set = ["3", "700", "1299"]
+            let (others, unchanged) = (
+                assets.filter { changed.contains("\($0.id.lastComponent)") },
+                assets.filter { !changed.contains("\($0.id.lastComponent)") }
+            )
+            #expect(found.others.map(\.id) == others.map(\.id))
+            #expect(found.unchanged.map(\.id) == unchanged.map(\.id) && unchanged.count == 1_297)
+        }
+    }
+
+    @Test("One that is met again in a later batch, which was looked up before it was read, is attached once")
+    func metTwice() async throws {
+        try await withPhotoApp { app in
+            for name in 0..<1_100 { try app.write("\(name)", someBytes(8)) }
+            let groups = [BackupGroup(".", .include), BackupGroup("5", .include)]
+            let backup = Backup(app.lfs, app.database, FolderSource(groups, from: app.pictures.path), app.host)
+            let first = try await backup.run()
+            #expect(first.attached == 1_100 && first.unchanged == 1)
+            try await app.lfs.waitForUploads()
+            try app.write("5", someBytes(9))
+            let second = try await backup.run()
+            #expect(second.attached == 1 && second.unchanged == 1_100)
+            // The row of the file before goes with its object.
+            try await app.lfs.waitForDeletions()
+            #expect(try await app.database.read { try FileData.fetchCount($0) } == 1_100)
+        }
+    }
+
+    private static let portionCases: [([Int64], [Int])] = [
+        (Array(repeating: 1, count: 600), [256, 256, 88]),
+        ([67_108_864, 1, 2, 67_108_861, 1], [1, 3, 1]),
+        ([.max, .max, 5, .max, -1, .min, 3], [1, 1, 2, 3]),
+        ([], []),
+    ]
+
+    @Test(
+        "What is attached in one transaction is bounded in files and bytes, whatever sizes a source tells",
+        arguments: portionCases)
+    func portions(_ sizes: [Int64], _ counts: [Int]) {
+        let assets = sizes.enumerated().map { index, size in
+            Asset(
+                id: AssetName("\(index)"), title: AssetName("\(index)"),
+                stamp: AssetStamp(byteCount: size, text: "\(index)"), groups: [])
+        }
+        let portions = AssetBatch.portions(assets)
+        #expect(portions.map(\.count) == counts)
+        #expect(portions.flatMap { $0 }.map(\.id) == assets.map(\.id))
+    }
+
     @Test("One whose record is gone, or has another file, is not among them")
     func otherRecord() async throws {
         try await withPhotoApp { app in
@@ -159,10 +218,7 @@ struct UnchangedTests {
     }
 
     private func isUnchanged(_ asset: Asset, _ app: PhotoApp, _ lost: Set<FileData.ID>) async throws -> Bool {
-        let host = app.host
-        return try await app.database.read { db in
-            try UnchangedAssets(among: [asset], host, lost: lost, db).others.isEmpty
-        }
+        try await UnchangedAssets(among: [asset], app.host, lost: lost, in: app.database).others.isEmpty
     }
 
     private func asset(_ app: PhotoApp, _ name: String) throws -> Asset {

@@ -30,8 +30,8 @@ import Testing
     @Test(
         "An endpoint may have a path", arguments: ["https://h", "https://h/", "https://h/base/", "https://h/a/b%20c"])
     func path(_ text: String) throws {
-        _ = try S3Storage(
-            bucket: "bucket", endpoint: #require(URL(string: text)), credentials: .static(Canary.credentials))
+        let url = try #require(URL(string: text))
+        _ = try S3Storage(bucket: "bucket", endpoint: url, credentials: .static(Canary.credentials))
     }
 
     @Test(

@@ -15,6 +15,11 @@ struct HelperRun: Sendable {
         let word: String?
         let operations: Int
         let hasFired: Bool
+        /// All that it printed.
+        let lines: [Substring]
+
+        /// What it printed where it did not end by itself: a sanitizer's words.
+        var report: String { status == 0 ? "" : lines.joined(separator: "\n") }
     }
 
     let folder: URL
@@ -36,7 +41,9 @@ struct HelperRun: Sendable {
     /// - Parameter below: a folder in its own, of whose files alone operations count.
     func finish(failing number: Int, _ kind: Kind, below: String? = nil) async throws -> Result {
         var environment = ProcessInfo.processInfo.environment
-        environment["LD_PRELOAD"] = try FaultLibrary.path.get()
+        // Behind what a sanitizer needs.
+        let libraries = [environment["LD_PRELOAD"], try FaultLibrary.path.get()]
+        environment["LD_PRELOAD"] = libraries.compactMap(\.self).filter { !$0.isEmpty }.joined(separator: ":")
         environment["LFS_FAULT_ROOT"] = below.map { folder.child($0).path } ?? folder.path
         environment["LFS_FAULT_KIND"] = kind.rawValue
         environment["LFS_FAULT_AT"] = String(number)
@@ -52,11 +59,12 @@ struct HelperRun: Sendable {
 
     private func run(environment: [String: String]?) async throws -> Result {
         let (status, lines) = try await lines(environment)
-        let numbers = lines.dropFirst().compactMap { $0.split(separator: " ").last.flatMap { Int($0) } }
+        let end = lines.suffix(3)
+        let numbers = end.dropFirst().compactMap { $0.split(separator: " ").last.flatMap { Int($0) } }
         if status == 0 { try #require(numbers.count == 2, "It said: \(lines)") }
         return Result(
-            status: status, word: status == 0 ? lines.first.map(String.init) : nil, operations: numbers.first ?? 0,
-            hasFired: status == 128 + 9 || numbers.last == 1)
+            status: status, word: status == 0 ? end.first.map(String.init) : nil, operations: numbers.first ?? 0,
+            hasFired: status == 128 + 9 || numbers.last == 1, lines: lines)
     }
 
     /// Runs it to its end, and returns how it ended.

@@ -156,11 +156,8 @@ final class LogLines: Sendable {
             set { metadata[key] = newValue }
         }
 
-        func log(
-            level: Logger.Level, message: Logger.Message, metadata: Logger.Metadata?, source: String, file: String,
-            function: String, line: UInt
-        ) {
-            lines.lines.withLock { $0.append("\(message) \(metadata ?? [:])") }
+        func log(event: LogEvent) {
+            lines.lines.withLock { $0.append("\(event.message) \(event.metadata ?? [:])") }
         }
     }
 }

@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import LFS
 import LFSS3
+import LFSStorage
 import Logging
 import Synchronization
 import TestSupport

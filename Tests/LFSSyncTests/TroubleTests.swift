@@ -46,7 +46,7 @@ struct TroubleTests {
             try await two.database.writeWithoutTransaction { db in
                 try db.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)")
                 let pages = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
-                try db.execute(sql: "PRAGMA max_page_count = \(pages + 20)")
+                try db.execute(sql: "PRAGMA max_page_count = \(pages + 4)")
             }
             for _ in 0..<2 {
                 let error = await #expect(throws: SyncError.self) { try await two.sync() }

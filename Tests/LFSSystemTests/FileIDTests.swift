@@ -49,6 +49,27 @@ struct FileIDTests {
         #expect(throws: DecodingError.self) { try JSONDecoder().decode([FileID].self, from: Data(#"["a"]"#.utf8)) }
     }
 
+    @Test("is any lowercase UUID, sorts as its text does, and nothing else")
+    func texts() throws {
+        let texts = (0..<2_000).map { _ in UUID().uuidString.lowercased() }
+        let ids = try texts.map { try #require(FileID(text: $0)) }
+        #expect(ids.map(\.text) == texts && ids.sorted().map(\.text) == texts.sorted())
+        #expect(texts.map { FileID(name: Array($0.utf8)) } == ids)
+        // Each byte of one, in the place of another one's.
+        let digits = Set("0123456789abcdef".utf8)
+        for place in 0..<36 {
+            for byte in UInt8.min...UInt8.max {
+                var bytes = Array(texts[0].utf8)
+                let isDash = bytes[place] == UInt8(ascii: "-")
+                bytes[place] = byte
+                let isID = isDash ? byte == UInt8(ascii: "-") : digits.contains(byte)
+                #expect((FileID(name: bytes)?.text).map { Array($0.utf8) } == (isID ? bytes : nil))
+            }
+        }
+        let bytes = Array(texts[0].utf8)
+        #expect(FileID(name: bytes + [0x30]) == nil && FileID(name: bytes.dropLast()) == nil && FileID(name: []) == nil)
+    }
+
     @Test("can be made after another one, whatever its time, and two who do so differ")
     func after() throws {
         let early = Date(timeIntervalSince1970: 1_000)

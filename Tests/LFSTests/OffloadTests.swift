@@ -100,6 +100,27 @@ struct OffloadTests {
         }
     }
 
+    @Test("An upload that waits for its next try is tried now with retry(), and one that is put off on purpose is not")
+    func retryWaiting() async throws {
+        try await withHost(storage: ScriptedStorage()) { host in
+            try await withManager(host, starts: false) { lfs in
+                let tried = try await lfs.makeFile(from: .bytes(someBytes()))
+                let putOff = try await lfs.makeFile(from: .bytes(someBytes()))
+                let later = Int64(Date().timeIntervalSince1970 * 1_000) + 3_600_000
+                try await host.database.write { db in
+                    for file in [tried, putOff] { try file.insert(db) }
+                    try db.execute(sql: "UPDATE lfs_job SET notBefore = ?", arguments: [later])
+                    try db.execute(sql: "UPDATE lfs_job SET attempts = 5 WHERE fileID = ?", arguments: [tried.id])
+                }
+                try lfs.start()
+                try await #expect(lfs.retry() == 0, "neither has failed")
+                try await yield(while: try host.file(tried.id)?.status != .remote)
+                #expect(try host.file(putOff.id)?.status == .local)
+                try #expect(host.count("lfs_job WHERE notBefore = \(later)") == 1)
+            }
+        }
+    }
+
     @Test("A stop gives an upload back, and the next manager carries it out")
     func stopGivesBack() async throws {
         let gate = Gate()

@@ -78,6 +78,8 @@ enum SettingsHelper {
     /// syncs.
     private static func cuts(_ database: DatabasePool, _ folder: String, _ count: Int, release: String) async throws {
         let keys = try HelperKeys.ofCuts(folder: folder)
+        // Where it is killed instead, that may be at any operation from here on.
+        Faults.arm()
         let storage = try await StorageRouter.open(
             database, catalogs: [StorageCatalog("app") { keys }], options: HelperKeys.options(folder))
         for number in 0..<count {

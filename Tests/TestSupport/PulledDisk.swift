@@ -31,7 +31,7 @@ package struct PulledDisk: Sendable {
     private func make() throws -> Bool {
         #if os(Linux)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
-        FileManager.default.createFile(atPath: image.path, contents: nil)
+        try Data().write(to: image)
         let file = try FileHandle(forWritingTo: image)
         try file.truncate(atOffset: 16 << 20)
         try file.close()

@@ -4,6 +4,7 @@ import LFS
 import LFSPassphrase
 import LFSSecretService
 import LFSSettings
+import LFSSignedURL
 import LFSStorage
 
 // snippet
@@ -176,5 +177,15 @@ func openSynced(_ database: DatabasePool, shared: URL) async throws -> StorageRo
         options: StorageOptions(companions: CompanionOptions([transport])))
     try await storage.start()  // from now on values go and come
     return storage
+}
+// end
+
+// snippet
+/// The way of a user's devices to each other: `family` is an id that they alone know.
+func ownServer(_ url: URL, family: String, token: @escaping @Sendable () async throws -> String) throws
+    -> RemoteStorageTransport
+{
+    let server = try SignedURLStorage(server: url, authorization: .bearer { _ in try await token() })
+    return try RemoteStorageTransport(server, prefix: "\(family)/settings")
 }
 // end

@@ -98,7 +98,8 @@ struct HeldDeletionTests {
             let after = try await rows(host, id)
             #expect(after == before)
             try #expect(host.count("lfs_tombstone") == 0)
-            try #expect(try #require(host.file(id)?.updateID) > before.updateID)
+            let updateID = try host.file(id)?.updateID
+            #expect(try #require(updateID) > before.updateID)
             try #expect(host.count("lfs_state WHERE isApplying = 0") == 1)
             try await withManager(host) { lfs in
                 try await lfs.waitForDeletions()

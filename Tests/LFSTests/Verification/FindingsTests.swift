@@ -107,7 +107,7 @@ struct FindingsTests {
         try await withCheckedHost { checked in
             let damage = try await damage(checked)
             let before = try checked.snapshot().filter { !$0.key.hasPrefix("lfs_job") }
-            let jobs = try await checked.host.database.read { try Row.fetchAll($0, sql: "SELECT * FROM lfs_job") }
+            let jobs = try checked.host.database.read { try Row.fetchAll($0, sql: "SELECT * FROM lfs_job") }
             try await withManager(checked.host, checked.options, starts: false) { lfs in
                 let (report, findings) = try await checked.verify(lfs) { $0.removesUnknown = true }
                 #expect(Set(findings.map(Told.init)) == damage.expected)
@@ -121,7 +121,7 @@ struct FindingsTests {
             }
             let after = try checked.snapshot().filter { !$0.key.hasPrefix("lfs_job") }
             #expect(after == before)
-            let later = try await checked.host.database.read { try Row.fetchAll($0, sql: "SELECT * FROM lfs_job") }
+            let later = try checked.host.database.read { try Row.fetchAll($0, sql: "SELECT * FROM lfs_job") }
             let noted = later.filter { !jobs.contains($0) }.map { $0["fileID"] as FileID? }
             let expected = damage.expected.filter { $0.repair == .upload && $0.kind.rawValue.hasSuffix("Remotely") }
             #expect(later.count == jobs.count + 3 && Set(noted) == Set(expected.map(\.id)))

@@ -97,7 +97,7 @@ struct QuarantineTests {
 }
 
 /// A storage whose objects cannot be downloaded.
-private struct UnreadableStorage: StorageWrapper {
+struct UnreadableStorage: StorageWrapper {
     let base: any RemoteStorage
     init(_ base: any RemoteStorage) { self.base = base }
 

@@ -1,0 +1,122 @@
+import Foundation
+import LFS
+import LFSStorage
+import LFSSystem
+import LFSTesting
+import TestSupport
+import Testing
+
+@Suite("Mending the local copy of one file", .timeLimit(.minutes(1)))
+struct MendCopyTests {
+    private func quarantine(_ checked: CheckedHost) throws -> [String] {
+        let folder = checked.host.store.appendingPathComponent("quarantine")
+        guard FileManager.default.fileExists(atPath: folder.path) else { return [] }
+        return try FileManager.default.contentsOfDirectory(atPath: folder.path)
+    }
+
+    enum Damage: CaseIterable { case flipped, cut, folder }
+
+    @Test(
+        "A damaged copy is replaced by what the storage has, and the others are not looked at",
+        arguments: Damage.allCases)
+    func damaged(_ damage: Damage) async throws {
+        try await withCheckedHost { checked in
+            let files = try await checked.uploaded(2)
+            let bytes = try [UInt8](Data(contentsOf: checked.object(files[0])))
+            for file in files {
+                let copy = checked.local(file.id)
+                switch damage {
+                case .flipped: try checked.plant(someBytes(), at: copy)
+                case .cut: try checked.plant(Array(bytes.dropLast()), at: copy)
+                case .folder:
+                    try checked.plant(nil, at: copy)
+                    try FileManager.default.createDirectory(at: copy, withIntermediateDirectories: false)
+                }
+            }
+            try await withManager(checked.host, checked.options, starts: false) { lfs in
+                try await #expect(lfs.mendLocalCopy(of: files[0].id))
+                #expect(try [UInt8](Data(contentsOf: checked.local(files[0].id))) == bytes)
+                // What was in a folder is somebody's.
+                #expect(try quarantine(checked).count == (damage == .folder ? 1 : 0))
+                try await #expect(!lfs.mendLocalCopy(of: files[0].id), "it is right now")
+                let others = try await checked.verify(lfs).findings.filter { $0.kind != .quarantined }
+                #expect(others.map(\.fileID) == [files[1].id])
+            }
+        }
+    }
+
+    @Test("A right copy stays, and where there is none, none is fetched")
+    func nothingToMend() async throws {
+        try await withCheckedHost { checked in
+            let files = try await checked.uploaded(2)
+            try await withManager(checked.host, checked.options, starts: false) { lfs in
+                try await lfs.evict(files[1].id)
+                let before = try checked.snapshot()
+                for file in files { try await #expect(!lfs.mendLocalCopy(of: file.id)) }
+                #expect(try checked.snapshot() == before)
+                let unknown = FileID.make()
+                #expect(await errorCode { try await lfs.mendLocalCopy(of: unknown) } == .unknownFile)
+            }
+        }
+    }
+
+    @Test("Where the storage has no right bytes either, the damaged ones stay in their place")
+    func nowhere() async throws {
+        try await withCheckedHost { checked in
+            let remote = try await checked.uploaded(2)
+            let local = try await checked.pending(1)
+            try checked.plant(nil, at: checked.object(remote[0]))
+            try checked.plant(someBytes(), at: checked.object(remote[1]))
+            for file in remote + local { try checked.plant(someBytes(), at: checked.local(file.id)) }
+            let before = try checked.snapshot()
+            try await withManager(checked.host, checked.options, starts: false) { lfs in
+                for file in remote + local {
+                    #expect(await errorCode { try await lfs.mendLocalCopy(of: file.id) } == .sourceChanged)
+                }
+            }
+            #expect(try checked.snapshot() == before)
+        }
+    }
+
+    @Test("While the storage is away, the damaged bytes are kept, and the right ones come when it is back")
+    func away() async throws {
+        try await withCheckedHost { checked in
+            let file = try await checked.uploaded(1)[0]
+            let bytes = try [UInt8](Data(contentsOf: checked.object(file)))
+            let damaged = someBytes()
+            try checked.plant(damaged, at: checked.local(file.id))
+            var options = checked.options
+            options.storage = UnreadableStorage(checked.storage)
+            try await withManager(checked.host, options, starts: false) { lfs in
+                #expect(await errorCode { try await lfs.mendLocalCopy(of: file.id) } == .storage)
+            }
+            let kept = checked.host.store.appendingPathComponent("quarantine")
+            for name in try quarantine(checked) {
+                #expect(try [UInt8](Data(contentsOf: kept.appendingPathComponent(name))) == damaged)
+            }
+            #expect(try quarantine(checked).count == 1)
+            try await withManager(checked.host, checked.options, starts: false) { lfs in
+                try await #expect(read(file, lfs) == bytes)
+            }
+        }
+    }
+
+    @Test("A file that was not noted as uploaded is fetched and sent again")
+    func notNoted() async throws {
+        try await withCheckedHost { checked in
+            let file = try await checked.pending(1)[0]
+            let bytes = try [UInt8](Data(contentsOf: checked.local(file.id)))
+            try checked.plant(bytes, at: checked.object(file))
+            try checked.plant(someBytes(), at: checked.local(file.id))
+            // Until then nothing sends what is damaged.
+            try await withManager(checked.host, checked.options, starts: false) { lfs in
+                try await #expect(lfs.mendLocalCopy(of: file.id))
+                try await #expect(read(file, lfs) == bytes)
+            }
+            try await withManager(checked.host, checked.options) { lfs in
+                try await lfs.waitForUploads()
+                #expect(try checked.host.file(file.id)?.status == .remote)
+            }
+        }
+    }
+}
