@@ -140,6 +140,24 @@ struct ObservationTests {
         }
     }
 
+    @Test("A run whose task is cancelled before it has looked for the first time returns as well")
+    func cancelledAtOnce() async throws {
+        try await withPlace { place in
+            let key = StorageKey<Int>("key", default: 0)
+            let storage = try await place.open { key }
+            let seen = EventLog<Int>()
+            let observation = Task { for try await value in storage.values(of: key) { seen.add(value) } }
+            await seen.wait { !$0.isEmpty }
+            let run = Task {
+                withUnsafeCurrentTask { $0?.cancel() }
+                try await storage.run()
+            }
+            try await run.value
+            try await observation.value
+            try await storage.stop()
+        }
+    }
+
     @Test("A value that cannot be read ends the observation with its error")
     func unreadable() async throws {
         try await withPlace { place in

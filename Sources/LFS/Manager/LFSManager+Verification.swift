@@ -70,7 +70,9 @@ extension LFSManager {
     /// The damaged bytes are kept aside in the folder `quarantine` until the right ones are here. Where the storage
     /// says that it has none, they stay where they are.
     ///
-    /// - Returns: whether right bytes were fetched; false when the local copy is right, or there is none.
+    /// Calls for one file wait for each other.
+    ///
+    /// - Returns: whether this call has fetched right bytes; false when the local copy is right by now, or there is none.
     /// - Throws: ``LFSError/Code/sourceChanged`` when it is damaged and the storage has no right bytes either;
     ///   ``LFSError/Code/storage`` when fetching fails; ``LFSError/Code/unknownFile``; ``LFSError/Code/notRunning``
     ///   after a stop; ``LFSError/Code/noSpace``, ``LFSError/Code/cancelled``.

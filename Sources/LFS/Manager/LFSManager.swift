@@ -33,6 +33,7 @@ public final class LFSManager: Sendable {
     let telemetry: Telemetry
     let commits = Signal()
     let tombstones = Signal()
+    private let mendTurns = Turns<FileID>()
 
     /// Opens LFS on a database whose migrations have run, and repairs what a crash may have left.
     ///
@@ -133,7 +134,8 @@ public final class LFSManager: Sendable {
     var repairer: Repairer {
         Repairer(
             runner: runner, places: places, orphans: Orphans(runner: runner), namespace: namespace, reader: reader,
-            uploads: uploads, restorer: restorer, wallClock: options.wallClock, wake: tombstones.notify)
+            uploads: uploads, restorer: restorer, turns: mendTurns, wallClock: options.wallClock,
+            wake: tombstones.notify)
     }
 
     var restorer: FileRestorer { FileRestorer(files: files, reader: reader, uploads: uploads) }

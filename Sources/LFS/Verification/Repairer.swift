@@ -14,6 +14,8 @@ struct Repairer: Sendable {
     let reader: FileReader
     let uploads: UploadQueue
     let restorer: FileRestorer
+    /// Of those who mend the local copy of one file.
+    let turns: Turns<FileID>
     let wallClock: @Sendable () -> Date
     /// Called when deletions were queued.
     let wake: @Sendable () -> Void
@@ -30,14 +32,20 @@ struct Repairer: Sendable {
             case .upload:
                 try await uploads.queue(comparison.file.id)
                 return .underWay
-            case .fetch: return try await fetch(comparison)
+            case .fetch:
+                switch try await fetch(comparison) {
+                case .mended: return comparison.file.status == .local ? .underWay : .repaired
+                case .replaced: return .failed(Self.isReplaced)
+                case .elsewhere: return .failed(Self.isElsewhere)
+                case .wrongObject: return .noted
+                }
             case .quarantine:
-                guard try await quarantine(comparison) else { return .failed("The file was replaced meanwhile.") }
+                guard try await quarantine(comparison) else { return .failed(Self.isReplaced) }
                 if !finding.isLoss { return .repaired }
             case .clear:
                 try await clear(comparison.file.id)
                 return .repaired
-            case .remove, .retry, .restore, nil: break
+            case .discard, .remove, .retry, .restore, nil: break
             }
             guard finding.isLoss else { return .found }
             if !comparison.row.isNotedAsLost { try await note(comparison.file.id, finding.message) }
@@ -71,27 +79,42 @@ struct Repairer: Sendable {
 
     /// Puts the right bytes of the storage in the place of a damaged local copy.
     ///
-    /// - Returns: whether it was damaged.
+    /// - Returns: whether it was damaged; not for one who comes while another one mends it.
     /// - Throws: when they cannot be had.
     func mendCopy(of id: FileID) async throws -> Bool {
         let use = places.inUse.begin(id)
         defer { withExtendedLifetime(use) {} }
-        let comparer = FileComparer(runner: runner, places: places, namespace: namespace, storage: reader.storage)
-        guard let comparison = try await comparer.compare(id) else {
-            // It is in motion; one that is unknown is an error.
-            _ = try await reader.row(of: id)
-            return false
+        return try await turns.withTurn(id) {
+            // Another process may have put another file there meanwhile, right or damaged: that one is compared then.
+            while true {
+                guard let comparison = try await damagedCopy(of: id) else { return false }
+                switch try await fetch(comparison) {
+                case .mended: return true
+                case .replaced: continue
+                case .elsewhere: throw LFSError(.sourceChanged, Self.isElsewhere, fileID: id)
+                case .wrongObject:
+                    throw LFSError(.sourceChanged, "The object has other bytes as well.", fileID: id)
+                }
+            }
         }
+    }
+
+    /// - Returns: nil when the local copy is right, or not there.
+    /// - Throws: when it is damaged, and the storage does not say that it has the right bytes.
+    private func damagedCopy(of id: FileID) async throws -> FileComparison? {
+        _ = try await reader.row(of: id)
+        try await requireStore()
+        // Readers take a copy wherever it is; what is compared and mended is the one in the store.
+        let places = places
+        _ = try await BlockingPool.shared.run { _ in try places.promote(id) }
+        let comparer = FileComparer(runner: runner, places: places, namespace: namespace, storage: reader.storage)
+        // Nil is one that is in motion, or that was deleted meanwhile.
+        guard let comparison = try await comparer.compare(id) else { return nil }
         // How far its upload is put off says nothing of its bytes.
         let finding = Diagnosis(comparison: comparison, furthest: .max).finding(.local)
-        guard let finding, [.wrongLengthLocally, .corruptedLocally].contains(finding.kind) else { return false }
+        guard let finding, [.wrongLengthLocally, .corruptedLocally].contains(finding.kind) else { return nil }
         guard finding.repair == .fetch else { throw LFSError(.sourceChanged, finding.message, fileID: id) }
-        try await requireStore()
-        switch try await fetch(comparison) {
-        case .repaired, .underWay: return true
-        case .failed(let reason): throw LFSError(.sourceChanged, reason, fileID: id)
-        case .found, .noted: throw LFSError(.sourceChanged, "The object has other bytes as well.", fileID: id)
-        }
+        return comparison
     }
 
     /// Gives a file that would be lost the right bytes of one of its originals.
@@ -140,7 +163,13 @@ struct Repairer: Sendable {
         return .underWay
     }
 
-    /// Removes what is in quarantine of a file whose right bytes are in the store, or whose row is durably gone.
+    /// Removes what is in quarantine of a file whose right bytes are in the store: what a mend has left that was cut.
+    func discardQuarantined(of file: FileRow) async throws -> VerifyFinding.Outcome {
+        try await requireStore()
+        return try await clearQuarantine(of: file) ? .repaired : .found
+    }
+
+    /// Removes what is in quarantine of a file whose row is durably gone.
     func removeQuarantined(of finding: VerifyFinding) async throws -> VerifyFinding.Outcome {
         guard let id = finding.fileID else { return .found }
         try await requireStore()
@@ -157,34 +186,43 @@ struct Repairer: Sendable {
 
     // MARK: Local bytes
 
-    private func fetch(_ comparison: FileComparison) async throws -> VerifyFinding.Outcome {
-        if case .present = comparison.localFile, try await !quarantine(comparison) {
-            return .failed("The file was replaced meanwhile.")
-        }
+    /// What came of a fetch.
+    private enum Fetched {
+        /// The right bytes are here.
+        case mended
+        /// Another file stands in the place of the one that was looked at, and nothing was fetched.
+        case replaced
+        /// Another folder of this database may have the file as well, and nothing was fetched then.
+        case elsewhere
+        /// The storage said nothing of its checksum before; now its bytes are known to be others, which is noted.
+        case wrongObject
+    }
+
+    private static let isReplaced = "The file was replaced meanwhile."
+    private static let isElsewhere = "Its bytes are in another folder as well, and were not fetched."
+
+    private func fetch(_ comparison: FileComparison) async throws -> Fetched {
+        let file = comparison.file
+        if case .present = comparison.localFile, try await !quarantine(comparison) { return .replaced }
         do {
-            try await reader.fetch(comparison.file, for: .prefetch)
+            try await reader.fetch(file, for: .prefetch)
         } catch let error as LFSError where error.code == .sourceChanged {
-            // The storage said nothing of its checksum before; now its bytes are known to be others.
-            try await note(comparison.file.id, error.message)
-            return .noted
+            try await note(file.id, error.message)
+            return .wrongObject
         }
+        guard try await clearQuarantine(of: file) else { return .elsewhere }
+        if file.status == .local { try await uploads.queue(file.id) } else { try await clear(file.id) }
+        return .mended
+    }
+
+    /// Removes what is in quarantine of a file if its right bytes are durable in the store.
+    ///
+    /// - Returns: whether they are.
+    private func clearQuarantine(of file: FileRow) async throws -> Bool {
         let store = places.store
-        let isRight = try await BlockingPool.shared.run { flag in
-            guard let file = try store.open(comparison.file.id) else { return false }
-            let hash = try ContentHash(of: file, byteCount: comparison.file.byteCount, flag)
-            guard hash.byteCount == comparison.file.byteCount, hash.hex == comparison.file.sha256 else { return false }
-            // The right bytes are durable in the store, so the damaged ones are of no use.
-            try store.removeQuarantined(comparison.file.id)
-            return true
+        return try await BlockingPool.shared.run { flag in
+            try store.removeQuarantined(file.id) { try store.hasRightBytes(of: file, flag) }
         }
-        // Another folder of this database may have the file as well, and nothing was fetched then.
-        guard isRight else { return .failed("Its bytes are in another folder as well, and were not fetched.") }
-        guard comparison.file.status == .local else {
-            try await clear(comparison.file.id)
-            return .repaired
-        }
-        try await uploads.queue(comparison.file.id)
-        return .underWay
     }
 
     /// Returns false when another file stands in the place of the one that was looked at.
@@ -206,5 +244,14 @@ struct Repairer: Sendable {
     /// Removes the note of a loss that is none any more.
     private func clear(_ id: FileID) async throws {
         try await runner.write { db in try JobTable.removeNote(of: id, db) }
+    }
+}
+
+extension LocalStore {
+    /// Whether it has the recorded bytes of a file. Blocks the thread.
+    func hasRightBytes(of file: FileRow, _ flag: CancellationFlag) throws -> Bool {
+        guard let copy = try open(file.id), try copy.status().isRegularFile else { return false }
+        let hash = try ContentHash(of: copy, byteCount: file.byteCount, flag)
+        return hash.byteCount == file.byteCount && hash.hex == file.sha256
     }
 }

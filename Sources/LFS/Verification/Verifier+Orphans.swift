@@ -116,11 +116,27 @@ extension Verifier {
             finding.isKnown = row != nil
             if !file.isDirectory { finding.found = .init(byteCount: file.byteCount) }
             // Somebody else has made what is in a folder, so only a person can say whether it may go.
-            guard row == nil, !file.isDirectory else {
+            if file.isDirectory {
                 try await tell(finding) { _, _ in .found }
-                continue
+            } else if let row {
+                try await tell(quarantined: finding, row.file)
+            } else {
+                try await tellOrphan(finding) { try await $0.repairer.removeQuarantined(of: $1) }
             }
-            try await tellOrphan(finding) { try await $0.repairer.removeQuarantined(of: $1) }
+        }
+    }
+
+    /// Damaged bytes that a mend has left which was cut go when the right ones are here; others may be all that is
+    /// left.
+    private mutating func tell(quarantined found: VerifyFinding, _ file: FileRow) async throws {
+        var finding = found
+        let store = store
+        if try await BlockingPool.shared.run({ flag in try store.hasRightBytes(of: file, flag) }) {
+            finding.message += " Right ones are in their place."
+            finding.repair = .discard
+        }
+        try await tell(finding) { verifier, finding in
+            finding.repair == .discard ? try await verifier.repairer.discardQuarantined(of: file) : .found
         }
     }
 

@@ -50,6 +50,8 @@ public struct VerifyFinding: Hashable, Sendable {
         case fetch
         /// Damaged bytes that may be all that is left are moved aside, so that nobody takes them for the file's.
         case quarantine
+        /// Damaged bytes in quarantine are removed: the right ones are in the store again.
+        case discard
         /// An orphan is deleted, because a person has asked for it.
         case remove
         /// A deletion is tried again now.

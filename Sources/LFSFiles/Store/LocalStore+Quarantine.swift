@@ -27,6 +27,8 @@ extension LocalStore {
     private func quarantine(
         _ id: FileID, examined: FileStatus, in folder: Directory
     ) throws(SystemError) -> String? {
+        // What has come meanwhile is not even moved for a moment.
+        guard try directory.status(of: id.text)?.inode == examined.inode else { return nil }
         let name = "\(id.text).\(FileID.make().text)"
         do {
             try directory.rename(id.text, to: folder, as: name)
@@ -37,8 +39,10 @@ extension LocalStore {
             do {
                 try folder.renameExclusively(name, to: directory, as: id.text)
             } catch let error where error.isExisting {
-                // Yet another file has the name by now. The one that was moved by mistake stays in quarantine, where
-                // nothing is removed.
+                // Yet another file has the name by now. The one that was moved by mistake stays in quarantine until
+                // the bytes in its place are known to be right.
+            } catch let error where error.isMissing {
+                // Its row is gone, and it went with what is in quarantine.
             }
             return nil
         }
@@ -61,14 +65,30 @@ extension LocalStore {
         return found
     }
 
-    /// Removes what is in quarantine of a file whose row is gone, or whose bytes are proven to be in the store again.
-    /// A folder stays: somebody else has made what is in it.
-    package func removeQuarantined(_ id: FileID) throws {
-        guard let folder = try quarantineFolder() else { return }
-        try folder.forEachFile { name in
-            if name.hasPrefix(id.text), try folder.status(of: name)?.isDirectory == false { try folder.remove(name) }
-            return true
-        }
+    /// Removes what is in quarantine of a file whose row is gone. A folder stays: somebody else has made what is in it.
+    package func removeQuarantined(_ id: FileID) throws { try removeQuarantined(quarantined(of: id)) }
+
+    /// Removes what is in quarantine of a file once its right bytes are in the store. Blocks the thread.
+    ///
+    /// What comes into quarantine while they are looked at stays: it may be the very file that was looked at, moved by
+    /// somebody who had seen another one in its place.
+    ///
+    /// - Parameter isRight: looks at the bytes in the store.
+    /// - Returns: what that said.
+    package func removeQuarantined(_ id: FileID, if isRight: () throws -> Bool) throws -> Bool {
+        let names = try quarantined(of: id)
+        guard try isRight() else { return false }
+        try removeQuarantined(names)
+        return true
+    }
+
+    private func quarantined(of id: FileID) throws -> [String] {
+        try quarantined().filter { $0.id == id && !$0.isDirectory }.map(\.name)
+    }
+
+    private func removeQuarantined(_ names: [String]) throws {
+        guard !names.isEmpty, let folder = try quarantineFolder() else { return }
+        for name in names { try folder.remove(name) }
     }
 
     /// Where a file in quarantine is.

@@ -1,6 +1,5 @@
 import LFSFiles
 import LFSSystem
-import Synchronization
 
 /// What one at a time does, in this process and in all others: with the lock (`flock`) on a file, which ends with the
 /// process.
@@ -18,6 +17,9 @@ enum LockedFile {
         static func < (left: Self, right: Self) -> Bool { (left.device, left.inode) < (right.device, right.inode) }
     }
 
+    /// Of this process, as the locks are. They hold no data.
+    private static let turns = Turns<Identity>()
+
     /// - Parameters:
     ///   - open: opens the lock file, and what the body needs. It may block the thread.
     ///   - body: runs while nobody else has the lock.
@@ -30,40 +32,12 @@ enum LockedFile {
             let (file, opened) = try open()
             return (file, Identity(try file.status()), opened)
         }
-        return try await LockTurns.shared.withTurn(identity) {
+        return try await turns.withTurn(identity) {
             let lock = FileLock(file)
             try await pool.run { _ in try lock.lock(.exclusive) }
             // The lock goes with its last reference, at the end of this.
             defer { withExtendedLifetime(lock) {} }
             return try await body(opened)
         }
-    }
-}
-
-/// The turns of this process at its lock files: like the locks, they are the process's, and they hold no data.
-///
-/// Owner of who waits: one mutex, and the permits of each file.
-private final class LockTurns: Sendable {
-    static let shared = LockTurns()
-
-    private struct Turn {
-        let permits = Permits(1)
-        var userCount = 0
-    }
-
-    private let turns = Mutex<[LockedFile.Identity: Turn]>([:])
-
-    func withTurn<Result>(_ file: LockedFile.Identity, _ body: () async throws -> Result) async throws -> Result {
-        let permits = turns.withLock { turns in
-            turns[file, default: Turn()].userCount += 1
-            return turns[file, default: Turn()].permits
-        }
-        defer {
-            turns.withLock { turns in
-                turns[file]?.userCount -= 1
-                if turns[file]?.userCount == 0 { turns[file] = nil }
-            }
-        }
-        return try await permits.withPermit(body)
     }
 }

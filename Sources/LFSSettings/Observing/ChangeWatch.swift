@@ -18,7 +18,12 @@ struct ChangeWatch: Sendable {
     /// - Parameter begun: is opened once it is known from where on changes are seen.
     func run(until stop: Latch, begun: Latch) async throws {
         var version = try await runner.dataVersion()
-        var resetCount = try await resetCount()
+        var resetCount: Int64
+        do {
+            resetCount = try await self.resetCount()
+        } catch is CancellationError {
+            return
+        }
         var stamps: [String: String] = [:]
         // Something may have changed since the observers have read their first values.
         hub.notifyDatabase()
@@ -34,6 +39,8 @@ struct ChangeWatch: Sendable {
                     if count == resetCount { hub.notifyDatabase() } else { hub.notifyAll() }
                     resetCount = count
                 }
+            } catch is CancellationError {
+                return
             } catch {
                 // The next turn asks again; whoever reads meets the error.
                 logger?.warning("The settings could not ask the database for changes: \(error)")

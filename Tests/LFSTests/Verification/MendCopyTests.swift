@@ -119,4 +119,72 @@ struct MendCopyTests {
             }
         }
     }
+
+    @Test("Of several calls for one file, one mends it, and the others wait for it", arguments: [true, false])
+    func together(isUploaded: Bool) async throws {
+        try await withCheckedHost { checked in
+            let file = try await (isUploaded ? checked.uploaded(1) : checked.pending(1))[0]
+            let bytes = try [UInt8](Data(contentsOf: checked.local(file.id)))
+            if !isUploaded { try checked.plant(bytes, at: checked.object(file)) }
+            try checked.plant(someBytes(), at: checked.local(file.id))
+            var options = checked.options
+            let gate = GatedStorage(checked.storage, on: [.download])
+            options.storage = gate
+            try await withManager(checked.host, options, starts: false) { lfs in
+                async let first = lfs.mendLocalCopy(of: file.id)
+                // The damaged copy is in quarantine now, and nothing in its place.
+                await gate.waitForArrivals(1)
+                try await withThrowingTaskGroup(of: Bool.self) { group in
+                    for _ in 0..<8 {
+                        group.addTask { try await lfs.mendLocalCopy(of: file.id) }
+                    }
+                    for _ in 0..<200 { await Task.yield() }
+                    gate.open()
+                    for try await isMended in group { #expect(!isMended) }
+                }
+                try await #expect(first)
+                try await #expect(read(file, lfs) == bytes)
+                try #expect(quarantine(checked).isEmpty)
+            }
+        }
+    }
+
+    @Test("A damaged copy that waits in a staging area is mended as well")
+    func staged() async throws {
+        try await withCheckedHost { checked in
+            let file = try await checked.uploaded(1)[0]
+            let bytes = try [UInt8](Data(contentsOf: checked.object(file)))
+            try checked.plant(nil, at: checked.local(file.id))
+            let waiting = checked.host.store.appendingPathComponent("temporary/\(file.id.uuidString)")
+            try await withManager(checked.host, checked.options, starts: false) { lfs in
+                try checked.plant(someBytes(), at: waiting)
+                try await #expect(lfs.mendLocalCopy(of: file.id))
+                try await #expect(read(file, lfs) == bytes)
+                #expect(!FileManager.default.fileExists(atPath: waiting.path))
+                try #expect(quarantine(checked).isEmpty)
+            }
+        }
+    }
+
+    @Test("A file that somebody puts in the place of the damaged one is looked at before anything is done to it")
+    func replaced() async throws {
+        try await withCheckedHost { checked in
+            let file = try await checked.uploaded(1)[0]
+            let copy = checked.local(file.id)
+            let bytes = try [UInt8](Data(contentsOf: copy))
+            let other = copy.deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("other")
+            try checked.plant(bytes, at: other)
+            try checked.plant(someBytes(), at: copy)
+            try await withManager(checked.host, checked.options, starts: false) { lfs in
+                // Another process has mended it between the comparison and what follows from it.
+                checked.storage.beforeHead { _ in
+                    guard FileManager.default.fileExists(atPath: other.path) else { return }
+                    guard rename(other.path, copy.path) == 0 else { throw CocoaError(.fileWriteUnknown) }
+                }
+                try await #expect(!lfs.mendLocalCopy(of: file.id))
+                #expect(try [UInt8](Data(contentsOf: copy)) == bytes)
+                try #expect(quarantine(checked).isEmpty)
+            }
+        }
+    }
 }

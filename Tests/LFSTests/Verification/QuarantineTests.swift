@@ -57,10 +57,58 @@ struct QuarantineTests {
             // The file is `remote` and its object is right, so a reader gets the right bytes.
             try await withManager(checked.host, checked.options, starts: false) { lfs in
                 try await #expect(read(files[0], lfs) == bytes)
+                let (told, toldFindings) = try await checked.verify(lfs)
+                #expect(toldFindings.map(Told.init) == [Told(.quarantined, files[0].id, .discard)])
+                #expect(told.isClean && told.known == 1)
+                #expect(try FileManager.default.contentsOfDirectory(atPath: quarantine.path) == kept)
                 let (report, findings) = try await checked.verify(lfs, repairs: true)
-                #expect(findings.map(\.kind) == [.quarantined])
-                #expect(report.isClean && report.known == 1)
+                #expect(findings.map(\.outcome) == [.repaired])
+                #expect(report.isClean && report.known == 0)
+                #expect(try FileManager.default.contentsOfDirectory(atPath: quarantine.path).isEmpty)
             }
+        }
+    }
+
+    @Test("Damaged bytes stay in quarantine while the ones in their place are others, or none")
+    func notMended() async throws {
+        try await withCheckedHost { checked in
+            let files = try await checked.uploaded(2)
+            try checked.plant(nil, at: checked.object(files[0]))
+            try checked.plant(someBytes(), at: checked.local(files[0].id))
+            let quarantine = checked.host.store.appendingPathComponent("quarantine")
+            try await withManager(checked.host, checked.options, starts: false) { lfs in
+                _ = try await checked.verify(lfs, repairs: true)
+                for bytes in [nil, someBytes()] {
+                    try checked.plant(bytes, at: checked.local(files[0].id))
+                    let (_, findings) = try await checked.verify(lfs, repairs: true)
+                    #expect(findings.contains { $0.kind == .quarantined && $0.repair == nil && $0.outcome == .found })
+                }
+            }
+            #expect(try FileManager.default.contentsOfDirectory(atPath: quarantine.path).count == 2)
+        }
+    }
+
+    @Test("What comes into quarantine while the bytes in the store are looked at stays there")
+    func meanwhile() async throws {
+        try await withTemporaryFolder { folder in
+            let store = try LocalStore(
+                at: folder.appendingPathComponent("store").path, databaseID: FileID.make().uuidString)
+            let (id, other) = (FileID.make(), FileID.make())
+            func put(_ text: String, _ id: FileID) throws -> FileStatus {
+                try Data(text.utf8).write(to: URL(fileURLWithPath: store.path(of: id)))
+                return try #require(try store.status(of: id))
+            }
+            for id in [id, other] { try #expect(store.quarantine(id, examined: put("damaged", id)) != nil) }
+            let late = try store.removeQuarantined(id) {
+                try #expect(store.quarantine(id, examined: put("right", id)) != nil)
+                return true
+            }
+            #expect(late)
+            #expect(Set(try store.quarantined().map(\.id)) == [id, other])
+            try #expect(!store.removeQuarantined(id) { false })
+            #expect(try store.quarantined().count == 2)
+            try #expect(store.removeQuarantined(id) { true })
+            #expect(try store.quarantined().map(\.id) == [other])
         }
     }
 

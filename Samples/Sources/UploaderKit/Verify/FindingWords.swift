@@ -20,6 +20,7 @@ struct FindingWords {
         case .noted where finding.isKnown: known
         case .noted: "Noted as lost. \(way)"
         case .failed(let reason): "The repair failed: \(reason)"
+        case .found where finding.repair == .discard: advice
         case .found where finding.isKnown: known
         case .found where isUnknown && finding.repair == nil:
             "--repair leaves it; with --remove-unknown it deletes it for good."
@@ -50,6 +51,7 @@ struct FindingWords {
         case .quarantine where finding.isLoss && hasOriginal:
             "--repair moves the damaged bytes aside, and takes its original, if that has these bytes."
         case .quarantine: "--repair moves the damaged bytes aside."
+        case .discard: "--repair removes them."
         case .remove: "--repair deletes it."
         case .retry: "--repair tries it again."
         case .clear: "--repair removes the note."
