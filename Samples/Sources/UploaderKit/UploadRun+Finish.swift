@@ -31,6 +31,12 @@ extension UploadRun {
         try await database.read { db in try DelayedUploads.find(at: Date(), db) }
     }
 
+    /// Why a run has waited in vain, where all of its files let themselves wait.
+    func delay(of waiting: Int, _ reason: GaveUp.Reason) async throws -> String? {
+        guard purpose == .uploading, case .idle = reason, let delayed = try await delayed() else { return nil }
+        return delayed.files == waiting ? delayed.reason : nil
+    }
+
     var versions: VersionKeeper { VersionKeeper(database: database) }
 
     /// Removes old versions whose time is over, and replaced files that are not kept.

@@ -31,7 +31,7 @@ struct UploadRun: Sendable {
     let stagingFolder: String?
     /// What comes when everything is offloaded.
     private(set) var ending = Ending()
-    private let purpose: Purpose
+    let purpose: Purpose
     private var patience: Patience
 
     /// Brings what is new or has changed into the database.
@@ -192,10 +192,10 @@ struct UploadRun: Sendable {
         await sync?.shutdown()
         if case .failure(let error as GaveUp) = result {
             let status = try await lfs.status()
-            let delay = try await delayed()?.reason
+            let waiting = status.local - status.failed - status.cancelled
+            let delay = try await delay(of: waiting, error.reason)
             report.gaveUp(
-                error, paths: try await paths(of: report.waiting),
-                waiting: status.local - status.failed - status.cancelled,
+                error, paths: try await paths(of: report.waiting), waiting: waiting,
                 hold: status.hold?.reason ?? delay)
         }
         if case .failure(is CancellationError) = result, purpose == .uploading, table.isOurs { await saveAtEnd() }

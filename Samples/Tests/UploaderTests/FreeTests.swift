@@ -113,6 +113,14 @@ struct FreeTests {
             #expect(try copies(folder).isEmpty)
             #expect(try uploader("free", entries[0].id, "--dry-run", in: folder).status == 64)
             #expect(try uploader("pin", "x", in: folder).status == 3)
+            // One that is nowhere is no copy that has gone before.
+            try TestDatabase.execute(
+                "UPDATE lfs_file SET status = 'local', url = NULL WHERE id = '\(entries[0].id)'",
+                in: folder.appendingPathComponent("a.sqlite"))
+            let lost = try uploader("free", entries[0].id, in: folder)
+            #expect(lost.status == 3 && lost.output.isEmpty, "\(lost)")
+            let reason = "\(entries[0].path): The file was made on this device, but its bytes are gone"
+            #expect(lost.messages.contains(reason), "\(lost)")
         }
     }
 }

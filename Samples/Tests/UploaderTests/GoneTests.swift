@@ -88,21 +88,44 @@ struct GoneTests {
             try FileManager.default.createDirectory(
                 at: folder.appendingPathComponent("files0"), withIntermediateDirectories: false)
             try Data("y".utf8).write(to: folder.appendingPathComponent("files0/y"))
-            #expect(try !uploader("push", "files", "files0", in: folder).messages.contains("is empty"))
+            #expect(try !uploader("push", "files", "files0", in: folder).messages.contains("has no file any more"))
             try delete("files", in: folder)
             try FileManager.default.createDirectory(
                 at: folder.appendingPathComponent("files"), withIntermediateDirectories: false)
             for _ in 1...2 {
                 let push = try uploader("push", "files", "files0", in: folder)
                 #expect(push.status == 0)
-                #expect(push.messages.contains("files is empty, and 5 files were pushed from it"), "\(push.messages)")
-                #expect(!push.messages.contains("files0 is empty"))
+                let words = "files has no file any more, and 5 files were pushed from it"
+                #expect(push.messages.contains(words), "\(push.messages)")
+                #expect(!push.messages.contains("files0 has no file"))
             }
             // With a filter nobody can say.
             let filtered = try uploader("push", "--include", "*.jpg", "files", in: folder)
-            #expect(!filtered.messages.contains("is empty"), "\(filtered.messages)")
+            #expect(!filtered.messages.contains("has no file any more"), "\(filtered.messages)")
             #expect(try uploader("remove", "--gone", "--accept-empty", in: folder).status == 0)
-            #expect(try !uploader("push", "files", in: folder).messages.contains("is empty"))
+            #expect(try !uploader("push", "files", in: folder).messages.contains("has no file any more"))
+        }
+    }
+
+    @Test(
+        "A folder that may not be read is told as such, and not as one without files",
+        .enabled(if: isRoot, "needs root to act as another user"))
+    func unreadable() throws {
+        try withFolder(files: 3) { folder in
+            #expect(try system("chmod", "755", folder.path))
+            #expect(try system("chown", "-R", "65534:65534", folder.path))
+            let user = ["/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+            func push() throws -> UploaderProcess.Result {
+                try UploaderProcess(
+                    ["push", "--database", "a.sqlite", "--to", "dir:remote", "files"], in: folder, through: user
+                ).wait()
+            }
+            #expect(try push().status == 0)
+            #expect(try system("chmod", "000", folder.path + "/files"))
+            let refused = try push()
+            #expect(try system("chmod", "755", folder.path + "/files"))
+            #expect(refused.status == 3 && refused.messages.contains("Permission denied"), "\(refused)")
+            #expect(!refused.messages.contains("has no file any more"), "\(refused)")
         }
     }
 
@@ -111,7 +134,7 @@ struct GoneTests {
         try withFolder(files: 3) { folder in
             #expect(try uploader("push", "--move", "files", in: folder).status == 0)
             let push = try uploader("push", "files", in: folder)
-            #expect(push.status == 0 && !push.messages.contains("is empty"), "\(push.messages)")
+            #expect(push.status == 0 && !push.messages.contains("has no file any more"), "\(push.messages)")
         }
     }
 

@@ -41,6 +41,26 @@ struct PullDamageTests {
         }
     }
 
+    @Test("Of equal files with one damaged copy all are pulled, and the copy is mended once")
+    func equalFiles() throws {
+        try withFolder(files: 1) { folder in
+            let files = folder.appendingPathComponent("files")
+            let bytes = try Data(contentsOf: files.appendingPathComponent("0.bin"))
+            for name in 1...20 { try bytes.write(to: files.appendingPathComponent("\(name).bin")) }
+            #expect(try uploader("push", "--progress", "none", "files", in: folder).status == 0)
+            let id = try TestDatabase.entries(in: folder.appendingPathComponent("a.sqlite"))[0].id
+            let store = folder.appendingPathComponent("a.sqlite.lfs")
+            for kind in ["flipped", "cut"] {
+                _ = try damage(store.appendingPathComponent(id), kind)
+                let pulled = try uploader("pull", "--all", "--output", kind, in: folder)
+                #expect(pulled.status == 0, "\(pulled.messages)")
+                #expect(pulled.messages.components(separatedBy: " was damaged").count == 2, "\(pulled.messages)")
+                #expect(try system("diff", "-r", files.path, folder.appendingPathComponent("\(kind)/files").path))
+                #expect(try FileManager.default.contentsOfDirectory(atPath: store.path + "/quarantine").isEmpty)
+            }
+        }
+    }
+
     @Test(
         "A damaged local copy is not written out and stays while the storage has no right bytes either",
         arguments: ["flipped", "cut"])

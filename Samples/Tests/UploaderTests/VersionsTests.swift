@@ -118,6 +118,10 @@ struct VersionsTests {
             #expect(event?["bytes"] as? Int == (choice == "none" ? 6 : nil))
             #expect(files.objects() == 3)
             #expect(try files.count("uploader_replaced") == 2)
+            // On another storage none goes before a verification.
+            let change = words + ["--change-storage", "--to", "dir:other"]
+            let changed = try files.run("push", "--dry-run", "files", with: change)
+            #expect(changed.output.hasSuffix("to attach, 0 B\n"), "\(changed)")
             // It is as the push itself does it.
             let push = try files.run("push", "--json", "files", with: words)
             #expect(push.summary?["versions"] as? Int == event?["versions"] as? Int ?? 0)

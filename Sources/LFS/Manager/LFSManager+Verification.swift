@@ -72,7 +72,8 @@ extension LFSManager {
     ///
     /// Calls for one file wait for each other.
     ///
-    /// - Returns: whether this call has fetched right bytes; false when the local copy is right by now, or there is none.
+    /// - Returns: whether this call has fetched right bytes; false when the local copy is right by now, or there is
+    ///   none.
     /// - Throws: ``LFSError/Code/sourceChanged`` when it is damaged and the storage has no right bytes either;
     ///   ``LFSError/Code/storage`` when fetching fails; ``LFSError/Code/unknownFile``; ``LFSError/Code/notRunning``
     ///   after a stop; ``LFSError/Code/noSpace``, ``LFSError/Code/cancelled``.

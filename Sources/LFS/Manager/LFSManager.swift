@@ -33,7 +33,7 @@ public final class LFSManager: Sendable {
     let telemetry: Telemetry
     let commits = Signal()
     let tombstones = Signal()
-    private let mendTurns = Turns<FileID>()
+    let mendTurns = Turns<FileID>()
 
     /// Opens LFS on a database whose migrations have run, and repairs what a crash may have left.
     ///

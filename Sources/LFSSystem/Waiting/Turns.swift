@@ -16,6 +16,9 @@ package final class Turns<Key: Hashable & Sendable>: Sendable {
     /// How many keys have or wait for a turn.
     package var keyCount: Int { turns.withLock { $0.count } }
 
+    /// How many wait for a turn of the key.
+    package func waiterCount(_ key: Key) -> Int { turns.withLock { $0[key]?.permits.waiterCount ?? 0 } }
+
     /// Runs the body when no other has the turn of the key.
     ///
     /// - Throws: `CancellationError` when the task was cancelled while it waited.

@@ -1,10 +1,11 @@
 import Foundation
-import LFS
 import LFSStorage
 import LFSSystem
 import LFSTesting
 import TestSupport
 import Testing
+
+@testable import LFS
 
 @Suite("Mending the local copy of one file", .timeLimit(.minutes(1)))
 struct MendCopyTests {
@@ -138,7 +139,7 @@ struct MendCopyTests {
                     for _ in 0..<8 {
                         group.addTask { try await lfs.mendLocalCopy(of: file.id) }
                     }
-                    for _ in 0..<200 { await Task.yield() }
+                    try await yield(while: lfs.mendTurns.waiterCount(file.id) < 8)
                     gate.open()
                     for try await isMended in group { #expect(!isMended) }
                 }

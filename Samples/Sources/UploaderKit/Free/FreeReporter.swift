@@ -59,16 +59,18 @@ struct FreeReporter: Sendable {
         for file in files where seen.insert(file.fileID).inserted {
             do {
                 let id = try FileID.named(file.fileID)
+                let row = try await database.read { db in try FileData.fetchOne(db, key: id) }
                 guard try await lfs.hasLocalCopy(of: id) else {
+                    // Nothing is on the storage either: where its bytes ought to be here, that is an error.
+                    if let row, row.status == .local { _ = try await lfs.contents(of: row) }
                     summary.notHere? += 1
                     try show("notHere", id, file.path, "not here")
                     continue
                 }
-                let size = try await database.read { db in try FileData.fetchOne(db, key: id)?.byteCount }
                 try await lfs.evict(id)
                 summary.freed += 1
-                summary.bytes = summary.bytes.addingSaturated(size ?? 0)
-                try show("freed", id, file.path, "freed", size)
+                summary.bytes = summary.bytes.addingSaturated(row?.byteCount ?? 0)
+                try show("freed", id, file.path, "freed", row?.byteCount)
             } catch let error as LFSError {
                 summary.failed += 1
                 Console.message("uploader: \(file.path): \(error.message)")

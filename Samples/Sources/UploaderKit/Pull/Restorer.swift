@@ -121,8 +121,10 @@ struct Restorer: Sendable {
                     return report.failed(path, "the device that made it has not uploaded it yet")
                 }
             } catch let error where wasHere && DamagedCopy.isTold(by: error) {
-                guard try await lfs.mendLocalCopy(of: attached.file.id) else { throw error }
-                report.message("The local copy of \(path) was damaged; the storage had the right bytes.")
+                // Another file with these bytes, or another process, may have come first: then it is right by now.
+                if try await lfs.mendLocalCopy(of: attached.file.id) {
+                    report.message("The local copy of \(path) was damaged; the storage had the right bytes.")
+                }
                 guard try await write(attached, to: target, overwrites: found == .other) else { throw error }
             }
             written.note(target.path)

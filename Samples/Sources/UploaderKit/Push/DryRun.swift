@@ -55,7 +55,10 @@ struct DryRun {
             let rest = moves ? "; once the storage has them, these and those of earlier runs would be removed here" : ""
             Console.result("\(Format.count(count, "file")) to attach, \(Format.bytes(bytes))\(rest)")
         }
-        if let database = connection?.database { try tellVersions(database) }
+        // On a changed storage none goes before a verification.
+        if let database = connection?.database, !transfer.changeStorage, try database.read(StorageMemory.doubt) == nil {
+            try tellVersions(database)
+        }
         if unreadable > 0 || !missing.isEmpty { throw ExitCode(3) }
     }
 

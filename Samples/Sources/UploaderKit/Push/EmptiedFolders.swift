@@ -21,7 +21,8 @@ final class EmptiedFolders: Sendable {
         guard let name = event.file else { return }
         left.withLock { left in
             if left.isEmpty { return }
-            left.removeAll { name.bytes.starts(with: $0.bytes) }
+            // One that cannot be read is told as such, and nobody knows what is in it.
+            left.removeAll { name.bytes.starts(with: $0.bytes) || FilePath(name).appending([]).bytes == $0.bytes }
         }
     }
 
@@ -34,9 +35,10 @@ final class EmptiedFolders: Sendable {
             let path = FilePath(bytes: folder.bytes.dropLast())
             report.message(
                 """
-                \(path) is empty, and \(Format.count(count, "file")) were pushed from it. Is its disk mounted? \
-                They stay on the storage. If they were deleted on purpose, 'remove --gone --accept-empty' with the \
-                name of this folder removes them, and without a name those of every disk that is away.
+                \(path) has no file any more, and \(Format.count(count, "file")) \(count == 1 ? "was" : "were") pushed \
+                from it. Is its disk mounted? \(count == 1 ? "It stays" : "They stay") on the storage. If that is on \
+                purpose, 'remove --gone --accept-empty' with the name of this folder removes what is gone from it, and \
+                without a name that of every disk that is away.
                 """)
         }
     }
