@@ -113,14 +113,25 @@ struct FreeTests {
             #expect(try copies(folder).isEmpty)
             #expect(try uploader("free", entries[0].id, "--dry-run", in: folder).status == 64)
             #expect(try uploader("pin", "x", in: folder).status == 3)
-            // One that is nowhere is no copy that has gone before.
-            try TestDatabase.execute(
-                "UPDATE lfs_file SET status = 'local', url = NULL WHERE id = '\(entries[0].id)'",
-                in: folder.appendingPathComponent("a.sqlite"))
-            let lost = try uploader("free", entries[0].id, in: folder)
-            #expect(lost.status == 3 && lost.output.isEmpty, "\(lost)")
+        }
+    }
+
+    @Test("A file whose only bytes are gone is a failure, and not one that has no copy here")
+    func lost() throws {
+        try withFolder(files: 2) { folder in
+            let away = "s3://photos?endpoint=http://127.0.0.1:1&addressing=path&region=x"
+            let keys = ["AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "y"]
+            let push = ["push", "--database", "a.sqlite", "--to", away, "--give-up-after", "0.5s", "files"]
+            #expect(try UploaderProcess(push, in: folder, environment: keys).wait().status == 3)
+            let database = folder.appendingPathComponent("a.sqlite")
+            let entries = try TestDatabase.entries(in: database)
+            try FileManager.default.removeItem(at: folder.appendingPathComponent("a.sqlite.lfs/\(entries[0].id)"))
+            let free = ["free", "--database", "a.sqlite"] + entries.map(\.id)
+            let run = try UploaderProcess(free, in: folder).wait()
+            #expect(run.status == 3 && run.output.isEmpty, "\(run)")
             let reason = "\(entries[0].path): The file was made on this device, but its bytes are gone"
-            #expect(lost.messages.contains(reason), "\(lost)")
+            #expect(run.messages.contains(reason), "\(run)")
+            #expect(run.messages.contains("\(entries[1].path): The upload of this file is not proven yet"), "\(run)")
         }
     }
 }
