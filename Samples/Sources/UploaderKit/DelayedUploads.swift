@@ -6,6 +6,8 @@ struct DelayedUploads: Sendable {
     let files: Int
     /// How long until the last of them may begin.
     let wait: Duration
+    /// Whether nothing else waits for its upload.
+    let isAll: Bool
 
     /// For people.
     var words: String {
@@ -30,11 +32,12 @@ struct DelayedUploads: Sendable {
         let row = try Row.fetchOne(
             db,
             sql: """
-                SELECT count(*), max(notBefore) FROM lfs_job
+                SELECT count(*), max(notBefore), (SELECT count(*) FROM lfs_job WHERE state = 'queued') FROM lfs_job
                 WHERE state = 'queued' AND attempts = 0 AND errorCode IS NULL AND notBefore > ?1
                     AND notBefore <= ?1 + \(longestWait)
                 """, arguments: [now])
         guard let row, let last = Int64.fromDatabaseValue(row[1]) else { return nil }
-        return DelayedUploads(files: row[0], wait: .milliseconds(last - now))
+        let files: Int = row[0]
+        return DelayedUploads(files: files, wait: .milliseconds(last - now), isAll: row[2] == files)
     }
 }

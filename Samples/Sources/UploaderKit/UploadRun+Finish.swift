@@ -32,9 +32,9 @@ extension UploadRun {
     }
 
     /// Why a run has waited in vain, where all of its files let themselves wait.
-    func delay(of waiting: Int, _ reason: GaveUp.Reason) async throws -> String? {
+    func delay(_ reason: GaveUp.Reason) async throws -> String? {
         guard purpose == .uploading, case .idle = reason, let delayed = try await delayed() else { return nil }
-        return delayed.files == waiting ? delayed.reason : nil
+        return delayed.isAll ? delayed.reason : nil
     }
 
     var versions: VersionKeeper { VersionKeeper(database: database) }

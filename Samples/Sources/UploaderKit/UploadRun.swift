@@ -193,7 +193,7 @@ struct UploadRun: Sendable {
         if case .failure(let error as GaveUp) = result {
             let status = try await lfs.status()
             let waiting = status.local - status.failed - status.cancelled
-            let delay = try await delay(of: waiting, error.reason)
+            let delay = try await delay(error.reason)
             report.gaveUp(
                 error, paths: try await paths(of: report.waiting), waiting: waiting,
                 hold: status.hold?.reason ?? delay)

@@ -135,6 +135,17 @@ struct VersionPullTests {
                 try files.run("pull", name, "--as-of", "2026-03-16T00:00:00Z", "--output", "named", "--overwrite")
                 #expect(files.read("named/files/a") == text)
             }
+            // Who names something, and gets nothing, is told.
+            for words in [["files/a"], ["files"], ["files/a", "--dry-run"], ["files/a", "files/b", "--json"]] {
+                let early = ["pull", "--as-of", "2026-03-01T11:59:59Z", "--output", "early"]
+                let none = try UploaderProcess(
+                    early + ["--database", "a.sqlite", "--to", "dir:remote"] + words, in: files.folder
+                ).wait()
+                #expect(none.status == 3, "\(none)")
+                #expect(none.messages.contains("/files/a: it was not pushed yet at that time"), "\(none)")
+            }
+            let partly = try files.run("pull", "files", "--as-of", "2026-03-05", "--output", "partly", "--json")
+            #expect(partly.summary?["skipped"] as? Int == 1 && partly.summary?["pulled"] as? Int == 1)
             let preview = try files.run(
                 "pull", "files/a", "--as-of", "2026-03-05", "--in-place", "--dry-run", "--overwrite", "--json")
             #expect(preview.events.first?["event"] as? String == "would-overwrite")

@@ -166,6 +166,15 @@ final class FilePlaces: InsertGuard.Holder {
         }
     }
 
+    /// Brings a file into the store if that takes no more than a rename. Blocks the thread.
+    func promoteByRename(_ id: FileID) throws(SystemError) {
+        let near = areas.filter { $0.isOnDisk(of: store) }
+        let isPromoted = try first(of: near) { area throws(SystemError) in
+            try store.promote(id, from: area) == .promoted ? true : nil
+        }
+        if isPromoted == true { try noteAdded(id) }
+    }
+
     /// Puts staged bytes, which are the recorded ones, in the place of a file. Blocks the thread.
     func replace(_ id: FileID, with staged: FileID) throws {
         try store.replace(id, with: staged, from: staging)

@@ -33,10 +33,10 @@ struct Repairer: Sendable {
                 try await uploads.queue(comparison.file.id)
                 return .underWay
             case .fetch:
-                switch try await fetch(comparison) {
+                switch try await fetch(comparison, for: .prefetch) {
                 case .mended: return comparison.file.status == .local ? .underWay : .repaired
                 case .replaced: return .failed(Self.isReplaced)
-                case .elsewhere: return .failed(Self.isElsewhere)
+                case .notHere: return .failed(Self.isNotHere)
                 case .wrongObject: return .noted
                 }
             case .quarantine:
@@ -86,27 +86,31 @@ struct Repairer: Sendable {
         defer { withExtendedLifetime(use) {} }
         return try await turns.withTurn(id) {
             // Another process may have put another file there meanwhile, right or damaged: that one is compared then.
-            while true {
+            for _ in 0..<Self.maxLooks {
                 guard let comparison = try await damagedCopy(of: id) else { return false }
-                switch try await fetch(comparison) {
+                switch try await fetch(comparison, for: .reader) {
                 case .mended: return true
                 case .replaced: continue
-                case .elsewhere: throw LFSError(.sourceChanged, Self.isElsewhere, fileID: id)
+                case .notHere: throw LFSError(.sourceChanged, Self.isNotHere, fileID: id)
                 case .wrongObject:
                     throw LFSError(.sourceChanged, "The object has other bytes as well.", fileID: id)
                 }
             }
+            throw LFSError(.sourceChanged, Self.isReplaced, fileID: id)
         }
     }
+
+    /// How often a copy is looked at that somebody else replaces meanwhile.
+    private static let maxLooks = 3
 
     /// - Returns: nil when the local copy is right, or not there.
     /// - Throws: when it is damaged, and the storage does not say that it has the right bytes.
     private func damagedCopy(of id: FileID) async throws -> FileComparison? {
         _ = try await reader.row(of: id)
         try await requireStore()
-        // Readers take a copy wherever it is; what is compared and mended is the one in the store.
+        // Readers take a copy from there as well; what is compared and mended is the one in the store.
         let places = places
-        _ = try await BlockingPool.shared.run { _ in try places.promote(id) }
+        try await BlockingPool.shared.run { _ in try places.promoteByRename(id) }
         let comparer = FileComparer(runner: runner, places: places, namespace: namespace, storage: reader.storage)
         // Nil is one that is in motion, or that was deleted meanwhile.
         guard let comparison = try await comparer.compare(id) else { return nil }
@@ -166,7 +170,11 @@ struct Repairer: Sendable {
     /// Removes what is in quarantine of a file whose right bytes are in the store: what a mend has left that was cut.
     func discardQuarantined(of file: FileRow) async throws -> VerifyFinding.Outcome {
         try await requireStore()
-        return try await clearQuarantine(of: file) ? .repaired : .found
+        do {
+            return try await clearQuarantine(of: file) ? .repaired : .found
+        } catch let error as SystemError {
+            return .failed("\(error)")
+        }
     }
 
     /// Removes what is in quarantine of a file whose row is durably gone.
@@ -192,25 +200,27 @@ struct Repairer: Sendable {
         case mended
         /// Another file stands in the place of the one that was looked at, and nothing was fetched.
         case replaced
-        /// Another folder of this database may have the file as well, and nothing was fetched then.
-        case elsewhere
+        /// The right bytes are not in the store: another folder of this database has the file as well, and nothing was
+        /// fetched then, or somebody has removed the copy right after it came.
+        case notHere
         /// The storage said nothing of its checksum before; now its bytes are known to be others, which is noted.
         case wrongObject
     }
 
     private static let isReplaced = "The file was replaced meanwhile."
-    private static let isElsewhere = "Its bytes are in another folder as well, and were not fetched."
+    private static let isNotHere =
+        "The right bytes are not in the local store: its bytes are in another folder as well, or were removed again."
 
-    private func fetch(_ comparison: FileComparison) async throws -> Fetched {
+    private func fetch(_ comparison: FileComparison, for urgency: DownloadUrgency) async throws -> Fetched {
         let file = comparison.file
         if case .present = comparison.localFile, try await !quarantine(comparison) { return .replaced }
         do {
-            try await reader.fetch(file, for: .prefetch)
+            try await reader.fetch(file, for: urgency)
         } catch let error as LFSError where error.code == .sourceChanged {
             try await note(file.id, error.message)
             return .wrongObject
         }
-        guard try await clearQuarantine(of: file) else { return .elsewhere }
+        guard try await clearQuarantine(of: file) else { return .notHere }
         if file.status == .local { try await uploads.queue(file.id) } else { try await clear(file.id) }
         return .mended
     }
@@ -248,10 +258,19 @@ struct Repairer: Sendable {
 }
 
 extension LocalStore {
-    /// Whether it has the recorded bytes of a file. Blocks the thread.
+    /// Whether it has the recorded bytes of a file, on the device. What cannot be read is not right. Blocks the thread.
     func hasRightBytes(of file: FileRow, _ flag: CancellationFlag) throws -> Bool {
-        guard let copy = try open(file.id), try copy.status().isRegularFile else { return false }
-        let hash = try ContentHash(of: copy, byteCount: file.byteCount, flag)
-        return hash.byteCount == file.byteCount && hash.hex == file.sha256
+        do {
+            guard let copy = try open(file.id) else { return false }
+            let status = try copy.status()
+            guard status.isRegularFile, status.byteCount == file.byteCount else { return false }
+            let hash = try ContentHash(of: copy, byteCount: file.byteCount, flag)
+            guard hash.byteCount == file.byteCount, hash.hex == file.sha256 else { return false }
+            // A person may have put them there.
+            try copy.synchronize()
+            return true
+        } catch is SystemError {
+            return false
+        }
     }
 }

@@ -78,6 +78,7 @@ extension LocalStore {
     package func removeQuarantined(_ id: FileID, if isRight: () throws -> Bool) throws -> Bool {
         let names = try quarantined(of: id)
         guard try isRight() else { return false }
+        try directory.synchronize()
         try removeQuarantined(names)
         return true
     }

@@ -34,8 +34,8 @@ struct ChangeWatch: Sendable {
             do {
                 let next = try await runner.dataVersion()
                 if next != version {
-                    version = next
                     let count = try await self.resetCount()
+                    version = next
                     if count == resetCount { hub.notifyDatabase() } else { hub.notifyAll() }
                     resetCount = count
                 }

@@ -167,6 +167,27 @@ struct MendCopyTests {
         }
     }
 
+    @Test("While readers are served, a mend is served beside them")
+    func besideReaders() async throws {
+        try await withCheckedHost { checked in
+            let files = try await checked.uploaded(2)
+            try checked.plant(nil, at: checked.local(files[1].id))
+            try checked.plant(someBytes(), at: checked.local(files[0].id))
+            var options = checked.options
+            let gate = GatedStorage(checked.storage, on: [.download])
+            options.storage = gate
+            try await withManager(checked.host, options, starts: false) { lfs in
+                async let reading = read(files[1], lfs)
+                await gate.waitForArrivals(1)
+                async let mending = lfs.mendLocalCopy(of: files[0].id)
+                await gate.waitForArrivals(2)
+                gate.open()
+                try await #expect(mending)
+                _ = try await reading
+            }
+        }
+    }
+
     @Test("A file that somebody puts in the place of the damaged one is looked at before anything is done to it")
     func replaced() async throws {
         try await withCheckedHost { checked in

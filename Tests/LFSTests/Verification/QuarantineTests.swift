@@ -85,6 +85,37 @@ struct QuarantineTests {
                 }
             }
             #expect(try FileManager.default.contentsOfDirectory(atPath: quarantine.path).count == 2)
+            // What cannot be read is a finding of its own, and not the end.
+            try checked.plant(nil, at: checked.local(files[0].id))
+            try FileManager.default.createSymbolicLink(at: checked.local(files[0].id), withDestinationURL: quarantine)
+            try await withManager(checked.host, checked.options, starts: false) { lfs in
+                for repairs in [false, true] {
+                    let (_, findings) = try await checked.verify(lfs, repairs: repairs)
+                    #expect(findings.contains { $0.kind == .corruptedLocally }, "\(findings)")
+                }
+            }
+        }
+    }
+
+    @Test("Bytes behind the right ones are not the right ones")
+    func longer() async throws {
+        try await withCheckedHost { checked in
+            let file = try await checked.uploaded(1)[0]
+            let bytes = try [UInt8](Data(contentsOf: checked.object(file)))
+            try checked.plant(someBytes(), at: checked.local(file.id))
+            var options = checked.options
+            options.storage = UnreadableStorage(checked.storage)
+            try await withManager(checked.host, options, starts: false) { lfs in
+                _ = try await checked.verify(lfs, repairs: true)
+            }
+            try checked.plant(bytes + [0], at: checked.local(file.id))
+            try await withManager(checked.host, checked.options, starts: false) { lfs in
+                let (_, findings) = try await checked.verify(lfs)
+                #expect(
+                    Set(findings.map(Told.init)) == [
+                        Told(.quarantined, file.id, nil), Told(.wrongLengthLocally, file.id, .fetch),
+                    ])
+            }
         }
     }
 

@@ -41,12 +41,32 @@ struct RestoreSource: Sendable {
         /// what they were then.
         var notYet: [FilePath] = []
         var notKept: [FilePath] = []
+        /// One of those that were named, where nothing that was named had been pushed by then.
+        var nothingYet: FilePath?
+
+        fileprivate var hasOnlyLater: Bool { documents.isEmpty && unusable.isEmpty && notKept.isEmpty }
     }
 
     static let notYet = "it was not pushed yet at that time"
     static let notKept = "what it was at that time is not kept any more; 'list --versions' shows what is"
 
     func forEachPage(_ body: (Page) async throws -> Void) async throws {
+        guard named != nil, past != nil else { return try await eachPage(body) }
+        // Who names something expects to get something, so one is kept back until it is known whether there is any.
+        var (later, hasAny): (FilePath?, Bool) = (nil, false)
+        try await eachPage { page in
+            var page = page
+            hasAny = hasAny || !page.hasOnlyLater
+            if later == nil, !page.notYet.isEmpty { later = page.notYet.removeFirst() }
+            try await body(page)
+        }
+        guard let later else { return }
+        var last = Page(documents: [], unusable: [], listed: [])
+        if hasAny { last.notYet = [later] } else { last.nothingYet = later }
+        try await body(last)
+    }
+
+    private func eachPage(_ body: (Page) async throws -> Void) async throws {
         for (index, table) in tables.enumerated() {
             if let named {
                 for chunk in named.tables[index].map({ $0.key }).chunks(of: Self.page) {
