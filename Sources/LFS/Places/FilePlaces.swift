@@ -141,14 +141,7 @@ final class FilePlaces: InsertGuard.Holder {
     func promote(_ id: FileID) throws(SystemError) -> Bool { try promote(id, from: areas) }
 
     private func promote(_ id: FileID, from areas: [StagingArea]) throws(SystemError) -> Bool {
-        let inAreas = try first(of: areas) { area throws(SystemError) -> LocalStore.Promotion? in
-            let promotion = try store.promote(id, from: area)
-            return promotion == .missing ? nil : promotion
-        }
-        if let inAreas {
-            if inAreas == .promoted { try noteAdded(id) }
-            return true
-        }
+        if try promoteStaged(id, from: areas) { return true }
         let isCopied = try first(of: earlier) { folder throws(SystemError) in
             try store.promote(id, from: folder) == .promoted ? true : nil
         }
@@ -160,19 +153,25 @@ final class FilePlaces: InsertGuard.Holder {
     /// room it stays where it is: the promoter tries again, and tells of it. Blocks the thread.
     func promoteAtOnce(_ id: FileID) throws(SystemError) {
         do throws(SystemError) {
-            _ = try promote(id, from: areas.filter { $0.isOnDisk(of: store) })
+            _ = try promote(id, from: areasOnDisk)
         } catch {
             if !error.isNoSpace { throw error }
         }
     }
 
     /// Brings a file into the store if that takes no more than a rename. Blocks the thread.
-    func promoteByRename(_ id: FileID) throws(SystemError) {
-        let near = areas.filter { $0.isOnDisk(of: store) }
-        let isPromoted = try first(of: near) { area throws(SystemError) in
-            try store.promote(id, from: area) == .promoted ? true : nil
+    func promoteByRename(_ id: FileID) throws(SystemError) { _ = try promoteStaged(id, from: areasOnDisk) }
+
+    private var areasOnDisk: [StagingArea] { areas.filter { $0.isOnDisk(of: store) } }
+
+    /// Returns false when none of the areas has it, and neither has the store.
+    private func promoteStaged(_ id: FileID, from areas: [StagingArea]) throws(SystemError) -> Bool {
+        let inAreas = try first(of: areas) { area throws(SystemError) -> LocalStore.Promotion? in
+            let promotion = try store.promote(id, from: area)
+            return promotion == .missing ? nil : promotion
         }
-        if isPromoted == true { try noteAdded(id) }
+        if inAreas == .promoted { try noteAdded(id) }
+        return inAreas != nil
     }
 
     /// Puts staged bytes, which are the recorded ones, in the place of a file. Blocks the thread.
