@@ -28,6 +28,13 @@ package struct FileStatus: Sendable, Hashable {
     /// Whether it is a file of this user that has this one name: nobody else can write to it under another.
     package var isSolelyOurs: Bool { isRegularFile && linkCount == 1 && owner == Self.currentUser }
 
+    /// Whether it is the same file, with nothing written to it since. Its name may have got another link meanwhile, which
+    /// changes its status and not its content.
+    package func hasContent(of earlier: FileStatus) -> Bool {
+        inode == earlier.inode && device == earlier.device && byteCount == earlier.byteCount
+            && modified == earlier.modified
+    }
+
     /// What a path leads to, links followed.
     package init(following path: String) throws(SystemError) {
         var raw = stat()

@@ -24,7 +24,8 @@ struct Diagnosis {
         case .missing: missing
         case .wrongLength: damaged(.wrongLengthLocally)
         case .corrupted: damaged(.corruptedLocally)
-        case .good, .unknown: stuck
+        case .unknown: unreadable
+        case .good: stuck
         }
     }
 
@@ -38,7 +39,7 @@ struct Diagnosis {
         case .good:
             finding.repair = .fetch
             finding.message +=
-                comparison.isProvenRemote ? "; the storage has them." : "; the storage has an object of its size."
+                comparison.isProvenRemote ? "; the storage has them." : oneOfItsSize
         case .unknown: finding.message += "; the storage \(whyUnknown)."
         default: finding.message += ", and not on the storage."
         }
@@ -60,9 +61,7 @@ struct Diagnosis {
         switch comparison.remote {
         case .good:
             finding.repair = .fetch
-            finding.message +=
-                comparison.isProvenRemote
-                ? "; the storage has the right ones." : "; the storage has an object of its size."
+            finding.message += comparison.isProvenRemote ? rightOnes : oneOfItsSize
         case .unknown: finding.message += "; the storage \(whyUnknown)."
         default:
             finding.repair = .quarantine
@@ -73,6 +72,28 @@ struct Diagnosis {
         finding.isLoss = comparison.isKnownLoss && finding.repair == .fetch
         return finding
     }
+
+    /// Its bytes are neither moved nor given up: a later reading may get them.
+    private var unreadable: VerifyFinding {
+        var finding = finding(.unreadableLocally, "Its local bytes cannot be read\(whyUnreadable)")
+        switch comparison.remote {
+        case .good:
+            finding.repair = .fetch
+            finding.message += comparison.isProvenRemote ? rightOnes : oneOfItsSize
+            finding.isLoss = comparison.isKnownLoss
+        case .unknown: finding.message += "; the storage \(whyUnknown)."
+        default: finding.message += ", and the storage does not have the right ones. They stay where they are."
+        }
+        return finding
+    }
+
+    private var whyUnreadable: String {
+        guard case .unreadable(_, let error) = comparison.localFile else { return "" }
+        return " (\(error.reason))"
+    }
+
+    private var rightOnes: String { "; the storage has the right ones." }
+    private var oneOfItsSize: String { "; the storage has an object of its size." }
 
     private var remote: VerifyFinding? {
         // What was seen of a damaged object is told with its note.
@@ -95,6 +116,10 @@ struct Diagnosis {
         var finding = finding(kind, words[kind] ?? "")
         if case .present(let object) = comparison.object {
             finding.found = .init(byteCount: object.byteCount, sha256: object.sha256)
+        }
+        if comparison.local == .unknown {
+            finding.message += ", and the local bytes cannot be read."
+            return finding
         }
         guard isGoodLocally else {
             finding.message += ", and the right bytes are not here."
@@ -151,8 +176,9 @@ struct Diagnosis {
         } else {
             // Only reading it again can show that it was the way, and not the object.
             finding.repair = comparison.remote == .good ? .fetch : nil
-            finding.isLoss = true
-            finding.message += " The right bytes are not here."
+            finding.isLoss = comparison.local != .unknown
+            finding.message +=
+                finding.isLoss ? " The right bytes are not here." : " The local bytes cannot be read."
         }
         return finding
     }

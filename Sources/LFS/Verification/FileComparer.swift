@@ -68,10 +68,10 @@ struct FileComparer: Sendable {
                 let opened = try file.status()
                 let hash = try ContentHash(of: file, byteCount: opened.byteCount, flag)
                 return .present(opened, sha256: hash.hex)
-            } catch is SystemError {
-                // A bad sector, or a file that this user may not read: it is here, and nobody can have its bytes.
+            } catch let error as SystemError where !error.isShortage {
+                // A bad sector, a disk that fails for a moment, or a file that this user may not read.
                 try store.requireUnchanged()
-                return .present(status, sha256: nil)
+                return .unreadable(status, error)
             }
         }
     }
@@ -82,9 +82,7 @@ struct FileComparer: Sendable {
             let now = try store.status(of: id)
             switch localFile {
             case .absent: return now == nil
-            // The name of the file may get another link for a moment, which changes its status and not its content.
-            case .present(let then, _):
-                return now?.inode == then.inode && now?.byteCount == then.byteCount && now?.modified == then.modified
+            case .present(let then, _), .unreadable(let then, _): return now?.hasContent(of: then) ?? false
             }
         }
     }

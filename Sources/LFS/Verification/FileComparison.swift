@@ -7,6 +7,8 @@ struct FileComparison: Sendable {
     enum LocalFile: Sendable {
         case absent
         case present(FileStatus, sha256: String?)
+        /// Nobody can have its bytes now, which says nothing of them.
+        case unreadable(FileStatus, SystemError)
     }
 
     enum Object: Sendable {
@@ -41,11 +43,13 @@ struct FileComparison: Sendable {
     /// the one that a download has found to be another.
     var isKnownLoss: Bool { (row.isNotedAsLost || row.isSuspect) && local != .good && !isProvenRemote }
 
+    /// What the local bytes are worth; unknown where they cannot be read.
     var local: Content {
         switch localFile {
         case .absent: .missing
         case .present(let status, _) where status.byteCount != file.byteCount && status.isRegularFile: .wrongLength
         case .present(_, let sha256): sha256 == file.sha256 ? .good : .corrupted
+        case .unreadable(let status, _): status.byteCount == file.byteCount ? .unknown : .wrongLength
         }
     }
 

@@ -88,7 +88,7 @@ struct FileScan: Sendable {
             let hash = try ContentHash(of: file, byteCount: status.byteCount, flag)
             page.bytesRead += hash.byteCount
             return hash.hex != row.sha256
-        } catch is SystemError {
+        } catch let error as SystemError where !error.isShortage {
             // A file that the disk does not give back is one finding, not the end of all.
             return true
         }

@@ -45,7 +45,7 @@ struct Repairer: Sendable {
             case .clear:
                 try await clear(comparison.file.id)
                 return .repaired
-            case .discard, .remove, .retry, .restore, nil: break
+            case .discard, .putBack, .remove, .retry, .restore, nil: break
             }
             guard finding.isLoss else { return .found }
             if !comparison.row.isNotedAsLost { try await note(comparison.file.id, finding.message) }
@@ -61,12 +61,14 @@ struct Repairer: Sendable {
         }
     }
 
-    /// Notes what is wrong with the object of a file whose right bytes are here, so that nothing frees them before it
-    /// is mended: what a verification does that repairs nothing.
+    /// Notes what is wrong with the object of a file whose right bytes are here, or may be, so that nothing frees them
+    /// before it is mended.
     ///
     /// - Throws: when the database fails.
     func keepBytes(_ finding: VerifyFinding, _ comparison: FileComparison) async throws {
-        guard finding.repair == .upload, comparison.file.status == .remote, comparison.row.job == nil else { return }
+        guard finding.repair == .upload || comparison.local == .unknown, comparison.file.status == .remote,
+            comparison.row.job == nil
+        else { return }
         let (id, message, now) = (comparison.file.id, finding.message, wallClock().millisecondsSince1970)
         try await runner.write { db in
             switch finding.kind {
@@ -116,7 +118,7 @@ struct Repairer: Sendable {
         guard let comparison = try await comparer.compare(id) else { return nil }
         // How far its upload is put off says nothing of its bytes.
         let finding = Diagnosis(comparison: comparison, furthest: .max).finding(.local)
-        guard let finding, [.wrongLengthLocally, .corruptedLocally].contains(finding.kind) else { return nil }
+        guard let finding, finding.kind.isOfLocalBytes else { return nil }
         guard finding.repair == .fetch else { throw LFSError(.sourceChanged, finding.message, fileID: id) }
         return comparison
     }
@@ -174,6 +176,35 @@ struct Repairer: Sendable {
             return try await clearQuarantine(of: file) ? .repaired : .found
         } catch let error as SystemError {
             return .failed("\(error)")
+        }
+    }
+
+    /// Gives right bytes in quarantine their place in the store again, in which others stand, or none.
+    func putBack(_ file: FileRow, from name: String) async throws -> VerifyFinding.Outcome {
+        try await requireStore()
+        let use = places.inUse.begin(file.id)
+        defer { withExtendedLifetime(use) {} }
+        return try await turns.withTurn(file.id) {
+            do {
+                guard try await restoreQuarantined(name, of: file) else { return .failed(Self.isReplaced) }
+                try await reader.requireRow(file.id, "put back")
+                return .repaired
+            } catch let error as SystemError {
+                return .failed("\(error)")
+            } catch let error as LFSError where error.code == .unknownFile {
+                return .failed(error.message)
+            }
+        }
+    }
+
+    private func restoreQuarantined(_ name: String, of file: FileRow) async throws -> Bool {
+        let store = places.store
+        return try await BlockingPool.shared.run { flag in
+            if let standing = try store.status(of: file.id) {
+                if try store.hasRightBytes(of: file, flag) { return true }
+                guard try store.quarantine(file.id, examined: standing) != nil else { return false }
+            }
+            return try store.putBack(file.id, named: name)
         }
     }
 
@@ -260,8 +291,19 @@ struct Repairer: Sendable {
 extension LocalStore {
     /// Whether it has the recorded bytes of a file, on the device. What cannot be read is not right. Blocks the thread.
     func hasRightBytes(of file: FileRow, _ flag: CancellationFlag) throws -> Bool {
+        try hasRightBytes(of: file, flag) { () throws(SystemError) in try open(file.id) }
+    }
+
+    /// Whether a file in quarantine has the recorded bytes, on the device. Blocks the thread.
+    func hasRightBytes(inQuarantine name: String, of file: FileRow, _ flag: CancellationFlag) throws -> Bool {
+        try hasRightBytes(of: file, flag) { () throws(SystemError) in try openQuarantined(name) }
+    }
+
+    private func hasRightBytes(
+        of file: FileRow, _ flag: CancellationFlag, _ open: () throws(SystemError) -> Descriptor?
+    ) throws -> Bool {
         do {
-            guard let copy = try open(file.id) else { return false }
+            guard let copy = try open() else { return false }
             let status = try copy.status()
             guard status.isRegularFile, status.byteCount == file.byteCount else { return false }
             let hash = try ContentHash(of: copy, byteCount: file.byteCount, flag)

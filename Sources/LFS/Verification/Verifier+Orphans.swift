@@ -110,8 +110,8 @@ extension Verifier {
             if row == nil, isKnown || !(age.isPast(file.id) || file.isDirectory) { continue }
             var finding = VerifyFinding(
                 kind: .quarantined, fileID: file.id, key: row?.file.key ?? namespace.key(of: file.id),
-                message: "\(file.isDirectory ? "A folder that stood in its place is" : "Damaged bytes are") "
-                    + "in \(store.quarantinePath(of: file.name)).")
+                message: "\(file.isDirectory ? "A folder that stood in its place is" : "Damaged bytes are") in "
+                    + "\(store.quarantinePath(of: file.name)).")
             finding.recorded = row.map { .init(byteCount: $0.file.byteCount, sha256: $0.file.sha256) }
             finding.isKnown = row != nil
             if !file.isDirectory { finding.found = .init(byteCount: file.byteCount) }
@@ -119,7 +119,7 @@ extension Verifier {
             if file.isDirectory {
                 try await tell(finding) { _, _ in .found }
             } else if let row {
-                try await tell(quarantined: finding, row.file)
+                try await tell(quarantined: finding, file.name, row.file)
             } else {
                 try await tellOrphan(finding) { try await $0.repairer.removeQuarantined(of: $1) }
             }
@@ -127,16 +127,24 @@ extension Verifier {
     }
 
     /// Damaged bytes that a mend has left which was cut go when the right ones are here; others may be all that is
-    /// left.
-    private mutating func tell(quarantined found: VerifyFinding, _ file: FileRow) async throws {
+    /// left. A disk that gave wrong bytes, or none, may give the right ones later.
+    private mutating func tell(quarantined found: VerifyFinding, _ name: String, _ file: FileRow) async throws {
         var finding = found
         let store = store
         if try await BlockingPool.shared.run({ flag in try store.hasRightBytes(of: file, flag) }) {
             finding.message += " Right ones are in their place."
             finding.repair = .discard
+        } else if try await BlockingPool.shared.run({ try store.hasRightBytes(inQuarantine: name, of: file, $0) }) {
+            finding.message = "Its right bytes are in \(store.quarantinePath(of: name))."
+            finding.repair = .putBack
+            finding.isKnown = false
         }
         try await tell(finding) { verifier, finding in
-            finding.repair == .discard ? try await verifier.repairer.discardQuarantined(of: file) : .found
+            switch finding.repair {
+            case .discard: try await verifier.repairer.discardQuarantined(of: file)
+            case .putBack: try await verifier.repairer.putBack(file, from: name)
+            default: .found
+            }
         }
     }
 

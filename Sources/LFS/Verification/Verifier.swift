@@ -129,16 +129,23 @@ struct Verifier {
             defer { withExtendedLifetime(uses) {} }
             for id in try await suspects(chunk, side) {
                 do {
-                    guard let comparison = try await comparer.compare(id),
-                        let finding = Diagnosis(comparison: comparison, furthest: furthest).finding(side)
-                    else { continue }
-                    if !options.repairs { try await repairer.keepBytes(finding, comparison) }
-                    try await tell(finding) { try await $0.repairer.repair($1, comparison) }
+                    // A reader may be mending it right now.
+                    let finding = try await repairer.turns.withTurn(id) { try await mend(id, side) }
+                    if let finding { try await report(finding) }
                 } catch let error as TableError where error.code == .invalidRow {
                     if side == .local { try await tell(unreadable: error) }
                 }
             }
         }
+    }
+
+    /// What is wrong with a file, and what came of mending it.
+    private func mend(_ id: FileID, _ side: Diagnosis.Side) async throws -> VerifyFinding? {
+        guard let comparison = try await comparer.compare(id),
+            let finding = Diagnosis(comparison: comparison, furthest: furthest).finding(side)
+        else { return nil }
+        if !options.repairs || comparison.local == .unknown { try await repairer.keepBytes(finding, comparison) }
+        return try await mended(finding) { try await $0.repairer.repair($1, comparison) }
     }
 
     private func suspects(_ ids: ArraySlice<FileID>, _ side: Diagnosis.Side) async throws -> [FileID] {
@@ -160,19 +167,28 @@ struct Verifier {
     mutating func tell(
         _ finding: VerifyFinding, _ repair: (Verifier, VerifyFinding) async throws -> VerifyFinding.Outcome
     ) async throws {
+        try await report(try await mended(finding, repair))
+    }
+
+    private func mended(
+        _ finding: VerifyFinding, _ repair: (Verifier, VerifyFinding) async throws -> VerifyFinding.Outcome
+    ) async throws -> VerifyFinding {
         try Task.checkCancellation()
         var finding = finding
-        if options.repairs {
-            finding.settle(try await repair(self, finding))
-            try await restore(&finding)
-        }
+        guard options.repairs else { return finding }
+        finding.settle(try await repair(self, finding))
+        try await restore(&finding)
+        return finding
+    }
+
+    private mutating func report(_ finding: VerifyFinding) async throws {
         progress.report.count(finding)
         try await onFinding(finding)
     }
 
     /// Takes the right bytes of a loss from an original, if one has them.
     private func restore(_ finding: inout VerifyFinding) async throws {
-        guard let originals = options.originals, let id = finding.fileID, finding.isLoss else { return }
+        guard let originals = options.originals, let id = finding.fileID, finding.isInNeed else { return }
         guard let outcome = try await repairer.restore(id, originals) else { return }
         finding.repair = .restore
         finding.settle(outcome)

@@ -11,12 +11,18 @@ public struct VerifyFinding: Hashable, Sendable {
         /// The kind's text.
         public var description: String { rawValue }
 
+        /// Whether it tells of local bytes that are here and not as they should be.
+        var isOfLocalBytes: Bool { [.wrongLengthLocally, .corruptedLocally, .unreadableLocally].contains(self) }
+
         /// A `local` file was made here, and its bytes are not on this device.
         public static let missingLocally = Kind(rawValue: "missingLocally")
         /// The local bytes are more or fewer than recorded.
         public static let wrongLengthLocally = Kind(rawValue: "wrongLengthLocally")
         /// The local bytes have another SHA-256 than recorded, or a folder or a link stands in their place.
         public static let corruptedLocally = Kind(rawValue: "corruptedLocally")
+        /// The local bytes cannot be read now, so nobody knows whether they are right. They stay where they are until
+        /// right ones are here.
+        public static let unreadableLocally = Kind(rawValue: "unreadableLocally")
         /// A file is `remote`, and the storage does not have its object.
         public static let missingRemotely = Kind(rawValue: "missingRemotely")
         /// The object has another size than recorded.
@@ -52,6 +58,8 @@ public struct VerifyFinding: Hashable, Sendable {
         case quarantine
         /// Damaged bytes in quarantine are removed: the right ones are in the store again.
         case discard
+        /// Right bytes in quarantine are put back into their place: they could not be read when they came there.
+        case putBack
         /// An orphan is deleted, because a person has asked for it.
         case remove
         /// A deletion is tried again now.
@@ -104,6 +112,9 @@ public struct VerifyFinding: Hashable, Sendable {
     public internal(set) var isKnown = false
     /// What came of it.
     public internal(set) var outcome = Outcome.found
+
+    /// Whether right bytes from elsewhere are needed: it is lost, or nothing here can say that it is not.
+    var isInNeed: Bool { isLoss || kind == .unreadableLocally && isLeft }
 
     /// Takes what came of a repair, which may have proven more than the comparison before it.
     mutating func settle(_ outcome: Outcome) {

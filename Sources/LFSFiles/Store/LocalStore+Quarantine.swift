@@ -28,14 +28,14 @@ extension LocalStore {
         _ id: FileID, examined: FileStatus, in folder: Directory
     ) throws(SystemError) -> String? {
         // What has come meanwhile is not even moved for a moment.
-        guard try directory.status(of: id.text)?.inode == examined.inode else { return nil }
+        guard let now = try directory.status(of: id.text), now.hasContent(of: examined) else { return nil }
         let name = "\(id.text).\(FileID.make().text)"
         do {
             try directory.rename(id.text, to: folder, as: name)
         } catch let error where error.isMissing {
             return nil
         }
-        guard try folder.status(of: name)?.inode == examined.inode else {
+        guard let moved = try folder.status(of: name), moved.hasContent(of: examined) else {
             do {
                 try folder.renameExclusively(name, to: directory, as: id.text)
             } catch let error where error.isExisting {
@@ -49,6 +49,33 @@ extension LocalStore {
         try folder.synchronize()
         try directory.synchronize()
         return name
+    }
+
+    /// Gives a file in quarantine its place in the store again, if nothing stands there. Blocks the thread.
+    ///
+    /// - Returns: whether it has it; false as well when it is not in quarantine any more.
+    package func putBack(_ id: FileID, named name: String) throws -> Bool {
+        guard let folder = try quarantineFolder() else { return false }
+        do {
+            try folder.renameExclusively(name, to: directory, as: id.text)
+        } catch let error where error.isExisting {
+            return false
+        } catch let error where error.isMissing {
+            return false
+        }
+        try directory.synchronize()
+        try folder.synchronize()
+        return true
+    }
+
+    /// A file in quarantine, opened; nil when it is not there any more.
+    package func openQuarantined(_ name: String) throws(SystemError) -> Descriptor? {
+        guard let folder = try quarantineFolder() else { return nil }
+        do {
+            return try folder.openForReading(name)
+        } catch let error where error.isMissing {
+            return nil
+        }
     }
 
     /// Everything in quarantine. What is there was found damaged one by one, so it fits into memory.

@@ -23,19 +23,19 @@ struct CheckedHost: Sendable {
     // MARK: Making files
 
     /// Files that are on the storage, in the order of their ids, with local copies.
-    func uploaded(_ count: Int) async throws -> [FileData] {
+    func uploaded(_ count: Int, byteCount: Int = 1_000) async throws -> [FileData] {
         try await withManager(host, options) { lfs in
-            let files = try await insert(count, lfs)
+            let files = try await insert(count, byteCount, lfs)
             try await lfs.waitForUploads()
             return files
         }
     }
 
     /// Files that wait for their upload, in the local store.
-    func pending(_ count: Int) async throws -> [FileData] {
+    func pending(_ count: Int, byteCount: Int = 1_000) async throws -> [FileData] {
         try await withManager(host, options) { lfs in
             lfs.pause()
-            let files = try await insert(count, lfs)
+            let files = try await insert(count, byteCount, lfs)
             try await yield(while: files.contains(where: { try !host.filesInStore().contains($0.id) }))
             return files
         }
@@ -49,9 +49,9 @@ struct CheckedHost: Sendable {
         return files
     }
 
-    private func insert(_ count: Int, _ lfs: LFSManager) async throws -> [FileData] {
+    private func insert(_ count: Int, _ byteCount: Int, _ lfs: LFSManager) async throws -> [FileData] {
         var files: [FileData] = []
-        for _ in 0..<count { files.append(try await lfs.makeFile(from: .bytes(someBytes()))) }
+        for _ in 0..<count { files.append(try await lfs.makeFile(from: .bytes(someBytes(byteCount)))) }
         let made = files
         try await host.database.write { db in for file in made { try file.insert(db) } }
         return files

@@ -97,6 +97,41 @@ struct QuarantineTests {
         }
     }
 
+    @Test("Bytes in quarantine that turn out to be right come back, whatever stands in their place", arguments: [false, true])
+    func putBack(isTaken: Bool) async throws {
+        try await withCheckedHost { checked in
+            let file = try await checked.pending(1)[0]
+            let bytes = try [UInt8](Data(contentsOf: checked.local(file.id)))
+            try checked.plant(someBytes(), at: checked.local(file.id))
+            let quarantine = checked.host.store.appendingPathComponent("quarantine")
+            try await withManager(checked.host, checked.options, starts: false) { lfs in
+                let (_, lost) = try await checked.verify(lfs, repairs: true)
+                #expect(lost.map(\.outcome) == [.noted])
+                let name = try #require(FileManager.default.contentsOfDirectory(atPath: quarantine.path).first)
+                // The disk gives the right bytes after all.
+                try Data(bytes).write(to: quarantine.appendingPathComponent(name))
+                if isTaken { try checked.plant(someBytes(), at: checked.local(file.id)) }
+
+                let (told, toldFindings) = try await checked.verify(lfs)
+                #expect(toldFindings.contains { Told($0) == Told(.quarantined, file.id, .putBack) && !$0.isKnown })
+                #expect(told.left > 0)
+                let (report, findings) = try await checked.verify(lfs, repairs: true)
+                #expect(
+                    findings.map(Told.init) == [
+                        Told(.quarantined, file.id, .putBack), Told(.uploadStuck, file.id, .upload),
+                    ])
+                #expect(findings.map(\.outcome) == [.repaired, .underWay] && report.left == 0)
+                try lfs.start()
+                try await lfs.waitForUploads()
+                try await #expect(read(file, lfs) == bytes)
+                // What stood in its place goes with the next repair.
+                _ = try await checked.verify(lfs, repairs: true)
+                try #expect(FileManager.default.contentsOfDirectory(atPath: quarantine.path).isEmpty)
+                try await #expect(checked.verify(lfs).findings.isEmpty)
+            }
+        }
+    }
+
     @Test("Bytes behind the right ones are not the right ones")
     func longer() async throws {
         try await withCheckedHost { checked in

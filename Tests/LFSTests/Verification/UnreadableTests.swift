@@ -23,7 +23,7 @@ struct UnreadableTests {
                         let ids = Set(findings.map(\.fileID))
                         #expect(ids == [file.id, others[2].id])
                         let found = try #require(findings.first { $0.fileID == file.id })
-                        let expected = byteCount == 4_096 ? VerifyFinding.Kind.corruptedLocally : .wrongLengthLocally
+                        let expected = byteCount == 4_096 ? VerifyFinding.Kind.unreadableLocally : .wrongLengthLocally
                         #expect(found.kind == expected)
                         #expect(found.repair == .fetch)
                         #expect(report.files == 4)
@@ -31,6 +31,63 @@ struct UnreadableTests {
                 }
                 try await lfs.waitForUploads()
                 try await #expect(checked.verify(lfs) { $0.checksContent = true }.findings.isEmpty)
+            }
+        }
+    }
+
+    @Test("and is not on the storage is neither moved nor given up: a later reading gets it")
+    func notUploaded() async throws {
+        try await withCheckedHost { checked in
+            let file = try await checked.pending(1, byteCount: 4_096)[0]
+            let bytes = try [UInt8](Data(contentsOf: checked.local(file.id)))
+            let expected = Told(.unreadableLocally, file.id, nil)
+            try await withManager(checked.host, checked.options, starts: false) { lfs in
+                _ = try await withUnreadableFile(at: checked.local(file.id)) {
+                    for repairs in [false, true] {
+                        let (report, findings) = try await checked.verify(lfs, repairs: repairs)
+                        #expect(findings.map(Told.init) == [expected])
+                        #expect(findings.map(\.outcome) == [.found])
+                        #expect(findings.allSatisfy { !$0.isLoss && $0.message.contains("(Permission denied)") })
+                        #expect(report.left == 1 && report.lostBytes == 0)
+                    }
+                    // An original that has the right bytes is asked; what stands in the place cannot be replaced here.
+                    let (_, findings) = try await checked.verify(lfs, repairs: true) { options in
+                        options.originals = { _ in [.bytes(Data(bytes))] }
+                    }
+                    guard case .failed = findings.first?.outcome else {
+                        Issue.record("no original was tried: \(findings)")
+                        return
+                    }
+                }
+                try await #expect(checked.verify(lfs).findings.isEmpty)
+                try await #expect(lfs.data(of: file) == Data(bytes))
+            }
+        }
+    }
+
+    @Test("may be all that is left of an object that is gone: it is kept for it")
+    func objectGone() async throws {
+        try await withCheckedHost { checked in
+            let file = try await checked.uploaded(1, byteCount: 4_096)[0]
+            try checked.plant(nil, at: checked.object(file))
+            try await withManager(checked.host, checked.options, starts: false) { lfs in
+                _ = try await withUnreadableFile(at: checked.local(file.id)) {
+                    for repairs in [false, true] {
+                        let (_, findings) = try await checked.verify(lfs, repairs: repairs) { $0.acceptsEmpty = true }
+                        #expect(
+                            Set(findings.map(Told.init)) == [
+                                Told(.unreadableLocally, file.id, nil), Told(.missingRemotely, file.id, nil),
+                            ])
+                        #expect(findings.allSatisfy { !$0.isLoss })
+                    }
+                }
+                let report = try await lfs.evict(EvictionPolicy(maxByteCount: 0))
+                #expect(report.staying.files == 1)
+                let (_, findings) = try await checked.verify(lfs, repairs: true) { $0.acceptsEmpty = true }
+                #expect(findings.map(Told.init) == [Told(.missingRemotely, file.id, .upload)])
+                try lfs.start()
+                try await lfs.waitForUploads()
+                try await #expect(checked.verify(lfs).findings.isEmpty)
             }
         }
     }

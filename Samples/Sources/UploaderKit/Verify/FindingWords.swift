@@ -21,11 +21,19 @@ struct FindingWords {
         case .noted: "Noted as lost. \(way)"
         case .failed(let reason): "The repair failed: \(reason)"
         case .found where finding.repair == .discard: advice
+        case .found where finding.kind == .unreadableLocally && finding.repair == nil: unreadable
         case .found where finding.isKnown: known
         case .found where isUnknown && finding.repair == nil:
             "--repair leaves it; with --remove-unknown it deletes it for good."
         case .found: advice
         }
+    }
+
+    private var unreadable: String {
+        if !asksStorage { return "Without --local-only more can be done." }
+        return hasOriginal
+            ? "Is its disk well? --repair takes its original, if that has these bytes."
+            : "Is its disk well, and may you read them? Verify again then, or put the bytes back from a backup."
     }
 
     /// Whether no record knows it.
@@ -52,6 +60,7 @@ struct FindingWords {
             "--repair moves the damaged bytes aside, and takes its original, if that has these bytes."
         case .quarantine: "--repair moves the damaged bytes aside."
         case .discard: "--repair removes them."
+        case .putBack: "--repair puts them back."
         case .remove: "--repair deletes it."
         case .retry: "--repair tries it again."
         case .clear: "--repair removes the note."
@@ -66,6 +75,6 @@ struct FindingWords {
     }
 
     private var isLocal: Bool {
-        [.missingLocally, .wrongLengthLocally, .corruptedLocally].contains(finding.kind)
+        [.missingLocally, .wrongLengthLocally, .corruptedLocally, .unreadableLocally].contains(finding.kind)
     }
 }
