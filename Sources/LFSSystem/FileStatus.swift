@@ -28,7 +28,7 @@ package struct FileStatus: Sendable, Hashable {
     /// Whether it is a file of this user that has this one name: nobody else can write to it under another.
     package var isSolelyOurs: Bool { isRegularFile && linkCount == 1 && owner == Self.currentUser }
 
-    /// Whether it is the same file, with nothing written to it since. Its name may have got another link meanwhile, which
+    /// Whether it is the same file, with nothing written to it since. It may have got another name meanwhile, which
     /// changes its status and not its content.
     package func hasContent(of earlier: FileStatus) -> Bool {
         inode == earlier.inode && device == earlier.device && byteCount == earlier.byteCount

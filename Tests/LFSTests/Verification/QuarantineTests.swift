@@ -97,7 +97,9 @@ struct QuarantineTests {
         }
     }
 
-    @Test("Bytes in quarantine that turn out to be right come back, whatever stands in their place", arguments: [false, true])
+    @Test(
+        "Bytes in quarantine that turn out to be right come back, whatever stands in their place",
+        arguments: [false, true])
     func putBack(isTaken: Bool) async throws {
         try await withCheckedHost { checked in
             let file = try await checked.pending(1)[0]
