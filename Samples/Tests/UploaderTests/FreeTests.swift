@@ -91,6 +91,24 @@ struct FreeTests {
         }
     }
 
+    @Test("A file that is pushed with other content stays pinned, and the old one can go")
+    func pinnedAnew() throws {
+        try withFolder(files: 2) { folder in
+            let entries = try push(folder)
+            let pinned = try #require(entries.first { $0.path.hasSuffix("0.bin") })
+            #expect(try uploader("pin", pinned.id, in: folder).status == 0)
+            for name in ["0.bin", "1.bin"] {
+                try randomData(700).write(to: folder.appendingPathComponent("files/\(name)"))
+            }
+            let again = try push(folder)
+            let list = try uploader("list", "--pinned", in: folder).output
+            #expect(list.split(separator: "\n").count == 1 && list.contains("0.bin"), "\(list)")
+            #expect(!list.contains(pinned.id))
+            #expect(try uploader("free", in: folder).status == 0)
+            #expect(try copies(folder) == Set(again.filter { $0.path.hasSuffix("0.bin") }.map(\.id)))
+        }
+    }
+
     @Test("Files that are named go, and one that is pinned or unknown is an error of its own")
     func named() throws {
         try withFolder(files: 3) { folder in

@@ -207,6 +207,40 @@ struct GoneTests {
         }
     }
 
+    @Test("Folders and links that are gone go with the files, and those of files that stay do not")
+    func entries() throws {
+        try withFolder(files: 1) { folder in
+            for name in ["files/old/deep/a", "files/kept/b", "files/moved/c", "files/card/d"] {
+                let url = folder.appendingPathComponent(name)
+                try FileManager.default.createDirectory(
+                    at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+                try Data(name.utf8).write(to: url)
+            }
+            #expect(try RestoreTests.shell("mkdir files/old/empty; ln -s a files/link; ln -s b files/other", in: folder))
+            _ = try pushed(folder)
+            let moved = try UploaderProcess(
+                ["push", "--database", "a.sqlite", "--to", "dir:remote", "--move", "files/moved/c"], in: folder
+            ).wait()
+            #expect(moved.status == 0, "\(moved)")
+            // The new name of a folder; one whose files were moved; a disk that may not be mounted; a link.
+            #expect(try RestoreTests.shell("mv files/old files/new; rm -r files/moved files/card/d files/link", in: folder))
+            #expect(try RestoreTests.shell("mkdir files/card/x; rm -r files/kept; mkdir -p files/kept", in: folder))
+            #expect(try uploader("push", "files", in: folder).status == 0)
+            let named = try uploader("remove", "--gone", "--dry-run", "files/old", in: folder)
+            #expect(named.status == 0 && named.output.contains("1 file to remove, 3 folders and links to forget"))
+            let preview = try uploader("remove", "--gone", "--dry-run", in: folder)
+            #expect(preview.output.contains("1 file to remove, 4 folders and links to forget"), "\(preview)")
+            let run = try uploader("remove", "--gone", "--json", in: folder)
+            #expect(run.status == 3 && run.summary?["removed"] as? Int == 1, "\(run)")
+            #expect(run.summary?["forgotten"] as? Int == 4, "\(run)")
+            let pulled = try UploaderProcess.run(
+                "pull", "--database", "a.sqlite", "--to", "dir:remote", "--all", "--output", "out", in: folder)
+            #expect(pulled.status == 0, "\(pulled.messages)")
+            let names = try FileManager.default.contentsOfDirectory(atPath: folder.path + "/out/files")
+            #expect(Set(names) == ["0.bin", "new", "kept", "moved", "card", "other"])
+        }
+    }
+
     @Test("A file that was removed as gone comes again with push and backup when it is there again")
     func back() throws {
         try withFolder(files: 2) { folder in

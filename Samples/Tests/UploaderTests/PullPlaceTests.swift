@@ -35,6 +35,28 @@ struct PullPlaceTests {
         }
     }
 
+    @Test("Several pulls into one folder at once come to their end, and each file is there once")
+    func together() throws {
+        try withFolder(files: 60, byteCount: 30_000) { folder in
+            #expect(try run("push", ["--free-uploaded", "files"], in: folder).status == 0)
+            let pulls = try (0..<3).map { _ in
+                try UploaderProcess(
+                    ["pull", "--database", "a.sqlite", "--to", "dir:remote", "--all", "--output", "out", "--json"],
+                    in: folder)
+            }
+            let results = try pulls.map { try $0.wait() }
+            for result in results {
+                #expect(result.status == 0, "\(result.messages)")
+                let summary = result.summary ?? [:]
+                let counts = ["pulled", "unchanged"].compactMap { summary[$0] as? Int }
+                #expect(counts.reduce(0, +) == 60, "\(summary)")
+            }
+            #expect(try RestoreTests.difference("files", "out/files", in: folder) == "")
+            #expect(try shell("test $(ls -A out/files | wc -l) = 60", in: folder))
+            #expect(try shell("test $(ls a.sqlite.lfs | grep -c '^.\\{36\\}$') = 0", in: folder))
+        }
+    }
+
     @Test("A dry run shows what would be written where, and what is in the way, and writes nothing")
     func dryRun() throws {
         try withFolder(files: 4, byteCount: 1_024) { folder in

@@ -66,6 +66,24 @@ struct RestoreSwapTests {
         }
     }
 
+    @Test("A place that somebody else has come first to is told as such, and what is there stays")
+    func taken() async throws {
+        try await withFolder { folder in
+            #expect(try RestoreTests.shell("mkdir -p out/a; echo theirs > out/a/x", in: folder))
+            let (folders, file) = (RestoreFolders(recorded: [:], overwrites: false), try file())
+            let place = try place("a", "x", in: folder)
+            let target = RestoreTarget(place, file.id, nil)
+            let (contents, input) = AsyncStream.makeStream(of: Data.self)
+            input.yield(bytes)
+            input.finish()
+            let open = try folders.enter(place)
+            await #expect(throws: TakenMeanwhile.name(place.path)) {
+                try await target.write(contents, of: file, in: open, overwrites: false) { _ in }
+            }
+            #expect(try RestoreTests.shell("test \"$(cat out/a/x)\" = theirs && test $(ls -A out/a) = x", in: folder))
+        }
+    }
+
     @Test("A folder whose path leads elsewhere by then gets no permissions there, and that is told")
     func finished() async throws {
         try await withFolder { folder in

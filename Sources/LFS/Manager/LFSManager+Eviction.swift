@@ -1,4 +1,5 @@
 public import GRDB
+import LFSDatabase
 public import LFSSystem
 
 /// Which local copies stay, and which go.
@@ -26,6 +27,29 @@ extension LFSManager {
     @discardableResult
     public func pin(_ request: QueryInterfaceRequest<FileData>) async throws -> Int {
         try await LFSError.catching { try await pins.pin(request) }
+    }
+
+    /// Pins a file if another one is pinned: for the transaction in which a record gets it in the place of the other.
+    /// That one stays pinned while it has a row.
+    ///
+    /// ```swift
+    /// let old = recipe.photoId
+    /// try photo.insert(db)
+    /// try recipe.updateChanges(db) { $0.photoId = photo.id }
+    /// if let old { try lfs.pin(photo.id, like: old, in: db) }
+    /// ```
+    ///
+    /// - Returns: whether it is pinned by that.
+    /// - Throws: the database's error; one for a file that has no row.
+    @discardableResult
+    public func pin(_ id: FileID, like other: FileID, in db: Database) throws -> Bool {
+        do {
+            guard try CopyTable.isPinned(other, db) else { return false }
+            try CopyTable.pin(id, db)
+            return true
+        } catch {
+            throw LFSError.wrapping(error)
+        }
     }
 
     /// Lets the local copies of files go again when copies are evicted. A file that is not pinned is passed over.

@@ -176,6 +176,26 @@ struct FreeTests {
         }
     }
 
+    @Test("keeps the copy of a file that takes the place of a pinned one, within its transaction")
+    func pinsLike() async throws {
+        try await withLFS { host, lfs in
+            let files = try await keptFiles(3, host, lfs)
+            try await lfs.pin([files[0].id])
+            try await host.database.write { db in
+                try #expect(lfs.pin(files[1].id, like: files[0].id, in: db))
+                try #expect(!lfs.pin(files[0].id, like: files[2].id, in: db))
+                #expect(throws: LFSError.self) { try lfs.pin(.unknown, like: files[0].id, in: db) }
+            }
+            try await #expect(lfs.isPinned(files[0].id))
+            try await #expect(lfs.isPinned(files[1].id))
+            _ = try? await host.database.write { db in
+                try lfs.pin(files[2].id, like: files[0].id, in: db)
+                throw CancellationError()
+            }
+            try await #expect(!lfs.isPinned(files[2].id))
+        }
+    }
+
     @Test("is refused after the stop")
     func stopped() async throws {
         try await withHost { host in

@@ -5,7 +5,7 @@ struct PinCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pin", abstract: "Keep the local copies of files from being freed.",
         discussion: """
-            It does not fetch them.
+            It does not fetch them. A file that is pushed with other content stays pinned.
 
             \(FileNaming.discussion)
             """)

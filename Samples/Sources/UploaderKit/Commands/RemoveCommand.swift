@@ -14,7 +14,8 @@ struct RemoveCommand: AsyncParsableCommand {
             that one alone.
 
             --gone removes what has no original any more, of all files or of those that
-            are named: the file was deleted or renamed here after it was pushed. What
+            are named: the file was deleted or renamed here after it was pushed. Folders
+            and links that are gone as well are forgotten. What
             'push --move' has moved is none of it. A folder that has nothing any more of
             all that was pushed from it may be a disk that is not mounted, whatever else is
             in it now, and so may be one that is missing where disks are plugged in, below
@@ -69,8 +70,8 @@ struct RemoveCommand: AsyncParsableCommand {
                 let (connection, table) = try openForPreview()
                 let found = try GoneOriginals.find(naming, table, connection)
                 try preview(
-                    found.certain(acceptsEmpty: acceptsEmpty), [], found.allRefusals(acceptsEmpty: acceptsEmpty),
-                    connection)
+                    found.certain(acceptsEmpty: acceptsEmpty), found.certainEntries(acceptsEmpty: acceptsEmpty),
+                    found.allRefusals(acceptsEmpty: acceptsEmpty), connection)
             }
         }
         try await UploadRun.run(database, transfer, output, .own, about: .removing, sync: server.sync) { run in
@@ -80,6 +81,8 @@ struct RemoveCommand: AsyncParsableCommand {
                 found.certain(acceptsEmpty: acceptsEmpty), where: { GoneOriginals.isGone($0.path) }, forgets: true
             ) { run.report.removed($0) }
             run.report.failed(refusals)
+            let entries = found.certainEntries(acceptsEmpty: acceptsEmpty).filter(GoneOriginals.isGone)
+            try await Remover(run.database, run.table).forget(entries) { run.report.forgotten($0) }
             try await run.synchronize()
             try await run.reportDeletions()
         }

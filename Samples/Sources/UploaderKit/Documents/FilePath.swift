@@ -24,6 +24,12 @@ package struct FilePath: Hashable, Sendable, CustomStringConvertible {
     package var components: [[UInt8]] { bytes.split(separator: Self.slash).map(Array.init) }
     package var lastComponent: FilePath { FilePath(bytes: components.last ?? bytes) }
 
+    /// The folder that it is in, of an absolute path without `.` and `..`; nil for the root.
+    var folder: FilePath? {
+        guard let slash = bytes.lastIndex(of: Self.slash), bytes.count > 1 else { return nil }
+        return FilePath(bytes: slash == 0 ? [Self.slash] : Array(bytes[..<slash]))
+    }
+
     package func appending(_ name: [UInt8]) -> FilePath {
         FilePath(bytes: bytes.last == Self.slash ? bytes + name : bytes + [Self.slash] + name)
     }

@@ -36,10 +36,15 @@ struct Remover {
             try naming.resolveForRemoval(table.all, db)
         }
         let refusals = named.refusals + (try await run(named.files + named.versions, onRemoved: onRemoved))
-        for batch in Array(named.entries).chunks(of: Self.batch) {
+        try await forget(named.entries, onForgotten: onForgotten)
+        return refusals
+    }
+
+    /// Forgets folders and links.
+    func forget(_ entries: Set<FilePath>, onForgotten: @Sendable (Int) -> Void) async throws {
+        for batch in Array(entries).chunks(of: Self.batch) {
             onForgotten(try await database.write { db in try EntryTable.remove(batch, db) })
         }
-        return refusals
     }
 
     /// - Parameters:

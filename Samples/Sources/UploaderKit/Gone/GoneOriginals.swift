@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import LFS
 
-/// Files whose originals are not where they were pushed from any more.
+/// Files whose originals are not where they were pushed from any more, and folders and links that are not.
 ///
 /// A disk that is not mounted looks like an empty folder, like one with what lies below its mount point, or like none.
 /// So a file is gone for certain only where the nearest folder above it that is there still has something of all that
@@ -12,6 +12,12 @@ struct GoneOriginals: Sendable {
     private(set) var files: [NamedFile] = []
     /// Those that may only seem gone, by the folder that tells so.
     private(set) var doubts: [Doubt] = []
+    /// The folders and links that are gone for sure.
+    private(set) var entries: Set<FilePath> = []
+    /// Those that may only seem gone.
+    private var doubtfulEntries: Set<FilePath> = []
+    /// The folders above files that stay in any case.
+    private var foldersInUse: Set<FilePath> = []
     /// The names that mean nothing.
     private(set) var refusals: [FileNaming.Refusal] = []
 
@@ -34,6 +40,14 @@ struct GoneOriginals: Sendable {
     /// - Parameter acceptsEmpty: whether those that seem gone are.
     func certain(acceptsEmpty: Bool) -> [NamedFile] { acceptsEmpty ? all : files }
 
+    /// The folders and links that are forgotten with the files: those without a file that stays.
+    func certainEntries(acceptsEmpty: Bool) -> Set<FilePath> {
+        if acceptsEmpty { return entries.union(doubtfulEntries).subtracting(foldersInUse) }
+        var inUse = foldersInUse
+        for doubt in doubts { for file in doubt.files { inUse.insertFolders(above: file.path) } }
+        return entries.subtracting(inUse)
+    }
+
     func allRefusals(acceptsEmpty: Bool) -> [FileNaming.Refusal] {
         if acceptsEmpty { return refusals }
         return refusals
@@ -53,7 +67,9 @@ struct GoneOriginals: Sendable {
     static func find(
         _ naming: FileNaming?, _ table: DocumentTable, _ database: any DatabaseReader
     ) throws -> GoneOriginals {
-        let (pushed, named) = try database.read { db in (try table.pushedFiles(db), try naming?.resolve(table.all, db))
+        let (pushed, named, entries) = try database.read { db in
+            let named = try naming?.resolve(table.all, withEntries: true, db)
+            return (try table.pushedFiles(db), named, try goneEntries(named?.entries, db))
         }
         var found = GoneOriginals()
         found.refusals = named?.refusals ?? []
@@ -61,15 +77,19 @@ struct GoneOriginals: Sendable {
         var gone: [DocumentTable.PushedFile] = []
         var living = LivingFolders()
         for pushed in pushed {
-            if !isGone(pushed.file.path) {
-                living.insert(pushed)
-            } else if wanted?.contains(pushed.file.key) != false {
-                gone.append(pushed)
+            if !pushed.isMoved, isGone(pushed.file.path) {
+                if wanted?.contains(pushed.file.key) != false {
+                    gone.append(pushed)
+                    continue
+                }
+            } else if !pushed.isMoved {
+                living.insert(pushed.origin)
             }
+            found.foldersInUse.insertFolders(above: pushed.file.path)
         }
         var doubts: [FilePath: [NamedFile]] = [:]
         for gone in gone {
-            if let folder = doubtful(gone, living) {
+            if let folder = doubtful(gone.origin, living) {
                 doubts[folder, default: []].append(gone.file)
             } else {
                 found.files.append(gone.file)
@@ -77,7 +97,23 @@ struct GoneOriginals: Sendable {
         }
         found.doubts = doubts.map { Doubt(folder: $0.key, files: $0.value) }
             .sorted { $0.folder.description < $1.folder.description }
+        for entry in entries {
+            if doubtful(entry, living) == nil {
+                found.entries.insert(entry.path)
+            } else {
+                found.doubtfulEntries.insert(entry.path)
+            }
+        }
         return found
+    }
+
+    /// - Parameter wanted: which; nil for all.
+    private static func goneEntries(_ wanted: Set<FilePath>?, _ db: Database) throws -> [Origin] {
+        var gone: [Origin] = []
+        try EntryTable.forEachName(db) { path, title, _ in
+            if wanted?.contains(path) != false, isGone(path) { gone.append(Origin(path, title: title)) }
+        }
+        return gone
     }
 
     /// Whether nothing has the name any more. Where that cannot be told, something has.
@@ -87,7 +123,7 @@ struct GoneOriginals: Sendable {
     }
 
     /// The folder that makes it doubtful whether a file is gone; nil when nothing does.
-    private static func doubtful(_ gone: DocumentTable.PushedFile, _ living: LivingFolders) -> FilePath? {
+    private static func doubtful(_ gone: Origin, _ living: LivingFolders) -> FilePath? {
         if let root = gone.root, !living.contains(root) { return root }
         // The nearest folder above it that is there, but not above the one that was pushed.
         for folder in gone.foldersToRoot {
@@ -122,7 +158,7 @@ private struct LivingFolders {
     func contains(_ folder: FilePath) -> Bool { folders[folder] != nil }
 
     /// - Parameter file: one that is there. Folders above the one that was pushed prove nothing by it.
-    mutating func insert(_ file: DocumentTable.PushedFile) {
+    mutating func insert(_ file: Origin) {
         let highest = file.foldersToRoot.last?.components.count ?? 0
         for folder in file.foldersToRoot {
             if let known = folders[folder], known <= highest { return }
@@ -131,14 +167,10 @@ private struct LivingFolders {
     }
 }
 
-extension DocumentTable.PushedFile {
-    /// The folders from that of the file up to the one that was pushed; of a file that was pushed itself, its folder.
-    fileprivate var foldersToRoot: [FilePath] {
-        let parts = file.path.components
-        let highest = root?.components.count ?? parts.count - 1
-        guard highest < parts.count else { return [] }
-        return (highest..<parts.count).reversed().map { count in
-            FilePath(bytes: [0x2F] + Array(parts.prefix(count).joined(separator: [0x2F])))
-        }
+extension Set<FilePath> {
+    /// Inserts all folders above a path. Those above one that is there are there as well.
+    fileprivate mutating func insertFolders(above path: FilePath) {
+        var next = path.folder
+        while let folder = next, insert(folder).inserted { next = folder.folder }
     }
 }

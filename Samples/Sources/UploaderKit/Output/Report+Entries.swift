@@ -26,10 +26,10 @@ extension Report {
     /// A file that is there with the right content keeps its own time and permissions.
     func keepsAttributes() { changeTally { $0.kept += 1 } }
 
-    /// Says how to give them those of the originals.
+    /// Says how to give them those of the originals: no failure, so a quiet run says nothing.
     func keptAttributes(folders: Int) {
         let files = tally.kept
-        guard files + folders > 0 else { return }
+        guard files + folders > 0, !options.isQuiet else { return }
         let words = [
             files > 0 ? Format.count(files, "file") : nil, folders > 0 ? Format.count(folders, "folder") : nil,
         ].compactMap(\.self).joined(separator: " and ")

@@ -73,7 +73,7 @@ package struct RestoreTarget: Sendable {
     /// Writes the file into its folder. It gets its name when its bytes are found to be the recorded ones.
     ///
     /// - Parameter overwrites: whether another file of this name goes.
-    /// - Throws: ``DamagedCopy`` when they are not; ``UploaderError`` when the name is taken.
+    /// - Throws: ``DamagedCopy`` when they are not; ``TakenMeanwhile`` when somebody else has come first.
     package func write<Contents: AsyncSequence>(
         _ contents: Contents, of recorded: FileData, in folder: OpenFolder, overwrites: Bool,
         onBytes: (Int) -> Void
@@ -96,7 +96,7 @@ package struct RestoreTarget: Sendable {
                 overwrites
                 ? try replace(in: folder)
                 : FreeName.take(FilePath(bytes: place.name), for: FilePath(bytes: part), in: folder.number)
-            guard isNamed else { throw failure() }
+            guard isNamed else { throw errno == EEXIST ? TakenMeanwhile.name(path) : failure() }
         } catch {
             folder.discard(part)
             throw error
@@ -136,7 +136,7 @@ package struct RestoreTarget: Sendable {
     /// Removes what a pull has left that was killed, also right before its last step, when the file has its name
     /// already.
     ///
-    /// - Throws: ``UploaderError`` while another pull writes it.
+    /// - Throws: ``TakenMeanwhile`` while another pull writes it.
     func clearPart(in folder: OpenFolder) throws {
         let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
         let part = FilePath(bytes: self.part)
@@ -164,9 +164,7 @@ package struct RestoreTarget: Sendable {
         flock(number, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK
     }
 
-    private static func isUnderWay(_ path: FilePath) -> UploaderError {
-        UploaderError("\(path) is being written by another pull")
-    }
+    private static func isUnderWay(_ path: FilePath) -> TakenMeanwhile { .part(path) }
 
     private func write(_ chunk: Data, to file: FileHandle) throws {
         guard chunk.withUnsafeBytes({ systemWriteAll(file.fileDescriptor, $0) }) else { throw failure() }

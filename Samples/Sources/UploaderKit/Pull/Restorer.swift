@@ -18,6 +18,7 @@ struct Restorer: Sendable {
     private let folders: RestoreFolders
     private let written = WrittenFiles()
     private let putOff: PutOffFiles
+    private let taken = TakenFiles()
 
     /// How many files are fetched beside each other.
     static let parallel = 8
@@ -65,6 +66,8 @@ struct Restorer: Sendable {
             try await restore(page.documents)
         }
         try await restorePutOff()
+        // By now the other pull has written most of those, if not all.
+        for file in taken.takeAll() { try await restore(file.attached, isAgain: true, isFetched: file.isFetched) }
         // No file is written any more when there are links.
         for isLink in [false, true] {
             try await source.forEachEntryPage { page in
@@ -100,8 +103,14 @@ struct Restorer: Sendable {
         }
     }
 
-    private func restore(_ attached: AttachedDocument) async throws {
+    /// - Parameters:
+    ///   - isAgain: whether somebody else had come first before, and failing to write it now is told.
+    ///   - isFetched: whether this run has fetched it by then.
+    private func restore(
+        _ attached: AttachedDocument, isAgain: Bool = false, isFetched: Bool = false
+    ) async throws {
         let path = attached.document.path
+        var isFetched = isFetched
         do {
             let target = try RestoreTarget(attached, source.layout)
             let existing = try RestoreFolders.find(target.place.folder)
@@ -110,6 +119,7 @@ struct Restorer: Sendable {
             case .same(let isOther):
                 written.note(target.path)
                 if let existing { try keep(target, in: existing, isOther: isOther) }
+                if isFetched { await free(attached) }
                 return
             case .other where !overwrites: throw target.conflict
             case .other where written.has(target.path): throw target.sameName
@@ -117,6 +127,7 @@ struct Restorer: Sendable {
             }
             let wasHere = try await lfs.hasLocalCopy(of: attached.file.id)
             if !wasHere, putOff.refusal != nil { return putOff.add(attached) }
+            isFetched = isFetched || !wasHere
             do {
                 guard try await write(attached, to: target, overwrites: found == .other) else {
                     return report.failed(path, "the device that made it has not uploaded it yet")
@@ -130,7 +141,9 @@ struct Restorer: Sendable {
             }
             written.note(target.path)
             report.pulled(attached.file, target.path)
-            if !wasHere { await free(attached) }
+            if isFetched { await free(attached) }
+        } catch is TakenMeanwhile where !isAgain {
+            taken.add(attached, isFetched: isFetched)
         } catch {
             // A run that was interrupted is not a file that failed.
             try Task.checkCancellation()

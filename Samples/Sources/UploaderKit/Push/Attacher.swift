@@ -63,7 +63,7 @@ struct Attacher: Sendable {
     private var recorder: EntryRecorder { EntryRecorder(database: database, report: report, room: room) }
 
     private var host: BackupHost {
-        let (table, prefix, recorder, lost) = (table, lfs.keyPrefix, recorder, lost)
+        let (table, prefix, recorder, lost, lfs) = (table, lfs.keyPrefix, recorder, lost, lfs)
         return BackupHost { assets, db in
             let known = try table.documents(at: assets.map { FilePath($0.id) }, ofKeys: prefix, db)
             var records: [AssetName: BackupHost.Record] = [:]
@@ -98,6 +98,8 @@ struct Attacher: Sendable {
             let path = FilePath(attachment.asset.id)
             let old = try table.documents(at: [path], ofKeys: prefix, db)[path]?.get()
             try EntryTable.remove([path], db)
+            // Who pinned it wanted the file at its path.
+            if let old { try lfs.pin(attachment.file.id, like: old.file.id, in: db) }
             try Self.attach(
                 attachment, at: Date(), in: old, isLost: old.map { lost.contains($0.file.id) } ?? false, db)
         }
