@@ -216,14 +216,16 @@ struct GoneTests {
                     at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
                 try Data(name.utf8).write(to: url)
             }
-            #expect(try RestoreTests.shell("mkdir files/old/empty; ln -s a files/link; ln -s b files/other", in: folder))
+            #expect(
+                try RestoreTests.shell("mkdir files/old/empty; ln -s a files/link; ln -s b files/other", in: folder))
             _ = try pushed(folder)
             let moved = try UploaderProcess(
                 ["push", "--database", "a.sqlite", "--to", "dir:remote", "--move", "files/moved/c"], in: folder
             ).wait()
             #expect(moved.status == 0, "\(moved)")
             // The new name of a folder; one whose files were moved; a disk that may not be mounted; a link.
-            #expect(try RestoreTests.shell("mv files/old files/new; rm -r files/moved files/card/d files/link", in: folder))
+            #expect(
+                try RestoreTests.shell("mv files/old files/new; rm -r files/moved files/card/d files/link", in: folder))
             #expect(try RestoreTests.shell("mkdir files/card/x; rm -r files/kept; mkdir -p files/kept", in: folder))
             #expect(try uploader("push", "files", in: folder).status == 0)
             let named = try uploader("remove", "--gone", "--dry-run", "files/old", in: folder)
