@@ -5,6 +5,8 @@
 //   LFS_FAULT_AT    which one; 0 counts only
 //
 // Counting begins with faults_arm(). `kill` ends the process before the operation; `short` lets a write take half.
+//
+//   LFS_FAULT_INODE  alone, and from the start: no file with this number can be read, as on a bad sector
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -21,6 +23,7 @@
 enum operation { OPENING = 1, WRITING = 2, SYNCING = 4, NAMING = 8, READING = 16 };
 
 static int armed, at, operations, result_errno, is_kill, is_short;
+static unsigned long long unreadable;
 static long count, fired;
 static char root[4096];
 
@@ -37,6 +40,21 @@ void faults_arm(void) {
     if (!strcmp(kind, "EMFILE")) operations = OPENING, result_errno = EMFILE;
     if (!strcmp(kind, "short")) operations = WRITING, is_short = 1;
     __atomic_store_n(&armed, 1, __ATOMIC_SEQ_CST);
+}
+
+__attribute__((constructor)) static void find_unreadable(void) {
+    const char *number = getenv("LFS_FAULT_INODE");
+    if (number) unreadable = strtoull(number, NULL, 10);
+}
+
+// Whether this file cannot be read. Keeps errno otherwise.
+static int is_unreadable(int file) {
+    if (!unreadable) return 0;
+    int before = errno;
+    struct stat status;
+    int found = fstat(file, &status) == 0 && status.st_ino == unreadable;
+    errno = found ? EIO : before;
+    return found;
 }
 
 long faults_count(void) { return count; }
@@ -107,13 +125,13 @@ ssize_t pwrite64(int file, const void *bytes, size_t size, off64_t offset) {
     WRITES(REAL(pwrite64)(file, bytes, size, offset))
 }
 ssize_t read(int file, void *bytes, size_t size) {
-    return strikes(READING, file, NULL) ? -1 : REAL(read)(file, bytes, size);
+    return is_unreadable(file) || strikes(READING, file, NULL) ? -1 : REAL(read)(file, bytes, size);
 }
 ssize_t pread(int file, void *bytes, size_t size, off_t offset) {
-    return strikes(READING, file, NULL) ? -1 : REAL(pread)(file, bytes, size, offset);
+    return is_unreadable(file) || strikes(READING, file, NULL) ? -1 : REAL(pread)(file, bytes, size, offset);
 }
 ssize_t pread64(int file, void *bytes, size_t size, off64_t offset) {
-    return strikes(READING, file, NULL) ? -1 : REAL(pread64)(file, bytes, size, offset);
+    return is_unreadable(file) || strikes(READING, file, NULL) ? -1 : REAL(pread64)(file, bytes, size, offset);
 }
 int ftruncate(int file, off_t length) { return !is_short && strikes(WRITING, file, NULL) ? -1 : REAL(ftruncate)(file, length); }
 int ftruncate64(int file, off64_t length) {

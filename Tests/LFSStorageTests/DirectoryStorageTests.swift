@@ -38,6 +38,20 @@ struct DirectoryStorageTests {
         }
     }
 
+    @Test("is read where it is, and is not made for that")
+    func reading() async throws {
+        try await withStorage { storage, folder in
+            try await upload(content, to: storage)
+            let reader = try DirectoryStorage(reading: folder)
+            let object = try await reader.head(ObjectKey("space/content"))
+            #expect(object.byteCount == Int64(content.count))
+            let absent = folder.child("absent")
+            let error = #expect(throws: StorageError.self) { try DirectoryStorage(reading: absent) }
+            #expect(error?.code == .unreachable)
+            #expect(!FileManager.default.fileExists(atPath: absent.path))
+        }
+    }
+
     @Test("makes no folder for asking after an object or for deleting one")
     func asksWithoutTraces() async throws {
         try await withStorage { storage, folder in

@@ -122,7 +122,8 @@ struct UploadRun: Sendable {
         let file = try DatabaseFile(at: databaseOptions.database)
         if access != .making, access != .joining { try file.requireThere() }
         if access == .any { try file.requireFiles() } else { try file.requireOurs() }
-        let opened = try await transfer.openStorage(for: file, makes: access == .making)
+        let opened = try await transfer.openStorage(
+            for: file, makes: access == .making, writes: purpose != .pulling)
         let database =
             access == .any ? try DocumentDatabase.openAny(file) : try DocumentDatabase.open(file, isSynced: sync != nil)
         var options = transfer.managerOptions(opened.storage)

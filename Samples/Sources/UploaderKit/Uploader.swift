@@ -75,8 +75,8 @@ public struct Uploader: AsyncParsableCommand {
                    freed less than it should
               5    'verify' found something that is left
               64   the command line is wrong
-              130  interrupted by Ctrl-C, 143 by SIGTERM; nothing is lost, and the
-                   same command goes on
+              130  interrupted by Ctrl-C, 143 by SIGTERM, 129 by the end of the
+                   terminal; nothing is lost, and the same command goes on
             Take any other number for a failure.
             """,
         version: "0.1.0",

@@ -32,9 +32,9 @@ struct GoneTests {
             let ids = try pushed(folder)
             #expect(try uploader("list", "--gone", in: folder).output.isEmpty)
             try delete("files/1.bin", "files/2.bin", "files/3.bin", in: folder)
-            // Another file in its place is not gone, whatever it is.
-            try FileManager.default.createDirectory(
-                at: folder.appendingPathComponent("files/3.bin"), withIntermediateDirectories: false)
+            // A link in its place may lead to where the file is now.
+            try FileManager.default.createSymbolicLink(
+                at: folder.appendingPathComponent("files/3.bin"), withDestinationURL: URL(fileURLWithPath: "away"))
             let list = try uploader("list", "--gone", in: folder)
             let lines = list.output.split(separator: "\n").map(String.init)
             #expect(list.status == 0 && Set(lines.map { String($0.prefix(36)) }) == [ids["1.bin"], ids["2.bin"]])
@@ -240,6 +240,37 @@ struct GoneTests {
             #expect(pulled.status == 0, "\(pulled.messages)")
             let names = try FileManager.default.contentsOfDirectory(atPath: folder.path + "/out/files")
             #expect(Set(names) == ["0.bin", "new", "kept", "moved", "card", "other"])
+        }
+    }
+
+    @Test("A file whose name a folder has is gone, and one that was moved, came back and was deleted")
+    func goneInOtherWays() throws {
+        try withFolder(files: 4) { folder in
+            let ids = try pushed(folder)
+            #expect(try RestoreTests.shell("rm files/0.bin && mkdir files/0.bin", in: folder))
+            #expect(try uploader("push", "--move", "files/1.bin", "files/2.bin", in: folder).status == 0)
+            let pull = try UploaderProcess.run(
+                "pull", "--database", "a.sqlite", "--to", "dir:remote", "--in-place", "--yes", "1.bin", in: folder)
+            #expect(pull.status == 0, "\(pull.messages)")
+            try delete("files/1.bin", in: folder)
+            let list = try uploader("list", "--gone", in: folder).output.split(separator: "\n")
+            #expect(Set(list.map { String($0.prefix(36)) }) == [ids["0.bin"], ids["1.bin"]], "\(list)")
+            #expect(try uploader("remove", "--gone", in: folder).output.hasPrefix("2 removed"))
+            #expect(Set(try left(folder).keys) == ["2.bin", "3.bin"])
+        }
+    }
+
+    @Test("Folders and links in a folder that has nothing else are told, and forgotten when that is accepted")
+    func emptyFolders() throws {
+        try withFolder(files: 1) { folder in
+            #expect(try RestoreTests.shell("mkdir -p files/2020/empty/deep; ln -s x files/2020/link", in: folder))
+            _ = try pushed(folder)
+            #expect(try RestoreTests.shell("rmdir files/2020/empty/deep; rm files/2020/link", in: folder))
+            let refused = try uploader("remove", "--gone", in: folder)
+            #expect(refused.status == 3 && refused.messages.contains("1 folder or link may only seem gone"))
+            let accepted = try uploader("remove", "--gone", "--accept-empty", in: folder)
+            #expect(accepted.status == 0 && accepted.output.contains("2 folders and links forgotten"), "\(accepted)")
+            #expect(try uploader("remove", "--gone", in: folder).status == 0)
         }
     }
 

@@ -42,6 +42,29 @@ struct HealTests {
         }
     }
 
+    @Test("A file that a verification found to have neither object nor copy is told by all, and a push heals it")
+    func missing() throws {
+        try withFolder(files: 2) { folder in
+            func run(_ command: String, _ arguments: String...) throws -> UploaderProcess.Result {
+                let storage = ["status", "list"].contains(command) ? [] : ["--to", "dir:remote"]
+                return try UploaderProcess([command, "--database", "a.sqlite"] + storage + arguments, in: folder).wait()
+            }
+            #expect(try run("push", "--free-uploaded", "files").status == 0)
+            let id = try TestDatabase.entries(in: folder.appendingPathComponent("a.sqlite"))[0].id
+            #expect(try RestoreTests.shell("rm remote/*/\(id)", in: folder))
+            let verify = try run("verify")
+            #expect(verify.status == 5 && verify.output.contains("does not have its object"), "\(verify)")
+            #expect(try run("status").output.contains("1 failed"))
+            #expect(try run("list", "--status", "failed").output.hasPrefix(id))
+            // It is no known loss before somebody repairs.
+            let again = try run("verify")
+            #expect(again.status == 5 && again.output.contains("does not have its object"), "\(again)")
+            let push = try run("push", "files")
+            #expect(push.status == 0 && push.output.contains("1 restored"), "\(push)")
+            #expect(try run("verify", "--read-data").status == 0 && run("status").output.contains("0 failed"))
+        }
+    }
+
     @Test("An original with other bytes is a new version, and what is lost is gone")
     func otherBytes() throws {
         try withFolder(files: 2) { folder in

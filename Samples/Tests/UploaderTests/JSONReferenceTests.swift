@@ -40,6 +40,7 @@ private struct PrintedFields {
         guard let event = object["event"] as? String else { return command }
         if event == "summary", ["verify", "free"].contains(command) { return "summary of \(command)" }
         if event == "summary", object["fetchedBytes"] != nil { return "summary of pull --dry-run" }
+        if event == "summary", object["files"] != nil { return "summary of push --dry-run and remove --dry-run" }
         return event == "freed" && command == "push" ? "freed by push" : event
     }
 

@@ -3,6 +3,21 @@ import Testing
 
 @Suite("After the machine is lost", .timeLimit(.minutes(2)))
 struct RecoveryTests {
+    @Test("A copy that was saved in the same second as the one before tells of no wrong clock")
+    func sameSecond() throws {
+        try withFolder(files: 1) { folder in
+            for number in 1...3 {
+                try Data("\(number)".utf8).write(to: folder.appendingPathComponent("files/new"))
+                let push = try UploaderProcess.run(
+                    "push", "--database", "a.sqlite", "--to", "dir:remote", "--save-database", "files", in: folder)
+                #expect(push.status == 0, "\(push.messages)")
+            }
+            let recover = try UploaderProcess.run(
+                "recover", "--from", "dir:remote", "--database", "b.sqlite", in: folder)
+            #expect(recover.status == 0 && !recover.messages.contains("clock"), "\(recover)")
+        }
+    }
+
     private static let storage = ["--database", "a.sqlite", "--to", "dir:remote"]
 
     private func push(_ arguments: [String], in folder: URL) throws -> UploaderProcess.Result {

@@ -40,10 +40,11 @@ extension LFSManager {
     /// ```
     ///
     /// - Returns: whether it is pinned by that.
-    /// - Throws: the database's error; one for a file that has no row.
+    /// - Throws: ``LFSError/Code/unknownFile`` when it has no row; the database's error.
     @discardableResult
     public func pin(_ id: FileID, like other: FileID, in db: Database) throws -> Bool {
         do {
+            guard try FileTable.contains(id, db) else { throw LFSError.unknown(id) }
             guard try CopyTable.isPinned(other, db) else { return false }
             try CopyTable.pin(id, db)
             return true

@@ -182,6 +182,15 @@ final class FilePlaces: InsertGuard.Holder {
         try noteAdded(id)
     }
 
+    /// Gives the right bytes of a file in quarantine their place in the store again. Blocks the thread.
+    ///
+    /// - Returns: whether they have it.
+    func putBack(_ id: FileID, named name: String) throws -> Bool {
+        guard try store.putBack(id, named: name, replaces: true) else { return false }
+        try noteAdded(id)
+        return true
+    }
+
     /// Opens the bytes of a file wherever they are; nil when they are nowhere.
     func open(_ id: FileID) throws(SystemError) -> Descriptor? {
         if let file = try store.open(id) { return file }

@@ -44,17 +44,20 @@ public struct FileContents: AsyncSequence, Sendable {
 
         /// The next chunk of up to 256 KiB, nil at the end.
         ///
-        /// - Throws: ``LFSError/Code/sourceChanged`` when the local copy ends early: somebody has changed it.
+        /// - Throws: ``LFSError/Code/sourceChanged`` when the local copy ends early: somebody has changed it;
+        ///   ``LFSError/Code/sourceFailed`` when the disk does not give it back.
         public mutating func next() async throws -> Data? {
             let (file, offset) = (copy.file, range.lowerBound)
             let wanted = Int(Swift.min(Int64(FileCopy.chunkSize), range.upperBound - offset))
             if wanted <= 0 { return nil }
-            let chunk = try await BlockingPool.shared.run { flag in
-                try flag.check()
-                var chunk = Data(count: wanted)
-                let count = try chunk.withUnsafeMutableBytes { try file.read(into: $0, at: offset) }
-                chunk.removeLast(chunk.count - count)
-                return chunk
+            let chunk = try await LFSError.catching(about: copy.id) {
+                try await BlockingPool.shared.run { flag in
+                    try flag.check()
+                    var chunk = Data(count: wanted)
+                    let count = try chunk.withUnsafeMutableBytes { try file.read(into: $0, at: offset) }
+                    chunk.removeLast(chunk.count - count)
+                    return chunk
+                }
             }
             if chunk.isEmpty { throw copy.isDamaged }
             range = offset + Int64(chunk.count)..<range.upperBound

@@ -55,8 +55,8 @@ struct Diagnosis {
         var finding = finding(
             kind,
             kind == .wrongLengthLocally ? "Its local bytes are cut off or too many" : "Its local bytes have changed")
-        if case .present(let status, let sha256) = comparison.localFile {
-            finding.found = .init(byteCount: status.byteCount, sha256: sha256)
+        finding.found = comparison.localFile.status.map { status in
+            .init(byteCount: status.byteCount, sha256: comparison.localFile.sha256)
         }
         switch comparison.remote {
         case .good:
@@ -80,9 +80,10 @@ struct Diagnosis {
         case .good:
             finding.repair = .fetch
             finding.message += comparison.isProvenRemote ? rightOnes : oneOfItsSize
-            finding.isLoss = comparison.isKnownLoss
         case .unknown: finding.message += "; the storage \(whyUnknown)."
-        default: finding.message += ", and the storage does not have the right ones. They stay where they are."
+        default:
+            finding.message += ", and the storage does not have the right ones. They stay where they are."
+            finding.needsOriginal = true
         }
         return finding
     }
@@ -96,8 +97,9 @@ struct Diagnosis {
     private var oneOfItsSize: String { "; the storage has an object of its size." }
 
     private var remote: VerifyFinding? {
-        // What was seen of a damaged object is told with its note.
-        guard isRemote, !isNotedAsDamaged else { return nil }
+        guard isRemote else { return nil }
+        // What was seen of a damaged object is told with its note, except where the local bytes have more to tell.
+        if isNotedAsDamaged { return comparison.local == .unknown ? damagedRemotely : nil }
         if !comparison.hasUsableKey { return unusableKey }
         let kind: VerifyFinding.Kind
         switch comparison.remote {
@@ -166,8 +168,11 @@ struct Diagnosis {
         case .wrongLength: kind = .wrongLengthRemotely
         case .corrupted, .good, .unknown: kind = .corruptedRemotely
         }
-        var finding = finding(
-            kind, "Its object was found damaged: \(comparison.row.errorMessage ?? "for an unknown reason")")
+        let words =
+            comparison.remote == .missing
+            ? "The storage does not have its object."
+            : "Its object was found damaged: \(comparison.row.errorMessage ?? "for an unknown reason")"
+        var finding = finding(kind, words)
         if case .present(let object) = comparison.object { finding.found = .init(byteCount: object.byteCount) }
         finding.isKnown = comparison.row.isNotedAsLost
         if comparison.local == .good {

@@ -80,10 +80,8 @@ struct FileComparer: Sendable {
         let store = places.store
         return try await BlockingPool.shared.run { _ in
             let now = try store.status(of: id)
-            switch localFile {
-            case .absent: return now == nil
-            case .present(let then, _), .unreadable(let then, _): return now?.hasContent(of: then) ?? false
-            }
+            guard let then = localFile.status else { return now == nil }
+            return now?.hasContent(of: then) ?? false
         }
     }
 

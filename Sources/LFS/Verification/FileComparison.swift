@@ -9,6 +9,18 @@ struct FileComparison: Sendable {
         case present(FileStatus, sha256: String?)
         /// Nobody can have its bytes now, which says nothing of them.
         case unreadable(FileStatus, SystemError)
+
+        /// Nil when nothing is there.
+        var status: FileStatus? {
+            switch self {
+            case .absent: nil
+            case .present(let status, _), .unreadable(let status, _): status
+            }
+        }
+
+        var sha256: String? {
+            if case .present(_, let sha256) = self { sha256 } else { nil }
+        }
     }
 
     enum Object: Sendable {

@@ -40,7 +40,7 @@ struct Repairer: Sendable {
                 case .wrongObject: return .noted
                 }
             case .quarantine:
-                guard try await quarantine(comparison) else { return .failed(Self.isReplaced) }
+                if case .replaced = try await quarantine(comparison) { return .failed(Self.isReplaced) }
                 if !finding.isLoss { return .repaired }
             case .clear:
                 try await clear(comparison.file.id)
@@ -61,20 +61,20 @@ struct Repairer: Sendable {
         }
     }
 
-    /// Notes what is wrong with the object of a file whose right bytes are here, or may be, so that nothing frees them
-    /// before it is mended.
+    /// Notes what is wrong with the object of a file, so that nothing frees the right bytes, if they are here, before
+    /// it is mended, and so that it is known before somebody repairs it. It is known as damaged, not as lost.
     ///
     /// - Throws: when the database fails.
     func keepBytes(_ finding: VerifyFinding, _ comparison: FileComparison) async throws {
-        guard finding.repair == .upload || comparison.local == .unknown, comparison.file.status == .remote,
-            comparison.row.job == nil
+        guard finding.repair == .upload || finding.isLoss || comparison.local == .unknown,
+            comparison.file.status == .remote, comparison.row.job == nil
         else { return }
         let (id, message, now) = (comparison.file.id, finding.message, wallClock().millisecondsSince1970)
         try await runner.write { db in
-            switch finding.kind {
-            case .missingRemotely: try JobTable.noteMissing(of: id, message, now: now, db)
-            case .wrongLengthRemotely, .corruptedRemotely: try JobTable.noteDamage(of: id, message, now: now, db)
-            default: break
+            switch comparison.remote {
+            case .missing where !finding.isLoss: try JobTable.noteMissing(of: id, message, now: now, db)
+            case .missing, .wrongLength, .corrupted: try JobTable.noteDamage(of: id, message, now: now, db)
+            case .good, .unknown: break
             }
         }
     }
@@ -119,8 +119,10 @@ struct Repairer: Sendable {
         // How far its upload is put off says nothing of its bytes.
         let finding = Diagnosis(comparison: comparison, furthest: .max).finding(.local)
         guard let finding, finding.kind.isOfLocalBytes else { return nil }
-        guard finding.repair == .fetch else { throw LFSError(.sourceChanged, finding.message, fileID: id) }
-        return comparison
+        if finding.repair == .fetch { return comparison }
+        // Nobody knows whether they are damaged.
+        if case .unreadable(_, let error) = comparison.localFile { throw error }
+        throw LFSError(.sourceChanged, finding.message, fileID: id)
     }
 
     /// Gives a file that would be lost the right bytes of one of its originals.
@@ -169,56 +171,7 @@ struct Repairer: Sendable {
         return .underWay
     }
 
-    /// Removes what is in quarantine of a file whose right bytes are in the store: what a mend has left that was cut.
-    func discardQuarantined(of file: FileRow) async throws -> VerifyFinding.Outcome {
-        try await requireStore()
-        do {
-            return try await clearQuarantine(of: file) ? .repaired : .found
-        } catch let error as SystemError {
-            return .failed("\(error)")
-        }
-    }
-
-    /// Gives right bytes in quarantine their place in the store again, in which others stand, or none.
-    func putBack(_ file: FileRow, from name: String) async throws -> VerifyFinding.Outcome {
-        try await requireStore()
-        let use = places.inUse.begin(file.id)
-        defer { withExtendedLifetime(use) {} }
-        return try await turns.withTurn(file.id) {
-            do {
-                guard try await restoreQuarantined(name, of: file) else { return .failed(Self.isReplaced) }
-                try await reader.requireRow(file.id, "put back")
-                return .repaired
-            } catch let error as SystemError {
-                return .failed("\(error)")
-            } catch let error as LFSError where error.code == .unknownFile {
-                return .failed(error.message)
-            }
-        }
-    }
-
-    private func restoreQuarantined(_ name: String, of file: FileRow) async throws -> Bool {
-        let store = places.store
-        return try await BlockingPool.shared.run { flag in
-            if let standing = try store.status(of: file.id) {
-                if try store.hasRightBytes(of: file, flag) { return true }
-                guard try store.quarantine(file.id, examined: standing) != nil else { return false }
-            }
-            return try store.putBack(file.id, named: name)
-        }
-    }
-
-    /// Removes what is in quarantine of a file whose row is durably gone.
-    func removeQuarantined(of finding: VerifyFinding) async throws -> VerifyFinding.Outcome {
-        guard let id = finding.fileID else { return .found }
-        try await requireStore()
-        let store = places.store
-        try await runner.writeDurably { _ in }
-        try await BlockingPool.shared.run { _ in try store.removeQuarantined(id) }
-        return .repaired
-    }
-
-    private func requireStore() async throws {
+    func requireStore() async throws {
         let store = places.store
         try await BlockingPool.shared.run { _ in try store.requireUnchanged() }
     }
@@ -238,41 +191,63 @@ struct Repairer: Sendable {
         case wrongObject
     }
 
-    private static let isReplaced = "The file was replaced meanwhile."
+    static let isReplaced = "The file was replaced meanwhile."
     private static let isNotHere =
         "The right bytes are not in the local store: its bytes are in another folder as well, or were removed again."
 
     private func fetch(_ comparison: FileComparison, for urgency: DownloadUrgency) async throws -> Fetched {
         let file = comparison.file
-        if case .present = comparison.localFile, try await !quarantine(comparison) { return .replaced }
+        let aside = try await quarantine(comparison)
+        if case .replaced = aside { return .replaced }
         do {
             try await reader.fetch(file, for: urgency)
-        } catch let error as LFSError where error.code == .sourceChanged {
+        } catch {
+            // They may be right, and stand where a later reading looks for them first.
+            if comparison.local == .unknown, case .moved(let name) = aside { try await putBack(name, file.id) }
+            guard let error = error as? LFSError, error.code == .sourceChanged, comparison.local != .unknown else {
+                throw error
+            }
             try await note(file.id, error.message)
             return .wrongObject
         }
         guard try await clearQuarantine(of: file) else { return .notHere }
-        if file.status == .local { try await uploads.queue(file.id) } else { try await clear(file.id) }
+        // Of a `remote` file the download has removed what was noted, if the bytes came from its object.
+        if file.status == .local { try await uploads.queue(file.id) }
         return .mended
     }
 
     /// Removes what is in quarantine of a file if its right bytes are durable in the store.
     ///
     /// - Returns: whether they are.
-    private func clearQuarantine(of file: FileRow) async throws -> Bool {
+    func clearQuarantine(of file: FileRow) async throws -> Bool {
         let store = places.store
         return try await BlockingPool.shared.run { flag in
             try store.removeQuarantined(file.id) { try store.hasRightBytes(of: file, flag) }
         }
     }
 
-    /// Returns false when another file stands in the place of the one that was looked at.
-    private func quarantine(_ comparison: FileComparison) async throws -> Bool {
-        guard case .present(let status, _) = comparison.localFile else { return true }
+    /// What became of the local bytes that were looked at.
+    private enum SetAside {
+        /// There were none.
+        case absent
+        /// They have this name in quarantine.
+        case moved(String)
+        /// Another file stands in their place, and stays there.
+        case replaced
+    }
+
+    private func quarantine(_ comparison: FileComparison) async throws -> SetAside {
+        guard let status = comparison.localFile.status else { return .absent }
         let store = places.store
         return try await BlockingPool.shared.run { _ in
-            try store.quarantine(comparison.file.id, examined: status) != nil
+            try store.quarantine(comparison.file.id, examined: status).map { .moved($0) } ?? .replaced
         }
+    }
+
+    /// Where something has come into their place meanwhile, they stay in quarantine.
+    private func putBack(_ name: String, _ id: FileID) async throws {
+        let store = places.store
+        _ = try await BlockingPool.shared.run { _ in try store.putBack(id, named: name) }
     }
 
     // MARK: Losses
@@ -285,34 +260,5 @@ struct Repairer: Sendable {
     /// Removes the note of a loss that is none any more.
     private func clear(_ id: FileID) async throws {
         try await runner.write { db in try JobTable.removeNote(of: id, db) }
-    }
-}
-
-extension LocalStore {
-    /// Whether it has the recorded bytes of a file, on the device. What cannot be read is not right. Blocks the thread.
-    func hasRightBytes(of file: FileRow, _ flag: CancellationFlag) throws -> Bool {
-        try hasRightBytes(of: file, flag) { () throws(SystemError) in try open(file.id) }
-    }
-
-    /// Whether a file in quarantine has the recorded bytes, on the device. Blocks the thread.
-    func hasRightBytes(inQuarantine name: String, of file: FileRow, _ flag: CancellationFlag) throws -> Bool {
-        try hasRightBytes(of: file, flag) { () throws(SystemError) in try openQuarantined(name) }
-    }
-
-    private func hasRightBytes(
-        of file: FileRow, _ flag: CancellationFlag, _ open: () throws(SystemError) -> Descriptor?
-    ) throws -> Bool {
-        do {
-            guard let copy = try open() else { return false }
-            let status = try copy.status()
-            guard status.isRegularFile, status.byteCount == file.byteCount else { return false }
-            let hash = try ContentHash(of: copy, byteCount: file.byteCount, flag)
-            guard hash.byteCount == file.byteCount, hash.hex == file.sha256 else { return false }
-            // A person may have put them there.
-            try copy.synchronize()
-            return true
-        } catch is SystemError {
-            return false
-        }
     }
 }

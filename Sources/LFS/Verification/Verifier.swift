@@ -131,7 +131,8 @@ struct Verifier {
                 do {
                     // A reader may be mending it right now.
                     let finding = try await repairer.turns.withTurn(id) { try await mend(id, side) }
-                    if let finding { try await report(finding) }
+                    // An app's own code, which may mend files itself, runs in nobody's turn.
+                    if let finding { try await restoreAndReport(finding) }
                 } catch let error as TableError where error.code == .invalidRow {
                     if side == .local { try await tell(unreadable: error) }
                 }
@@ -145,7 +146,7 @@ struct Verifier {
             let finding = Diagnosis(comparison: comparison, furthest: furthest).finding(side)
         else { return nil }
         if !options.repairs || comparison.local == .unknown { try await repairer.keepBytes(finding, comparison) }
-        return try await mended(finding) { try await $0.repairer.repair($1, comparison) }
+        return try await repaired(finding) { try await $0.repairer.repair($1, comparison) }
     }
 
     private func suspects(_ ids: ArraySlice<FileID>, _ side: Diagnosis.Side) async throws -> [FileID] {
@@ -167,28 +168,30 @@ struct Verifier {
     mutating func tell(
         _ finding: VerifyFinding, _ repair: (Verifier, VerifyFinding) async throws -> VerifyFinding.Outcome
     ) async throws {
-        try await report(try await mended(finding, repair))
+        try await restoreAndReport(try await repaired(finding, repair))
     }
 
-    private func mended(
+    private func repaired(
         _ finding: VerifyFinding, _ repair: (Verifier, VerifyFinding) async throws -> VerifyFinding.Outcome
     ) async throws -> VerifyFinding {
         try Task.checkCancellation()
         var finding = finding
         guard options.repairs else { return finding }
         finding.settle(try await repair(self, finding))
-        try await restore(&finding)
         return finding
     }
 
-    private mutating func report(_ finding: VerifyFinding) async throws {
+    private mutating func restoreAndReport(_ found: VerifyFinding) async throws {
+        var finding = found
+        if options.repairs { try await restore(&finding) }
         progress.report.count(finding)
         try await onFinding(finding)
     }
 
     /// Takes the right bytes of a loss from an original, if one has them.
     private func restore(_ finding: inout VerifyFinding) async throws {
-        guard let originals = options.originals, let id = finding.fileID, finding.isInNeed else { return }
+        guard let originals = options.originals, let id = finding.fileID, finding.isLoss || finding.needsOriginal
+        else { return }
         guard let outcome = try await repairer.restore(id, originals) else { return }
         finding.repair = .restore
         finding.settle(outcome)

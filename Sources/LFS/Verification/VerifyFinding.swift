@@ -112,9 +112,8 @@ public struct VerifyFinding: Hashable, Sendable {
     public internal(set) var isKnown = false
     /// What came of it.
     public internal(set) var outcome = Outcome.found
-
-    /// Whether right bytes from elsewhere are needed: it is lost, or nothing here can say that it is not.
-    var isInNeed: Bool { isLoss || kind == .unreadableLocally && isLeft }
+    /// It is no loss as far as is known, and right bytes are wanted from elsewhere all the same.
+    var needsOriginal = false
 
     /// Takes what came of a repair, which may have proven more than the comparison before it.
     mutating func settle(_ outcome: Outcome) {

@@ -51,13 +51,22 @@ extension LocalStore {
         return name
     }
 
-    /// Gives a file in quarantine its place in the store again, if nothing stands there. Blocks the thread.
+    /// Gives a file in quarantine its place in the store again. Blocks the thread.
     ///
+    /// - Parameter replaces: whether a file that stands there goes, because the one in quarantine has the right bytes;
+    ///   a folder is moved into quarantine. Else nothing may stand there.
     /// - Returns: whether it has it; false as well when it is not in quarantine any more.
-    package func putBack(_ id: FileID, named name: String) throws -> Bool {
+    package func putBack(_ id: FileID, named name: String, replaces: Bool = false) throws -> Bool {
         guard let folder = try quarantineFolder() else { return false }
+        if replaces, let standing = try status(of: id), standing.isDirectory {
+            guard try quarantine(id, examined: standing) != nil else { return false }
+        }
         do {
-            try folder.renameExclusively(name, to: directory, as: id.text)
+            if replaces {
+                try folder.rename(name, to: directory, as: id.text)
+            } else {
+                try folder.renameExclusively(name, to: directory, as: id.text)
+            }
         } catch let error where error.isExisting {
             return false
         } catch let error where error.isMissing {

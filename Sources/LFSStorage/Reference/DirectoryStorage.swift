@@ -33,6 +33,20 @@ public final class DirectoryStorage: RemoteStorage {
         }
     }
 
+    /// Opens a folder that is there to read from it, also where nothing can be written: a backup disk that is mounted
+    /// read-only, a snapshot. There, uploads and deletions fail with ``StorageError/Code/forbidden``.
+    ///
+    /// - Throws: ``StorageError`` when it is not there or cannot be read.
+    public init(reading url: URL) throws(StorageError) {
+        self.url = url
+        do {
+            root = try Directory.open(url.path)
+            identity = try root.status()
+        } catch {
+            throw DirectoryStorageErrors.using(url.path, error)
+        }
+    }
+
     /// What the storage can do.
     public var capabilities: StorageCapabilities {
         StorageCapabilities(kind: "directory", location: "directory:\(root.path)", proof: .checksum)

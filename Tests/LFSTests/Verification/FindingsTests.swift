@@ -102,7 +102,7 @@ struct FindingsTests {
         return damage
     }
 
-    @Test("One of each kind is found, nothing else is, and looking changes nothing but the notes of three objects")
+    @Test("One of each kind is found, nothing else is, and looking changes nothing but the notes of five objects")
     func findings() async throws {
         try await withCheckedHost { checked in
             let damage = try await damage(checked)
@@ -123,8 +123,10 @@ struct FindingsTests {
             #expect(after == before)
             let later = try checked.host.database.read { try Row.fetchAll($0, sql: "SELECT * FROM lfs_job") }
             let noted = later.filter { !jobs.contains($0) }.map { $0["fileID"] as FileID? }
-            let expected = damage.expected.filter { $0.repair == .upload && $0.kind.rawValue.hasSuffix("Remotely") }
-            #expect(later.count == jobs.count + 3 && Set(noted) == Set(expected.map(\.id)))
+            let expected = damage.expected.filter {
+                [.missingRemotely, .wrongLengthRemotely, .corruptedRemotely].contains($0.kind)
+            }
+            #expect(later.count == jobs.count + 5 && Set(noted) == Set(expected.map(\.id)))
         }
     }
 

@@ -94,7 +94,9 @@ struct ListCommand: ParsableCommand {
                     lines.flush()
                     tell(refusal, json: json)
                 }
-                for doubt in originals?.doubts ?? [] { Console.message("uploader: \(doubt.words)") }
+                for doubt in originals?.doubts ?? [] where !doubt.files.isEmpty {
+                    Console.message("uploader: \(doubt.words)")
+                }
                 let keys = originals.map { found in [found.all.map(\.key)] + table.all.dropFirst().map { _ in [] } }
                 for (index, table) in table.all.enumerated() {
                     let list = FileList(

@@ -114,7 +114,7 @@ struct PullCommand: AsyncParsableCommand {
             let source = try await RestoreSource(
                 run.database, try Self.tables(tables, at: past), naming, filter, asOf: past, to: destination)
             try source.layout.requireOther()
-            try await Restorer(source, run.lfs, run.report, overwrites: overwrites).run()
+            try await Restorer(source, run.lfs, run.database, run.report, overwrites: overwrites).run()
         }
     }
 

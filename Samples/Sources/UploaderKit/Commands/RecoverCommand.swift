@@ -60,7 +60,7 @@ struct RecoverCommand: AsyncParsableCommand {
             let (given, transfer) = (try GivenStorage(parsing: from), try TransferOptions.parse([]))
             let location = try given.argument.location()
             guard location.isThere else { throw UploaderError("There is no folder \(location) to find copies in.") }
-            let copies = RecoveryCopies(storage: try await given.argument.open(transfer))
+            let copies = RecoveryCopies(storage: try await given.argument.open(transfer, writes: false))
             let found = try await copies.list().filter { copy in
                 (id.map { copy.databaseID.hasPrefix($0.lowercased()) } ?? true)
                     && (saved.map { copy.saved == $0 } ?? true)
@@ -96,7 +96,8 @@ struct RecoverCommand: AsyncParsableCommand {
         }
         let recovery = RecoveredDatabase(path: path)
         let files = try await recovery.make(from: newest, copies, storage)
-        if newest.date > Date() {
+        // Of two saves in one second the later one has the name of the next.
+        if newest.date > Date().addingTimeInterval(Double(RecoveryCopies.kept)) {
             Console.message(
                 "uploader: This copy is of a time that is still to come: a clock was wrong. --saved takes another.")
         }

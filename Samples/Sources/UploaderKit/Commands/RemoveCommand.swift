@@ -78,10 +78,10 @@ struct RemoveCommand: AsyncParsableCommand {
             let found = try GoneOriginals.find(naming, run.table, run.database)
             run.report.failed(found.allRefusals(acceptsEmpty: acceptsEmpty))
             let refusals = try await Remover(run.database, run.table).run(
-                found.certain(acceptsEmpty: acceptsEmpty), where: { GoneOriginals.isGone($0.path) }, forgets: true
+                found.certain(acceptsEmpty: acceptsEmpty), where: { GoneOriginals.isGone(file: $0.path) }, forgets: true
             ) { run.report.removed($0) }
             run.report.failed(refusals)
-            let entries = found.certainEntries(acceptsEmpty: acceptsEmpty).filter(GoneOriginals.isGone)
+            let entries = found.certainEntries(acceptsEmpty: acceptsEmpty).filter { GoneOriginals.isGone($0) }
             try await Remover(run.database, run.table).forget(entries) { run.report.forgotten($0) }
             try await run.synchronize()
             try await run.reportDeletions()
@@ -117,11 +117,15 @@ struct RemoveCommand: AsyncParsableCommand {
             }
         }
         for path in entries.sorted(by: { $0.description < $1.description }) { report.wouldForget(path) }
-        if !output.json {
-            let forgotten = Format.count(entries.count, "folder or link", "folders and links")
-            let old = versions > 0 ? ", \(Format.count(versions, "old version"))" : ""
-            Console.result(
-                "\(Format.count(count, "file")) to remove\(old)\(entries.isEmpty ? "" : ", \(forgotten) to forget")")
+        let forgotten = Format.count(entries.count, "folder or link", "folders and links")
+        let old = versions > 0 ? ", \(Format.count(versions, "old version"))" : ""
+        let words = "\(Format.count(count, "file")) to remove\(old)\(entries.isEmpty ? "" : ", \(forgotten) to forget")"
+        if output.json {
+            let failed = refusals.count
+            report.tell(
+                JSONPreview(files: count, versions: versions, forgotten: entries.count, failed: failed), words)
+        } else {
+            Console.result(words)
         }
         if !refusals.isEmpty { throw ExitCode(3) }
     }

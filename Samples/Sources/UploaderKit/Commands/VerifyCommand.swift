@@ -45,7 +45,7 @@ struct VerifyCommand: AsyncParsableCommand {
                    --give-up-after is over
               5    something was found and is left
               64   the command line is wrong
-              130  interrupted by Ctrl-C, 143 by SIGTERM
+              130  interrupted by Ctrl-C, 143 by SIGTERM, 129 by the end of the terminal
             """)
 
     @OptionGroup var database: DatabaseOptions

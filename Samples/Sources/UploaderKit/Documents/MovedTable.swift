@@ -65,8 +65,11 @@ enum MovedTable {
     }
 
     /// A document has a new original, or none of its own any more.
-    static func remove(_ id: Document.ID, _ db: Database) throws {
-        try db.cachedStatement(sql: "DELETE FROM \(name) WHERE documentId = ?").execute(arguments: [id])
+    static func remove(_ id: Document.ID, _ db: Database) throws { try remove([id], db) }
+
+    static func remove(_ ids: [Document.ID], _ db: Database) throws {
+        let statement = try db.cachedStatement(sql: "DELETE FROM \(name) WHERE documentId = ?")
+        for id in ids { try statement.execute(arguments: [id]) }
     }
 
     /// All of them; none in the database of an older uploader.

@@ -14,8 +14,6 @@ struct GoneOriginals: Sendable {
     private(set) var doubts: [Doubt] = []
     /// The folders and links that are gone for sure.
     private(set) var entries: Set<FilePath> = []
-    /// Those that may only seem gone.
-    private var doubtfulEntries: Set<FilePath> = []
     /// The folders above files that stay in any case.
     private var foldersInUse: Set<FilePath> = []
     /// The names that mean nothing.
@@ -24,12 +22,20 @@ struct GoneOriginals: Sendable {
     /// Files that may only seem gone.
     struct Doubt: Sendable {
         let folder: FilePath
-        var files: [NamedFile]
+        var files: [NamedFile] = []
+        /// Folders and links.
+        var entries: Set<FilePath> = []
+
+        fileprivate var count: String {
+            files.isEmpty
+                ? Format.count(entries.count, "folder or link", "folders and links")
+                : Format.count(files.count, "file")
+        }
 
         var words: String {
             """
-            \(folder) is empty, missing, or without all that was pushed from it. Is its disk mounted? \
-            \(Format.count(files.count, "file")) may only seem gone.
+            \(folder) is empty, missing, or without all that was pushed from it. Is its disk mounted? \(count) may \
+            only seem gone.
             """
         }
     }
@@ -42,7 +48,7 @@ struct GoneOriginals: Sendable {
 
     /// The folders and links that are forgotten with the files: those without a file that stays.
     func certainEntries(acceptsEmpty: Bool) -> Set<FilePath> {
-        if acceptsEmpty { return entries.union(doubtfulEntries).subtracting(foldersInUse) }
+        if acceptsEmpty { return doubts.reduce(entries) { $0.union($1.entries) }.subtracting(foldersInUse) }
         var inUse = foldersInUse
         for doubt in doubts { for file in doubt.files { inUse.insertFolders(above: file.path) } }
         return entries.subtracting(inUse)
@@ -56,8 +62,8 @@ struct GoneOriginals: Sendable {
                     name: doubt.folder.exact,
                     reason: """
                         it is empty, missing, or without all that was pushed from it, and \
-                        \(Format.count(doubt.files.count, "file")) may only seem gone: is its disk mounted? \
-                        --accept-empty removes them
+                        \(doubt.count) may only seem gone: is its disk mounted? --accept-empty \
+                        \(doubt.files.isEmpty ? "forgets" : "removes") them
                         """)
             }
     }
@@ -77,7 +83,7 @@ struct GoneOriginals: Sendable {
         var gone: [DocumentTable.PushedFile] = []
         var living = LivingFolders()
         for pushed in pushed {
-            if !pushed.isMoved, isGone(pushed.file.path) {
+            if !pushed.isMoved, isGone(file: pushed.file.path) {
                 if wanted?.contains(pushed.file.key) != false {
                     gone.append(pushed)
                     continue
@@ -87,23 +93,22 @@ struct GoneOriginals: Sendable {
             }
             found.foldersInUse.insertFolders(above: pushed.file.path)
         }
-        var doubts: [FilePath: [NamedFile]] = [:]
+        var doubts: [FilePath: Doubt] = [:]
         for gone in gone {
             if let folder = doubtful(gone.origin, living) {
-                doubts[folder, default: []].append(gone.file)
+                doubts[folder, default: Doubt(folder: folder)].files.append(gone.file)
             } else {
                 found.files.append(gone.file)
             }
         }
-        found.doubts = doubts.map { Doubt(folder: $0.key, files: $0.value) }
-            .sorted { $0.folder.description < $1.folder.description }
         for entry in entries {
-            if doubtful(entry, living) == nil {
-                found.entries.insert(entry.path)
+            if let folder = doubtful(entry, living) {
+                doubts[folder, default: Doubt(folder: folder)].entries.insert(entry.path)
             } else {
-                found.doubtfulEntries.insert(entry.path)
+                found.entries.insert(entry.path)
             }
         }
+        found.doubts = doubts.values.sorted { $0.folder.description < $1.folder.description }
         return found
     }
 
@@ -120,6 +125,12 @@ struct GoneOriginals: Sendable {
     static func isGone(_ path: FilePath) -> Bool {
         var status = stat()
         return path.withCString { lstat($0, &status) } != 0 && (errno == ENOENT || errno == ENOTDIR)
+    }
+
+    /// Whether a file is gone: nothing has its name, or a folder. A link may lead to where the file is now.
+    static func isGone(file path: FilePath) -> Bool {
+        var status = stat()
+        return path.withCString { lstat($0, &status) } == 0 ? status.st_mode & S_IFMT == S_IFDIR : isGone(path)
     }
 
     /// The folder that makes it doubtful whether a file is gone; nil when nothing does.

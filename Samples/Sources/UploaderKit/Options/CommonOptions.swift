@@ -88,12 +88,15 @@ struct TransferOptions: ParsableArguments {
 
     /// Opens the storage, if it is the one that the database's files are on.
     ///
-    /// - Parameter makes: whether a folder that is not there may be made.
-    func openStorage(for file: DatabaseFile, makes: Bool) async throws -> OpenedStorage {
+    /// - Parameters:
+    ///   - makes: whether a folder that is not there may be made.
+    ///   - writes: whether it has to take writes.
+    func openStorage(for file: DatabaseFile, makes: Bool, writes: Bool = true) async throws -> OpenedStorage {
         let given = try storage(for: file)
         let location = try given.argument.location()
         try StorageMemory.require(location, file, changes: changeStorage, makes: makes, isGiven: to != nil)
-        return OpenedStorage(storage: try await given.argument.open(self), location: location, given: given)
+        return OpenedStorage(
+            storage: try await given.argument.open(self, writes: writes), location: location, given: given)
     }
 
     /// How a manager works with these options.

@@ -83,10 +83,12 @@ enum StorageArgument: Sendable {
 
     /// Opens the storage.
     ///
+    /// - Parameter writes: whether it has to take writes. A folder to read from may be on a disk that takes none.
     /// - Throws: `StorageError` when it cannot be used.
-    func open(_ transfer: TransferOptions) async throws -> any RemoteStorage {
+    func open(_ transfer: TransferOptions, writes: Bool = true) async throws -> any RemoteStorage {
         switch self {
-        case .directory(let path): try DirectoryStorage(at: URL(fileURLWithPath: path, isDirectory: true))
+        case .directory(let path) where writes: try DirectoryStorage(at: URL(fileURLWithPath: path, isDirectory: true))
+        case .directory(let path): try DirectoryStorage(reading: URL(fileURLWithPath: path, isDirectory: true))
         case .s3(let bucket): try await bucket.open(transfer)
         case .azure(let container): try await container.open(transfer)
         case .webDAV(let folder): try await folder.open(transfer)

@@ -61,6 +61,19 @@ struct JSONSummary: Encodable {
     var seconds: Double
 }
 
+/// The last line of `--json` with `--dry-run`.
+struct JSONPreview: Encodable {
+    var event = "summary"
+    /// Those that would be attached or removed.
+    var files: Int
+    var bytes: Int64?
+    /// Old versions that would be removed.
+    var versions: Int
+    /// Folders and links that would be forgotten.
+    var forgotten: Int?
+    var failed: Int
+}
+
 extension Encodable {
     /// The value as one line of JSON.
     func jsonLine() throws -> String {

@@ -98,10 +98,9 @@ package struct Tally: Equatable {
         let entries: [(Int, String, String)] = [
             (shared, "with the content of another", "with the content of others"),
             (touched, "touched", "touched"), (folders, "folder", "folders"), (links, "link", "links"),
-            (gone, "gone", "gone"),
+            (gone, "folder or link gone", "folders and links gone"),
             (deletions, "deletion carried out", "deletions carried out"),
-            // A folder goes with its files, of which the figures are.
-            (removed > 0 ? 0 : forgotten, "folder or link forgotten", "folders and links forgotten"),
+            (forgotten, "folder or link forgotten", "folders and links forgotten"),
         ]
         let versions =
             versions > 0

@@ -44,6 +44,7 @@ enum Words {
             )
             // Only what is attached can wait elsewhere, and says so by itself.
             .replacing(" Free some space, or keep files on another disk.", with: " Free some space.")
+            .replacing(" is evicted", with: " is freed")
             .replacing("The app's database failed:", with: "The database failed:")
     }
 

@@ -6,8 +6,10 @@ package struct DamagedCopy: Error, CustomStringConvertible {
         "its copy on this device is damaged; 'verify --content --repair' mends it"
     }
 
-    /// Whether an error says so: one of another size is seen when it is opened.
+    /// Whether an error says so, or that it cannot be read: one of another size is seen when it is opened.
     static func isTold(by error: any Error) -> Bool {
-        error is DamagedCopy || (error as? LFSError)?.code == .sourceChanged
+        if error is DamagedCopy { return true }
+        guard let code = (error as? LFSError)?.code else { return false }
+        return [.sourceChanged, .sourceFailed, .permissionDenied].contains(code)
     }
 }

@@ -180,7 +180,8 @@ package struct RestoreTarget: Sendable {
         // Nobody may read it meanwhile who may not later.
         let mode: mode_t = attributes?.permissions == nil ? 0o666 : 0o600
         let number = FilePath(bytes: name).withCString { openat(folder.number, $0, flags | O_CLOEXEC, mode) }
-        guard number >= 0 else { throw failure() }
+        // Where one is made, another pull was quicker.
+        guard number >= 0 else { throw errno == EEXIST ? Self.isUnderWay(path) : failure() }
         return FileHandle(fileDescriptor: number, closeOnDealloc: true)
     }
 

@@ -13,6 +13,7 @@ struct Restorer: Sendable {
     let source: RestoreSource
     let lfs: LFSManager
     let report: Report
+    private let database: any DatabaseWriter
     /// Whether files and links go that are there with other content.
     let overwrites: Bool
     private let folders: RestoreFolders
@@ -23,8 +24,11 @@ struct Restorer: Sendable {
     /// How many files are fetched beside each other.
     static let parallel = 8
 
-    init(_ source: RestoreSource, _ lfs: LFSManager, _ report: Report, overwrites: Bool) async throws {
-        (self.source, self.lfs, self.report, self.overwrites) = (source, lfs, report, overwrites)
+    init(
+        _ source: RestoreSource, _ lfs: LFSManager, _ database: any DatabaseWriter, _ report: Report, overwrites: Bool
+    ) async throws {
+        (self.source, self.lfs, self.database, self.report) = (source, lfs, database, report)
+        self.overwrites = overwrites
         putOff = PutOffFiles(report)
         var recorded: [FilePath: FileAttributes] = [:]
         try await source.forEachEntryPage(isAll: true) { page in
@@ -66,8 +70,10 @@ struct Restorer: Sendable {
             try await restore(page.documents)
         }
         try await restorePutOff()
+        try await noteBack()
         // By now the other pull has written most of those, if not all.
         for file in taken.takeAll() { try await restore(file.attached, isAgain: true, isFetched: file.isFetched) }
+        try await noteBack()
         // No file is written any more when there are links.
         for isLink in [false, true] {
             try await source.forEachEntryPage { page in
@@ -93,6 +99,19 @@ struct Restorer: Sendable {
 
     // MARK: Files
 
+    /// Originals that were moved and are at their places again may be gone some day.
+    private func noteBack() async throws {
+        guard source.tables.contains(where: { $0.isOurs }), source.past == nil else { return }
+        for chunk in written.takeDocuments().chunks(of: 500) {
+            try await database.write { db in try MovedTable.remove(Array(chunk), db) }
+        }
+    }
+
+    private func note(_ attached: AttachedDocument, at target: RestoreTarget) {
+        written.note(target.path)
+        if case .original = source.layout.destination { written.note(attached.document.id) }
+    }
+
     private func restore(_ documents: [AttachedDocument]) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for (index, attached) in documents.enumerated() {
@@ -117,7 +136,7 @@ struct Restorer: Sendable {
             let found = try target.look(in: existing, for: attached.file, onBytes: { _ in report.worked() })
             switch found {
             case .same(let isOther):
-                written.note(target.path)
+                note(attached, at: target)
                 if let existing { try keep(target, in: existing, isOther: isOther) }
                 if isFetched { await free(attached) }
                 return
@@ -139,7 +158,7 @@ struct Restorer: Sendable {
                 }
                 guard try await write(attached, to: target, overwrites: found == .other) else { throw error }
             }
-            written.note(target.path)
+            note(attached, at: target)
             report.pulled(attached.file, target.path)
             if isFetched { await free(attached) }
         } catch is TakenMeanwhile where !isAgain {

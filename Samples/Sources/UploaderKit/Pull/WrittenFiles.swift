@@ -17,6 +17,18 @@ final class WrittenFiles: Sendable {
     }
 
     private let all = Mutex<Set<Identity>>([])
+    /// Of files that are where they were pushed from.
+    private let documents = Mutex<[Document.ID]>([])
+
+    func note(_ document: Document.ID) { documents.withLock { $0.append(document) } }
+
+    /// The documents that were noted since the last call.
+    func takeDocuments() -> [Document.ID] {
+        documents.withLock { documents in
+            defer { documents = [] }
+            return documents
+        }
+    }
 
     /// Notes the file that has a name.
     func note(_ path: FilePath) {

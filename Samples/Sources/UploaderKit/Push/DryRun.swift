@@ -51,21 +51,26 @@ struct DryRun {
             default: break
             }
         }
-        if !output.json {
-            let rest = moves ? "; once the storage has them, these and those of earlier runs would be removed here" : ""
-            Console.result("\(Format.count(count, "file")) to attach, \(Format.bytes(bytes))\(rest)")
-        }
+        let rest = moves ? "; once the storage has them, these and those of earlier runs would be removed here" : ""
+        let words = "\(Format.count(count, "file")) to attach, \(Format.bytes(bytes))\(rest)"
+        if !output.json { Console.result(words) }
+        var expired = VersionTable.Removed()
         // On a changed storage none goes before a verification.
         if let database = connection?.database, !transfer.changeStorage, try database.read(StorageMemory.doubt) == nil {
-            try tellVersions(database)
+            expired = try tellVersions(database)
+        }
+        if output.json {
+            report.tell(
+                JSONPreview(
+                    files: count, bytes: bytes, versions: expired.versions, failed: unreadable + missing.count), words)
         }
         if unreadable > 0 || !missing.isEmpty { throw ExitCode(3) }
     }
 
     /// Tells how many old versions the push would remove that are there now.
-    private func tellVersions(_ database: any DatabaseReader) throws {
+    private func tellVersions(_ database: any DatabaseReader) throws -> VersionTable.Removed {
         let expired = try database.read { db in try VersionKeeper.preview(keepVersions, now: Date(), db) }
-        guard expired.versions > 0 else { return }
+        guard expired.versions > 0 else { return expired }
         var event = JSONEvent("would-expire")
         (event.versions, event.bytes) = (expired.versions, expired.bytes)
         report.tell(event, verbose: nil)
@@ -73,6 +78,7 @@ struct DryRun {
             Console.result(
                 "\(Format.count(expired.versions, "old version")) to remove, \(Format.bytes(expired.bytes))")
         }
+        return expired
     }
 
     private func knownStamps(_ database: any DatabaseReader, _ table: DocumentTable) throws -> [FilePath: String] {

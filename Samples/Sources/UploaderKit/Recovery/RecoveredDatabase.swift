@@ -44,8 +44,11 @@ struct RecoveredDatabase: Sendable {
 
     private func requireFree() throws {
         for suffix in ["", "-wal", "-journal", ".lfs"] where FileManager.default.fileExists(atPath: path + suffix) {
+            let advice =
+                suffix == ".lfs"
+                ? " Keep that folder until all files are back: it may have some that were not uploaded." : ""
             throw UploaderError(
-                "\(path + suffix) is there already and is not overwritten. Give --database another path.")
+                "\(path + suffix) is there already and is not overwritten. Give --database another path.\(advice)")
         }
         let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
         guard FileManager.default.fileExists(atPath: folder) else {

@@ -70,6 +70,8 @@ struct FindingWords {
         case nil where finding.isLoss: "It is lost, unless its bytes are in a backup: --repair notes it."
         case nil where !asksStorage && isLocal: "Without --local-only more can be done."
         case nil where isLocal: "It cannot be repaired as things are."
+        case nil where finding.kind == .missingRemotely || finding.kind == .wrongLengthRemotely:
+            "It cannot be repaired before the local bytes can be read."
         case nil: "It cannot be repaired."
         }
     }

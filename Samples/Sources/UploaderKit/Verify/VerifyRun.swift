@@ -61,7 +61,8 @@ struct VerifyRun: Sendable {
         try file.requireFiles()
         // Nothing is asked of the storage by a look at what is here.
         let opened =
-            options.checksRemote || options.repairs ? try await transfer.openStorage(for: file, makes: false) : nil
+            options.checksRemote || options.repairs
+            ? try await transfer.openStorage(for: file, makes: false, writes: options.repairs) : nil
         let storage = opened?.storage ?? InMemoryStorage()
         let database = try DocumentDatabase.openAny(file)
         let table = DocumentTable(isOurs: file.isOurs)
