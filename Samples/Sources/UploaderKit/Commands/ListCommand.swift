@@ -14,7 +14,8 @@ struct ListCommand: ParsableCommand {
             --gone shows those whose originals are not where they were pushed from any
             more; 'remove --gone' removes them. --versions shows the old versions of each
             file as well, which 'push --keep-versions' keeps: when each was replaced, and
-            until when it is kept. The first line of a file is what it is now.
+            until when it is kept. The first line of a file is what it is now. It goes with
+            files and --json only.
 
             Where a script reads the output there is no header, and the order of the
             columns stays: the id first, the path last.

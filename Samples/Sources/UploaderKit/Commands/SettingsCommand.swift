@@ -46,7 +46,15 @@ struct SettingsCommand: AsyncParsableCommand {
 
     struct Set: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "set", abstract: "Change a setting.")
+            commandName: "set", abstract: "Change a setting.",
+            discussion: """
+                These are there, with what their values look like:
+
+                \(UploaderSettings.forms)
+
+                What 'backup --when' calls unmetered is backup.requiresWiFi, and mains is
+                backup.requiresCharging.
+                """)
         @OptionGroup var database: DatabaseOptions
         @Argument(help: "The name of the setting.") var key: String
         @Argument(help: "Its value.") var value: String

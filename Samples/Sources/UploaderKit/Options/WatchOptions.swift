@@ -11,7 +11,8 @@ struct WatchOptions: ParsableArguments {
         copy of the database is saved every five minutes at the most. Where the system
         cannot tell of all changes, everything is walked now and then, which is said.
         It does not tell what another machine changes on a network mount, or what is
-        written through a mapping: give --rescan for those.
+        written through a mapping: give --rescan for those. Times and permissions alone
+        are recorded with the next push.
         """
 
     @Flag(name: .long, help: "Go on until interrupted: follow the folders, and push what changes.")

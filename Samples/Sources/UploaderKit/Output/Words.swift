@@ -37,7 +37,13 @@ enum Words {
 
     /// A message of the library without what is said to programmers.
     static func forShell(_ message: String) -> String {
-        message.replacing(" (LFSOptions.foreignStore does it by itself)", with: "")
+        message.replacing(
+            " (LFSOptions.foreignStore does it by itself), or put the database back beside its own folder.",
+            with: """
+                , and keep it until all files are back: it may have some that were not uploaded. Or put its own database \
+                back beside it; 'uploader recover' brings one that is lost back from the storage, to another path.
+                """
+        )
             .replacing(
                 " Free local copies (LFSManager.evictAll, free), or make room otherwise.",
                 with: " Free some space: 'uploader free' does, of what is on the storage."

@@ -22,6 +22,9 @@ enum UploaderSettings {
         ]
     }
 
+    /// All of them with what their values look like, for the help.
+    static var forms: String { lines.map { "\($0.name): \($0.form)." }.joined(separator: "\n") }
+
     static func open(_ database: any DatabaseWriter) async throws -> StorageRouter {
         try await StorageRouter.open(database, catalogs: catalogs)
     }
