@@ -186,7 +186,7 @@ struct NamingTests {
             #expect(try TestDatabase.ids(in: folder.appendingPathComponent("a.sqlite")).count == 5)
             let run = try UploaderProcess(remove + ["photos/2026", "*.txt"], in: folder).wait()
             #expect(run.status == 0, "\(run.messages)")
-            #expect(run.output.contains("3 removed, 0 failed, 2.9 KiB"), "\(run.output)")
+            #expect(run.output.contains("3 removed, 0 failed, 1 folder or link forgotten, 2.9 KiB"), "\(run.output)")
             #expect(try listed(in: folder) == ["photos/a.jpg", "photos/b.jpg"])
             for (name, entry) in entries {
                 let object = FileManager.default.fileExists(atPath: folder.path + "/remote/" + entry.key)

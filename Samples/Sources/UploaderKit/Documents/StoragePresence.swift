@@ -60,8 +60,8 @@ enum StoragePresence: Equatable {
         report.failed(
             FilePath(location.description),
             """
-            \(finding) It is the storage of this database from now on all the same. Run 'verify --repair --accept-empty' \
-            next: it uploads those whose bytes are here.
+            \(finding) It is the storage of this database from now on all the same. Run 'verify --repair \
+            --accept-empty' next: it uploads those whose bytes are here.
             """)
         return false
     }

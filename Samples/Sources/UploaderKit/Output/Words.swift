@@ -40,18 +40,19 @@ enum Words {
         message.replacing(
             " (LFSOptions.foreignStore does it by itself), or put the database back beside its own folder.",
             with: """
-                , and keep it until all files are back: it may have some that were not uploaded. Or put its own database \
-                back beside it; 'uploader recover' brings one that is lost back from the storage, to another path.
+                , and keep it until all files are back: it may have some that were not uploaded. Or put its own \
+                database back beside it; 'uploader recover' brings one that is lost back from the storage, to another \
+                path.
                 """
         )
-            .replacing(
-                " Free local copies (LFSManager.evictAll, free), or make room otherwise.",
-                with: " Free some space: 'uploader free' does, of what is on the storage."
-            )
-            // Only what is attached can wait elsewhere, and says so by itself.
-            .replacing(" Free some space, or keep files on another disk.", with: " Free some space.")
-            .replacing(" is evicted", with: " is freed")
-            .replacing("The app's database failed:", with: "The database failed:")
+        .replacing(
+            " Free local copies (LFSManager.evictAll, free), or make room otherwise.",
+            with: " Free some space: 'uploader free' does, of what is on the storage."
+        )
+        // Only what is attached can wait elsewhere, and says so by itself.
+        .replacing(" Free some space, or keep files on another disk.", with: " Free some space.")
+        .replacing(" is evicted", with: " is freed")
+        .replacing("The app's database failed:", with: "The database failed:")
     }
 
     private static func of(_ error: DatabaseError) -> String {
