@@ -85,6 +85,37 @@ struct CompanionResetTests {
         #expect(network.published[try await device.id].map { $0.count == CompanionState.frame } ?? true)
     }
 
+    @Test("Nothing of before a removal goes out after it, at whatever moment of a round that comes")
+    func nothingGoesOut() async throws {
+        var hasRemoved = true
+        var moment = 0
+        while hasRemoved {
+            moment += 1
+            let transport = KeepingTransport(removingAtLook: moment)
+            try await withTemporaryFolder { folder in
+                let database = try transport.makeDatabase(in: folder)
+                let device = try await CompanionDevice(
+                    World(), [transport], database: database,
+                    change: { options in
+                        let now = options.now
+                        options.now = {
+                            transport.look()
+                            return now()
+                        }
+                    })
+                try await device.set(1)
+                transport.begin { try database.write { db in try device.storage.removeAll(in: db) } }
+                try await device.synchronize()
+                try database.close()
+            }
+            hasRemoved = try transport.hasRemoved.get()
+            let late = transport.publishedSinceRemoval.map { $0.entries.keys.sorted() }
+            #expect(late == (hasRemoved ? [] : [["one"]]), "at look \(moment)")
+        }
+        // It had the clock read some times before it was through.
+        #expect(moment > 2)
+    }
+
     @Test(
         "What was published and cannot be read is withdrawn too", arguments: ["damaged", "of a later form"])
     func unreadable(what: String) async throws {
@@ -315,4 +346,61 @@ struct CompanionResetTests {
 private struct BlindStorage: StorageWrapper {
     let base: any RemoteStorage
     func list(_ request: ListRequest) async throws -> ListPage { ListPage(objects: [], next: nil) }
+}
+
+/// A transport that keeps all that is published, and whose device loses everything when its clock is looked at for the
+/// n-th time. Owner of its state: the mutex.
+private final class KeepingTransport: CompanionTransport {
+    private struct State {
+        /// Since the removal, if there was one.
+        var published: [CompanionState] = []
+        var remove: (@Sendable () throws -> Void)?
+        var looks = 0
+        var hasRemoved: Result<Bool, any Error> = .success(false)
+    }
+
+    private let state = Mutex(State())
+    private let moment: Int
+
+    init(removingAtLook moment: Int) { self.moment = moment }
+
+    let name = "kept"
+    let isConfidential = true
+    var limits: CompanionLimits { LoopbackTransport(LoopbackNetwork()).limits }
+    var publishedSinceRemoval: [CompanionState] { state.withLock { $0.published } }
+    var hasRemoved: Result<Bool, any Error> { state.withLock { $0.hasRemoved } }
+
+    /// A database into which a write may go while another connection reads.
+    func makeDatabase(in folder: URL) throws -> DatabasePool {
+        let database = try DatabasePool(path: folder.appendingPathComponent("app.sqlite").path)
+        var migrator = DatabaseMigrator()
+        migrator.registerLFSSettingsMigrations()
+        try migrator.migrate(database)
+        return database
+    }
+
+    func begin(_ remove: @escaping @Sendable () throws -> Void) { state.withLock { $0.remove = remove } }
+
+    func look() {
+        let remove = state.withLock { state -> (@Sendable () throws -> Void)? in
+            guard let remove = state.remove else { return nil }
+            state.looks += 1
+            return state.looks == moment ? remove : nil
+        }
+        guard let remove else { return }
+        let result = Result {
+            try remove()
+            return true
+        }
+        state.withLock { state in
+            state.published = []
+            state.hasRemoved = result
+        }
+    }
+
+    func publish(_ published: CompanionState) async throws { state.withLock { $0.published.append(published) } }
+
+    func states(
+        for query: CompanionQuery, _ take: @escaping @Sendable (CompanionReading) async throws -> Void
+    ) async throws {}
 }
