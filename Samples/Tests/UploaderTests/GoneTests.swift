@@ -260,6 +260,62 @@ struct GoneTests {
         }
     }
 
+    @Test("What was moved is not gone because something else of it is here: an old version, or a folder of its name")
+    func movedStays() throws {
+        try withFolder { folder in
+            let file = folder.appendingPathComponent("files/a")
+            func run(_ command: String, _ arguments: String...) throws -> UploaderProcess.Result {
+                try UploaderProcess([command, "--database", "a.sqlite", "--to", "dir:remote"] + arguments, in: folder)
+                    .wait()
+            }
+            try Data("stays".utf8).write(to: folder.appendingPathComponent("files/b"))
+            try Data("one".utf8).write(to: file)
+            #expect(try run("push", "--keep-versions", "forever", "files").status == 0)
+            let old = try #require(try left(folder)["a"])
+            try Data("two".utf8).write(to: file)
+            #expect(try run("push", "--move", "files/a").status == 0)
+            #expect(try run("pull", "--in-place", "--yes", old).status == 0)
+            #expect(try Data(contentsOf: file) == Data("one".utf8))
+            try FileManager.default.removeItem(at: file)
+            #expect(try uploader("remove", "--gone", in: folder).output.hasPrefix("0 removed"))
+            #expect(try RestoreTests.shell("mkdir files/a", in: folder))
+            let beside = try run("pull", "--in-place", "--yes", "--all")
+            #expect(beside.status == 3 && beside.messages.contains("files/a is in the way"), "\(beside)")
+            let removed = try uploader("remove", "--gone", in: folder)
+            #expect(removed.status == 0 && removed.output.hasPrefix("0 removed"), "\(removed)")
+            #expect(try left(folder).count == 2)
+            #expect(try run("pull", "--all", "--output", "out").status == 0)
+            #expect(try RestoreTests.shell("cat out/files/*a* | grep -q two", in: folder))
+        }
+    }
+
+    @Test("The folders of moved files stay recorded, and nothing is told of them")
+    func foldersOfMoved() throws {
+        try withFolder(files: 2) { folder in
+            #expect(try RestoreTests.shell("mkdir files/sub; echo x > files/sub/x", in: folder))
+            #expect(try uploader("push", "--move", "files", in: folder).status == 0)
+            #expect(try RestoreTests.shell("rm -r files", in: folder))
+            let run = try uploader("remove", "--gone", in: folder)
+            #expect(run.status == 0 && !run.output.contains("forgotten"), "\(run)")
+        }
+    }
+
+    @Test("A pushed folder that is missing is told itself, and not the one that it was in")
+    func rootFolder() throws {
+        try withFolder(files: 2) { folder in
+            _ = try pushed(folder)
+            try delete("files", in: folder)
+            let run = try uploader("remove", "--gone", in: folder)
+            let told = run.messages.split(separator: "\n").filter { $0.contains("failed") }
+            #expect(run.status == 3 && told.count == 1, "\(run)")
+            #expect(told.first?.contains("failed \(folder.path)/files: it is empty") == true, "\(run)")
+            let accepted = try uploader("remove", "--gone", "--accept-empty", in: folder)
+            #expect(accepted.status == 0 && accepted.output.contains("2 removed"), "\(accepted)")
+            #expect(accepted.output.contains("1 folder or link forgotten"), "\(accepted)")
+            #expect(try uploader("remove", "--gone", in: folder).status == 0)
+        }
+    }
+
     @Test("Folders and links in a folder that has nothing else are told, and forgotten when that is accepted")
     func emptyFolders() throws {
         try withFolder(files: 1) { folder in

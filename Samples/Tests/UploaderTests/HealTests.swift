@@ -65,6 +65,23 @@ struct HealTests {
         }
     }
 
+    @Test("An object that was missing for a while is right again with the next verification that repairs")
+    func back() throws {
+        try withFolder(files: 1) { folder in
+            func run(_ command: String, _ arguments: String...) throws -> UploaderProcess.Result {
+                try UploaderProcess([command, "--database", "a.sqlite"] + arguments, in: folder).wait()
+            }
+            #expect(try run("push", "--to", "dir:remote", "--free-uploaded", "files").status == 0)
+            #expect(try RestoreTests.shell("mkdir away; mv remote/*/* away; rm -r files", in: folder))
+            let verify = try run("verify", "--accept-empty")
+            #expect(verify.status == 5 && verify.output.contains("1 finding, 1 left"), "\(verify)")
+            #expect(try RestoreTests.shell("mv away/* remote/*/", in: folder))
+            let again = try run("verify", "--repair")
+            #expect(again.status == 0, "\(again)")
+            #expect(try run("status").output.contains("0 failed") && run("verify").status == 0)
+        }
+    }
+
     @Test("An original with other bytes is a new version, and what is lost is gone")
     func otherBytes() throws {
         try withFolder(files: 2) { folder in

@@ -117,6 +117,8 @@ extension DerivableRequest where RowDecoder == Upload {
     /// The files whose bytes, here or on the storage, an upload, a reader or a verification has found lost or not to be
     /// the recorded ones, and that are not queued again since. ``LFSManager/restore(_:from:onProgress:)`` takes right
     /// bytes for them.
+    ///
+    /// With those whose object the storage does not have, or has as another one, and that have no right bytes here.
     public func damaged() -> Self {
         let codes = JobTable.codesWithoutRightBytes + [StorageError.Code.sourceChanged.rawValue]
         return failed().filter(codes.contains(Upload.Columns.errorCode))

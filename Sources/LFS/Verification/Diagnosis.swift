@@ -98,8 +98,8 @@ struct Diagnosis {
 
     private var remote: VerifyFinding? {
         guard isRemote else { return nil }
-        // What was seen of a damaged object is told with its note, except where the local bytes have more to tell.
-        if isNotedAsDamaged { return comparison.local == .unknown ? damagedRemotely : nil }
+        // What was seen of a damaged object is told with its note, except where the local bytes were told before it.
+        if isNotedAsDamaged { return [.good, .missing].contains(comparison.local) ? nil : damagedRemotely }
         if !comparison.hasUsableKey { return unusableKey }
         let kind: VerifyFinding.Kind
         switch comparison.remote {
@@ -168,11 +168,8 @@ struct Diagnosis {
         case .wrongLength: kind = .wrongLengthRemotely
         case .corrupted, .good, .unknown: kind = .corruptedRemotely
         }
-        let words =
-            comparison.remote == .missing
-            ? "The storage does not have its object."
-            : "Its object was found damaged: \(comparison.row.errorMessage ?? "for an unknown reason")"
-        var finding = finding(kind, words)
+        var finding = finding(
+            kind, "Its object was found damaged: \(comparison.row.errorMessage ?? "for an unknown reason")")
         if case .present(let object) = comparison.object { finding.found = .init(byteCount: object.byteCount) }
         finding.isKnown = comparison.row.isNotedAsLost
         if comparison.local == .good {

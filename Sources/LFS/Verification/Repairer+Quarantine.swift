@@ -34,7 +34,7 @@ extension Repairer {
 
     /// Moves a file whose row is gone back into quarantine: the end of the row may not be durable, and these may be all
     /// bytes that there are. The deletion takes them from there, or the next verification tells of them.
-    private func returnIfDeleted(_ id: FileID) async throws -> Bool {
+    func returnIfDeleted(_ id: FileID) async throws -> Bool {
         guard try await runner.read({ db in try FileTable.state(of: id, db) }) == nil else { return false }
         let store = places.store
         try await BlockingPool.shared.run { _ in

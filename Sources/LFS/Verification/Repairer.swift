@@ -33,7 +33,8 @@ struct Repairer: Sendable {
                 try await uploads.queue(comparison.file.id)
                 return .underWay
             case .fetch:
-                switch try await fetch(comparison, for: .prefetch) {
+                // One at a time, and a reader may wait for its turn.
+                switch try await fetch(comparison, for: .reader) {
                 case .mended: return comparison.file.status == .local ? .underWay : .repaired
                 case .replaced: return .failed(Self.isReplaced)
                 case .notHere: return .failed(Self.isNotHere)
@@ -62,7 +63,7 @@ struct Repairer: Sendable {
     }
 
     /// Notes what is wrong with the object of a file, so that nothing frees the right bytes, if they are here, before
-    /// it is mended, and so that it is known before somebody repairs it. It is known as damaged, not as lost.
+    /// it is mended, and so that it is known before somebody repairs it. It is known as gone then, not as lost.
     ///
     /// - Throws: when the database fails.
     func keepBytes(_ finding: VerifyFinding, _ comparison: FileComparison) async throws {
@@ -72,8 +73,13 @@ struct Repairer: Sendable {
         let (id, message, now) = (comparison.file.id, finding.message, wallClock().millisecondsSince1970)
         try await runner.write { db in
             switch comparison.remote {
-            case .missing where !finding.isLoss: try JobTable.noteMissing(of: id, message, now: now, db)
-            case .missing, .wrongLength, .corrupted: try JobTable.noteDamage(of: id, message, now: now, db)
+            // As the storage says itself, which may say another thing tomorrow.
+            case .missing, .wrongLength, .corrupted:
+                if finding.isLoss || comparison.remote == .missing {
+                    try JobTable.noteMissing(of: id, message, hasBytes: !finding.isLoss, now: now, db)
+                } else {
+                    try JobTable.noteDamage(of: id, message, now: now, db)
+                }
             case .good, .unknown: break
             }
         }
@@ -202,15 +208,17 @@ struct Repairer: Sendable {
         do {
             try await reader.fetch(file, for: urgency)
         } catch {
-            // They may be right, and stand where a later reading looks for them first.
-            if comparison.local == .unknown, case .moved(let name) = aside { try await putBack(name, file.id) }
+            try await putBack(aside, comparison)
             guard let error = error as? LFSError, error.code == .sourceChanged, comparison.local != .unknown else {
                 throw error
             }
             try await note(file.id, error.message)
             return .wrongObject
         }
-        guard try await clearQuarantine(of: file) else { return .notHere }
+        guard try await clearQuarantine(of: file) else {
+            try await putBack(aside, comparison)
+            return .notHere
+        }
         // Of a `remote` file the download has removed what was noted, if the bytes came from its object.
         if file.status == .local { try await uploads.queue(file.id) }
         return .mended
@@ -244,10 +252,14 @@ struct Repairer: Sendable {
         }
     }
 
-    /// Where something has come into their place meanwhile, they stay in quarantine.
-    private func putBack(_ name: String, _ id: FileID) async throws {
-        let store = places.store
-        _ = try await BlockingPool.shared.run { _ in try store.putBack(id, named: name) }
+    /// Puts bytes back that could not be read, and may be right. Where something has come into their place meanwhile,
+    /// they stay in quarantine.
+    private func putBack(_ aside: SetAside, _ comparison: FileComparison) async throws {
+        guard comparison.local == .unknown, case .moved(let name) = aside else { return }
+        let (id, store) = (comparison.file.id, places.store)
+        if try await BlockingPool.shared.run({ _ in try store.putBack(id, named: name) }) {
+            _ = try await returnIfDeleted(id)
+        }
     }
 
     // MARK: Losses

@@ -110,7 +110,9 @@ package struct RowState: Hashable, Sendable, FetchableRecord {
     package var isNotedAsLost: Bool { job == .failed && errorCode == JobTable.lostCode }
 
     /// A verification has noted that the storage does not have the object.
-    package var isNotedAsMissing: Bool { job == .failed && errorCode == JobTable.missingCode }
+    package var isNotedAsMissing: Bool {
+        job == .failed && (errorCode == JobTable.missingCode || errorCode == JobTable.goneCode)
+    }
 }
 
 /// What a scan needs of a row, so that a page of them is small.

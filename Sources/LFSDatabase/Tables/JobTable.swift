@@ -22,8 +22,11 @@ package enum JobTable {
     package static let damagedCode = "damaged"
     /// The error code of a job whose object a verification has found missing while the right bytes were here.
     package static let missingCode = "objectMissing"
+    /// The error code of a job whose object a verification has found missing, or told to be another one by the storage,
+    /// while no right bytes were here. It is no loss before a repair, or a person, has said so.
+    package static let goneCode = "objectGone"
     /// What an upload cannot mend, because there are no right bytes to send.
-    package static let codesWithoutRightBytes = [lostCode, damagedCode]
+    package static let codesWithoutRightBytes = [lostCode, damagedCode, goneCode]
 
     // MARK: Conditions
 
@@ -294,15 +297,19 @@ package enum JobTable {
             arguments: [id, now, damagedCode, reason, lostCode])
     }
 
-    /// Notes that the storage does not have a file's object, and that its right bytes are here: they stay until it has.
-    /// What a job says already stays.
-    package static func noteMissing(of id: FileID, _ reason: String, now: Int64, _ db: Database) throws {
+    /// Notes that the storage does not have a file's object. Right bytes that are here stay until it has. What a job
+    /// says already stays.
+    ///
+    /// - Parameter hasBytes: whether right bytes are here, or may be.
+    package static func noteMissing(
+        of id: FileID, _ reason: String, hasBytes: Bool = true, now: Int64, _ db: Database
+    ) throws {
         try db.execute(
             sql: """
                 \(insertion("state, errorCode, errorMessage", "'failed', ?3, ?4")) AND f.status = 'remote'
                 ON CONFLICT (fileID) DO NOTHING
                 """,
-            arguments: [id, now, missingCode, reason])
+            arguments: [id, now, hasBytes ? missingCode : goneCode, reason])
     }
 
     /// Removes the note of a loss that is none any more, of a file that is on the storage.
@@ -315,7 +322,8 @@ package enum JobTable {
     /// What says of a file on the storage that it is lost, missing or damaged.
     private static let noteOfLoss = """
         FROM lfs_job WHERE fileID = ?1 AND state = 'failed'
-            AND (errorCode IN ('\(lostCode)', '\(missingCode)') OR replacesObject = 1) AND \(FileTable.isRemote("?1"))
+            AND (errorCode IN ('\(lostCode)', '\(missingCode)', '\(goneCode)') OR replacesObject = 1)
+            AND \(FileTable.isRemote("?1"))
         """
 
     /// Whether the rows of a file say less than that its object is right.

@@ -43,7 +43,7 @@ public final class DirectoryStorage: RemoteStorage {
             root = try Directory.open(url.path)
             identity = try root.status()
         } catch {
-            throw DirectoryStorageErrors.using(url.path, error)
+            throw DirectoryStorageErrors.reading(url.path, error)
         }
     }
 

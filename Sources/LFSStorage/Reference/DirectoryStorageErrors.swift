@@ -29,6 +29,13 @@ enum DirectoryStorageErrors {
         return stat(start + parent, &status) == 0
     }
 
+    static func reading(_ path: String, _ error: SystemError) -> StorageError {
+        guard error.isPermissionDenied else { return using(path, error) }
+        return StorageError(
+            .forbidden, "The storage folder \(path) may not be read (\(error.reason)): check its permissions.",
+            cause: error)
+    }
+
     static func using(_ path: String, _ error: any Error, key: ObjectKey? = nil) -> StorageError {
         guard let error = error as? SystemError else { return StorageError(wrapping: error, key: key) }
         if error.isMissing {

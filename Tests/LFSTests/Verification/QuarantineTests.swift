@@ -134,6 +134,56 @@ struct QuarantineTests {
         }
     }
 
+    @Test("A look before a repair hides no loss, and originals are asked for it")
+    func lookFirst() async throws {
+        try await withCheckedHost { checked in
+            for what in ["missing", "of another length", "of other bytes"] {
+                let file = try await checked.uploaded(1)[0]
+                let bytes = try [UInt8](Data(contentsOf: checked.object(file)))
+                try checked.plant(someBytes(), at: checked.local(file.id))
+                let planted: [String: [UInt8]] = ["of another length": someBytes(7), "of other bytes": someBytes()]
+                try checked.plant(planted[what], at: checked.object(file))
+                try await withManager(checked.host, checked.options) { lfs in
+                    let (_, told) = try await checked.verify(lfs) { $0.acceptsEmpty = true }
+                    #expect(told.contains { $0.isLoss && $0.fileID == file.id }, "\(what): \(told)")
+                    #expect(try await lfs.status().failed == 1, "\(what)")
+                    let (report, findings) = try await checked.verify(lfs, repairs: true) { options in
+                        options.acceptsEmpty = true
+                        options.originals = { $0 == file.id ? [.bytes(Data(bytes))] : [] }
+                    }
+                    #expect(
+                        findings.contains { $0.repair == .restore && $0.outcome == .underWay }, "\(what): \(findings)")
+                    #expect(report.lostBytes == 0)
+                    try await lfs.waitForUploads()
+                    #expect(try [UInt8](Data(contentsOf: checked.object(file))) == bytes)
+                    _ = try await checked.verify(lfs, repairs: true)
+                    try await #expect(checked.verify(lfs).findings.isEmpty, "\(what)")
+                }
+            }
+        }
+    }
+
+    @Test("An object that the storage had not, and has again, is right by its own word")
+    func objectBack() async throws {
+        try await withCheckedHost { checked in
+            let files = try await checked.uploaded(2)
+            let bytes = try [UInt8](Data(contentsOf: checked.object(files[0])))
+            try checked.plant(nil, at: checked.local(files[0].id))
+            try checked.plant(nil, at: checked.object(files[0]))
+            try await withManager(checked.host, checked.options, starts: false) { lfs in
+                for _ in 1...2 {
+                    let (report, findings) = try await checked.verify(lfs)
+                    #expect(findings.map(Told.init) == [Told(.missingRemotely, files[0].id, nil)] && report.left == 1)
+                }
+                #expect(try await lfs.status().failed == 1)
+                try checked.plant(bytes, at: checked.object(files[0]))
+                let (report, findings) = try await checked.verify(lfs, repairs: true)
+                #expect(findings.map(Told.init) == [Told(.uploadStuck, files[0].id, .clear)] && report.isClean)
+                #expect(try await lfs.status().failed == 0)
+            }
+        }
+    }
+
     @Test("Bytes behind the right ones are not the right ones")
     func longer() async throws {
         try await withCheckedHost { checked in

@@ -65,11 +65,28 @@ enum MovedTable {
     }
 
     /// A document has a new original, or none of its own any more.
-    static func remove(_ id: Document.ID, _ db: Database) throws { try remove([id], db) }
+    static func remove(_ id: Document.ID, _ db: Database) throws {
+        try db.cachedStatement(sql: "DELETE FROM \(name) WHERE documentId = ?").execute(arguments: [id])
+    }
 
-    static func remove(_ ids: [Document.ID], _ db: Database) throws {
-        let statement = try db.cachedStatement(sql: "DELETE FROM \(name) WHERE documentId = ?")
-        for id in ids { try statement.execute(arguments: [id]) }
+    /// A document whose file was written to the place of its original.
+    struct Return: Sendable {
+        let document: Document.ID
+        let file: FileData.ID
+        let path: FilePath
+    }
+
+    /// Forgets that originals are gone which are at their places again, with what they are now. One that is being moved
+    /// anew stays noted.
+    static func remove(_ returns: [Return], _ db: Database) throws {
+        let statement = try db.cachedStatement(
+            sql: """
+                DELETE FROM \(name) WHERE documentId = ?1 AND isDone = 1
+                    AND EXISTS (SELECT 1 FROM uploader_document WHERE id = ?1 AND fileId = ?2)
+                """)
+        for back in returns where !GoneOriginals.isGone(file: back.path) {
+            try statement.execute(arguments: [back.document, back.file])
+        }
     }
 
     /// All of them; none in the database of an older uploader.

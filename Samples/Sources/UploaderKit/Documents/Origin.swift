@@ -1,14 +1,14 @@
 /// Where something was pushed from.
 struct Origin: Sendable {
     let path: FilePath
-    /// The folder that was pushed; nil for what was pushed itself.
+    /// The folder that was pushed, which it may be itself; nil for a file or a link that was pushed itself.
     let root: FilePath?
 
     /// - Parameter title: its path from that folder on, with its name.
-    init(_ path: FilePath, title: String?) {
+    init(_ path: FilePath, title: String?, isFolder: Bool = false) {
         self.path = path
         let count = title.map { FilePath($0).components.count } ?? 1
-        root = count > 1 ? Self.folder(path.components.dropLast(count - 1)) : nil
+        root = count > 1 || isFolder ? Self.folder(path.components.dropLast(count - 1)) : nil
     }
 
     /// The folders from its own up to the one that was pushed; of what was pushed itself, its folder.

@@ -48,8 +48,8 @@ struct GoneOriginals: Sendable {
 
     /// The folders and links that are forgotten with the files: those without a file that stays.
     func certainEntries(acceptsEmpty: Bool) -> Set<FilePath> {
-        if acceptsEmpty { return doubts.reduce(entries) { $0.union($1.entries) }.subtracting(foldersInUse) }
-        var inUse = foldersInUse
+        if acceptsEmpty { return doubts.reduce(entries) { $0.union($1.entries) } }
+        var inUse: Set<FilePath> = []
         for doubt in doubts { for file in doubt.files { inUse.insertFolders(above: file.path) } }
         return entries.subtracting(inUse)
     }
@@ -101,7 +101,7 @@ struct GoneOriginals: Sendable {
                 found.files.append(gone.file)
             }
         }
-        for entry in entries {
+        for entry in entries where !found.foldersInUse.contains(entry.path) {
             if let folder = doubtful(entry, living) {
                 doubts[folder, default: Doubt(folder: folder)].entries.insert(entry.path)
             } else {
@@ -115,8 +115,9 @@ struct GoneOriginals: Sendable {
     /// - Parameter wanted: which; nil for all.
     private static func goneEntries(_ wanted: Set<FilePath>?, _ db: Database) throws -> [Origin] {
         var gone: [Origin] = []
-        try EntryTable.forEachName(db) { path, title, _ in
-            if wanted?.contains(path) != false, isGone(path) { gone.append(Origin(path, title: title)) }
+        try EntryTable.forEachName(db) { path, title, isLink in
+            guard wanted?.contains(path) != false, isGone(path) else { return }
+            gone.append(Origin(path, title: title, isFolder: !isLink))
         }
         return gone
     }

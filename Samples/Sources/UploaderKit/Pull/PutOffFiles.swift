@@ -7,6 +7,8 @@ final class PutOffFiles: Sendable {
     private struct State {
         var refusal: StorageError?
         var files: [AttachedDocument] = []
+        /// How many were told already.
+        var toldCount = 0
     }
 
     private let state = Mutex(State())
@@ -23,7 +25,7 @@ final class PutOffFiles: Sendable {
             let isFirst = state.refusal == nil
             state.refusal = state.refusal ?? refusal
             state.files.append(file)
-            return (isFirst, state.files.count)
+            return (isFirst, state.toldCount + state.files.count)
         }
         report.changeTally { $0.notPulled = count }
         guard isFirst, let refusal, refusal.code.isMendedByWaiting else { return }
@@ -33,10 +35,11 @@ final class PutOffFiles: Sendable {
     /// Takes them to try them again.
     func takeAll() -> [AttachedDocument] {
         let files = state.withLock { state in
-            defer { state = State() }
+            defer { state = State(toldCount: state.toldCount) }
             return state.files
         }
-        report.changeTally { $0.notPulled = 0 }
+        let toldCount = state.withLock { $0.toldCount }
+        report.changeTally { $0.notPulled = toldCount }
         return files
     }
 
@@ -44,14 +47,17 @@ final class PutOffFiles: Sendable {
     func giveBack(_ files: some Sequence<AttachedDocument>) {
         let count = state.withLock { state in
             state.files += files
-            return state.files.count
+            return state.toldCount + state.files.count
         }
         report.changeTally { $0.notPulled = count }
     }
 
     /// Tells them when nothing comes any more.
     func tell() {
-        let (files, refusal) = state.withLock { ($0.files, $0.refusal) }
+        let (files, refusal) = state.withLock { state in
+            defer { state = State(toldCount: state.toldCount + state.files.count) }
+            return (state.files, state.refusal)
+        }
         guard let refusal else { return }
         report.notPulled(files, Words.of(refusal))
     }

@@ -123,7 +123,15 @@ package struct RestoreTarget: Sendable {
     /// that was left behind.
     private func beginPart(in folder: OpenFolder) throws -> FileHandle {
         try clearPart(in: folder)
-        let file = try open(part, in: folder, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW)
+        let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW
+        guard let file = try openIfFree(part, in: folder, flags) else {
+            // Another pull was quicker, unless it is what nobody here can write or remove.
+            let status = try folder.status(of: part)
+            guard status.map({ $0.st_mode & S_IFMT == S_IFREG && $0.st_uid == geteuid() }) ?? true else {
+                throw UploaderError("\(folder.path.appending(part)) is in the way: remove it")
+            }
+            throw Self.isUnderWay(path)
+        }
         guard Self.lock(file.fileDescriptor) else { throw Self.isUnderWay(path) }
         // Until the lock was there, another pull may have taken the file for one that was left behind.
         var opened = stat()
@@ -177,11 +185,17 @@ package struct RestoreTarget: Sendable {
     }
 
     private func open(_ name: [UInt8], in folder: OpenFolder, _ flags: Int32) throws -> FileHandle {
+        guard let file = try openIfFree(name, in: folder, flags) else { throw failure() }
+        return file
+    }
+
+    /// - Returns: nil where one is to be made and the name is taken.
+    private func openIfFree(_ name: [UInt8], in folder: OpenFolder, _ flags: Int32) throws -> FileHandle? {
         // Nobody may read it meanwhile who may not later.
         let mode: mode_t = attributes?.permissions == nil ? 0o666 : 0o600
         let number = FilePath(bytes: name).withCString { openat(folder.number, $0, flags | O_CLOEXEC, mode) }
-        // Where one is made, another pull was quicker.
-        guard number >= 0 else { throw errno == EEXIST ? Self.isUnderWay(path) : failure() }
+        if number < 0, errno == EEXIST { return nil }
+        guard number >= 0 else { throw failure() }
         return FileHandle(fileDescriptor: number, closeOnDealloc: true)
     }
 

@@ -70,9 +70,8 @@ struct Restorer: Sendable {
             try await restore(page.documents)
         }
         try await restorePutOff()
-        try await noteBack()
-        // By now the other pull has written most of those, if not all.
-        for file in taken.takeAll() { try await restore(file.attached, isAgain: true, isFetched: file.isFetched) }
+        try await restoreTaken()
+        try await restorePutOff()
         try await noteBack()
         // No file is written any more when there are links.
         for isLink in [false, true] {
@@ -102,14 +101,16 @@ struct Restorer: Sendable {
     /// Originals that were moved and are at their places again may be gone some day.
     private func noteBack() async throws {
         guard source.tables.contains(where: { $0.isOurs }), source.past == nil else { return }
-        for chunk in written.takeDocuments().chunks(of: 500) {
+        for chunk in written.takeReturns().chunks(of: 500) {
             try await database.write { db in try MovedTable.remove(Array(chunk), db) }
         }
     }
 
     private func note(_ attached: AttachedDocument, at target: RestoreTarget) {
         written.note(target.path)
-        if case .original = source.layout.destination { written.note(attached.document.id) }
+        guard case .original = source.layout.destination, target.path == attached.document.path else { return }
+        written.note(
+            MovedTable.Return(document: attached.document.id, file: attached.file.id, path: attached.document.path))
     }
 
     private func restore(_ documents: [AttachedDocument]) async throws {
@@ -123,7 +124,7 @@ struct Restorer: Sendable {
     }
 
     /// - Parameters:
-    ///   - isAgain: whether somebody else had come first before, and failing to write it now is told.
+    ///   - isAgain: whether it is told when somebody else comes first again, or still.
     ///   - isFetched: whether this run has fetched it by then.
     private func restore(
         _ attached: AttachedDocument, isAgain: Bool = false, isFetched: Bool = false
@@ -226,6 +227,22 @@ struct Restorer: Sendable {
             report.message("\(attached.document.path) was pulled, and its local copy stays: \(Words.of(error))")
         }
     }
+
+    /// By now another pull has written most of what it came first to, if not all; it gets some time for the rest.
+    private func restoreTaken() async throws {
+        var pause = Duration.milliseconds(100)
+        var files = taken.takeAll()
+        while !files.isEmpty {
+            let isLast = pause > Self.longestWaitForOthers
+            for file in files { try await restore(file.attached, isAgain: isLast, isFetched: file.isFetched) }
+            files = taken.takeAll()
+            if files.isEmpty { return }
+            try await SuspendingClock().sleep(for: pause)
+            pause *= 2
+        }
+    }
+
+    private static let longestWaitForOthers = Duration.seconds(2)
 
     // MARK: Folders and links
 

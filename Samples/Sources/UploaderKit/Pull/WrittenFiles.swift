@@ -18,15 +18,15 @@ final class WrittenFiles: Sendable {
 
     private let all = Mutex<Set<Identity>>([])
     /// Of files that are where they were pushed from.
-    private let documents = Mutex<[Document.ID]>([])
+    private let returns = Mutex<[MovedTable.Return]>([])
 
-    func note(_ document: Document.ID) { documents.withLock { $0.append(document) } }
+    func note(_ back: MovedTable.Return) { returns.withLock { $0.append(back) } }
 
-    /// The documents that were noted since the last call.
-    func takeDocuments() -> [Document.ID] {
-        documents.withLock { documents in
-            defer { documents = [] }
-            return documents
+    /// Those that were noted since the last call.
+    func takeReturns() -> [MovedTable.Return] {
+        returns.withLock { returns in
+            defer { returns = [] }
+            return returns
         }
     }
 
