@@ -33,8 +33,7 @@ struct Repairer: Sendable {
                 try await uploads.queue(comparison.file.id)
                 return .underWay
             case .fetch:
-                // One at a time, and a reader may wait for its turn.
-                switch try await fetch(comparison, for: .reader) {
+                switch try await fetch(comparison) {
                 case .mended: return comparison.file.status == .local ? .underWay : .repaired
                 case .replaced: return .failed(Self.isReplaced)
                 case .notHere: return .failed(Self.isNotHere)
@@ -66,7 +65,7 @@ struct Repairer: Sendable {
     /// it is mended, and so that it is known before somebody repairs it. It is known as gone then, not as lost.
     ///
     /// - Throws: when the database fails.
-    func keepBytes(_ finding: VerifyFinding, _ comparison: FileComparison) async throws {
+    func noteObject(_ finding: VerifyFinding, _ comparison: FileComparison) async throws {
         guard finding.repair == .upload || finding.isLoss || comparison.local == .unknown,
             comparison.file.status == .remote, comparison.row.job == nil
         else { return }
@@ -96,7 +95,7 @@ struct Repairer: Sendable {
             // Another process may have put another file there meanwhile, right or damaged: that one is compared then.
             for _ in 0..<Self.maxLooks {
                 guard let comparison = try await damagedCopy(of: id) else { return false }
-                switch try await fetch(comparison, for: .reader) {
+                switch try await fetch(comparison) {
                 case .mended: return true
                 case .replaced: continue
                 case .notHere: throw LFSError(.sourceChanged, Self.isNotHere, fileID: id)
@@ -201,12 +200,13 @@ struct Repairer: Sendable {
     private static let isNotHere =
         "The right bytes are not in the local store: its bytes are in another folder as well, or were removed again."
 
-    private func fetch(_ comparison: FileComparison, for urgency: DownloadUrgency) async throws -> Fetched {
+    private func fetch(_ comparison: FileComparison) async throws -> Fetched {
         let file = comparison.file
         let aside = try await quarantine(comparison)
         if case .replaced = aside { return .replaced }
         do {
-            try await reader.fetch(file, for: urgency)
+            // Of a verification as well, which mends one file at a time: a reader may wait for its turn.
+            try await reader.fetch(file, for: .reader)
         } catch {
             try await putBack(aside, comparison)
             guard let error = error as? LFSError, error.code == .sourceChanged, comparison.local != .unknown else {

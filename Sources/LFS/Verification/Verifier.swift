@@ -145,7 +145,7 @@ struct Verifier {
         guard let comparison = try await comparer.compare(id),
             let finding = Diagnosis(comparison: comparison, furthest: furthest).finding(side)
         else { return nil }
-        if !options.repairs || comparison.local == .unknown { try await repairer.keepBytes(finding, comparison) }
+        if !options.repairs || comparison.local == .unknown { try await repairer.noteObject(finding, comparison) }
         return try await repaired(finding) { try await $0.repairer.repair($1, comparison) }
     }
 
