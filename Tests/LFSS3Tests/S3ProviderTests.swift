@@ -1,4 +1,5 @@
 import LFSS3
+import TestSupport
 import Testing
 
 @Suite("Providers") struct S3ProviderTests {

@@ -193,7 +193,7 @@ struct UploadRun: Sendable {
         await sync?.shutdown()
         if case .failure(let error as GaveUp) = result {
             let status = try await lfs.status()
-            let waiting = status.local - status.failed - status.cancelled
+            let waiting = try await database.read { db in try Upload.all().queued().fetchCount(db) }
             let delay = try await delay(error.reason)
             report.gaveUp(
                 error, paths: try await paths(of: report.waiting), waiting: waiting,

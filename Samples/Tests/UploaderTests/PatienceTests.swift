@@ -56,6 +56,28 @@ struct PatienceTests {
     }
 
     @Test(
+        "What waits is counted when it gives up, and not what is known to be lost",
+        .enabled(if: isRoot, "needs root to mount"))
+    func waitingBesideLosses() throws {
+        try withFolder(files: 2) { folder in
+            try withMount(folder, "size=256k") { mount in
+                func uploader(_ command: String, _ arguments: String...) throws -> UploaderProcess.Result {
+                    let options = ["--database", "a.sqlite", "--to", "dir:\(mount.path)/store"]
+                    return try UploaderProcess([command] + options + arguments, in: folder).wait()
+                }
+                #expect(try uploader("push", "--free-uploaded", "files").status == 0)
+                let id = try TestDatabase.entries(in: folder.appendingPathComponent("a.sqlite"))[0].id
+                #expect(try RestoreTests.shell("rm '\(mount.path)'/store/*/\(id); rm files/0.bin", in: folder))
+                #expect(try uploader("verify").status == 5)
+                try randomData(600_000).write(to: folder.appendingPathComponent("files/large"))
+                let push = try uploader("push", "--give-up-after", "1s", "files/large")
+                #expect(push.status == 3 && push.messages.contains("1 file not uploaded"), "\(push)")
+                #expect(push.output.contains("1 not uploaded yet"), "\(push)")
+            }
+        }
+    }
+
+    @Test(
         "pull and remove do what they are asked, and leave uploads that wait to resume",
         .enabled(if: isRoot, "needs root to mount"))
     func othersWork() throws {

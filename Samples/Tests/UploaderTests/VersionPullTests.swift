@@ -144,6 +144,11 @@ struct VersionPullTests {
                 #expect(none.status == 3, "\(none)")
                 #expect(none.messages.contains("/files/a: it was not pushed yet at that time"), "\(none)")
             }
+            // Each of them, also beside one that was there by then.
+            let both = try files.run(
+                "pull", "files/a", "files/b", "--as-of", "2026-03-05", "--output", "both", "--json", exit: 3)
+            #expect(both.summary?["pulled"] as? Int == 1 && both.summary?["skipped"] as? Int == 0, "\(both)")
+            #expect(both.messages.contains("/files/b: it was not pushed yet at that time"), "\(both)")
             let partly = try files.run("pull", "files", "--as-of", "2026-03-05", "--output", "partly", "--json")
             #expect(partly.summary?["skipped"] as? Int == 1 && partly.summary?["pulled"] as? Int == 1)
             let preview = try files.run(

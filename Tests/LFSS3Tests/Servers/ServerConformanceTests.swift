@@ -2,6 +2,7 @@ import LFSS3
 import LFSStorage
 import LFSSystem
 import LFSTesting
+import TestSupport
 import Testing
 
 /// Every rule of the storage contract, against servers that nobody here wrote.

@@ -4,6 +4,7 @@ import LFSHTTPStorage
 import LFSStorage
 import LFSTesting
 import Synchronization
+import TestSupport
 
 @testable import LFSS3
 

@@ -7,25 +7,11 @@ import Testing
 
 @testable import LFSS3
 
-/// A real server that `Tests/Servers/with` has started.
-struct TestServer: Codable, Sendable, CustomTestStringConvertible {
-    var name: String
-    /// The name of its ``S3Provider``.
-    var profile: String
-    var endpoint: URL
-    var secureEndpoint: URL?
-    /// The path of the authority's certificate.
-    var certificate: String?
-    var accessKey: String
-    var secretKey: String
-    var region: String
-    /// The folder in which the bytes of objects stand in files as they are, if there is one.
-    var data: String?
+/// A server of S3.
+typealias TestServer = StartedServer
 
-    var testDescription: String { name }
-
-    /// All that run now; none when the tests run by themselves.
-    static let all = StartedServers.all(TestServer.self).filter { !["webdav", "signed"].contains($0.profile) }
+extension StartedServer {
+    static let all = StartedServers.all { !["webdav", "signed"].contains($0.profile) }
 
     static var areThere: Bool { !all.isEmpty }
 

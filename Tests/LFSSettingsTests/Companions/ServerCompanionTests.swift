@@ -9,11 +9,11 @@ import Testing
 
 /// Row 34 on real servers, which `Tests/Servers/with` has started.
 @Suite(
-    "Settings of several devices come together on a server", .enabled(if: S3Server.areThere), .serialized,
+    "Settings of several devices come together on a server", .enabled(if: !StartedServer.ofS3.isEmpty), .serialized,
     .timeLimit(.minutes(10)))
 struct ServerCompanionTests {
-    @Test("In a bucket they end equal, and nothing comes back", arguments: S3Server.all)
-    func bucket(server: S3Server) async throws {
+    @Test("In a bucket they end equal, and nothing comes back", arguments: StartedServer.ofS3)
+    func bucket(server: StartedServer) async throws {
         let storage = try await server.newBucket()
         try await forEachOnAllProcessors(CompanionModel.seeds) { seed in
             try await CompanionModel(seed: seed) { try RemoteStorageTransport(storage, prefix: "seed-\(seed)") }.run()
@@ -22,24 +22,13 @@ struct ServerCompanionTests {
     }
 }
 
-/// One of the servers of S3 that run now.
-struct S3Server: Codable, Sendable, CustomTestStringConvertible {
-    let name: String
-    let profile: String
-    let endpoint: URL
-    let accessKey: String
-    let secretKey: String
-    let region: String
+/// A server of S3.
+extension StartedServer {
+    /// Others than SeaweedFS may list an object some time after it is there, where one more round would be needed than
+    /// is made.
+    static let ofS3 = StartedServers.all { $0.name == "seaweedfs" }
 
-    var testDescription: String { name }
-
-    /// None when the tests run by themselves. Others than SeaweedFS may list an object some time after it is there,
-    /// where one more round would be needed than is made.
-    static let all = StartedServers.all(S3Server.self).filter { $0.name == "seaweedfs" }
-
-    static var areThere: Bool { !all.isEmpty }
-
-    func newBucket() async throws -> S3Storage {
+    fileprivate func newBucket() async throws -> S3Storage {
         var options = S3Options()
         options.allowsPlainHTTP = true
         options.provider = S3Provider.named(profile)

@@ -8,12 +8,12 @@ import Testing
 
 /// Devices that meet on the app's own server, which `Tests/Servers/with` has started with a store behind it.
 @Suite(
-    "Settings of several devices come together by a server that knows its users", .enabled(if: SigningServer.areThere),
-    .serialized, .timeLimit(.minutes(5)))
+    "Settings of several devices come together by a server that knows its users",
+    .enabled(if: !StartedServer.signing.isEmpty), .serialized, .timeLimit(.minutes(5)))
 struct SignedCompanionTests {
-    @Test("Those of a user end equal, and nothing comes back", arguments: SigningServer.all)
-    func converge(_ server: SigningServer) async throws {
-        let (storage, account) = (try server.storage(server.secretKey), SigningServer.newAccount())
+    @Test("Those of a user end equal, and nothing comes back", arguments: StartedServer.signing)
+    func converge(_ server: StartedServer) async throws {
+        let (storage, account) = (try server.storage(server.secretKey), StartedServer.newAccount())
         try await forEachOnAllProcessors(CompanionModel.seeds.prefix(12)) { seed in
             try await CompanionModel(seed: seed) {
                 try RemoteStorageTransport(storage, prefix: "\(account)/seed-\(seed)")
@@ -22,9 +22,9 @@ struct SignedCompanionTests {
         await storage.shutdown()
     }
 
-    @Test("Another user hears nothing of them, and changes none", arguments: SigningServer.all)
-    func others(_ server: SigningServer) async throws {
-        let account = SigningServer.newAccount()
+    @Test("Another user hears nothing of them, and changes none", arguments: StartedServer.signing)
+    func others(_ server: StartedServer) async throws {
+        let account = StartedServer.newAccount()
         let (storage, foreign) = (try server.storage(server.secretKey), try server.storage(server.accessKey))
         let world = World()
         func device(_ storage: SignedURLStorage) async throws -> CompanionDevice {
@@ -46,21 +46,9 @@ struct SignedCompanionTests {
     }
 }
 
-/// One of the signing servers that run now.
-struct SigningServer: Codable, Sendable, CustomTestStringConvertible {
-    let name: String
-    let profile: String
-    let endpoint: URL
-    /// The token of a second user.
-    let accessKey: String
-    /// The token of the first one.
-    let secretKey: String
-
-    var testDescription: String { name }
-
-    static let all = StartedServers.all(SigningServer.self).filter { $0.profile == "signed" }
-
-    static var areThere: Bool { !all.isEmpty }
+/// A signing server.
+extension StartedServer {
+    static let signing = StartedServers.all { $0.profile == "signed" }
 
     /// What the devices of a user have in common. The first who writes below it has it.
     static func newAccount() -> String { "account-\(UUID().uuidString.lowercased())" }

@@ -5,20 +5,11 @@ import Testing
 
 @testable import LFSSignedURL
 
-/// A real signing server that `Tests/Servers/with` has started, with a store behind it.
-struct SigningServerProcess: Codable, Sendable, CustomTestStringConvertible {
-    var name: String
-    var profile: String
-    var endpoint: URL
-    /// The token of a second user.
-    var accessKey: String
-    /// The token of the first one.
-    var secretKey: String
+/// A signing server with a store behind it.
+typealias SigningServerProcess = StartedServer
 
-    var testDescription: String { name }
-
-    /// All that run now; none when the tests run by themselves.
-    static let all = StartedServers.all(SigningServerProcess.self).filter { $0.profile == "signed" }
+extension StartedServer {
+    static let all = StartedServers.all { $0.profile == "signed" }
 
     static var areThere: Bool { !all.isEmpty }
 

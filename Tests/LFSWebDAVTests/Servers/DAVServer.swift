@@ -6,20 +6,11 @@ import Testing
 
 @testable import LFSWebDAV
 
-/// A real server that `Tests/Servers/with` has started.
-struct DAVServer: Codable, Sendable, CustomTestStringConvertible {
-    var name: String
-    var profile: String
-    var endpoint: URL
-    var accessKey: String
-    var secretKey: String
-    /// The folder on this machine that it serves.
-    var data: String?
+/// A server of WebDAV.
+typealias DAVServer = StartedServer
 
-    var testDescription: String { name }
-
-    /// All that run now; none when the tests run by themselves.
-    static let all = StartedServers.all(DAVServer.self).filter { $0.profile == "webdav" }
+extension StartedServer {
+    static let all = StartedServers.all { $0.profile == "webdav" }
 
     static var areThere: Bool { !all.isEmpty }
 

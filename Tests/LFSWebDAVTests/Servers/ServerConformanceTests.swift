@@ -1,6 +1,7 @@
 import LFSStorage
 import LFSSystem
 import LFSTesting
+import TestSupport
 import Testing
 
 @testable import LFSWebDAV

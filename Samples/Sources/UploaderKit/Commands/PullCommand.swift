@@ -35,14 +35,16 @@ struct PullCommand: AsyncParsableCommand {
             While the storage is away, files that are here are written, and the others are
             tried again for as long as --give-up-after says. One that refuses the keys, or
             is not there at all, is not waited for; a folder that is not there ends it at
-            once, since its disk may not be mounted.
+            once, since its disk may not be mounted. It may be on a disk that takes no
+            writes.
 
             An old version that 'push --keep-versions' keeps is written to the place of its
             file when it is named by its id, which 'list --versions' shows. --as-of writes
             what was current then, of all that is selected: 2026-11-25 for the beginning of
             that day, '2026-11-25 18:40' or 2026-11-25T18:40:00Z; without Z or an offset it
-            is the time of this machine. Files that came later are left out, folders and
-            links are those of now, and what is not kept any more counts as failed.
+            is the time of this machine. Files that came later are left out; those that are
+            named one by one count as failed, as does what is not kept any more. Folders and
+            links are those of now.
 
             \(FileNaming.discussion)
 

@@ -114,6 +114,7 @@ struct FileNaming: Sendable {
                 }
             switch choice {
             case .success(let matches):
+                if matches.count == 1, let only = matches.first { found.single.insert(only.file.key) }
                 for match in matches where seen[match.table].insert(match.file.key).inserted {
                     switch match.table {
                     case tables.count: found.entries.insert(match.file.path)
@@ -136,6 +137,8 @@ struct NamedFiles: Sendable {
     var entries: Set<FilePath> = []
     /// The old versions among them.
     var versions: [NamedFile] = []
+    /// The keys of what a name means alone, and not with others.
+    var single: Set<DatabaseValue> = []
     /// The names that mean none.
     var refusals: [FileNaming.Refusal] = []
 

@@ -33,7 +33,7 @@ struct PullPreview: Sendable {
         figures.failed += source.named?.refusals.count ?? 0
         try await source.forEachPage { page in
             for row in page.unusable { fail(FilePath(row.fileID), row.reason, &figures) }
-            if let path = page.nothingYet { fail(path, RestoreSource.notYet, &figures) }
+            for path in page.nothingYet { fail(path, RestoreSource.notYet, &figures) }
             for path in page.notKept { fail(path, RestoreSource.notKept, &figures) }
             for attached in page.documents { show(attached, &figures) }
             listed.formUnion(page.listed)

@@ -41,8 +41,9 @@ struct RestoreSource: Sendable {
         /// what they were then.
         var notYet: [FilePath] = []
         var notKept: [FilePath] = []
-        /// One of those that were named, where nothing that was named had been pushed by then.
-        var nothingYet: FilePath?
+        /// Those of them that were named each for itself; of what was named together one, where nothing of it had been
+        /// pushed by then.
+        var nothingYet: [FilePath] = []
 
         fileprivate var hasOnlyLater: Bool { documents.isEmpty && unusable.isEmpty && notKept.isEmpty }
     }
@@ -62,7 +63,7 @@ struct RestoreSource: Sendable {
         }
         guard let later else { return }
         var last = Page(documents: [], unusable: [], listed: [])
-        if hasAny { last.notYet = [later] } else { last.nothingYet = later }
+        if hasAny { last.notYet = [later] } else { last.nothingYet = [later] }
         try await body(last)
     }
 
@@ -103,6 +104,8 @@ struct RestoreSource: Sendable {
             switch try VersionTable.past(of: attached, at: past, db) {
             case .version(.success(let version)): taken.documents.append(version)
             case .version(.failure(let row)): taken.unusable.append(row)
+            case .notYet where named?.single.contains(attached.document.id.databaseValue) == true:
+                taken.nothingYet.append(attached.document.path)
             case .notYet: taken.notYet.append(attached.document.path)
             case .notKept: taken.notKept.append(attached.document.path)
             }

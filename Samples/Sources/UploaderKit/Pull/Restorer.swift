@@ -65,7 +65,7 @@ struct Restorer: Sendable {
                 bytes: page.documents.reduce(0) { $0.addingSaturated($1.file.byteCount) })
             for row in page.unusable { report.failed(FilePath(row.fileID), row.reason) }
             for path in page.notYet { report.passedOver(path, RestoreSource.notYet) }
-            if let path = page.nothingYet { report.failed(path, RestoreSource.notYet) }
+            for path in page.nothingYet { report.failed(path, RestoreSource.notYet) }
             for path in page.notKept { report.failed(path, RestoreSource.notKept) }
             try await restore(page.documents)
         }
