@@ -43,8 +43,8 @@ struct PullCommand: AsyncParsableCommand {
             what was current then, of all that is selected: 2026-11-25 for the beginning of
             that day, '2026-11-25 18:40' or 2026-11-25T18:40:00Z; without Z or an offset it
             is the time of this machine. Files that came later are left out; those that are
-            named one by one count as failed, as does what is not kept any more. Folders and
-            links are those of now.
+            named one by one count as failed, as does what is not kept any more. Folders
+            and links are those of now.
 
             \(FileNaming.discussion)
 

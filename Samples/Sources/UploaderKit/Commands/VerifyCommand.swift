@@ -9,9 +9,9 @@ struct VerifyCommand: AsyncParsableCommand {
             Without --repair nothing is mended: each finding is named, with what could be
             done about it, and objects that are missing or damaged are noted, so that
             'status' tells of them and 'push' of their originals heals them. The number of
-            bytes of every local file is checked, and with --content its SHA-256 as well, for
-            which all of them are read. --read-data fetches every object and compares its
-            SHA-256: only that finds what went bad on the storage since.
+            bytes of every local file is checked, and with --content its SHA-256 as well,
+            for which all of them are read. --read-data fetches every object and compares
+            its SHA-256: only that finds what went bad on the storage since.
 
             What was read when is noted in the database. A --read-data that is interrupted
             goes on where it was, when it is run again within a week. --read-data=10% reads
