@@ -35,14 +35,7 @@ struct Diagnosis {
         guard !isRemote, comparison.isOurs else { return stuck }
         var finding = finding(.missingLocally, "Its bytes are nowhere on this device")
         finding.found = nil
-        switch comparison.remote {
-        case .good:
-            finding.repair = .fetch
-            finding.message +=
-                comparison.isProvenRemote ? "; the storage has them." : oneOfItsSize
-        case .unknown: finding.message += "; the storage \(whyUnknown)."
-        default: finding.message += ", and not on the storage."
-        }
+        if !offerObject(for: &finding, proven: "them") { finding.message += ", and not on the storage." }
         guard comparison.closedPlaces.isEmpty else {
             let place = comparison.closedPlaces[0]
             finding.message += " They may be in \(place), which cannot be looked into: is its disk mounted?"
@@ -58,12 +51,7 @@ struct Diagnosis {
         finding.found = comparison.localFile.status.map { status in
             .init(byteCount: status.byteCount, sha256: comparison.localFile.sha256)
         }
-        switch comparison.remote {
-        case .good:
-            finding.repair = .fetch
-            finding.message += comparison.isProvenRemote ? rightOnes : oneOfItsSize
-        case .unknown: finding.message += "; the storage \(whyUnknown)."
-        default:
+        if !offerObject(for: &finding) {
             finding.repair = .quarantine
             finding.message += ", and no right ones were found."
         }
@@ -76,12 +64,7 @@ struct Diagnosis {
     /// Its bytes are neither moved nor given up: a later reading may get them.
     private var unreadable: VerifyFinding {
         var finding = finding(.unreadableLocally, "Its local bytes cannot be read\(whyUnreadable)")
-        switch comparison.remote {
-        case .good:
-            finding.repair = .fetch
-            finding.message += comparison.isProvenRemote ? rightOnes : oneOfItsSize
-        case .unknown: finding.message += "; the storage \(whyUnknown)."
-        default:
+        if !offerObject(for: &finding) {
             finding.message += ", and the storage does not have the right ones. They stay where they are."
             finding.needsOriginal = true
         }
@@ -93,8 +76,19 @@ struct Diagnosis {
         return " (\(error.reason))"
     }
 
-    private var rightOnes: String { "; the storage has the right ones." }
-    private var oneOfItsSize: String { "; the storage has an object of its size." }
+    /// Says what the storage has in the place of local bytes, and has it fetched where it may be right.
+    ///
+    /// - Returns: false where the storage has nothing that may be right; nothing is said then.
+    private func offerObject(for finding: inout VerifyFinding, proven words: String = "the right ones") -> Bool {
+        switch comparison.remote {
+        case .good:
+            finding.repair = .fetch
+            finding.message += "; the storage has \(comparison.isProvenRemote ? words : "an object of its size")."
+        case .unknown: finding.message += "; the storage \(whyUnknown)."
+        default: return false
+        }
+        return true
+    }
 
     private var remote: VerifyFinding? {
         guard isRemote else { return nil }

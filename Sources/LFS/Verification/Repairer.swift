@@ -67,19 +67,16 @@ struct Repairer: Sendable {
     /// - Throws: when the database fails.
     func noteObject(_ finding: VerifyFinding, _ comparison: FileComparison) async throws {
         guard finding.repair == .upload || finding.isLoss || comparison.local == .unknown,
-            comparison.file.status == .remote, comparison.row.job == nil
+            comparison.file.status == .remote, comparison.row.job == nil,
+            ![.good, .unknown].contains(comparison.remote)
         else { return }
         let (id, message, now) = (comparison.file.id, finding.message, wallClock().millisecondsSince1970)
         try await runner.write { db in
-            switch comparison.remote {
-            // As the storage says itself, which may say another thing tomorrow.
-            case .missing, .wrongLength, .corrupted:
-                if finding.isLoss || comparison.remote == .missing {
-                    try JobTable.noteMissing(of: id, message, hasBytes: !finding.isLoss, now: now, db)
-                } else {
-                    try JobTable.noteDamage(of: id, message, now: now, db)
-                }
-            case .good, .unknown: break
+            if finding.isLoss || comparison.remote == .missing {
+                // As the storage says itself, which may say another thing tomorrow.
+                try JobTable.noteMissing(of: id, message, hasBytes: !finding.isLoss, now: now, db)
+            } else {
+                try JobTable.noteDamage(of: id, message, now: now, db)
             }
         }
     }

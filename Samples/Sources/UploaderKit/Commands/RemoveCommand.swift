@@ -15,8 +15,8 @@ struct RemoveCommand: AsyncParsableCommand {
 
             --gone removes what has no original any more, of all files or of those that
             are named: the file was deleted or renamed here after it was pushed. Folders
-            and links that are gone as well are forgotten. What
-            'push --move' has moved is none of it. A folder that has nothing any more of
+            and links that are gone as well are forgotten. What 'push --move' has moved is
+            none of it. A folder that has nothing any more of
             all that was pushed from it may be a disk that is not mounted, whatever else is
             in it now, and so may be one that is missing where disks are plugged in, below
             /mnt, /media, /run/media or /Volumes: what was in it stays, unless
@@ -77,12 +77,13 @@ struct RemoveCommand: AsyncParsableCommand {
         try await UploadRun.run(database, transfer, output, .own, about: .removing, sync: server.sync) { run in
             let found = try GoneOriginals.find(naming, run.table, run.database)
             run.report.failed(found.allRefusals(acceptsEmpty: acceptsEmpty))
-            let refusals = try await Remover(run.database, run.table).run(
-                found.certain(acceptsEmpty: acceptsEmpty), where: { GoneOriginals.isGone(file: $0.path) }, forgets: true
+            let remover = Remover(run.database, run.table)
+            let refusals = try await remover.run(
+                found.certain(acceptsEmpty: acceptsEmpty), where: { $0.path.isGoneAsFile }, forgets: true
             ) { run.report.removed($0) }
             run.report.failed(refusals)
-            let entries = found.certainEntries(acceptsEmpty: acceptsEmpty).filter { GoneOriginals.isGone($0) }
-            try await Remover(run.database, run.table).forget(entries) { run.report.forgotten($0) }
+            let entries = found.certainEntries(acceptsEmpty: acceptsEmpty).filter(\.isGone)
+            try await remover.forget(entries) { run.report.forgotten($0) }
             try await run.synchronize()
             try await run.reportDeletions()
         }

@@ -59,6 +59,18 @@ package struct FilePath: Hashable, Sendable, CustomStringConvertible {
         return withCString { stat($0, &status) } == 0 && status.st_mode & S_IFMT == S_IFDIR
     }
 
+    /// Whether nothing has the name any more. Where that cannot be told, something has.
+    var isGone: Bool {
+        var status = stat()
+        return withCString { lstat($0, &status) } != 0 && (errno == ENOENT || errno == ENOTDIR)
+    }
+
+    /// Whether a file is gone: nothing has its name, or a folder. A link may lead to where the file is now.
+    var isGoneAsFile: Bool {
+        var status = stat()
+        return withCString { lstat($0, &status) } == 0 ? status.st_mode & S_IFMT == S_IFDIR : isGone
+    }
+
     /// Calls the body with the path as C has it.
     package func withCString<Result>(_ body: (UnsafePointer<CChar>) throws -> Result) rethrows -> Result {
         try (bytes.map { CChar(bitPattern: $0) } + [0]).withUnsafeBufferPointer { buffer in

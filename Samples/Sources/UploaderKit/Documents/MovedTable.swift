@@ -84,7 +84,7 @@ enum MovedTable {
                 DELETE FROM \(name) WHERE documentId = ?1 AND isDone = 1
                     AND EXISTS (SELECT 1 FROM uploader_document WHERE id = ?1 AND fileId = ?2)
                 """)
-        for back in returns where !GoneOriginals.isGone(file: back.path) {
+        for back in returns where !back.path.isGoneAsFile {
             try statement.execute(arguments: [back.document, back.file])
         }
     }

@@ -83,7 +83,7 @@ struct GoneOriginals: Sendable {
         var gone: [DocumentTable.PushedFile] = []
         var living = LivingFolders()
         for pushed in pushed {
-            if !pushed.isMoved, isGone(file: pushed.file.path) {
+            if !pushed.isMoved, pushed.file.path.isGoneAsFile {
                 if wanted?.contains(pushed.file.key) != false {
                     gone.append(pushed)
                     continue
@@ -116,22 +116,10 @@ struct GoneOriginals: Sendable {
     private static func goneEntries(_ wanted: Set<FilePath>?, _ db: Database) throws -> [Origin] {
         var gone: [Origin] = []
         try EntryTable.forEachName(db) { path, title, isLink in
-            guard wanted?.contains(path) != false, isGone(path) else { return }
+            guard wanted?.contains(path) != false, path.isGone else { return }
             gone.append(Origin(path, title: title, isFolder: !isLink))
         }
         return gone
-    }
-
-    /// Whether nothing has the name any more. Where that cannot be told, something has.
-    static func isGone(_ path: FilePath) -> Bool {
-        var status = stat()
-        return path.withCString { lstat($0, &status) } != 0 && (errno == ENOENT || errno == ENOTDIR)
-    }
-
-    /// Whether a file is gone: nothing has its name, or a folder. A link may lead to where the file is now.
-    static func isGone(file path: FilePath) -> Bool {
-        var status = stat()
-        return path.withCString { lstat($0, &status) } == 0 ? status.st_mode & S_IFMT == S_IFDIR : isGone(path)
     }
 
     /// The folder that makes it doubtful whether a file is gone; nil when nothing does.
@@ -139,7 +127,7 @@ struct GoneOriginals: Sendable {
         if let root = gone.root, !living.contains(root) { return root }
         // The nearest folder above it that is there, but not above the one that was pushed.
         for folder in gone.foldersToRoot {
-            if isGone(folder), gone.root != nil, folder != gone.root {
+            if folder.isGone, gone.root != nil, folder != gone.root {
                 // Where disks are mounted by themselves, the folder goes with the disk.
                 if isMountPlace(folder.components) { return folder }
                 continue

@@ -130,13 +130,13 @@ package struct RestoreTarget: Sendable {
             guard status.map({ $0.st_mode & S_IFMT == S_IFREG && $0.st_uid == geteuid() }) ?? true else {
                 throw UploaderError("\(folder.path.appending(part)) is in the way: remove it")
             }
-            throw Self.isUnderWay(path)
+            throw TakenMeanwhile.part(path)
         }
-        guard Self.lock(file.fileDescriptor) else { throw Self.isUnderWay(path) }
+        guard Self.lock(file.fileDescriptor) else { throw TakenMeanwhile.part(path) }
         // Until the lock was there, another pull may have taken the file for one that was left behind.
         var opened = stat()
         guard fstat(file.fileDescriptor, &opened) == 0, try folder.status(of: part)?.st_ino == opened.st_ino else {
-            throw Self.isUnderWay(path)
+            throw TakenMeanwhile.part(path)
         }
         return file
     }
@@ -163,7 +163,7 @@ package struct RestoreTarget: Sendable {
         guard fstat(number, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid() else {
             return
         }
-        guard Self.lock(number) else { throw Self.isUnderWay(path) }
+        guard Self.lock(number) else { throw TakenMeanwhile.part(path) }
         folder.discard(self.part)
     }
 
@@ -171,8 +171,6 @@ package struct RestoreTarget: Sendable {
     private static func lock(_ number: Int32) -> Bool {
         flock(number, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK
     }
-
-    private static func isUnderWay(_ path: FilePath) -> TakenMeanwhile { .part(path) }
 
     private func write(_ chunk: Data, to file: FileHandle) throws {
         guard chunk.withUnsafeBytes({ systemWriteAll(file.fileDescriptor, $0) }) else { throw failure() }

@@ -101,7 +101,8 @@ struct Restorer: Sendable {
     /// Originals that were moved and are at their places again may be gone some day.
     private func noteBack() async throws {
         guard source.tables.contains(where: { $0.isOurs }), source.past == nil else { return }
-        for chunk in written.takeReturns().chunks(of: 500) {
+        let moved = try await database.read(MovedTable.all)
+        for chunk in written.takeReturns().filter({ moved.contains($0.document) }).chunks(of: 500) {
             try await database.write { db in try MovedTable.remove(Array(chunk), db) }
         }
     }

@@ -2,14 +2,6 @@ import GRDB
 import LFS
 import LFSBackup
 
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#else
-import Darwin
-#endif
-
 /// Records folders and links as they are met. What looks as it did is written no more.
 struct EntryRecorder: Sendable {
     let database: any DatabaseWriter
@@ -39,7 +31,7 @@ struct EntryRecorder: Sendable {
             }
             guard let end = page.end else { return }
             last = end
-            for entry in page.entries where Self.isIn(roots, entry.path) && Self.isGone(entry.path) {
+            for entry in page.entries where Self.isIn(roots, entry.path) && entry.path.isGone {
                 report.gone(entry.path)
             }
         }
@@ -47,10 +39,5 @@ struct EntryRecorder: Sendable {
 
     private static func isIn(_ roots: [FilePath], _ path: FilePath) -> Bool {
         roots.contains { $0 == path || path.bytes.starts(with: $0.appending([]).bytes) }
-    }
-
-    private static func isGone(_ path: FilePath) -> Bool {
-        var status = stat()
-        return path.withCString { lstat($0, &status) } != 0 && (errno == ENOENT || errno == ENOTDIR)
     }
 }

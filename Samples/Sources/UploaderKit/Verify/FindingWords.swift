@@ -21,7 +21,6 @@ struct FindingWords {
         case .noted: "Noted as lost. \(way)"
         case .failed(let reason): "The repair failed: \(reason)"
         case .found where finding.repair == .discard: advice
-        case .found where finding.kind == .unreadableLocally && finding.repair == nil: unreadable
         case .found where finding.isKnown: known
         case .found where isUnknown && finding.repair == nil:
             "--repair leaves it; with --remove-unknown it deletes it for good."
@@ -30,8 +29,7 @@ struct FindingWords {
     }
 
     private var unreadable: String {
-        if !asksStorage { return "Without --local-only more can be done." }
-        return hasOriginal
+        hasOriginal
             ? "Is its disk well? --repair takes its original, if that has these bytes."
             : "Is its disk well, and may you read them? Verify again then, or put the bytes back from a backup."
     }
@@ -69,6 +67,7 @@ struct FindingWords {
             "--repair takes its original, if that has these bytes."
         case nil where finding.isLoss: "It is lost, unless its bytes are in a backup: --repair notes it."
         case nil where !asksStorage && isLocal: "Without --local-only more can be done."
+        case nil where finding.kind == .unreadableLocally: unreadable
         case nil where isLocal: "It cannot be repaired as things are."
         case nil where finding.kind == .missingRemotely || finding.kind == .wrongLengthRemotely:
             "It cannot be repaired before the local bytes can be read."
