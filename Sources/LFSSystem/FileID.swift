@@ -105,7 +105,10 @@ public struct FileID: Hashable, Sendable, CustomStringConvertible {
             return Bits(high: isUsedUp ? (high >> 16 &+ 1) << 16 | 0x7000 : high + 1, low: Self.randomLow())
         }
 
-        static func randomLow() -> UInt64 { 0x8000_0000_0000_0000 | UInt64.random(in: 0...0x3FFF_FFFF_FFFF_FFFF) }
+        static func randomLow() -> UInt64 { low(UInt64.random(in: .min ... .max)) }
+
+        /// The lower half with the bits of a number that are not the variant's.
+        static func low(_ number: UInt64) -> UInt64 { 0x8000_0000_0000_0000 | number & 0x3FFF_FFFF_FFFF_FFFF }
     }
 }
 

@@ -9,6 +9,11 @@ final class FileIDSequence: Sendable {
     private struct State {
         var milliseconds: UInt64 = 0
         var count: UInt64 = 0
+        var random = RandomWords()
+
+        mutating func begin(_ milliseconds: UInt64) {
+            (self.milliseconds, count) = (milliseconds, random.next() & 0x7FF)
+        }
     }
 
     /// How many milliseconds may be taken early: those of more ids than anybody makes in that time.
@@ -18,7 +23,7 @@ final class FileIDSequence: Sendable {
 
     /// A new id that sorts after every other that this sequence has made for the same or an earlier time.
     func make(at time: Date) -> FileID {
-        FileID(FileID.Bits(high: next(Self.milliseconds(time)), low: FileID.Bits.randomLow()))
+        FileID(next(Self.milliseconds(time)))
     }
 
     /// As the one above, or, where the other id does not sort before that, one of the next that sort after it.
@@ -31,18 +36,19 @@ final class FileIDSequence: Sendable {
 
     private static func milliseconds(_ time: Date) -> UInt64 { UInt64(max(0, time.timeIntervalSince1970 * 1_000)) }
 
-    private func next(_ milliseconds: UInt64) -> UInt64 {
+    private func next(_ milliseconds: UInt64) -> FileID.Bits {
         state.withLock { state in
             let isBehind = milliseconds < state.milliseconds
             // What is further behind is another time: the clock was set back, or is one of a test.
             if isBehind ? state.milliseconds - milliseconds > Self.furthestAhead : milliseconds > state.milliseconds {
-                state = State(milliseconds: milliseconds, count: UInt64.random(in: 0..<0x800))
+                state.begin(milliseconds)
             } else if state.count < 0xFFF {
                 state.count += 1
             } else {
-                state = State(milliseconds: state.milliseconds + 1, count: UInt64.random(in: 0..<0x800))
+                state.begin(state.milliseconds + 1)
             }
-            return state.milliseconds << 16 | 0x7000 | state.count
+            return FileID.Bits(
+                high: state.milliseconds << 16 | 0x7000 | state.count, low: FileID.Bits.low(state.random.next()))
         }
     }
 }

@@ -68,7 +68,7 @@ struct ContestTests {
         let report = try BenchProcess.report(
             ContestReport.self, "cache", "--turns", "1", "--rounds", "1", "--entries", "100")
         let sample = try #require(report.samples.first)
-        #expect(sample.contests.count == 3)
+        #expect(sample.contests.count == 5)
         for contest in sample.contests { #expect(contest.value ?? 0 > 0, "\(contest.name)") }
         #expect(sample.notes.first?.hasPrefix("100 entries of 1 KiB with a tag: ") == true)
     }

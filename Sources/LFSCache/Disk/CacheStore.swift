@@ -29,6 +29,11 @@ final class CacheStore: Sendable {
         var files: [FileID] = []
     }
 
+    /// How many entries are read at once.
+    private static let readerCount = 4
+    /// As many threads as a cache has connections that read, so that none waits for one.
+    private static let readers = BlockingPool(width: readerCount)
+
     let gate = OpenGate()
     /// Tells this opening's removals from those of others.
     private let opening = FileID.make()
@@ -100,7 +105,7 @@ final class CacheStore: Sendable {
         var configuration = Configuration()
         configuration.label = "lfs.cache"
         configuration.busyMode = .timeout(5)
-        configuration.maximumReaderCount = 4
+        configuration.maximumReaderCount = readerCount
         configuration.prepareDatabase { db in
             // What is read may have been written by anybody: see sqlite.org/security.html.
             try db.execute(sql: "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON")
@@ -142,13 +147,18 @@ final class CacheStore: Sendable {
     ///
     /// - Returns: what was found, and what other processes had removed before.
     func find(_ key: CacheKey) async throws -> (found: Found, removalsElsewhere: Int64) {
+        // On one thread from the row to the last byte: to wake another one takes longer than to read.
+        try await Self.readers.run { _ in try self.findNow(key) }
+    }
+
+    private func findNow(_ key: CacheKey) throws -> (found: Found, removalsElsewhere: Int64) {
         var last: EntryTable.Found?
         while true {
-            let (row, removals) = try await runner.readThroughCancellation { [opening] db in
+            let (row, removals) = try pool.read { db in
                 (try EntryTable.find(key, db), try RemovalTable.count(except: opening, db))
             }
             guard let row else { return (.nothing, removals) }
-            if let content = try await content(of: row), content.count == row.byteCount,
+            if let content = try content(of: row), content.count == row.byteCount,
                 StoredEntry.checksum(key, tags: row.tags, content) == row.checksum
             {
                 return (.content(content, tags: row.tags.compactMap(CacheTag.init(stored:))), removals)
@@ -164,12 +174,10 @@ final class CacheStore: Sendable {
         try await runner.readThroughCancellation { db in try EntryTable.find(key, db) != nil }
     }
 
-    private func content(of row: EntryTable.Found) async throws -> Data? {
+    private func content(of row: EntryTable.Found) throws -> Data? {
         guard let id = row.file else { return row.content }
-        return try await BlockingPool.shared.run { [folder] _ in
-            guard row.byteCount >= 0, let file = try folder.open(id, byteCount: row.byteCount) else { return nil }
-            return try file.content(row.byteCount)
-        }
+        guard row.byteCount >= 0, let file = try folder.open(id, byteCount: row.byteCount) else { return nil }
+        return try file.content(row.byteCount)
     }
 
     // MARK: Writing

@@ -25,14 +25,14 @@ enum EntryTable {
         let statement = try db.cachedStatement(
             sql: "SELECT id, byteCount, checksum, file, content FROM entry WHERE kind = ? AND name = ?")
         guard let row = try Row.fetchOne(statement, arguments: [key.kind.blob, key.blob]),
-            let id = Int64.fromDatabaseValue(row["id"])
+            let id = Int64.fromDatabaseValue(row[0])
         else { return nil }
         let tags = try db.cachedStatement(sql: "SELECT tag FROM tag WHERE entryID = ? ORDER BY tag")
         return Found(
-            id: id, byteCount: Int.fromDatabaseValue(row["byteCount"]) ?? -1,
-            checksum: Int64.fromDatabaseValue(row["checksum"]) ?? 0,
-            file: String.fromDatabaseValue(row["file"]).flatMap(FileID.init(text:)),
-            content: Data.fromDatabaseValue(row["content"]),
+            id: id, byteCount: Int.fromDatabaseValue(row[1]) ?? -1,
+            checksum: Int64.fromDatabaseValue(row[2]) ?? 0,
+            file: String.fromDatabaseValue(row[3]).flatMap(FileID.init(text:)),
+            content: Data.fromDatabaseValue(row[4]),
             tags: try DatabaseValue.fetchAll(tags, arguments: [id]).map { Data.fromDatabaseValue($0) ?? Data() })
     }
 

@@ -14,12 +14,16 @@ enum SettingKeyTable {
     /// All keys; those of rows that another program has written wrongly are left out, and so are missing.
     static func all(_ db: Database) throws -> [WrappedKey] {
         let sql = "SELECT id, wrapped, state FROM main.lfs_setting_key"
-        return try Row.fetchAll(try db.cachedStatement(sql: sql)).compactMap { row in
-            guard let id = String.fromDatabaseValue(row["id"]), let wrapped = Data.fromDatabaseValue(row["wrapped"])
-            else { return nil }
-            return WrappedKey(
-                id: id, wrapped: wrapped, isCurrent: String.fromDatabaseValue(row["state"]) == "current")
+        var keys: [WrappedKey] = []
+        let rows = try Row.fetchCursor(try db.cachedStatement(sql: sql))
+        while let row = try rows.next() {
+            guard let id = String.fromDatabaseValue(row[0]), let wrapped = Data.fromDatabaseValue(row[1]) else {
+                continue
+            }
+            keys.append(
+                WrappedKey(id: id, wrapped: wrapped, isCurrent: String.fromDatabaseValue(row[2]) == "current"))
         }
+        return keys
     }
 
     static func isEmpty(_ db: Database) throws -> Bool {

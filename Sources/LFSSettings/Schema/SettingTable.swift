@@ -19,7 +19,7 @@ enum SettingTable {
 
     /// - Throws: ``SettingsError/Code/corrupted`` when another program has written something that no value is.
     static func read(_ name: String, _ db: Database) throws -> StoredValue? {
-        let sql = "SELECT value, serializer, version, updatedAt FROM main.lfs_setting WHERE name = ? AND isRemoved = 0"
+        let sql = "SELECT \(valueColumns) FROM main.lfs_setting WHERE name = ? AND isRemoved = 0"
         guard let row = try Row.fetchOne(try db.cachedStatement(sql: sql), arguments: [name]) else { return nil }
         return try value(row)
     }
@@ -31,7 +31,7 @@ enum SettingTable {
 
     /// All of them that can be read, for a snapshot, and the errors of the others.
     static func readAll(_ db: Database) throws -> [String: Result<StoredValue, SettingsError>] {
-        let sql = "SELECT name, value, serializer, version, updatedAt FROM main.lfs_setting WHERE isRemoved = 0"
+        let sql = "SELECT \(valueColumns), name FROM main.lfs_setting WHERE isRemoved = 0"
         var values: [String: Result<StoredValue, SettingsError>] = [:]
         let rows = try Row.fetchCursor(db, sql: sql)
         while let row = try rows.next() {
@@ -86,11 +86,13 @@ enum SettingTable {
         }
     }
 
+    /// The columns that make a value, before any others.
+    private static let valueColumns = "value, serializer, version, updatedAt"
+
     private static func value(_ row: Row) throws(SettingsError) -> StoredValue {
-        guard case .blob(let bytes) = (row["value"] as DatabaseValue).storage,
-            let serializer = String.fromDatabaseValue(row["serializer"]),
-            let version = Int.fromDatabaseValue(row["version"]),
-            let updatedAt = Int64.fromDatabaseValue(row["updatedAt"])
+        guard case .blob(let bytes) = (row[0] as DatabaseValue).storage,
+            let serializer = String.fromDatabaseValue(row[1]), let version = Int.fromDatabaseValue(row[2]),
+            let updatedAt = Int64.fromDatabaseValue(row[3])
         else {
             throw SettingsError(
                 .corrupted,
@@ -116,29 +118,52 @@ enum SettingTable {
     static func write(_ name: String, _ value: StoredValue, _ time: Time, _ db: Database) throws {
         if case .before = time, try isRemovedOnPurpose(name, db) { return }
         let id = newID(time, now: value.updatedAt)
-        if try put(name, value, id, unlessLater: true, db) { return }
+        if try put(name, value, id, .unlessLater, db) { return }
         // That of another device, or of a clock that was ahead.
         let later = try self.id(after: name, time, now: value.updatedAt, db)
-        try put(name, value, later, unlessLater: false, db)
+        try put(name, value, later, .anyway, db)
     }
 
-    /// - Parameter unlessLater: changes nothing where the row has a later id.
+    /// How a value gets into its row.
+    private enum Put {
+        /// Changes nothing where the row has a later id.
+        case unlessLater
+        case anyway
+        /// As another device has set it.
+        case taken
+
+        var sql: String {
+            switch self {
+            case .unlessLater: Self.unlessLaterSQL
+            case .anyway: Self.anywaySQL
+            case .taken: Self.takenSQL
+            }
+        }
+
+        private static let unlessLaterSQL = anywaySQL + " WHERE updateID < excluded.updateID"
+        private static let anywaySQL = text(isTaken: false)
+        private static let takenSQL = text(isTaken: true)
+
+        private static func text(isTaken: Bool) -> String {
+            """
+            INSERT INTO main.lfs_setting (name, value, serializer, version, updateID, updatedAt, isRemoved, isTaken)
+            VALUES (?, ?, ?, ?, ?, ?, 0, \(isTaken ? 1 : 0))
+            ON CONFLICT (name) DO UPDATE SET
+                value = excluded.value, serializer = excluded.serializer, version = excluded.version,
+                updateID = excluded.updateID, updatedAt = excluded.updatedAt, isRemoved = 0, isTaken = excluded.isTaken
+            """
+        }
+    }
+
+    /// - Returns: whether the row has the value.
     @discardableResult
     private static func put(
-        _ name: String, _ value: StoredValue, _ id: FileID, unlessLater: Bool, isTaken: Bool = false, _ db: Database
+        _ name: String, _ value: StoredValue, _ id: FileID, _ how: Put, _ db: Database
     ) throws -> Bool {
-        let sql = """
-            INSERT INTO main.lfs_setting (name, value, serializer, version, updateID, updatedAt, isRemoved, isTaken)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0, ?8)
-            ON CONFLICT (name) DO UPDATE SET
-                value = ?2, serializer = ?3, version = ?4, updateID = ?5, updatedAt = ?6, isRemoved = 0, isTaken = ?8
-            WHERE NOT ?7 OR updateID < ?5
-            """
         let content = value.content
         // GRDB stores empty data as an empty blob, which is not NULL.
-        try db.cachedStatement(sql: sql).execute(arguments: [
-            name, content.bytes, content.serializer, content.version, id.text, value.updatedAt, unlessLater,
-            isTaken,
+        try db.cachedStatement(sql: how.sql).execute(arguments: [
+            name, content.bytes, content.serializer, content.version, id.text, value.updatedAt,
         ])
         return db.changesCount > 0
     }
@@ -228,7 +253,7 @@ enum SettingTable {
         let isTaken: Bool
     }
 
-    private static let syncedColumns = "name, value, serializer, version, updateID, updatedAt, isRemoved, isTaken"
+    private static let syncedColumns = valueColumns + ", name, updateID, isRemoved, isTaken"
 
     /// - Throws: ``SettingsError/Code/corrupted`` for a value that is none.
     static func syncedRow(_ name: String, _ db: Database) throws -> SyncedRow? {
@@ -276,7 +301,7 @@ enum SettingTable {
     /// - Parameter value: nil for a removed one.
     static func take(_ name: String, _ value: StoredValue?, _ id: FileID, now: Int64, _ db: Database) throws {
         if let value {
-            try put(name, value, id, unlessLater: false, isTaken: true, db)
+            try put(name, value, id, .taken, db)
         } else {
             try noteRemoved(name, id, now: now, isTaken: true, db)
         }

@@ -6,19 +6,31 @@ import LFSSystem
 struct DataKeyID: Sendable, Hashable {
     static let byteCount = 16
 
-    /// 32 lowercase hex digits.
-    let text: String
-    var bytes: Data { Data(stride(from: 0, to: text.utf8.count, by: 2).map { Self.byte(text.utf8.dropFirst($0)) }) }
+    /// The first eight bytes and the last, most significant byte first.
+    private let high: UInt64
+    private let low: UInt64
 
-    init(bytes: some Sequence<UInt8>) { text = ContentHash.hex(of: Array(bytes)) }
+    init(bytes: some Sequence<UInt8>) {
+        var numbers = (high: UInt64(0), low: UInt64(0))
+        for byte in bytes { numbers = (numbers.high << 8 | numbers.low >> 56, numbers.low << 8 | UInt64(byte)) }
+        (high, low) = numbers
+    }
 
-    init(unchecked text: String) { self.text = text }
+    /// Nil for a text that is no 32 lowercase hex digits.
+    init?(hex text: String) {
+        let digits = text.utf8
+        let isHex = digits.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
+        guard digits.count == 2 * Self.byteCount, isHex else { return nil }
+        let values = digits.map { $0 < 0x40 ? $0 - 0x30 : $0 - 0x57 }
+        self.init(bytes: stride(from: 0, to: values.count, by: 2).map { values[$0] << 4 | values[$0 + 1] })
+    }
 
     static func random() -> DataKeyID { DataKeyID(bytes: randomBytes(byteCount)) }
 
-    private static func byte(_ digits: Substring.UTF8View) -> UInt8 {
-        digits.prefix(2).reduce(0) { $0 << 4 | ($1 < 0x40 ? $1 &- 0x30 : $1 &- 0x57) }
-    }
+    var bytes: [UInt8] { [high, low].flatMap { number in withUnsafeBytes(of: number.bigEndian) { Array($0) } } }
+
+    /// 32 lowercase hex digits.
+    var text: String { ContentHash.hex(of: bytes) }
 }
 
 /// A key that closes envelopes.

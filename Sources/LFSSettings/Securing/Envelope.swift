@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import LFSSystem
 
 /// A closed value: `LFSE`, version 1, suite, key id (16 bytes), salt (32), nonce (12), ciphertext, tag (16).
 ///
@@ -25,7 +26,7 @@ struct Envelope: Sendable {
     static let overhead = headerCount + tagCount
 
     /// Whether the bytes begin as an envelope does, of whatever version.
-    static func isEnvelope(_ bytes: Data) -> Bool { bytes.count >= magic.count && bytes.prefix(magic.count) == magic }
+    static func isEnvelope(_ bytes: Data) -> Bool { bytes.starts(with: magic) }
 
     /// The id of the key that an envelope names; nil for bytes that are none of a form that is known.
     static func keyID(of envelope: Data) -> DataKeyID? {
@@ -34,58 +35,70 @@ struct Envelope: Sendable {
 
     // MARK: Closing
 
+    /// - Parameter salt: another one for each call, but in a test of what it makes.
     static func close(
-        _ value: Data, with key: DataKey, _ suite: EnvelopeSuite, for context: EnvelopeContext,
-        salt: Data = randomBytes(saltCount)
+        _ value: Data, with key: DataKey, _ suite: EnvelopeSuite, for context: EnvelopeContext, salt: Data? = nil
     ) throws -> Data {
-        let header = Header(suite: suite, keyID: key.id, salt: salt, nonce: randomBytes(nonceCount))
-        let (start, messageKey) = (bytes(of: header), messageKey(key, header))
-        let associated = start + context.bytes
+        var random = randomBytes(saltCount + nonceCount)
+        if let salt { random.replaceSubrange(..<saltCount, with: salt) }
+        let header = Header(
+            suite: suite, keyID: key.id, salt: random.prefix(saltCount), nonce: random.suffix(nonceCount))
+        var bytes = Data(capacity: overhead + value.count)
+        bytes.append(magic)
+        bytes.append(contentsOf: [version, suite.rawValue])
+        bytes.append(contentsOf: key.id.bytes)
+        bytes.append(random)
+        let messageKey = messageKey(key, header)
         switch suite {
         case .aesGCM:
             let box = try AES.GCM.seal(
-                value, using: messageKey, nonce: AES.GCM.Nonce(data: header.nonce), authenticating: associated)
-            return start + box.ciphertext + box.tag
+                value, using: messageKey, nonce: AES.GCM.Nonce(data: header.nonce),
+                authenticating: associated(bytes, context))
+            bytes.append(box.ciphertext)
+            bytes.append(box.tag)
         case .chaChaPoly:
             let box = try ChaChaPoly.seal(
-                value, using: messageKey, nonce: ChaChaPoly.Nonce(data: header.nonce), authenticating: associated)
-            return start + box.ciphertext + box.tag
+                value, using: messageKey, nonce: ChaChaPoly.Nonce(data: header.nonce),
+                authenticating: associated(bytes, context))
+            bytes.append(box.ciphertext)
+            bytes.append(box.tag)
         }
+        return bytes
     }
 
     // MARK: Opening
 
     /// - Throws: ``SettingsError/Code/corrupted``; ``SettingsError/Code/newerValue`` for another version or suite.
     static func header(of envelope: Data) throws(SettingsError) -> Header {
-        let bytes = [UInt8](envelope.prefix(headerCount))
         guard envelope.count >= overhead, isEnvelope(envelope) else { throw damaged }
-        guard bytes[4] == version, let suite = EnvelopeSuite(rawValue: bytes[5]) else {
+        // Slices of it, without a copy.
+        let rest = envelope.dropFirst(magic.count)
+        guard rest.first == version, let suite = EnvelopeSuite(rawValue: rest[rest.startIndex + 1]) else {
             throw SettingsError(
                 .newerValue,
                 "The value was encrypted in a way that this version does not know. It stays as it is: update the app.")
         }
+        let (keyID, random) = (rest.dropFirst(2), rest.dropFirst(2 + DataKeyID.byteCount))
         return Header(
-            suite: suite, keyID: DataKeyID(bytes: bytes[6..<22]), salt: Data(bytes[22..<54]),
-            nonce: Data(bytes[54..<66]))
+            suite: suite, keyID: DataKeyID(bytes: keyID.prefix(DataKeyID.byteCount)), salt: random.prefix(saltCount),
+            nonce: random.dropFirst(saltCount).prefix(nonceCount))
     }
 
     /// - Throws: ``SettingsError/Code/corrupted`` when the envelope is damaged, or belongs to something else.
     static func open(_ envelope: Data, with key: DataKey, for context: EnvelopeContext) throws(SettingsError) -> Data {
         let header = try header(of: envelope)
-        let body = envelope.dropFirst(headerCount)
-        let (ciphertext, tag) = (body.dropLast(tagCount), body.suffix(tagCount))
-        let associated = Data(envelope.prefix(headerCount)) + context.bytes
+        let associated = associated(envelope.prefix(headerCount), context)
+        // Nonce, ciphertext and tag, as a box has them.
+        let box = envelope.dropFirst(headerCount - nonceCount)
         let messageKey = messageKey(key, header)
         do {
             switch header.suite {
             case .aesGCM:
-                let box = try AES.GCM.SealedBox(
-                    nonce: AES.GCM.Nonce(data: header.nonce), ciphertext: ciphertext, tag: tag)
-                return try AES.GCM.open(box, using: messageKey, authenticating: associated)
+                return try AES.GCM.open(
+                    AES.GCM.SealedBox(combined: box), using: messageKey, authenticating: associated)
             case .chaChaPoly:
-                let box = try ChaChaPoly.SealedBox(
-                    nonce: ChaChaPoly.Nonce(data: header.nonce), ciphertext: ciphertext, tag: tag)
-                return try ChaChaPoly.open(box, using: messageKey, authenticating: associated)
+                return try ChaChaPoly.open(
+                    ChaChaPoly.SealedBox(combined: box), using: messageKey, authenticating: associated)
             }
         } catch {
             throw damaged
@@ -94,12 +107,18 @@ struct Envelope: Sendable {
 
     private static func messageKey(_ key: DataKey, _ header: Header) -> SymmetricKey {
         HKDF<SHA256>.deriveKey(
-            inputKeyMaterial: key.key, salt: header.salt, info: Data("lfs-settings/1/\(header.suite.rawValue)".utf8),
-            outputByteCount: 32)
+            inputKeyMaterial: key.key, salt: header.salt, info: infos[Int(header.suite.rawValue)], outputByteCount: 32)
     }
 
-    private static func bytes(of header: Header) -> Data {
-        magic + [version, header.suite.rawValue] + header.keyID.bytes + header.salt + header.nonce
+    /// By the numbers of the suites.
+    private static let infos = (0...2).map { Data("lfs-settings/1/\($0)".utf8) }
+
+    private static func associated(_ header: Data, _ context: EnvelopeContext) -> Data {
+        let context = context.bytes
+        var bytes = Data(capacity: header.count + context.count)
+        bytes.append(header)
+        bytes.append(contentsOf: context)
+        return bytes
     }
 
     private static var damaged: SettingsError {
@@ -114,5 +133,7 @@ struct Envelope: Sendable {
 
 /// Bytes of the system's generator for keys.
 func randomBytes(_ count: Int) -> Data {
-    SymmetricKey(size: SymmetricKeySize(bitCount: 8 * count)).withUnsafeBytes { Data($0) }
+    var bytes = Data(count: count)
+    bytes.withUnsafeMutableBytes { SystemRandom.fill($0) }
+    return bytes
 }

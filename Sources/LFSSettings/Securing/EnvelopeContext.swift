@@ -13,8 +13,9 @@ struct EnvelopeContext: Sendable, Hashable {
 
     /// Each text with its length before it, as four bytes with the most significant first, so that no two contexts
     /// have the same bytes.
-    var bytes: Data {
-        var bytes = Data()
+    var bytes: [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(256)
         for text in [installID.text, domain, name, serializer, String(version)] {
             withUnsafeBytes(of: UInt32(text.utf8.count).bigEndian) { bytes.append(contentsOf: $0) }
             bytes.append(contentsOf: text.utf8)

@@ -293,12 +293,3 @@ final class KeyRing: Sendable {
 
 /// There is no data key yet, within a transaction that cannot have one made: see `KeyRing.retrying`.
 struct NoDataKey: Error {}
-
-extension DataKeyID {
-    /// Nil for a text that is no 32 lowercase hex digits.
-    init?(hex text: String) {
-        let isHex = text.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
-        guard text.utf8.count == 2 * Self.byteCount, isHex else { return nil }
-        self.init(unchecked: text)
-    }
-}

@@ -68,15 +68,18 @@ struct FileStore: SettingsStore {
         _ name: String, keys: KeyAccess, _ body: @escaping @Sendable (ValueReader, KeySet) throws -> StoredChange
     ) async throws {
         let place = place(name)
-        try await withLock { folder in
-            // Within the lock: keys are forgotten by those who have it.
-            let set = try await keys.keys()
-            try await BlockingPool.shared.run { _ in
-                let file = AtomicFile(folder: folder, name: FileName.of(name))
-                switch try body({ try Self.read(name, place, in: folder) }, set) {
-                case .keep: return
-                case .put(let value): try file.replace(with: value.encoded(for: place))
-                case .remove: try file.remove()
+        // On one thread throughout, so that none is woken for each step.
+        try await withTaskExecutorPreference(BlockingPool.shared) {
+            try await withLock { folder in
+                // Within the lock: keys are forgotten by those who have it.
+                let set = try await keys.keys()
+                try await BlockingPool.shared.run { _ in
+                    let file = AtomicFile(folder: folder, name: FileName.of(name))
+                    switch try body({ try Self.read(name, place, in: folder) }, set) {
+                    case .keep: return
+                    case .put(let value): try file.replace(with: value.encoded(for: place))
+                    case .remove: try file.remove()
+                    }
                 }
             }
         }

@@ -5,9 +5,10 @@ struct SettingsCommand: ParsableCommand {
         commandName: "settings",
         abstract: "Measure settings and secrets against what an app would write by hand.",
         discussion: """
-            Each call and its rival have their turns one after the other, in one process: GRDB's
-            own reads and writes of a table of the same columns, the same file with the same
-            fsyncs, the bare work of an envelope. Databases and files are made in TMPDIR.
+            Each call and its rival have their turns one after the other, in one process:
+            GRDB's own reads and writes of a table of the same columns, the same file with
+            the same fsyncs, the bare work of an envelope. Databases and files are made in
+            TMPDIR.
             """)
 
     @OptionGroup var turns: TurnOptions
@@ -26,8 +27,10 @@ struct CacheCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "cache", abstract: "Measure the cache against a dictionary and against files.",
         discussion: """
-            Each call and its rival have their turns one after the other, in one process. What is
-            read from the disk is in the system's memory already, for both.
+            Each call and its rival have their turns one after the other, in one process.
+            What is read from the disk is in the system's memory already, for both. Who
+            waits for a disk on one of Swift's few threads keeps other tasks from them, so
+            a file is also read on another thread, as the cache reads.
             """)
 
     @Option(name: .long, help: "How many entries are stored to see what one takes.")
@@ -52,6 +55,8 @@ struct CacheCommand: ParsableCommand {
 struct TurnOptions: ParsableArguments {
     @Option(name: .long, help: "How many turns each way has in a round.")
     var turns = 10
+    @Option(name: .long, help: "Measure only what has this in its name.")
+    var only = ""
 
     func validate() throws {
         guard (1...10_000).contains(turns) else { throw ValidationError("--turns has to be from 1 to 10000.") }
@@ -68,7 +73,7 @@ struct TurnOptions: ParsableArguments {
             let home = ["HOME": folder, "CFFIXED_USER_HOME": folder, "XDG_CONFIG_HOME": folder]
             let probes = ProbeRunner(runner: runner, environment: environment.merging(home) { $1 })
             let sample = try probes.run(
-                probe + ["--turns", "\(turns)", "--folder", folder], as: ContestSample.self
+                probe + ["--turns", "\(turns)", "--only", only, "--folder", folder], as: ContestSample.self
             ).value
             Console.message("round \(round) of \(rounds.rounds)")
             return sample

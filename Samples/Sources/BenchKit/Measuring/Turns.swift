@@ -5,7 +5,12 @@ package struct Turns {
     /// How many calls are a turn.
     package var calls: Int
 
-    package init(count: Int, calls: Int) { (self.count, self.calls) = (count, calls) }
+    /// What has to be in the name of a contest that is measured.
+    package var only: String
+
+    package init(count: Int, calls: Int, only: String = "") {
+        (self.count, self.calls, self.only) = (count, calls, only)
+    }
 
     /// One way: a name, and a call, which gets a number that it has not had before.
     package typealias Way = (name: String, call: (Int) async throws -> Void)
@@ -15,9 +20,11 @@ package struct Turns {
     ///   - ways: which are compared; each has a turn that is not measured first.
     ///   - figure: what is made of their times.
     ///   - bar: what the figure has to stay below.
+    /// - Returns: nil for a contest that is not asked for.
     package func measure(
         _ name: String, _ ways: [Way], figure: Contest.Figure = .ratio, bar: Double?
-    ) async throws -> Contest {
+    ) async throws -> Contest? {
+        guard only.isEmpty || name.contains(only) else { return nil }
         var turns: [[Double]] = []
         for turn in 0...count {
             var seconds = [Double](repeating: 0, count: ways.count)

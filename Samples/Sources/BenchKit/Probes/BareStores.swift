@@ -1,5 +1,7 @@
 import Crypto
+import Dispatch
 import Foundation
+import Synchronization
 
 #if canImport(Glibc)
 import Glibc
@@ -10,7 +12,7 @@ import Darwin
 #endif
 
 /// A small file that is replaced as settings replace theirs, and nothing more: no lock, no check.
-struct BareFile {
+struct BareFile: Sendable {
     let folder: String
     let name: String
 
@@ -38,10 +40,41 @@ struct BareFile {
         return bytes
     }
 
+
     @discardableResult
     private func checked(_ result: Int32) throws -> Int32 {
         guard result >= 0 else { throw BenchError("\(folder): \(String(cString: strerror(errno)))") }
         return result
+    }
+}
+
+/// One thread for calls that may block. Those of Dispatch's queues are Swift's own on Linux.
+final class BareThread: Sendable {
+    private final class Line: Sendable {
+        let waiting = Mutex<[@Sendable () -> Void]>([])
+        let calls = DispatchSemaphore(value: 0)
+
+        /// Takes calls, until one comes that has no body.
+        func work() {
+            while true {
+                calls.wait()
+                guard let body = waiting.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) else { return }
+                body()
+            }
+        }
+    }
+
+    private let line = Line()
+
+    init() { Thread.detachNewThread { [line] in line.work() } }
+
+    deinit { line.calls.signal() }
+
+    func run<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            line.waiting.withLock { $0.append { continuation.resume(with: Result { try body() }) } }
+            line.calls.signal()
+        }
     }
 }
 

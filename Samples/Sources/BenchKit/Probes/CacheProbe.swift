@@ -11,20 +11,26 @@ package struct CacheProbe: Sendable {
     /// How many entries are stored to see what one takes.
     package var entries: Int
 
-    package init(folder: String, turns: Int, entries: Int) {
-        (self.folder, self.turns, self.entries) = (folder, turns, entries)
+    /// What has to be in the name of what is measured.
+    package var only: String
+
+    package init(folder: String, turns: Int, entries: Int, only: String) {
+        (self.folder, self.turns, self.entries, self.only) = (folder, turns, entries, only)
     }
 
     package func run() async throws -> ContestSample {
         let host = try HostDatabase(in: folder)
+        let thread = BareThread()
         let contests = [
             try await memory(host), try await disk(host, "8 KiB, in the database", 8_192),
+            try await disk(host, "8 KiB, in the database", 8_192, on: thread),
             try await disk(host, "256 KiB, a file", 256 << 10),
+            try await disk(host, "256 KiB, a file", 256 << 10, on: thread),
         ]
-        return ContestSample(contests: contests, notes: [try await size(host)])
+        return ContestSample(contests: contests.compactMap(\.self), notes: only.isEmpty ? [try await size(host)] : [])
     }
 
-    private func memory(_ host: HostDatabase) async throws -> Contest {
+    private func memory(_ host: HostDatabase) async throws -> Contest? {
         let cache = try await MediaCache.open(for: host.pool)
         let keys = (0..<1_000).map { CacheKey(.thumbnails, "\($0)") }
         let held = Mutex<[CacheKey: Data]>([:])
@@ -33,7 +39,7 @@ package struct CacheProbe: Sendable {
             await cache.store(content, for: key)
             held.withLock { $0[key] = content }
         }
-        let contest = try await Turns(count: turns, calls: 20_000).measure(
+        let contest = try await Turns(count: turns, calls: 20_000, only: only).measure(
             "get of 1 KiB in memory",
             [
                 ("content", { call in try await found(cache, keys[call % 1_000]) }),
@@ -48,7 +54,10 @@ package struct CacheProbe: Sendable {
         return contest
     }
 
-    private func disk(_ host: HostDatabase, _ what: String, _ byteCount: Int) async throws -> Contest {
+    /// - Parameter thread: where the file is read, as the cache reads it; nil for the calling one.
+    private func disk(
+        _ host: HostDatabase, _ what: String, _ byteCount: Int, on thread: BareThread? = nil
+    ) async throws -> Contest? {
         var options = CacheOptions()
         options.memoryLimits[.previews] = CacheLimit(count: 0)
         let cache = try await MediaCache.open(for: host.pool, options: options)
@@ -59,11 +68,19 @@ package struct CacheProbe: Sendable {
             await cache.store(content, for: key)
             try content.write(to: URL(fileURLWithPath: "\(folder)/\(byteCount)-\(number)"))
         }
-        let contest = try await Turns(count: turns, calls: 500).measure(
-            "get of \(what)",
+        let contest = try await Turns(count: turns, calls: 500, only: only).measure(
+            "get of \(what)" + (thread == nil ? "" : ", by a thread that may wait"),
             [
                 ("content", { call in try await found(cache, keys[call % 100]) }),
-                ("reading a file", { call in _ = try files.read("\(byteCount)-\(call % 100)", byteCount: byteCount) }),
+                (
+                    thread == nil ? "reading a file" : "reading a file by such a one",
+                    { call in
+                        let read: @Sendable () throws -> Data = {
+                            try files.read("\(byteCount)-\(call % 100)", byteCount: byteCount)
+                        }
+                        if let thread { _ = try await thread.run(read) } else { _ = try read() }
+                    }
+                ),
             ], bar: 1.3)
         await cache.close()
         return contest

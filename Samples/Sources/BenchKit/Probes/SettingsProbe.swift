@@ -9,8 +9,12 @@ package struct SettingsProbe: Sendable {
     package var folder: String
     /// How many turns each way has.
     package var turns: Int
+    /// What has to be in the name of what is measured.
+    package var only: String
 
-    package init(folder: String, turns: Int) { (self.folder, self.turns) = (folder, turns) }
+    package init(folder: String, turns: Int, only: String) {
+        (self.folder, self.turns, self.only) = (folder, turns, only)
+    }
 
     package func run() async throws -> ContestSample {
         let host = try await SettingsHost.open(in: folder)
@@ -21,11 +25,11 @@ package struct SettingsProbe: Sendable {
         contests += try await encryption(host)
         contests += [try await observers(host), try await userDefaults(host)]
         try await host.router.stop()
-        return ContestSample(contests: contests)
+        return ContestSample(contests: contests.compactMap(\.self))
     }
 
-    private func get(_ host: SettingsHost) async throws -> Contest {
-        try await Turns(count: turns, calls: 1_000).measure(
+    private func get(_ host: SettingsHost) async throws -> Contest? {
+        try await Turns(count: turns, calls: 1_000, only: only).measure(
             "get",
             [
                 ("get", { call in _ = try await host.router.get(SettingsHost.keys[call % SettingsHost.count]) }),
@@ -37,8 +41,8 @@ package struct SettingsProbe: Sendable {
             ], bar: 1.5)
     }
 
-    private func set(_ host: SettingsHost) async throws -> Contest {
-        try await Turns(count: turns, calls: 500).measure(
+    private func set(_ host: SettingsHost) async throws -> Contest? {
+        try await Turns(count: turns, calls: 500, only: only).measure(
             "set", [("set", Self.set(host)), ("write and upsert", Self.upsert(host))], bar: 1.25)
     }
 
@@ -54,9 +58,9 @@ package struct SettingsProbe: Sendable {
         }
     }
 
-    private func durableSet(_ host: SettingsHost) async throws -> Contest {
+    private func durableSet(_ host: SettingsHost) async throws -> Contest? {
         let full = try await SettingsHost.open(in: folder, "full", isFull: true)
-        return try await Turns(count: turns, calls: 50).measure(
+        return try await Turns(count: turns, calls: 50, only: only).measure(
             "set, on the device",
             [
                 ("set of a durable key", { call in try await host.router.set(call, for: SettingsHost.durable) }),
@@ -64,8 +68,8 @@ package struct SettingsProbe: Sendable {
             ], bar: 1.25)
     }
 
-    private func batch(_ host: SettingsHost) async throws -> Contest {
-        try await Turns(count: turns, calls: 20).measure(
+    private func batch(_ host: SettingsHost) async throws -> Contest? {
+        try await Turns(count: turns, calls: 20, only: only).measure(
             "100 in one transaction",
             [
                 (
@@ -87,10 +91,10 @@ package struct SettingsProbe: Sendable {
             ], bar: 1.2)
     }
 
-    private func file(_ host: SettingsHost) async throws -> Contest {
+    private func file(_ host: SettingsHost) async throws -> Contest? {
         let bytes = Data(repeating: 65, count: 1_024)
         let bare = BareFile(folder: folder, name: "bare")
-        return try await Turns(count: turns, calls: 50).measure(
+        return try await Turns(count: turns, calls: 50, only: only).measure(
             "file of 1 KiB",
             [
                 ("set", { _ in try await host.router.set(bytes, for: SettingsHost.file) }),
@@ -98,9 +102,9 @@ package struct SettingsProbe: Sendable {
             ], bar: 1.2)
     }
 
-    private func opening(_ host: SettingsHost) async throws -> Contest {
+    private func opening(_ host: SettingsHost) async throws -> Contest? {
         let pool = host.pool
-        return try await Turns(count: turns, calls: 10).measure(
+        return try await Turns(count: turns, calls: 10, only: only).measure(
             "open with 1,000 keys",
             [
                 ("open and stop", { _ in try await SettingsHost.openRouter(pool).stop() }),
@@ -116,13 +120,13 @@ package struct SettingsProbe: Sendable {
     }
 
     /// A kibibyte, encrypted and plain; and the bare work of it, without a database.
-    private func encryption(_ host: SettingsHost) async throws -> [Contest] {
+    private func encryption(_ host: SettingsHost) async throws -> [Contest?] {
         let bytes = Data(repeating: 65, count: 1_024)
         let cipher = BareCipher()
         let sealed = try cipher.seal(bytes)
         try await host.router.set(bytes, for: SettingsHost.plain)
         try await host.router.set(bytes, for: SettingsHost.encrypted)
-        let turns = Turns(count: turns, calls: 1_000)
+        let turns = Turns(count: turns, calls: 1_000, only: only)
         return [
             try await turns.measure(
                 "get, encrypted",
@@ -142,14 +146,14 @@ package struct SettingsProbe: Sendable {
     }
 
     /// The app's own writes beside a thousand who observe settings, and in a database that nobody observes.
-    private func observers(_ host: SettingsHost) async throws -> Contest {
+    private func observers(_ host: SettingsHost) async throws -> Contest? {
         let alone = try await SettingsHost.open(in: folder, "alone")
         return try await withThrowingTaskGroup(of: Void.self) { group in
             for key in SettingsHost.keys {
                 let values = host.router.values(of: key)
                 group.addTask { for try await _ in values {} }
             }
-            let contest = try await Turns(count: turns, calls: 500).measure(
+            let contest = try await Turns(count: turns, calls: 500, only: only).measure(
                 "the app's own write, 1,000 observers",
                 [
                     ("observed", { call in try await host.pool.write { db in try SettingsHost.note(call, db) } }),
@@ -161,9 +165,9 @@ package struct SettingsProbe: Sendable {
     }
 
     /// Without a bar: it syncs nothing.
-    private func userDefaults(_ host: SettingsHost) async throws -> Contest {
+    private func userDefaults(_ host: SettingsHost) async throws -> Contest? {
         guard let defaults = UserDefaults(suiteName: "lfs-bench") else { throw BenchError("No UserDefaults here.") }
-        return try await Turns(count: turns, calls: 100).measure(
+        return try await Turns(count: turns, calls: 100, only: only).measure(
             "beside UserDefaults",
             [
                 ("set", Self.set(host)), ("UserDefaults, in memory", { call in defaults.set(call, forKey: "key") }),
