@@ -10,8 +10,7 @@ struct Opening: Sendable {
     let access: ValueAccess
     let catalogs: [StorageCatalog]
     let options: StorageOptions
-    let databasePath: String
-    let previousAppVersions: [String: String]
+    let found: OpeningState
     let companionRunners: [CompanionRunner]
 
     init(_ database: any DatabaseWriter, _ catalogs: [StorageCatalog], _ options: StorageOptions) async throws {
@@ -19,11 +18,8 @@ struct Opening: Sendable {
             catalogs.flatMap { catalog in catalog.keys.map { Registry.Entry(catalog: catalog.name, info: $0) } })
         try Self.requireDistinct(catalogs)
         let runner = BackgroundRunner(database, touch: SettingsStateTable.touch)
-        let (state, versions, path) = try await runner.read { db in
-            let path = try String.fetchOne(db, sql: "SELECT file FROM pragma_database_list WHERE name = 'main'")
-            return (try SettingsStateTable.read(db), try CatalogTable.appVersions(db), path ?? "")
-        }
-        let here = registry.all.filter { $0.info.availability.contains(.here) }.map { $0.info }
+        let found = try await runner.read(OpeningState.init)
+        let (state, path, here) = (found.state, found.databasePath, registry.here)
         let keychain = try options.keychain.map {
             let owner = SecretOwner(installID: state.installID, databasePath: path, clock: options.clock)
             return KeychainStore(secrets: try $0.makeStore(owner), installID: state.installID, runner: runner)
@@ -40,8 +36,7 @@ struct Opening: Sendable {
             registry: registry, runner: runner, stores: stores, sealing: Sealing(ring: ring, now: options.now),
             pending: PendingMigrations(), resets: SettingsReset(runner: runner, stores: stores, databasePath: path),
             hub: ChangeHub())
-        (self.catalogs, self.options, databasePath) = (catalogs, options, path)
-        previousAppVersions = versions
+        (self.catalogs, self.options, self.found) = (catalogs, options, found)
         companionRunners = options.companions.transports.map { [access] transport in
             CompanionRunner(
                 transport, access, deviceID: state.installID, resetCount: state.resetCount,
@@ -52,18 +47,21 @@ struct Opening: Sendable {
     /// Finishes what a crash has left, and brings the data to the present version.
     func run() async throws {
         let catalogWork = CatalogMigration(catalogs: catalogs, access: access)
-        try await catalogWork.requireKnown()
+        try CatalogMigration.requireKnown(catalogs, found.versions)
         for store in access.stores.fileStores {
-            await reporting("The folder \(store.path) cannot be used") { try await store.prepare() }
+            await reporting("The folder \(store.path) cannot be used") {
+                try await store.prepare(isNoted: found.folders.contains(store.notes.folder))
+            }
         }
-        await reporting("What was removed cannot go yet") { try await access.resets.finish() }
-        if access.registry.all.contains(where: { $0.info.security != .none && $0.info.availability.contains(.here) }) {
-            await reporting("The root key cannot be used") { try await access.sealing.ring.load() }
+        await reporting("What was removed cannot go yet") { try await access.resets.finish(found.state) }
+        if access.registry.here.contains(where: { $0.security != .none }) {
+            await reporting("The root key cannot be used") { try await access.sealing.ring.load(found.keys) }
         }
-        let keyWork = KeyMigrator(access: access, previousAppVersions: previousAppVersions, logger: options.logger)
-        let (hasData, hasKeys) = (try await catalogWork.isNeeded(), try await keyWork.isNeeded())
-        if hasData || hasKeys {
-            try await DatabaseLock(databasePath: databasePath, .settings).run {
+        let keyWork = KeyMigrator(
+            access: access, previousAppVersions: found.versions.compactMapValues(\.app), logger: options.logger)
+        let hasKeys = try await keyWork.isNeeded()
+        if hasKeys || catalogWork.isNeeded(found.versions) {
+            try await DatabaseLock(databasePath: found.databasePath, .settings).run {
                 access.pending.clear()
                 try await catalogWork.run { catalog, error in
                     options.logger?.warning("The data of the catalog \(catalog) wait: \(error.code). \(error.message)")
@@ -80,7 +78,7 @@ struct Opening: Sendable {
         // A migration that waits asks for the former version again.
         let waiting = Set(access.pending.catalogs).union(
             access.pending.names.compactMap { access.registry.entry(forStored: $0)?.catalog })
-        let names = catalogs.map(\.name).filter { !waiting.contains($0) && previousAppVersions[$0] != version }
+        let names = catalogs.map(\.name).filter { !waiting.contains($0) && found.versions[$0]?.app != version }
         if names.isEmpty { return }
         try await access.runner.write { db in try CatalogTable.noteAppVersion(version, of: names, db) }
     }

@@ -85,7 +85,7 @@ extension StorageRouter {
             let registered = access.stores.fileStores
             for store in registered {
                 try await store.notes.forget()
-                try await store.prepare()
+                try await store.prepare(isNoted: false)
             }
             // Those of keys that are registered no more would keep removals and rotations from their end.
             let others = try await access.stores.usedFileStores().filter { other in

@@ -1,7 +1,7 @@
 import LFSSystem
 
-/// What a key is, without the type of its values.
-struct KeyInfo: Sendable {
+/// What a key is, without the type of its values. One object a key, for lists of them are filtered and handed on.
+final class KeyInfo: Sendable {
     let name: String
     /// What errors and logs call it.
     let publicName: String
@@ -23,6 +23,18 @@ struct KeyInfo: Sendable {
     /// The keys that it may read for that.
     let migrationKeys: @Sendable () -> [KeyInfo]
 
+    /// - Parameter isFamily: whether it is the pattern of a family.
+    init<Value>(_ key: StorageKey<Value>, isFamily: Bool) {
+        let (serializer, migrations) = (key.serializer, key.migrations)
+        (name, publicName, self.isFamily) = (key.name, key.publicName, isFamily)
+        (type, typeID) = (String(describing: Value.self), ObjectIdentifier(Value.self))
+        (domain, security, sync, availability) = (key.domain, key.security, key.sync, key.availability)
+        (self.serializer, version, onUndecodable) = (serializer.id, serializer.version, key.onUndecodable)
+        check = { content in _ = try serializer.value(of: content) }
+        migrate = key.migrate
+        migrationKeys = { migrations.flatMap { $0.keys } }
+    }
+
     /// What a note calls it as a source: its name and place.
     var sourceName: String { "\(domain.word)/\(name)" }
 
@@ -32,17 +44,9 @@ struct KeyInfo: Sendable {
 
 extension StorageKey {
     /// - Parameter isFamily: whether it is the pattern of a family.
-    func info(isFamily: Bool = false) -> KeyInfo {
-        let serializer = serializer
-        return KeyInfo(
-            name: name, publicName: publicName, isFamily: isFamily, type: String(describing: Value.self),
-            typeID: ObjectIdentifier(Value.self), domain: domain, security: security, serializer: serializer.id,
-            version: serializer.version, sync: sync, availability: availability, onUndecodable: onUndecodable,
-            check: { content in _ = try serializer.value(of: content) }, migrate: migrate,
-            migrationKeys: { [migrations] in migrations.isEmpty ? [] : migrations.flatMap { $0.keys } })
-    }
+    func info(isFamily: Bool = false) -> KeyInfo { KeyInfo(self, isFamily: isFamily) }
 
-    private var migrate: (@Sendable (MigrationSources) async throws -> MigratedValue?)? {
+    fileprivate var migrate: (@Sendable (MigrationSources) async throws -> MigratedValue?)? {
         guard !migrations.isEmpty else { return nil }
         let (serializer, steps) = (serializer, migrations)
         return { sources in

@@ -7,35 +7,27 @@ struct CatalogMigration: Sendable {
     let access: ValueAccess
 
     /// - Throws: ``SettingsError/Code/newerData`` when one has data of a higher version; nothing is touched then.
-    func requireKnown() async throws {
-        let catalogs = catalogs
-        try await access.runner.read { db in
-            for catalog in catalogs {
-                guard let stored = try CatalogTable.version(of: catalog.name, db), stored > catalog.version else {
-                    continue
-                }
-                throw SettingsError(
-                    .newerData,
-                    """
-                    The data of the catalog “\(catalog.name)” has version \(stored), and this app knows up to \
-                    \(catalog.version): a newer app has written it. Nothing was touched: update the app.
-                    """)
-            }
+    static func requireKnown(_ catalogs: [StorageCatalog], _ stored: [String: CatalogTable.Versions]) throws {
+        for catalog in catalogs {
+            guard let version = stored[catalog.name]?.data, version > catalog.version else { continue }
+            throw SettingsError(
+                .newerData,
+                """
+                The data of the catalog “\(catalog.name)” has version \(version), and this app knows up to \
+                \(catalog.version): a newer app has written it. Nothing was touched: update the app.
+                """)
         }
     }
 
     /// Whether there is anything to do.
-    func isNeeded() async throws -> Bool {
-        let catalogs = catalogs
-        return try await access.runner.read { db in
-            try catalogs.contains { try CatalogTable.version(of: $0.name, db) != $0.version }
-        }
+    func isNeeded(_ stored: [String: CatalogTable.Versions]) -> Bool {
+        catalogs.contains { stored[$0.name]?.data != $0.version }
     }
 
     /// A catalog that cannot be brought to its version does not keep the others, nor the repair of what is wrong: it is
     /// pending.
     func run(onFailure: (_ catalog: String, SettingsError) -> Void) async throws {
-        try await requireKnown()
+        try Self.requireKnown(catalogs, try await access.runner.read(CatalogTable.versions))
         for catalog in catalogs {
             do {
                 try await run(catalog)

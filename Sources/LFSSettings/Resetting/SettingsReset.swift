@@ -35,9 +35,13 @@ struct SettingsReset: Sendable {
     }
 
     /// As the one for a place, of all of them: one that cannot be cleared does not keep the others.
-    func finish() async throws {
+    func finish() async throws { try await finish(try await runner.read(SettingsStateTable.read)) }
+
+    /// As the one above, where the state was read just now.
+    func finish(_ state: SettingsStateTable.State) async throws {
+        stores.memory.follow(state.resetCount)
         var failure: (any Error)?
-        for place in ResetPlace.allCases {
+        for place in ResetPlace.allCases where isPending(place, state) {
             do { try await finish(place) } catch { failure = failure ?? error }
         }
         if let failure { throw failure }

@@ -2,25 +2,27 @@ import GRDB
 
 /// `lfs_setting_catalog`: the version of each catalog's data, and that of the app that has written them.
 enum CatalogTable {
-    /// Nil for a catalog that was never opened here. A version that another program has written wrongly counts as too
-    /// high, so that nothing is touched.
-    static func version(of name: String, _ db: Database) throws -> Int? {
-        let sql = "SELECT version FROM main.lfs_setting_catalog WHERE name = ?"
-        guard let value = try DatabaseValue.fetchOne(db, sql: sql, arguments: [name]) else { return nil }
-        return Int.fromDatabaseValue(value) ?? .max
+    /// The versions of a catalog's data.
+    struct Versions: Sendable {
+        let data: Int
+        /// Of the app that has written them, as far as it has said it.
+        let app: String?
     }
 
-    /// The version of the app that has written the data of each catalog, as far as it has said it.
-    static func appVersions(_ db: Database) throws -> [String: String] {
-        let rows = try Row.fetchAll(db, sql: "SELECT name, appVersion FROM main.lfs_setting_catalog")
+    /// Of the catalogs that were opened here, by their names. A version that another program has written wrongly counts
+    /// as too high, so that nothing is touched.
+    static func versions(_ db: Database) throws -> [String: Versions] {
+        let rows = try Row.fetchAll(db, sql: "SELECT name, version, appVersion FROM main.lfs_setting_catalog")
         return Dictionary(
             rows.compactMap { row in
-                guard let name = String.fromDatabaseValue(row["name"]),
-                    let version = String.fromDatabaseValue(row["appVersion"])
-                else { return nil }
-                return (name, version)
+                guard let name = String.fromDatabaseValue(row["name"]) else { return nil }
+                let version = Int.fromDatabaseValue(row["version"]) ?? .max
+                return (name, Versions(data: version, app: String.fromDatabaseValue(row["appVersion"])))
             }, uniquingKeysWith: { first, _ in first })
     }
+
+    /// As the one above, of one catalog's data; nil for one that was never opened here.
+    static func version(of name: String, _ db: Database) throws -> Int? { try versions(db)[name]?.data }
 
     static func noteAppVersion(_ version: String, of names: [String], _ db: Database) throws {
         for name in names {

@@ -15,6 +15,21 @@ final class KeyRing: Sendable {
         let make: (@Sendable () async throws -> Data?)?
     }
 
+    /// What the database has of keys.
+    struct Found: Sendable {
+        let keys: [SettingKeyTable.WrappedKey]
+        /// Whether there is none, not even one that cannot be read.
+        let isEmpty: Bool
+        /// Of the root key's source.
+        let note: Data?
+
+        init(_ state: SettingsStateTable.State, _ db: Database) throws {
+            keys = try SettingKeyTable.all(db)
+            isEmpty = try keys.isEmpty && SettingKeyTable.isEmpty(db)
+            note = state.rootKeyNote
+        }
+    }
+
     private struct State {
         var root: SymmetricKey?
         var failure: SettingsError?
@@ -47,13 +62,14 @@ final class KeyRing: Sendable {
 
     /// Fetches the root key unless it is here, and makes it while there is no data key.
     ///
+    /// - Parameter found: what the database had just now; nil looks.
     /// - Throws: ``SettingsError/Code/keyMissing``, ``SettingsError/Code/keyMismatch``, ``SettingsError/Code/locked``;
     ///   what the source throws.
-    func load() async throws {
+    func load(_ found: Found? = nil) async throws {
         if state.withLock({ $0.root != nil }) { return }
         try await loading.withPermit {
             if state.withLock({ $0.root != nil }) { return }
-            try await fetchAndKeep()
+            try await fetchAndKeep(found)
         }
     }
 
@@ -64,13 +80,13 @@ final class KeyRing: Sendable {
             // Others go on opening with the one that is here.
             state.withLock { $0.isReloading = true }
             defer { state.withLock { $0.isReloading = false } }
-            try await fetchAndKeep()
+            try await fetchAndKeep(nil)
         }
     }
 
-    private func fetchAndKeep() async throws {
+    private func fetchAndKeep(_ found: Found?) async throws {
         do {
-            let root = try await fetch()
+            let root = try await fetch(found)
             state.withLock { ($0.root, $0.failure) = (root, nil) }
         } catch {
             let failure = SettingsError.wrapping(error, nil) as? SettingsError
@@ -79,32 +95,42 @@ final class KeyRing: Sendable {
         }
     }
 
-    private func fetch() async throws -> SymmetricKey {
+    private func fetch(_ found: Found?) async throws -> SymmetricKey {
         guard let source else { throw Self.unnamed }
+        var known = found
         while true {
-            let (isNew, note) = try await runner.read { db in
-                (try SettingKeyTable.isEmpty(db), try SettingsStateTable.read(db).rootKeyNote)
-            }
-            guard isNew else {
-                guard let root = try await source.load(note) else { throw RootKeyErrors.missing }
+            let found = if let known { known } else { try await look() }
+            known = nil
+            guard found.isEmpty else {
+                guard let root = try await source.load(found.note) else { throw RootKeyErrors.missing }
                 try RootKeyErrors.requireLength(root)
-                // A removal of everything may have taken the data keys meanwhile.
-                guard try await check(root) else { continue }
-                return root
+                if opens(found, root) { return root }
+                // Others may have made keys since, and a removal of everything may have taken them.
+                let now = try await look()
+                if opens(now, root) { return root }
+                if now.isEmpty { continue }
+                throw now.keys.isEmpty ? RootKeyErrors.missing : RootKeyErrors.mismatch
             }
             // Another process may be at it too: then its data key counts, and this one looks again.
             if let root = try await lock.run({ try await makeFirst(source) }) { return root }
         }
     }
 
+    private func look() async throws -> Found {
+        try await runner.read { db in try Found(SettingsStateTable.read(db), db) }
+    }
+
+    /// Whether a root key is the right one: when it opens one of the data keys, for others may be damaged.
+    private func opens(_ found: Found, _ root: SymmetricKey) -> Bool {
+        found.keys.contains { key in DataKeyID(hex: key.id).map { open(key, $0, root) != nil } ?? false }
+    }
+
     /// Stored, read back, and only then the row, durably.
     private func makeFirst(_ source: Source) async throws -> SymmetricKey? {
         // The note may be of a root key whose data keys a removal of everything has taken.
-        let (isNew, note) = try await runner.read { db in
-            (try SettingKeyTable.isEmpty(db), try SettingsStateTable.read(db).rootKeyNote)
-        }
-        guard isNew else { return nil }
-        let fresh = try await obtain(source, note)
+        let found = try await look()
+        guard found.isEmpty else { return nil }
+        let fresh = try await obtain(source, found.note)
         let (key, installID, now) = (try newKey(fresh.root), installID, now())
         let isAdded = try await runner.writeDurably { db in
             guard try SettingKeyTable.isEmpty(db), try SettingsStateTable.read(db).installID == installID else {
@@ -136,21 +162,6 @@ final class KeyRing: Sendable {
     private func newKey(_ root: SymmetricKey) throws -> (id: DataKeyID, wrapped: Data) {
         let key = DataKey(id: .random(), key: SymmetricKey(size: .bits256))
         return (key.id, try key.wrapped(by: root, installID))
-    }
-
-    /// A root key is the right one when it opens one of the data keys: others may be damaged.
-    ///
-    /// - Returns: false when there is no data key any more.
-    private func check(_ root: SymmetricKey) async throws -> Bool {
-        let (keys, isEmpty) = try await runner.read { db in
-            (try SettingKeyTable.all(db), try SettingKeyTable.isEmpty(db))
-        }
-        if isEmpty { return false }
-        guard !keys.isEmpty else { throw RootKeyErrors.missing }
-        for key in keys {
-            if let id = DataKeyID(hex: key.id), open(key, id, root) != nil { return true }
-        }
-        throw RootKeyErrors.mismatch
     }
 
     /// Another root key, for the place of one that is lost.

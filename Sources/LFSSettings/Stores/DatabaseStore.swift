@@ -8,8 +8,6 @@ struct DatabaseStore: SettingsStore {
     let isDurable: Bool
     let now: @Sendable () -> Int64
 
-    func prepare() async throws {}
-
     func read(_ name: String) async throws -> StoredValue? {
         try await runner.read { db in try SettingTable.read(name, db) }
     }

@@ -26,8 +26,11 @@ struct FileStore: SettingsStore {
     var path: String { location + "/" + folderName }
     private var folderName: String { "settings-\(installID.text)" }
 
-    func prepare() async throws {
-        guard try await !notes.isNoted() else { return try await sweep() }
+    /// Makes the folder ready, and removes what a crash has left unfinished.
+    ///
+    /// - Parameter isNoted: whether the database says that the folder was there.
+    func prepare(isNoted: Bool) async throws {
+        if isNoted { return try await sweep() }
         let (location, folderName) = (location, folderName)
         try await BlockingPool.shared.run { _ in
             let parent = try Directory.openOrMake(location)

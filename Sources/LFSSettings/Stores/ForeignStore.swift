@@ -5,8 +5,6 @@ import Foundation
 struct ForeignStore: SettingsStore {
     let item: ForeignSecret
 
-    func prepare() async throws {}
-
     func read(_ name: String) async throws -> StoredValue? {
         try await item.read().map {
             StoredValue(SerializedValue(serializer: "data", version: 1, bytes: $0), updatedAt: 0)

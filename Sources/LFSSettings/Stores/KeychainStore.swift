@@ -19,8 +19,6 @@ struct KeychainStore: SettingsStore {
     let installID: FileID
     let runner: BackgroundRunner
 
-    func prepare() async throws {}
-
     func read(_ name: String) async throws -> StoredValue? {
         guard try await isNoted() else { return nil }
         guard let bytes = try await secrets.read(name) else {

@@ -12,8 +12,6 @@ final class MemoryStore: SettingsStore {
 
     var resetPlace: ResetPlace? { .memory }
 
-    func prepare() async throws {}
-
     func read(_ name: String) async throws -> StoredValue? { state.withLock { $0.values[name] } }
 
     /// Removes all values when everything was removed since this was called last.

@@ -10,9 +10,6 @@ protocol SettingsStore: Sendable {
     /// commit.
     var resetPlace: ResetPlace? { get }
 
-    /// Makes the place ready, and removes what a crash has left unfinished.
-    func prepare() async throws
-
     /// Nil when nothing is stored.
     func read(_ name: String) async throws -> StoredValue?
 

@@ -12,8 +12,6 @@ struct UserDefaultsStore: SettingsStore {
 
     private static let longest = 64 << 20
 
-    func prepare() async throws {}
-
     func read(_ name: String) async throws -> StoredValue? {
         let suite = suite
         return try await BlockingPool.shared.run { _ in

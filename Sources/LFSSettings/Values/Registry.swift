@@ -16,6 +16,9 @@ struct Registry: Sendable {
     /// In the order of their names.
     let all: [Entry]
 
+    /// Those of this platform.
+    var here: [KeyInfo] { all.filter { $0.info.availability.contains(.here) }.map(\.info) }
+
     /// - Throws: ``SettingsError/Code/invalidName``, ``SettingsError/Code/duplicate``,
     ///   ``SettingsError/Code/illegalPair``.
     init(_ keys: [Entry]) throws(SettingsError) {
@@ -106,7 +109,7 @@ struct Registry: Sendable {
                 .illegalPair, "The key \(info.name) has a secret, which no default replaces. Leave out onUndecodable.",
                 key: info.name)
         }
-        guard !info.migrationKeys().contains(where: { $0.sourceName == info.sourceName }) else {
+        guard info.migrate == nil || !info.migrationKeys().contains(where: { $0.sourceName == info.sourceName }) else {
             throw SettingsError(
                 .illegalPair,
                 """
