@@ -8,14 +8,28 @@ enum BenchProcess {
     ///
     /// - Returns: what it printed.
     static func run(_ arguments: [String], environment: [String: String] = [:]) throws -> String {
+        let result = try result(arguments, environment: environment)
+        #expect(result.succeeded, "\(result.reason())")
+        return result.output
+    }
+
+    /// As ``run(_:environment:)``, for one that has to fail.
+    ///
+    /// - Returns: why it failed.
+    static func failure(of arguments: String...) throws -> String {
+        let result = try result(arguments)
+        #expect(!result.succeeded)
+        return result.reason()
+    }
+
+    private static func result(_ arguments: [String], environment: [String: String] = [:]) throws -> ChildResult {
         try withRunner { runner, folder in
             var command = ChildCommand(path, arguments, environment: ProcessInfo.processInfo.environment)
             command.environment.merge(environment) { _, new in new }
             command.environment["TMPDIR"] = folder
             let result = try runner.run(command)
-            #expect(result.succeeded, "\(result.reason())")
             #expect(Set(try FileManager.default.contentsOfDirectory(atPath: folder)) == ["output", "messages"])
-            return result.output
+            return result
         }
     }
 

@@ -36,9 +36,12 @@ struct ContestTests {
                   other         8.00              
 
                 So many bytes.
-                A figure is the first way in the second. For what is encrypted it is what the first takes \
-                more than the second, in the third.
+                A figure is the first way in the second.
                 """)
+        let surplus = Contest(name: "set", ways: ["a", "b", "c"], turns: [[3, 1, 1]], figure: .surplus, bar: 1)
+        #expect(
+            ContestReport(title: "Settings", samples: [ContestSample(contests: [surplus])]).description.hasSuffix(
+                "Of three ways it is what the first takes more than the second, in the third."))
     }
 
     @Test("Each way has the same turns, and one before that is not measured")
@@ -47,7 +50,20 @@ struct ContestTests {
         let contest = try await Turns(count: 3, calls: 2).measure(
             "count", [("a", { calls[0].append($0) }), ("b", { calls[1].append($0) })], bar: nil)
         #expect(calls == [Array(0..<8), Array(0..<8)])
-        #expect(contest.ways.map(\.name) == ["a", "b"])
+        #expect(contest?.ways.map(\.name) == ["a", "b"])
+    }
+
+    @Test("What is not asked for is not measured, and a name that nothing has is an error")
+    func only() async throws {
+        var calls = 0
+        let other = try await Turns(count: 1, calls: 1, only: "get").measure(
+            "set", [("a", { _ in calls += 1 }), ("b", { _ in calls += 1 })], bar: nil)
+        #expect(other == nil && calls == 0)
+        let report = try BenchProcess.report(
+            ContestReport.self, "settings", "--turns", "1", "--rounds", "1", "--only", "get")
+        #expect(report.samples.first?.contests.map(\.name) == ["get", "get, encrypted"])
+        let reason = try BenchProcess.failure(of: "cache", "--turns", "1", "--rounds", "1", "--only", "nothing")
+        #expect(reason.contains("has “nothing” in its name"))
     }
 
     @Test("Settings are measured against what an app would write by hand")

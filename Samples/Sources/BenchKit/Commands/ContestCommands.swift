@@ -78,6 +78,9 @@ struct TurnOptions: ParsableArguments {
             Console.message("round \(round) of \(rounds.rounds)")
             return sample
         }
+        guard samples.allSatisfy({ !$0.contests.isEmpty }) else {
+            throw BenchError("Nothing that is measured has “\(only)” in its name. Leave out --only to see all names.")
+        }
         try rounds.show(ContestReport(title: title, samples: samples))
         return true
     }

@@ -40,7 +40,6 @@ struct BareFile: Sendable {
         return bytes
     }
 
-
     @discardableResult
     private func checked(_ result: Int32) throws -> Int32 {
         guard result >= 0 else { throw BenchError("\(folder): \(String(cString: strerror(errno)))") }

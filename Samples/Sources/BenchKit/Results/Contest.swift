@@ -69,7 +69,7 @@ extension ContestReport: CustomStringConvertible {
         let lines = names.flatMap { name in rows(of: samples.flatMap(\.contests).filter { $0.name == name }) }
         let table = TextTable.lines([["", "µs a call", "figure", "bar"]] + lines)
         let notes = samples.last?.notes ?? []
-        return ([title, ""] + table + [""] + notes + [Self.legend]).joined(separator: "\n")
+        return ([title, ""] + table + [""] + notes + [legend]).joined(separator: "\n")
     }
 
     /// A contest of all rounds: a line with its figure, and one for each way below.
@@ -84,9 +84,9 @@ extension ContestReport: CustomStringConvertible {
             }
     }
 
-    private static let legend =
-        """
-        A figure is the first way in the second. For what is encrypted it is what the first takes more than the \
-        second, in the third.
-        """
+    private var legend: String {
+        let hasSurplus = samples.contains { $0.contests.contains { $0.figure == .surplus } }
+        return "A figure is the first way in the second."
+            + (hasSurplus ? " Of three ways it is what the first takes more than the second, in the third." : "")
+    }
 }
