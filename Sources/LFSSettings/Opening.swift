@@ -18,8 +18,9 @@ struct Opening: Sendable {
             catalogs.flatMap { catalog in catalog.keys.map { Registry.Entry(catalog: catalog.name, info: $0) } })
         try Self.requireDistinct(catalogs)
         let runner = BackgroundRunner(database, touch: SettingsStateTable.touch)
-        let found = try await runner.read(OpeningState.init)
-        let (state, path, here) = (found.state, found.databasePath, registry.here)
+        let here = registry.here
+        let found = try await runner.read { db in try OpeningState(here, db) }
+        let (state, path) = (found.state, found.databasePath)
         let keychain = try options.keychain.map {
             let owner = SecretOwner(installID: state.installID, databasePath: path, clock: options.clock)
             return KeychainStore(secrets: try $0.makeStore(owner), installID: state.installID, runner: runner)
@@ -50,17 +51,18 @@ struct Opening: Sendable {
         try CatalogMigration.requireKnown(catalogs, found.versions)
         for store in access.stores.fileStores {
             await reporting("The folder \(store.path) cannot be used") {
-                try await store.prepare(isNoted: found.folders.contains(store.notes.folder))
+                try await store.prepare(isNoted: found.isNoted(store.notes.folder))
             }
         }
         await reporting("What was removed cannot go yet") { try await access.resets.finish(found.state) }
-        if access.registry.here.contains(where: { $0.security != .none }) {
-            await reporting("The root key cannot be used") { try await access.sealing.ring.load(found.keys) }
+        await reporting("The root key cannot be used") {
+            if let keys = try found.keys() { try await access.sealing.ring.load(keys) }
         }
         let keyWork = KeyMigrator(
             access: access, previousAppVersions: found.versions.compactMapValues(\.app), logger: options.logger)
-        let hasKeys = try await keyWork.isNeeded()
-        if hasKeys || catalogWork.isNeeded(found.versions) {
+        // Anew: what came before may have taken its time, and another process the data to a later version.
+        let (hasData, hasKeys) = (try await catalogWork.isNeeded(), try await keyWork.isNeeded())
+        if hasData || hasKeys {
             try await DatabaseLock(databasePath: found.databasePath, .settings).run {
                 access.pending.clear()
                 try await catalogWork.run { catalog, error in

@@ -1,6 +1,6 @@
 import GRDB
 
-/// What the database says to one who opens a router, in one look.
+/// What the database says to one who begins to open a router, in one look. It may be old by the time that it is used.
 struct OpeningState: Sendable {
     let state: SettingsStateTable.State
     /// Of the database's file; empty for one in memory.
@@ -8,14 +8,30 @@ struct OpeningState: Sendable {
     /// By the names of the catalogs.
     let versions: [String: CatalogTable.Versions]
     /// Folders that have been in use, as they are noted.
-    let folders: Set<String>
-    let keys: KeyRing.Found
+    private let folders: Result<[String], any Error>
+    private let keyNotes: Result<KeyRing.Found, any Error>?
 
-    init(_ db: Database) throws {
-        state = try SettingsStateTable.read(db)
+    /// - Parameter keys: those that will be used.
+    init(_ keys: [KeyInfo], _ db: Database) throws {
+        let state = try SettingsStateTable.read(db)
+        self.state = state
         databasePath = try String.fetchOne(db, sql: "SELECT file FROM pragma_database_list WHERE name = 'main'") ?? ""
         versions = try CatalogTable.versions(db)
-        folders = Set(try FolderTable.all(db))
-        keys = try KeyRing.Found(state, db)
+        // Damage there concerns those alone who need them.
+        folders = Result { try FolderTable.all(db) }
+        let hasSecrets = keys.contains { $0.security != .none }
+        keyNotes = hasSecrets ? Result { try KeyRing.Found(state, db) } : nil
     }
+
+    /// Whether a folder has been in use. Names are compared byte by byte, as file systems do.
+    ///
+    /// - Throws: the database's error.
+    func isNoted(_ folder: String) throws -> Bool {
+        try folders.get().contains { $0.utf8.elementsEqual(folder.utf8) }
+    }
+
+    /// What there is of data keys; nil where no key needs them.
+    ///
+    /// - Throws: the database's error.
+    func keys() throws -> KeyRing.Found? { try keyNotes?.get() }
 }

@@ -2,11 +2,11 @@ import Synchronization
 
 import struct Foundation.Date
 
-/// The upper halves of new ids: milliseconds, and in the twelve bits of `rand_a` a number that starts at random and
+/// New ids: milliseconds, and in the twelve bits of `rand_a` a number that starts at random and
 /// counts up within a millisecond (RFC 9562, section 6.2, method 1). When it is used up, the next millisecond is taken
 /// early.
 final class FileIDSequence: Sendable {
-    private struct State {
+    private struct State: ~Copyable {
         var milliseconds: UInt64 = 0
         var count: UInt64 = 0
         var random = RandomWords()

@@ -31,8 +31,9 @@ package enum SystemRandom {
     }
 }
 
-/// Random numbers of which many are fetched at once.
-struct RandomWords: Sendable {
+/// Random numbers of which many are fetched at once. A process that is forked, and not another program then, has the same
+/// ones.
+struct RandomWords: ~Copyable {
     private var words: [UInt64] = []
 
     mutating func next() -> UInt64 {

@@ -31,15 +31,14 @@ final class CacheStore: Sendable {
 
     /// How many entries are read at once.
     private static let readerCount = 4
-    /// As many threads as a cache has connections that read, so that none waits for one.
-    private static let readers = BlockingPool(width: readerCount)
-
     let gate = OpenGate()
     /// Tells this opening's removals from those of others.
     private let opening = FileID.make()
     private let folder: CacheFolder
     private let pool: DatabasePool
     private let runner: BackgroundRunner
+    /// As many threads as connections that read, and its own: the slow disk of another cache holds nobody up here.
+    private let readers = BlockingPool(width: readerCount)
 
     private let failures: FailureLog
 
@@ -148,7 +147,7 @@ final class CacheStore: Sendable {
     /// - Returns: what was found, and what other processes had removed before.
     func find(_ key: CacheKey) async throws -> (found: Found, removalsElsewhere: Int64) {
         // On one thread from the row to the last byte: to wake another one takes longer than to read.
-        try await Self.readers.run { _ in try self.findNow(key) }
+        try await readers.run { _ in try self.findNow(key) }
     }
 
     private func findNow(_ key: CacheKey) throws -> (found: Found, removalsElsewhere: Int64) {

@@ -20,8 +20,9 @@ struct CatalogMigration: Sendable {
     }
 
     /// Whether there is anything to do.
-    func isNeeded(_ stored: [String: CatalogTable.Versions]) -> Bool {
-        catalogs.contains { stored[$0.name]?.data != $0.version }
+    func isNeeded() async throws -> Bool {
+        let stored = try await access.runner.read(CatalogTable.versions)
+        return catalogs.contains { stored[$0.name]?.data != $0.version }
     }
 
     /// A catalog that cannot be brought to its version does not keep the others, nor the repair of what is wrong: it is

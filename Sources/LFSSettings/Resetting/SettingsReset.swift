@@ -37,7 +37,7 @@ struct SettingsReset: Sendable {
     /// As the one for a place, of all of them: one that cannot be cleared does not keep the others.
     func finish() async throws { try await finish(try await runner.read(SettingsStateTable.read)) }
 
-    /// As the one above, where the state was read just now.
+    /// As the one above, of what was pending when the state was read. It is looked at anew before anything goes.
     func finish(_ state: SettingsStateTable.State) async throws {
         stores.memory.follow(state.resetCount)
         var failure: (any Error)?

@@ -107,11 +107,8 @@ struct Envelope: Sendable {
 
     private static func messageKey(_ key: DataKey, _ header: Header) -> SymmetricKey {
         HKDF<SHA256>.deriveKey(
-            inputKeyMaterial: key.key, salt: header.salt, info: infos[Int(header.suite.rawValue)], outputByteCount: 32)
+            inputKeyMaterial: key.key, salt: header.salt, info: header.suite.info, outputByteCount: 32)
     }
-
-    /// By the numbers of the suites.
-    private static let infos = (0...2).map { Data("lfs-settings/1/\($0)".utf8) }
 
     private static func associated(_ header: Data, _ context: EnvelopeContext) -> Data {
         let context = context.bytes

@@ -62,7 +62,7 @@ final class KeyRing: Sendable {
 
     /// Fetches the root key unless it is here, and makes it while there is no data key.
     ///
-    /// - Parameter found: what the database had just now; nil looks.
+    /// - Parameter found: what the database had a moment ago; nil looks. What counts is looked at anew.
     /// - Throws: ``SettingsError/Code/keyMissing``, ``SettingsError/Code/keyMismatch``, ``SettingsError/Code/locked``;
     ///   what the source throws.
     func load(_ found: Found? = nil) async throws {
@@ -104,12 +104,12 @@ final class KeyRing: Sendable {
             guard found.isEmpty else {
                 guard let root = try await source.load(found.note) else { throw RootKeyErrors.missing }
                 try RootKeyErrors.requireLength(root)
-                if opens(found, root) { return root }
-                // Others may have made keys since, and a removal of everything may have taken them.
                 let now = try await look()
-                if opens(now, root) { return root }
+                // A removal of everything may have taken the data keys meanwhile.
                 if now.isEmpty { continue }
-                throw now.keys.isEmpty ? RootKeyErrors.missing : RootKeyErrors.mismatch
+                guard !now.keys.isEmpty else { throw RootKeyErrors.missing }
+                guard opens(now, root) else { throw RootKeyErrors.mismatch }
+                return root
             }
             // Another process may be at it too: then its data key counts, and this one looks again.
             if let root = try await lock.run({ try await makeFirst(source) }) { return root }
@@ -191,7 +191,7 @@ final class KeyRing: Sendable {
 
     /// The keys as the database has them now.
     ///
-    /// - Throws: as ``load()``.
+    /// - Throws: as ``load(_:)``.
     func keys() async throws -> KeySet {
         try await load()
         var isAgain = false

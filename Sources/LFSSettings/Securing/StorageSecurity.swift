@@ -1,3 +1,5 @@
+import Foundation
+
 /// How a value is kept from eyes that it is not for.
 public struct StorageSecurity: Hashable, Sendable {
     /// How envelopes are closed; nil for none.
@@ -26,4 +28,15 @@ extension StorageSecurity: CustomStringConvertible {
 enum EnvelopeSuite: UInt8, Sendable {
     case aesGCM = 1
     case chaChaPoly = 2
+
+    /// What HKDF derives the key of a message for.
+    var info: Data {
+        switch self {
+        case .aesGCM: Self.aesInfo
+        case .chaChaPoly: Self.chaChaInfo
+        }
+    }
+
+    private static let aesInfo = Data("lfs-settings/1/1".utf8)
+    private static let chaChaInfo = Data("lfs-settings/1/2".utf8)
 }

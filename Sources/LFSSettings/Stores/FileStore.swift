@@ -71,7 +71,7 @@ struct FileStore: SettingsStore {
         _ name: String, keys: KeyAccess, _ body: @escaping @Sendable (ValueReader, KeySet) throws -> StoredChange
     ) async throws {
         let place = place(name)
-        // On one thread throughout, so that none is woken for each step.
+        // All steps on threads that may block, so that no other one is woken in between.
         try await withTaskExecutorPreference(BlockingPool.shared) {
             try await withLock { folder in
                 // Within the lock: keys are forgotten by those who have it.
