@@ -190,6 +190,7 @@ struct LoadingTests {
             }
             try await host.withCache { cache in
                 for key in keys { #expect(await cache.content(for: key) == content(key, byteCount: 9_000), "\(key)") }
+                cache.dropMemory()
                 #expect(await cache.content(for: CacheKey(.thumbnails, "e\u{301}")) != nil, "the same text")
                 #expect(await cache.content(for: .preview(1)) == Data())
                 try await cache.invalidate(.asset("a\u{0}"))
