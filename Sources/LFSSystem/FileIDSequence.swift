@@ -2,8 +2,8 @@ import Synchronization
 
 import struct Foundation.Date
 
-/// New ids: milliseconds, and in the twelve bits of `rand_a` a number that starts at random and
-/// counts up within a millisecond (RFC 9562, section 6.2, method 1). When it is used up, the next millisecond is taken
+/// New ids: milliseconds, in the twelve bits of `rand_a` a number that starts at random and counts up within a
+/// millisecond (RFC 9562, section 6.2, method 1), and random bits. When it is used up, the next millisecond is taken
 /// early.
 final class FileIDSequence: Sendable {
     private struct State: ~Copyable {

@@ -31,8 +31,8 @@ package enum SystemRandom {
     }
 }
 
-/// Random numbers of which many are fetched at once. A process that is forked, and not another program then, has the same
-/// ones.
+/// Random numbers of which many are fetched at once. A process that is forked, and is no other program then, has the
+/// same ones.
 struct RandomWords: ~Copyable {
     private var words: [UInt64] = []
 

@@ -12,7 +12,7 @@ struct OpeningTests {
     private let secret: StorageKey<String> = Store.encrypted.key("secret")
     private let filed: StorageKey<String> = Store.file.key("filed")
 
-    /// Options with a root key whose source does something before it gives each of these, and the last one from then on.
+    /// Options with a root key whose source does something before it gives each of these, and then the last one again.
     private func options(
         _ roots: [SymmetricKey], _ meanwhile: @escaping @Sendable (_ call: Int) async throws -> Void = { _ in }
     ) -> StorageOptions {
