@@ -35,8 +35,9 @@ struct ObservationTests {
                 var values = storage.values(of: key).makeAsyncIterator()
                 // Either comes first, or after it.
                 async let change: Void = storage.set(number, for: key)
-                var last: Int?
-                repeat { last = try await values.next() } while last != number
+                var last = 0
+                // Nil for ever where the test is over.
+                repeat { last = try #require(try await values.next()) } while last != number
                 try await change
                 #expect(last == number)
             }
