@@ -63,32 +63,35 @@ struct PullPlaceTests {
         try withFolder(files: 200, byteCount: 2_000) { folder in
             #expect(try run("push", ["--free-uploaded", "files"], in: folder).status == 0)
             let entries = try TestDatabase.entries(in: folder.appendingPathComponent("a.sqlite"))
-            let first = try #require(entries.first { $0.path.hasSuffix("/0.bin") })
+            // Pulled with the first ones.
+            let first = try #require(entries.min { $0.id < $1.id })
+            let name = URL(fileURLWithPath: first.path).lastPathComponent
             let out = folder.appendingPathComponent("out/files")
             try FileManager.default.createDirectory(at: out, withIntermediateDirectories: true)
-            let part = out.appendingPathComponent(PartName.of(Array("0.bin".utf8), try #require(FileID(first.id))))
+            let part = out.appendingPathComponent(PartName.of(Array(name.utf8), try #require(FileID(first.id))))
             try Data().write(to: part)
             let held = try FileHandle(forUpdating: part)
             #expect(flock(held.fileDescriptor, LOCK_EX) == 0)
             let pull = ["--all", "--output", "out", "--json"]
             let refused = try run("pull", pull, in: folder)
             #expect(refused.status == 3 && refused.summary?["pulled"] as? Int == 199, "\(refused.messages)")
-            #expect(refused.messages.contains("0.bin is being written by another pull"), "\(refused.messages)")
+            #expect(refused.messages.contains("\(name) is being written by another pull"), "\(refused.messages)")
             // What was fetched for it waits for nobody.
-            for number in 1..<200 {
-                try FileManager.default.removeItem(at: out.appendingPathComponent("\(number).bin"))
+            for file in try FileManager.default.contentsOfDirectory(atPath: out.path) where file.hasSuffix(".bin") {
+                try FileManager.default.removeItem(at: out.appendingPathComponent(file))
             }
             let process = try UploaderProcess(
                 ["pull", "--database", "a.sqlite", "--to", "dir:remote"] + pull, in: folder)
-            while process.process.isRunning,
-                !FileManager.default.fileExists(atPath: out.appendingPathComponent("1.bin").path)
-            { usleep(1_000) }
+            // Its turn comes again after all others.
+            while process.process.isRunning, try FileManager.default.contentsOfDirectory(atPath: out.path).count < 60 {
+                usleep(1_000)
+            }
             try FileManager.default.removeItem(at: part)
             try held.close()
             let done = try process.wait()
             #expect(done.status == 0 && done.summary?["pulled"] as? Int == 200, "\(done.messages)")
             // A folder of that name is no pull.
-            try FileManager.default.removeItem(at: out.appendingPathComponent("0.bin"))
+            try FileManager.default.removeItem(at: out.appendingPathComponent(name))
             try FileManager.default.createDirectory(at: part, withIntermediateDirectories: false)
             let taken = try run("pull", pull, in: folder)
             #expect(taken.status == 3 && taken.messages.contains("is in the way: remove it"), "\(taken.messages)")
