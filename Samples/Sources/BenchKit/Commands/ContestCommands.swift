@@ -55,7 +55,7 @@ struct CacheCommand: ParsableCommand {
 struct TurnOptions: ParsableArguments {
     @Option(name: .long, help: "How many turns each way has in a round.")
     var turns = 10
-    @Option(name: .long, help: "Measure only what has this in its name.")
+    @Option(name: .long, help: ArgumentHelp("Measure only what has this in its name.", valueName: "name"))
     var only = ""
 
     func validate() throws {
