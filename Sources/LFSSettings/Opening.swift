@@ -48,7 +48,7 @@ struct Opening: Sendable {
     /// Finishes what a crash has left, and brings the data to the present version.
     func run() async throws {
         let catalogWork = CatalogMigration(catalogs: catalogs, access: access)
-        try CatalogMigration.requireKnown(catalogs, found.versions)
+        try catalogWork.requireKnown(found.versions)
         for store in access.stores.fileStores {
             await reporting("The folder \(store.path) cannot be used") {
                 try await store.prepare(isNoted: found.isNoted(store.notes.folder))

@@ -1,4 +1,5 @@
 import GRDB
+import LFSDatabase
 
 /// What the database says to one who begins to open a router, in one look. It may be old by the time that it is used.
 struct OpeningState: Sendable {
@@ -15,7 +16,7 @@ struct OpeningState: Sendable {
     init(_ keys: [KeyInfo], _ db: Database) throws {
         let state = try SettingsStateTable.read(db)
         self.state = state
-        databasePath = try String.fetchOne(db, sql: "SELECT file FROM pragma_database_list WHERE name = 'main'") ?? ""
+        databasePath = try db.mainPath()
         versions = try CatalogTable.versions(db)
         // Damage there concerns those alone who need them.
         folders = Result { try FolderTable.all(db) }

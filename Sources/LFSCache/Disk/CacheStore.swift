@@ -12,6 +12,8 @@ final class CacheStore: Sendable {
     /// Source: SQLite, "Internal Versus External BLOBs" (intern-v-extern-blob.html) and "35% Faster Than The
     /// Filesystem".
     static let largestRow = 64 << 10
+    /// How many entries are read at once.
+    private static let readerCount = 4
 
     /// What a look-up has found.
     enum Found: Sendable {
@@ -29,8 +31,6 @@ final class CacheStore: Sendable {
         var files: [FileID] = []
     }
 
-    /// How many entries are read at once.
-    private static let readerCount = 4
     let gate = OpenGate()
     /// Tells this opening's removals from those of others.
     private let opening = FileID.make()

@@ -58,7 +58,7 @@ package struct DatabaseIdentity: Sendable {
         namespace = Namespace(ofDatabase: id.text)
         generation = try checked.number("generation", in: 0...Self.mostOpenings)
         guard try checked.value("namespace") == namespace.text else { throw checked.invalid("namespace") }
-        path = try String.fetchOne(db, sql: "SELECT file FROM pragma_database_list WHERE name = 'main'") ?? ""
+        path = try db.mainPath()
     }
 
     /// More openings than any database has had, and few enough that the next ones can be counted too.
@@ -69,5 +69,12 @@ package struct DatabaseIdentity: Sendable {
         let applied = try String.fetchAll(db, sql: "SELECT identifier FROM grdb_migrations")
         let known = Schema.migrations.map(\.identifier)
         return applied.contains { $0.hasPrefix(Schema.migrationPrefix) && !known.contains($0) }
+    }
+}
+
+extension Database {
+    /// The path of the database's file; empty for one in memory.
+    package func mainPath() throws -> String {
+        try String.fetchOne(self, sql: "SELECT file FROM pragma_database_list WHERE name = 'main'") ?? ""
     }
 }

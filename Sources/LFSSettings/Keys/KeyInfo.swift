@@ -1,6 +1,7 @@
 import LFSSystem
 
-/// What a key is, without the type of its values. One object a key, for lists of them are filtered and handed on.
+/// What a key is, without the type of its values. One object a key, for lists of them are sorted and
+/// filtered often.
 final class KeyInfo: Sendable {
     let name: String
     /// What errors and logs call it.

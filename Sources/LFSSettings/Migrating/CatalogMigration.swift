@@ -7,7 +7,7 @@ struct CatalogMigration: Sendable {
     let access: ValueAccess
 
     /// - Throws: ``SettingsError/Code/newerData`` when one has data of a higher version; nothing is touched then.
-    static func requireKnown(_ catalogs: [StorageCatalog], _ stored: [String: CatalogTable.Versions]) throws {
+    func requireKnown(_ stored: [String: CatalogTable.Versions]) throws {
         for catalog in catalogs {
             guard let version = stored[catalog.name]?.data, version > catalog.version else { continue }
             throw SettingsError(
@@ -28,7 +28,7 @@ struct CatalogMigration: Sendable {
     /// A catalog that cannot be brought to its version does not keep the others, nor the repair of what is wrong: it is
     /// pending.
     func run(onFailure: (_ catalog: String, SettingsError) -> Void) async throws {
-        try Self.requireKnown(catalogs, try await access.runner.read(CatalogTable.versions))
+        try requireKnown(try await access.runner.read(CatalogTable.versions))
         for catalog in catalogs {
             do {
                 try await run(catalog)

@@ -41,25 +41,22 @@ struct Envelope: Sendable {
     ) throws -> Data {
         var random = randomBytes(saltCount + nonceCount)
         if let salt { random.replaceSubrange(..<saltCount, with: salt) }
-        let header = Header(
-            suite: suite, keyID: key.id, salt: random.prefix(saltCount), nonce: random.suffix(nonceCount))
         var bytes = Data(capacity: overhead + value.count)
         bytes.append(magic)
         bytes.append(contentsOf: [version, suite.rawValue])
         bytes.append(contentsOf: key.id.bytes)
         bytes.append(random)
-        let messageKey = messageKey(key, header)
+        let (nonce, associated) = (random.suffix(nonceCount), associated(bytes, context))
+        let messageKey = messageKey(key, suite, salt: random.prefix(saltCount))
         switch suite {
         case .aesGCM:
             let box = try AES.GCM.seal(
-                value, using: messageKey, nonce: AES.GCM.Nonce(data: header.nonce),
-                authenticating: associated(bytes, context))
+                value, using: messageKey, nonce: AES.GCM.Nonce(data: nonce), authenticating: associated)
             bytes.append(box.ciphertext)
             bytes.append(box.tag)
         case .chaChaPoly:
             let box = try ChaChaPoly.seal(
-                value, using: messageKey, nonce: ChaChaPoly.Nonce(data: header.nonce),
-                authenticating: associated(bytes, context))
+                value, using: messageKey, nonce: ChaChaPoly.Nonce(data: nonce), authenticating: associated)
             bytes.append(box.ciphertext)
             bytes.append(box.tag)
         }
@@ -90,7 +87,7 @@ struct Envelope: Sendable {
         let associated = associated(envelope.prefix(headerCount), context)
         // Nonce, ciphertext and tag, as a box has them.
         let box = envelope.dropFirst(headerCount - nonceCount)
-        let messageKey = messageKey(key, header)
+        let messageKey = messageKey(key, header.suite, salt: header.salt)
         do {
             switch header.suite {
             case .aesGCM:
@@ -105,9 +102,8 @@ struct Envelope: Sendable {
         }
     }
 
-    private static func messageKey(_ key: DataKey, _ header: Header) -> SymmetricKey {
-        HKDF<SHA256>.deriveKey(
-            inputKeyMaterial: key.key, salt: header.salt, info: header.suite.info, outputByteCount: 32)
+    private static func messageKey(_ key: DataKey, _ suite: EnvelopeSuite, salt: Data) -> SymmetricKey {
+        HKDF<SHA256>.deriveKey(inputKeyMaterial: key.key, salt: salt, info: suite.info, outputByteCount: 32)
     }
 
     private static func associated(_ header: Data, _ context: EnvelopeContext) -> Data {

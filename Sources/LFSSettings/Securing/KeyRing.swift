@@ -97,22 +97,22 @@ final class KeyRing: Sendable {
 
     private func fetch(_ found: Found?) async throws -> SymmetricKey {
         guard let source else { throw Self.unnamed }
-        var known = found
+        var found = if let found { found } else { try await look() }
         while true {
-            let found = if let known { known } else { try await look() }
-            known = nil
-            guard found.isEmpty else {
-                guard let root = try await source.load(found.note) else { throw RootKeyErrors.missing }
-                try RootKeyErrors.requireLength(root)
-                let now = try await look()
-                // A removal of everything may have taken the data keys meanwhile.
-                if now.isEmpty { continue }
-                guard !now.keys.isEmpty else { throw RootKeyErrors.missing }
-                guard opens(now, root) else { throw RootKeyErrors.mismatch }
-                return root
+            if found.isEmpty {
+                // Another process may be at it too: then its data key counts, and this one looks again.
+                if let root = try await lock.run({ try await makeFirst(source) }) { return root }
+                found = try await look()
+                continue
             }
-            // Another process may be at it too: then its data key counts, and this one looks again.
-            if let root = try await lock.run({ try await makeFirst(source) }) { return root }
+            guard let root = try await source.load(found.note) else { throw RootKeyErrors.missing }
+            try RootKeyErrors.requireLength(root)
+            found = try await look()
+            // A removal of everything may have taken the data keys meanwhile.
+            if found.isEmpty { continue }
+            guard !found.keys.isEmpty else { throw RootKeyErrors.missing }
+            guard opens(found, root) else { throw RootKeyErrors.mismatch }
+            return root
         }
     }
 

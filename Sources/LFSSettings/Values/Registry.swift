@@ -2,12 +2,10 @@ import LFSSystem
 
 /// The keys of all catalogs, by their names.
 struct Registry: Sendable {
-    /// One object a key, for lists of them are sorted and filtered often.
-    final class Entry: Sendable {
+    /// A key, and the name of the catalog that has it.
+    struct Entry: Sendable {
         let catalog: String
         let info: KeyInfo
-
-        init(catalog: String, info: KeyInfo) { (self.catalog, self.info) = (catalog, info) }
     }
 
     /// Keys, and families by the names that their members begin with.
