@@ -221,6 +221,8 @@ int lfs_secret_backend_finish(void *result, lfs_secret_error **error) {
     return 2;
 }
 
+void lfs_secret_disconnect(void) { of.secret_service_disconnect(); }
+
 void lfs_secret_search(void *attributes, int is_ours, void *cancellable, lfs_secret_answer answer, void *context) {
     // SECRET_SEARCH_ALL and SECRET_SEARCH_LOAD_SECRETS.
     of.secret_password_searchv(is_ours ? of.schema : NULL, attributes, 2 | 8, cancellable, answer, context);

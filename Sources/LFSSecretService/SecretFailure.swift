@@ -6,10 +6,18 @@ import LFSSettings
 enum SecretFailure {
     /// What GLib has said, without the text of a service: that is input, and could quote anything.
     struct Reply: Error {
-        fileprivate enum Kind { case locked, badFile, protocolError, other }
+        fileprivate enum Kind { case locked, badFile, protocolError, unreadable, other }
 
         fileprivate let kind: Kind
         fileprivate let detail: String
+
+        /// Whether another session may do better.
+        var mayPass: Bool { kind != .locked && kind != .badFile }
+
+        private init(_ kind: Kind) { (self.kind, detail) = (kind, "") }
+
+        /// The service has taken a secret, and gives another one back, or none; or one that nobody has written.
+        static let unreadable = Reply(.unreadable)
 
         init(_ error: UnsafePointer<lfs_secret_error>) {
             kind =
@@ -43,6 +51,13 @@ enum SecretFailure {
                 """)
         case (.protocolError, true):
             SettingsError(.system, "The Secret Service said something that libsecret does not take: \(reply.detail).")
+        case (.unreadable, _):
+            SettingsError(
+                .system,
+                """
+                The Secret Service has taken the secret and does not give the same back. Set it again; if that stays \
+                so, look whether the keyring is a newer version, or use another one.
+                """)
         case (.other, true): unavailable(reply.detail)
         case (_, false): SettingsError(.system, "libsecret could not use its own file of secrets: \(reply.detail).")
         }

@@ -24,7 +24,9 @@ struct SecretServiceStore: SecretStore {
 
     func read(_ item: String) async throws -> Data? {
         let attributes = attributes(item)
-        return try await call(mayPrompt) { items in try await Self.content(of: items.find(attributes).first) }
+        return try await call(mayPrompt) { items in
+            try await Self.content(of: items.find(attributes, isReadable: Self.isReadable).first)
+        }
     }
 
     func update(_ item: String, _ body: @escaping @Sendable (() throws -> Data?) throws -> SecretChange) async throws {
@@ -47,7 +49,7 @@ struct SecretServiceStore: SecretStore {
             let lock = DatabaseLock(databasePath: owner.databasePath, .secrets, waitingOn: .foreign)
             try await lock.run {
                 try await call(mayPrompt) { items in
-                    let found = try await items.find(attributes)
+                    let found = try await items.find(attributes, isReadable: Self.isReadable)
                     switch try body({ try Self.content(of: found.first) }) {
                     case .keep: return
                     case .put(let bytes):
@@ -89,6 +91,8 @@ struct SecretServiceStore: SecretStore {
             try await body(SecretItems(call: call, mayPrompt: mayPrompt))
         }
     }
+
+    private static func isReadable(_ text: Data) -> Bool { Data(base64URLEncoded: text) != nil }
 
     private static func content(of found: SecretItems.Found?) throws -> Data? {
         guard let found else { return nil }

@@ -62,6 +62,9 @@ typedef void (*lfs_secret_answer)(void *source, void *result, void *context);
 void lfs_secret_backend(void *cancellable, lfs_secret_answer answer, void *context);
 int lfs_secret_backend_finish(void *result, lfs_secret_error **error);
 
+// Gives up the session: the next call begins another one. What was found in it can be removed, and not be written.
+void lfs_secret_disconnect(void);
+
 // All items with the attributes, with what those keep that are not locked.
 //
 // is_ours: whether they have to have our schema.

@@ -22,6 +22,19 @@ struct KeyringPromptTests {
         }
     }
 
+    @Test(
+        "A prompt that is withdrawn because another program's was answered is no error",
+        arguments: ["withdrawn", "overtaken"])
+    func withdrawn(how: String) async throws {
+        for kind in ["locked", "lockedItems"] {
+            try await Keyring.with(.scripted) { keyring in
+                let said = try await keyring.steps(
+                    "set=secret", "script=\(kind) \(how)", "get", "set=more", "get")
+                #expect(said.suffix(3) == ["secret", "ok", "more"], "\(said)")
+            }
+        }
+    }
+
     @Test("Whoever may not be asked is not: locked at once")
     func silent() async throws {
         for kind in ["locked", "lockedItems"] {
