@@ -29,6 +29,17 @@ struct KeyringSessionTests {
         }
     }
 
+    @Test("A secret that was found in a session which cannot write is replaced in another one")
+    func replacing() async throws {
+        try await Keyring.with(.scripted) { keyring in
+            let written = try await keyring.steps("set=secret")
+            #expect(written == ["ok"])
+            try keyring.script("oneway:3")
+            let said = try await keyring.steps("set=more", "get")
+            #expect(said == ["ok", "more"])
+        }
+    }
+
     @Test("Where no session fits it is an error, nothing else is written, and the former secret stays")
     func none() async throws {
         for kind in ["refused", "garbled"] {
