@@ -87,9 +87,9 @@ struct SecretItems: Sendable {
     ///
     /// - Parameter body: told whether there is a service, and whether it runs again.
     private func inSession<Result>(_ body: (Bool, Bool) async throws -> Result) async throws -> Result {
+        let isService = try await backend() != .file
         var attempt = 1
         while true {
-            let isService = try await isService()
             do {
                 return try await body(isService, attempt > 1)
             } catch let reply as SecretFailure.Reply {
@@ -98,6 +98,10 @@ struct SecretItems: Sendable {
                     throw SecretFailure.error(of: reply, isService: isService)
                 }
                 SecretLoop.run { lfs_secret_disconnect() }
+                // What was found before need not be in the keyring of another process.
+                guard try await backend() == .service else {
+                    throw SecretFailure.error(of: reply, isService: isService)
+                }
             }
         }
     }
@@ -128,13 +132,15 @@ struct SecretItems: Sendable {
         }
     }
 
-    private func isService() async throws -> Bool {
-        var backend = try await backend()
-        if backend == 2 { backend = try await self.backend() }
-        return backend != 0
+    private enum Backend { case file, service, anotherService }
+
+    private func backend() async throws -> Backend {
+        let first = try await backendNumber()
+        guard first == 2 else { return first == 0 ? .file : .service }
+        return try await backendNumber() == 0 ? .file : .anotherService
     }
 
-    private func backend() async throws -> Int32 {
+    private func backendNumber() async throws -> Int32 {
         do {
             return try await call.perform { cancellable, answer, context in
                 lfs_secret_backend(cancellable, answer, context)

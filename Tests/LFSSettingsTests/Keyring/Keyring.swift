@@ -50,6 +50,13 @@ struct Keyring: Sendable {
     /// What the scripted service does from now on.
     func script(_ words: String) throws { try Data(words.utf8).write(to: home.child("script")) }
 
+    /// From now on the bus starts the scripted service when somebody calls it.
+    func startsByItself() throws {
+        let scripted = URL(fileURLWithPath: Self.session).deletingLastPathComponent().child("scripted")
+        let service = "[D-BUS Service]\nName=org.freedesktop.secrets\nExec=\(scripted.path) \(home.path)\n"
+        try Data(service.utf8).write(to: home.child("services").child("org.freedesktop.secrets.service"))
+    }
+
     /// The methods of the scripted service that were called.
     func calls() throws -> [String] {
         let lines = String(decoding: try Data(contentsOf: home.child("calls")), as: UTF8.self)

@@ -101,6 +101,17 @@ struct KeyringPromptTests {
         }
     }
 
+    @Test(
+        "What a service has lost that the bus starts anew within a call is not called absent",
+        arguments: ["SearchItems", "GetSecrets"])
+    func reborn(method: String) async throws {
+        try await Keyring.with(.scripted) { keyring in
+            try keyring.startsByItself()
+            let said = try await keyring.steps("set=secret", "script=die:\(method)", "get", "get")
+            #expect(said[2].hasPrefix("keychainUnavailable: ") && said[3].hasPrefix("keychainReplaced: "), "\(said)")
+        }
+    }
+
     @Test("Without a default keyring the first secret is refused where nobody may be asked for its password")
     func noCollection() async throws {
         try await Keyring.with(.scripted) { keyring in
