@@ -213,7 +213,7 @@ let package = Package(
         // One process of several in the tests of settings. No product needs it.
         .executableTarget(
             name: "settings-helper",
-            dependencies: ["LFSSettings", "LFSSecretService", "LFSStorage", "TestSupport", grdb],
+            dependencies: ["LFSSettings", "LFSSecretService", "LFSStorage", "LFSSystem", "TestSupport", grdb],
             path: "Tests/SettingsHelper"),
         .testTarget(
             name: "LFSSettingsTests",

@@ -179,6 +179,13 @@ int lfs_secret_error_is_bad_file(const lfs_secret_error *error) {
     return lfs_secret_error_is_of_protocol(error) && error->code == 5;
 }
 
+// SECRET_ERROR_NO_SUCH_OBJECT; G_DBUS_ERROR_UNKNOWN_METHOD and G_DBUS_ERROR_UNKNOWN_OBJECT.
+int lfs_secret_error_is_of_absence(const lfs_secret_error *error) {
+    if (lfs_secret_error_is_of_protocol(error)) return error->code == 3;
+    const char *domain = lfs_secret_error_domain(error);
+    return domain != NULL && of.g_str_equal(domain, "g-dbus-error-quark") && (error->code == 19 || error->code == 41);
+}
+
 void lfs_secret_free(void *memory) { of.g_free(memory); }
 
 void *lfs_secret_attributes(void) {
@@ -203,13 +210,14 @@ void lfs_secret_backend(void *cancellable, lfs_secret_answer answer, void *conte
     of.secret_backend_get(0, cancellable, answer, context);
 }
 
+// The bus name of the service's process. On the thread of the context alone.
+static char *last_owner = NULL;
+
 int lfs_secret_backend_finish(void *result, lfs_secret_error **error) {
-    // Not given back: libsecret 0.20 keeps this very reference as its own the first time. The object is one for the
-    // process, and lives as long as its service anyway.
+    // Not given back: libsecret 0.20 keeps this very reference as its own the first time. The object is one for a
+    // session, and sessions are few.
     void *backend = of.secret_backend_get_finish(result, error);
     if (backend == NULL || !of.g_type_check_instance_is_a(backend, of.secret_service_get_type())) return 0;
-    // On this thread alone.
-    static char *last_owner = NULL;
     char *owner = of.g_dbus_proxy_get_name_owner(backend);
     int is_another = last_owner != NULL && (owner == NULL || !of.g_str_equal(owner, last_owner));
     of.g_free(last_owner);
@@ -220,6 +228,8 @@ int lfs_secret_backend_finish(void *result, lfs_secret_error **error) {
     of.secret_service_disconnect();
     return 2;
 }
+
+const char *lfs_secret_process(void) { return last_owner; }
 
 void lfs_secret_disconnect(void) { of.secret_service_disconnect(); }
 

@@ -15,6 +15,8 @@ package final class SecretCall: Sendable {
         var end: (any Error)?
         /// Ends the operation that is waited for.
         var abandon: (@Sendable (any Error) -> Void)?
+        /// The bus name of the service's process.
+        var process: String?
     }
 
     private let cancellable = ObjectReference(lfs_secret_cancellable())
@@ -86,6 +88,14 @@ package final class SecretCall: Sendable {
                 }, context)
         }
         return try await waiter.wait().get()
+    }
+
+    /// Whether the call is still with the process of the service with which it has begun.
+    func keeps(_ process: String?) -> Bool {
+        state.withLock { state in
+            state.process = state.process ?? process
+            return state.process == process
+        }
     }
 
     private func end(_ error: any Error) {

@@ -6,18 +6,15 @@ import LFSSettings
 enum SecretFailure {
     /// What GLib has said, without the text of a service: that is input, and could quote anything.
     struct Reply: Error {
-        fileprivate enum Kind { case locked, badFile, protocolError, unreadable, other }
+        fileprivate enum Kind { case locked, badFile, protocolError, other }
 
         fileprivate let kind: Kind
         fileprivate let detail: String
+        /// Whether the object that was asked is not there.
+        let isOfAbsence: Bool
 
-        /// Whether another session may do better.
-        var mayPass: Bool { kind != .locked && kind != .badFile }
-
-        private init(_ kind: Kind) { (self.kind, detail) = (kind, "") }
-
-        /// The service has taken a secret, and gives another one back, or none; or one that nobody has written.
-        static let unreadable = Reply(.unreadable)
+        /// Whether another session may do better. No code tells: each service has its own.
+        var mayBeOfSession: Bool { kind == .protocolError || kind == .other }
 
         init(_ error: UnsafePointer<lfs_secret_error>) {
             kind =
@@ -30,6 +27,7 @@ enum SecretFailure {
                 } else {
                     .other
                 }
+            isOfAbsence = lfs_secret_error_is_of_absence(error) != 0
             let domain = lfs_secret_error_domain(error).map { String(cString: $0) } ?? "GLib"
             let remoteName = lfs_secret_error_remote_name(error)
             defer { lfs_secret_free(remoteName) }
@@ -51,13 +49,6 @@ enum SecretFailure {
                 """)
         case (.protocolError, true):
             SettingsError(.system, "The Secret Service said something that libsecret does not take: \(reply.detail).")
-        case (.unreadable, _):
-            SettingsError(
-                .system,
-                """
-                The Secret Service has taken the secret and does not give the same back. Set it again; if that stays \
-                so, look whether the keyring is a newer version, or use another one.
-                """)
         case (.other, true): unavailable(reply.detail)
         case (_, false): SettingsError(.system, "libsecret could not use its own file of secrets: \(reply.detail).")
         }
@@ -74,6 +65,18 @@ enum SecretFailure {
             The Secret Service cannot be used: \(detail). Nothing was written, and no other place is taken. Start the \
             session bus of the user and a keyring on it; on a machine without a desktop set StorageOptions.keychain to \
             .sealedFile(at:key:).
+            """)
+    }
+
+    /// Nothing may be done with another process of the service.
+    static var ended: SettingsError { unavailable("it ended in the middle of a call") }
+
+    static var notKept: SettingsError {
+        SettingsError(
+            .system,
+            """
+            The Secret Service has taken the secret and does not give the same back. Set it again; if that stays so, \
+            look whether the keyring has a newer version, or use another one.
             """)
     }
 

@@ -26,18 +26,18 @@ struct SecretItems: Sendable {
 
     /// The items with these attributes, the one that counts first.
     ///
-    /// - Parameter isReadable: what it does not take is read once more, in another session.
+    /// - Parameter isReadable: what it does not take is read again in another session.
     /// - Throws: ``SettingsError/Code/locked`` and ``SettingsError/Code/promptDismissed`` when they may be there, and
     ///   cannot be seen.
     func find(
         _ attributes: [String: String], isReadable: @Sendable (Data) -> Bool = { _ in true }
     ) async throws -> [Found] {
-        try await inSession { isService, isAgain in
+        try await inSession { isService, _ in
             var found = try await search(attributes)
             let locked = try await locked(of: found, isService)
             if !locked.isEmpty {
                 let isOpen = try await open(locked)
-                // Also where it was not this question that has opened it, but the one of another program.
+                // Nobody is asked twice.
                 found = try await search(attributes)
                 let isLocked = try await !self.locked(of: found, isService).isEmpty
                 guard !isLocked else { throw isOpen ? SecretFailure.closed : SecretFailure.dismissed }
@@ -46,67 +46,96 @@ struct SecretItems: Sendable {
             for index in found.indices where found[index].content == nil {
                 found[index].content = try await content(of: found[index].object)
             }
-            guard isAgain || found.allSatisfy({ isReadable($0.content ?? Data()) }) else {
-                throw SecretFailure.Reply.unreadable
-            }
-            return found.sorted { ($1.modified, $0.path) < ($0.modified, $1.path) }
+            return (found, fits: found.allSatisfy { isReadable($0.content ?? Data()) })
         }
     }
 
     /// Puts text into an item, makes it where there is none, and looks whether the service gives it back.
     func put(_ text: String, _ attributes: [String: String], label: String, into found: Found?) async throws {
-        try await inSession { isService, isAgain in
-            // An object of the session before is of no use.
-            let found = isAgain ? try await search(attributes).first : found
-            try await write(text, attributes, label, into: found, isService)
-            guard isService else { return }
+        let isKept = try await inSession { isService, isAgain in
+            try await write(text, attributes, label, into: isAgain ? findAgain(attributes) : found, isService)
+            guard isService else { return (true, fits: true) }
             let kept = try await search(attributes)
             // What has been locked in between cannot be seen.
-            guard kept.contains(where: { $0.isLocked || $0.content == Data(text.utf8) }) else {
-                throw SecretFailure.Reply.unreadable
-            }
+            guard try await locked(of: kept, isService).isEmpty else { return (true, fits: true) }
+            // Making it can ask too, and libsecret takes no answer for success.
+            guard let first = kept.first else { throw SecretFailure.dismissed }
+            let isKept = first.content == Data(text.utf8)
+            return (isKept, fits: isKept)
         }
+        guard isKept else { throw SecretFailure.notKept }
     }
 
     /// Removes items that were found by the attributes.
     func remove(_ found: [Found], _ attributes: [String: String]) async throws {
-        try await inSession { _, isAgain in
-            let found = isAgain ? try await search(attributes) : found
+        try await inProcess { _ in
             for item in found where item.isItem { try await delete(item.object) }
             if !found.allSatisfy(\.isItem) { try await clear(attributes) }
         }
     }
 
-    /// Does something, and where the service refuses it, again in another session.
+    // MARK: Sessions
+
+    /// Does something, and where a session does not fit, again in another one.
     ///
     /// libsecret and KWallet 5.103 count the zeros in front of a key differently: of 1,600 sessions 25 were refused, or
-    /// what one side had encrypted was unreadable for the other. Besides, a question for the password is withdrawn by
-    /// KWallet when that of another program is answered. All of it passes in four attempts.
+    /// what one side had encrypted was unreadable for the other.
     ///
     /// Source of the keys: the Secret Service API, draft 0.2, part "Transfer of Secrets".
     ///
-    /// - Parameter body: told whether there is a service, and whether it runs again.
-    private func inSession<Result>(_ body: (Bool, Bool) async throws -> Result) async throws -> Result {
-        let isService = try await backend() != .file
-        var attempt = 1
-        while true {
-            do {
-                return try await body(isService, attempt > 1)
-            } catch let reply as SecretFailure.Reply {
-                attempt += 1
-                guard isService, reply.mayPass, attempt <= 4 else {
-                    throw SecretFailure.error(of: reply, isService: isService)
+    /// - Parameter body: told whether there is a service, and whether it runs again; says whether its session fits.
+    private func inSession<Result>(
+        _ body: (_ isService: Bool, _ isAgain: Bool) async throws -> (Result, fits: Bool)
+    ) async throws -> Result {
+        try await inProcess { isService in
+            var isAgain = false
+            while true {
+                do {
+                    let (result, fits) = try await body(isService, isAgain)
+                    guard isService, !fits, try await beginSession() else { return result }
+                } catch let reply as SecretFailure.Reply {
+                    guard isService, reply.mayBeOfSession, try await beginSession() else { throw reply }
                 }
-                SecretLoop.run { lfs_secret_disconnect() }
-                // What was found before need not be in the keyring of another process.
-                guard try await backend() == .service else {
-                    throw SecretFailure.error(of: reply, isService: isService)
-                }
+                isAgain = true
             }
         }
     }
 
+    /// Does something with the process of the service with which the call has begun.
+    private func inProcess<Result>(_ body: (_ isService: Bool) async throws -> Result) async throws -> Result {
+        let isService = try await backend().isService
+        do {
+            return try await body(isService)
+        } catch let reply as SecretFailure.Reply {
+            throw SecretFailure.error(of: reply, isService: isService)
+        }
+    }
+
+    /// Begins another session with the same process. False where nobody is there, and where it was done too often.
+    private func beginSession() async throws -> Bool {
+        guard try await backend().process != nil, SecretSessions.giveUp() else { return false }
+        return try await backend().process != nil
+    }
+
+    /// What is asked.
+    ///
+    /// - Throws: where it is not the process any more with which the call has begun. What was found there need not be
+    ///   in the keyring of another.
+    private func backend() async throws -> (isService: Bool, process: String?) {
+        var backend = try await currentBackend()
+        if backend.kind == 2 { backend = try await currentBackend() }
+        guard call.keeps(backend.process) else { throw SecretFailure.ended }
+        return (backend.kind != 0, backend.process)
+    }
+
     // MARK: Operations
+
+    /// The item that counts, of another session than the one before. Nobody is asked for anything.
+    private func findAgain(_ attributes: [String: String]) async throws -> Found? {
+        let found = try await search(attributes)
+        guard try await locked(of: found, true).isEmpty else { throw SecretFailure.closed }
+        return found.first
+    }
 
     /// What has to be opened to see what is asked for.
     private func locked(of found: [Found], _ isService: Bool) async throws -> [ObjectReference] {
@@ -126,32 +155,25 @@ struct SecretItems: Sendable {
         guard mayPrompt else { throw SecretFailure.noCollection }
         do {
             try await make(text, attributes, label)
-        } catch is SecretFailure.Reply {
+        } catch let reply as SecretFailure.Reply where reply.isOfAbsence {
             // libsecret goes on as if there were a keyring, and meets none.
             throw SecretFailure.dismissed
         }
     }
 
-    private enum Backend { case file, service, anotherService }
-
-    private func backend() async throws -> Backend {
-        let first = try await backendNumber()
-        guard first == 2 else { return first == 0 ? .file : .service }
-        return try await backendNumber() == 0 ? .file : .anotherService
-    }
-
-    private func backendNumber() async throws -> Int32 {
+    private func currentBackend() async throws -> (kind: Int32, process: String?) {
         do {
             return try await call.perform { cancellable, answer, context in
                 lfs_secret_backend(cancellable, answer, context)
             } _: { result, error in
-                lfs_secret_backend_finish(result, &error)
+                (lfs_secret_backend_finish(result, &error), lfs_secret_process().map { String(cString: $0) })
             }
         } catch let reply as SecretFailure.Reply {
             throw SecretFailure.error(of: reply, isService: true)
         }
     }
 
+    /// The one that counts first.
     private func search(_ attributes: [String: String]) async throws -> [Found] {
         let isOurs: Int32 = isOurs ? 1 : 0
         let found = try await call.perform { cancellable, answer, context in
@@ -167,8 +189,8 @@ struct SecretItems: Sendable {
             return found
         }
         let known = found.compactMap { $0 }
-        guard known.count == found.count else { throw SecretFailure.unavailable("it ended in the middle of a call") }
-        return known
+        guard known.count == found.count else { throw SecretFailure.ended }
+        return known.sorted { ($1.modified, $0.path) < ($0.modified, $1.path) }
     }
 
     /// Nil when the service has not said what it is.
@@ -204,16 +226,21 @@ struct SecretItems: Sendable {
         return Data(bytes: bytes, count: count)
     }
 
-    /// - Returns: whether this question has opened something.
+    /// - Returns: whether this question has opened something. It has not where it could not be shown, and where KWallet
+    ///   has withdrawn it, because that of another program was answered.
     private func open(_ objects: [ObjectReference]) async throws -> Bool {
         guard mayPrompt else { throw SecretFailure.closed }
-        return try await call.perform { cancellable, answer, context in
-            var list: UnsafeMutablePointer<lfs_secret_list>?
-            for object in objects { list = lfs_secret_list_append(list, object.pointer) }
-            lfs_secret_unlock(list, cancellable, answer, context)
-            lfs_secret_list_free(list)
-        } _: { result, error in
-            lfs_secret_unlock_finish(result, &error) > 0
+        do {
+            return try await call.perform { cancellable, answer, context in
+                var list: UnsafeMutablePointer<lfs_secret_list>?
+                for object in objects { list = lfs_secret_list_append(list, object.pointer) }
+                lfs_secret_unlock(list, cancellable, answer, context)
+                lfs_secret_list_free(list)
+            } _: { result, error in
+                lfs_secret_unlock_finish(result, &error) > 0
+            }
+        } catch is SecretFailure.Reply {
+            return false
         }
     }
 

@@ -92,11 +92,12 @@ struct SecretServiceStore: SecretStore {
         }
     }
 
-    private static func isReadable(_ text: Data) -> Bool { Data(base64URLEncoded: text) != nil }
+    /// Nothing of ours is without text: KWallet leaves such an item where it was given a secret that it could not read.
+    private static func isReadable(_ text: Data) -> Bool { !text.isEmpty && Data(base64URLEncoded: text) != nil }
 
     private static func content(of found: SecretItems.Found?) throws -> Data? {
         guard let found else { return nil }
-        guard let text = found.content, let bytes = Data(base64URLEncoded: text) else {
+        guard let text = found.content, isReadable(text), let bytes = Data(base64URLEncoded: text) else {
             throw SettingsError(
                 .corrupted,
                 """

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import LFSSettings
+import LFSSystem
 import TestSupport
 
 /// What a process does one after the other while the key chain comes and goes. Each step prints one line, behind `> `:
@@ -12,6 +13,7 @@ import TestSupport
 ///     migrated                     reads the key that `secretItem` migrates
 ///     patience, impatience         from here on calls have the usual deadline, or again `HELPER_DEADLINE`
 ///     adopt, keychain              takes the key chain as it is; what is noted of it
+///     install                      the id of the database
 ///     do=COMMAND                   tells Tests/Keyring
 ///     script=WORDS                 tells its scripted service
 final class HelperSteps {
@@ -58,6 +60,10 @@ final class HelperSteps {
         case "keychain":
             return try await database.read { db in
                 try String.fetchOne(db, sql: "SELECT keychain FROM lfs_setting_state") ?? "nothing"
+            }
+        case "install":
+            return try await database.read { db in
+                try FileID.fetchOne(db, sql: "SELECT installID FROM lfs_setting_state")?.text ?? "nothing"
             }
         case "do": try await Self.tell(value)
         case "script":

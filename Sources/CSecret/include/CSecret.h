@@ -33,6 +33,8 @@ const char *lfs_secret_error_domain(const lfs_secret_error *error);
 // The name of an error that came over the bus, for lfs_secret_free; NULL for all others.
 char *lfs_secret_error_remote_name(const lfs_secret_error *error);
 int lfs_secret_error_is_locked(const lfs_secret_error *error);
+// Whether the object that was asked is not there.
+int lfs_secret_error_is_of_absence(const lfs_secret_error *error);
 int lfs_secret_error_is_bad_file(const lfs_secret_error *error);
 int lfs_secret_error_is_of_protocol(const lfs_secret_error *error);
 void lfs_secret_free(void *memory);
@@ -61,6 +63,9 @@ typedef void (*lfs_secret_answer)(void *source, void *result, void *context);
 // than before, or none: then ask again.
 void lfs_secret_backend(void *cancellable, lfs_secret_answer answer, void *context);
 int lfs_secret_backend_finish(void *result, lfs_secret_error **error);
+
+// The bus name of the process of which lfs_secret_backend_finish has said 1; NULL when there is none.
+const char *lfs_secret_process(void);
 
 // Gives up the session: the next call begins another one. What was found in it can be removed, and not be written.
 void lfs_secret_disconnect(void);

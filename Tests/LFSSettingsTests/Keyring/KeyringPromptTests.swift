@@ -35,6 +35,27 @@ struct KeyringPromptTests {
         }
     }
 
+    @Test("Whoever has been asked is not asked again, and what was not answered is an error")
+    func once() async throws {
+        // Opening looks into the keyring twice.
+        for kind in ["locked fail:Prompt", "locked dismiss", "lockedItems fail:Prompt"] {
+            try await Keyring.with(.scripted) { keyring in
+                let written = try await keyring.steps("set=secret")
+                #expect(written == ["ok"])
+                try keyring.script(kind)
+                let said = try await keyring.steps("get")
+                #expect(said[0].hasPrefix("promptDismissed: "), "\(said)")
+                #expect(try keyring.calls().count { $0 == "Prompt" } == 3, "\(kind)")
+            }
+        }
+        try await Keyring.with(.scripted) { keyring in
+            try keyring.script("askForItems dismiss")
+            let said = try await keyring.steps("set=secret")
+            #expect(said[0].hasPrefix("promptDismissed: "), "\(said)")
+            #expect(try keyring.calls().count { $0 == "CreateItem" } == 1)
+        }
+    }
+
     @Test("Whoever may not be asked is not: locked at once")
     func silent() async throws {
         for kind in ["locked", "lockedItems"] {

@@ -40,6 +40,73 @@ struct KeyringSessionTests {
         }
     }
 
+    @Test("A sound secret is not called damaged because several sessions in a row do not fit")
+    func several() async throws {
+        try await Keyring.with(.scripted) { keyring in
+            let said = try await keyring.steps("set=secret", "script=lucky:4", "get", "get")
+            #expect(said == ["ok", "ok", "secret", "secret"])
+        }
+    }
+
+    @Test("The first secret of all is made in another session where the first does not fit, and its user is asked")
+    func first() async throws {
+        try await Keyring.with(.scripted) { keyring in
+            try keyring.script("none refused:1 dismiss")
+            let said = try await keyring.steps("set=secret")
+            #expect(said[0].hasPrefix("promptDismissed: "), "\(said)")
+            #expect(try keyring.calls().count { $0 == "CreateCollection" } == 1)
+        }
+    }
+
+    @Test("A removal that fails is an error, and never called done")
+    func removal() async throws {
+        try await Keyring.with(.scripted) { keyring in
+            let said = try await keyring.steps(
+                "set=secret", "script=fail:Delete lock:Delete", "remove", "script=", "get")
+            #expect(said[2].hasPrefix("keychainUnavailable: ") && said[4] == "secret", "\(said)")
+        }
+    }
+
+    @Test("A keyring that locks itself after it has taken a secret is believed")
+    func lockedAfter() async throws {
+        try await Keyring.with(.scripted) { keyring in
+            let said = try await keyring.steps(
+                "set=secret", "script=lock:SetSecret", "set=more", "script=", "get",
+                with: ["HELPER_PROMPTS": "0"])
+            #expect(said == ["ok", "ok", "ok", "ok", "more"])
+            // The sentinel, and the secret.
+            #expect(try keyring.calls().count { $0 == "CreateItem" } == 2)
+        }
+    }
+
+    @Test("What was found in one process of the service is not written into another one")
+    func anotherProcess() async throws {
+        try await Keyring.with(.scripted) { keyring in
+            try keyring.startsByItself()
+            // The first is the sentinel's.
+            let script = "script=dieAfter:GetSecrets dieAfter:GetSecrets"
+            let said = try await keyring.steps("set=secret", script, "set=more", "get")
+            #expect(said[2].hasPrefix("keychainUnavailable: "), "\(said)")
+            #expect(said[3].hasPrefix("keychainReplaced: "), "\(said)")
+            #expect(try keyring.calls().count { $0 == "CreateItem" } == 2)
+        }
+    }
+
+    @Test("A service that refuses every session is not asked for ever new ones")
+    func refusing() async throws {
+        try await Keyring.with(.scripted) { keyring in
+            let written = try await keyring.steps("set=secret")
+            #expect(written == ["ok"])
+            let before = try keyring.calls().count { $0 == "OpenSession" }
+            try keyring.script("refused:1000")
+            let said = try await keyring.steps("many=50", "many=50")
+            #expect(said.allSatisfy { $0 == "50 keychainUnavailable" }, "\(said)")
+            // Each asks for an algorithm that the script does not know, and for one that it does; two by opening.
+            let count = try keyring.calls().count { $0 == "OpenSession" } - before
+            #expect(count <= 2 * (100 + 2 + 6) * 2, "\(count)")
+        }
+    }
+
     @Test("Where no session fits it is an error, nothing else is written, and the former secret stays")
     func none() async throws {
         for kind in ["refused", "garbled"] {

@@ -165,6 +165,22 @@ struct KeyringTests {
             let again = try await HelperRun("steps", in: folder, "keychain", "get", "items", "remove", "get")
                 .steps(environment: environment)
             #expect(again == ["more", "first 1, migrated 0", "ok", "nothing"])
+            // What another program has written there is damage, and stays until it is set anew.
+            let installID = try await HelperRun("steps", in: folder, "keychain", "set=kept", "install")
+                .steps(environment: environment)[1]
+            var foreign = ToolRun(
+                "sh",
+                [
+                    "-c",
+                    """
+                    printf 'someone else' | secret-tool store --label=x install \(installID) key first
+                    """,
+                ])
+            foreign.environment = environment
+            #expect(try await foreign.finish() == 0)
+            let damaged = try await HelperRun("steps", in: folder, "keychain", "get", "set=mended", "get")
+                .steps(environment: environment)
+            #expect(damaged[0].hasPrefix("corrupted: ") && damaged[1...] == ["ok", "mended"], "\(damaged)")
             try FileManager.default.removeItem(at: parent.child("own.keyring"))
             let lost = try await HelperRun("steps", in: folder, "keychain", "get").steps(environment: environment)
             #expect(lost.first?.hasPrefix("keychainReplaced: ") == true, "\(lost)")

@@ -26,6 +26,20 @@ struct SecretCallTests {
         await expectFailure(.locked) { try await task.value }
     }
 
+    @Test("Six sessions may be given up at once, and one more each minute")
+    func allowance() {
+        let start = ContinuousClock.now
+        var allowance = SessionAllowance()
+        // By the second at which each is asked for.
+        let seconds =
+            [0, 0, 0, 0, 0, 0, 0, 59, 60, 119, 121, 121] + Array(repeating: 10_000, count: 7) + [10_059, 10_060]
+        let taken = seconds.map { allowance.take(at: start + .seconds($0)) }
+        let expected =
+            Array(repeating: true, count: 6) + [false, false, true, false, true, false]
+            + Array(repeating: true, count: 6) + [false, false, true]
+        #expect(taken == expected)
+    }
+
     @Test("A call ends with its task")
     func cancellation() async throws {
         let (clock, begun) = (ManualClock(), EventLog<Int>())
