@@ -71,6 +71,15 @@ enum SecretFailure {
     /// Nothing may be done with another process of the service.
     static var ended: SettingsError { unavailable("it ended in the middle of a call") }
 
+    static var unreadable: SettingsError {
+        SettingsError(
+            .corrupted,
+            """
+            The Secret Service gives another secret each time that it is asked for the same. Nothing was changed. Try \
+            again; if that stays so, look whether the keyring has a newer version, or use another one.
+            """)
+    }
+
     static var notKept: SettingsError {
         SettingsError(
             .system,

@@ -26,34 +26,25 @@ struct SecretItems: Sendable {
 
     /// The items with these attributes, the one that counts first.
     ///
-    /// - Parameter isReadable: what it does not take is read again in another session.
     /// - Throws: ``SettingsError/Code/locked`` and ``SettingsError/Code/promptDismissed`` when they may be there, and
-    ///   cannot be seen.
-    func find(
-        _ attributes: [String: String], isReadable: @Sendable (Data) -> Bool = { _ in true }
-    ) async throws -> [Found] {
-        try await inSession { isService, _ in
-            var found = try await search(attributes)
-            let locked = try await locked(of: found, isService)
-            if !locked.isEmpty {
-                let isOpen = try await open(locked)
-                // Nobody is asked twice.
-                found = try await search(attributes)
-                let isLocked = try await !self.locked(of: found, isService).isEmpty
-                guard !isLocked else { throw isOpen ? SecretFailure.closed : SecretFailure.dismissed }
-            }
-            // Those that the search has not brought, and then with a reason.
-            for index in found.indices where found[index].content == nil {
-                found[index].content = try await content(of: found[index].object)
-            }
-            return (found, fits: found.allSatisfy { isReadable($0.content ?? Data()) })
+    ///   cannot be seen; ``SettingsError/Code/corrupted`` where another program's comes out otherwise each time.
+    func find(_ attributes: [String: String]) async throws -> [Found] {
+        let (found, fits) = try await inSession { isService, session in
+            let found = try await findOpen(attributes, isService)
+            guard isService else { return ((found, true), fits: true) }
+            let fits = try await isReadable(found, attributes, in: session)
+            return ((found, fits), fits: fits)
         }
+        // What is no text of ours is seen by whoever reads it.
+        guard fits || isOurs else { throw SecretFailure.unreadable }
+        return found
     }
 
     /// Puts text into an item, makes it where there is none, and looks whether the service gives it back.
     func put(_ text: String, _ attributes: [String: String], label: String, into found: Found?) async throws {
-        let isKept = try await inSession { isService, isAgain in
-            try await write(text, attributes, label, into: isAgain ? findAgain(attributes) : found, isService)
+        var found = found
+        let isKept = try await inSession { isService, _ in
+            try await write(text, attributes, label, into: found, isService)
             guard isService else { return (true, fits: true) }
             let kept = try await search(attributes)
             // What has been locked in between cannot be seen.
@@ -62,15 +53,24 @@ struct SecretItems: Sendable {
             guard let first = kept.first else { throw SecretFailure.dismissed }
             let isKept = first.content == Data(text.utf8)
             return (isKept, fits: isKept)
+        } again: {
+            // An object of the session before is of no use. Nobody is asked for anything.
+            let again = try await search(attributes)
+            guard try await locked(of: again, true).isEmpty else { throw SecretFailure.closed }
+            found = again.first
         }
         guard isKept else { throw SecretFailure.notKept }
     }
 
-    /// Removes items that were found by the attributes.
+    /// Removes items that were found by the attributes, and looks whether they are gone.
     func remove(_ found: [Found], _ attributes: [String: String]) async throws {
-        try await inProcess { _ in
+        try await inProcess { isService in
             for item in found where item.isItem { try await delete(item.object) }
             if !found.allSatisfy(\.isItem) { try await clear(attributes) }
+            guard isService else { return }
+            let left = try await search(attributes)
+            // Removing can ask, and libsecret takes no answer for success.
+            guard left.isEmpty || left.contains(where: \.isLocked) else { throw SecretFailure.dismissed }
         }
     }
 
@@ -83,20 +83,23 @@ struct SecretItems: Sendable {
     ///
     /// Source of the keys: the Secret Service API, draft 0.2, part "Transfer of Secrets".
     ///
-    /// - Parameter body: told whether there is a service, and whether it runs again; says whether its session fits.
+    /// - Parameters:
+    ///   - body: told whether there is a service, and the number of the session; says whether the session fits.
+    ///   - again: prepares another run of it.
     private func inSession<Result>(
-        _ body: (_ isService: Bool, _ isAgain: Bool) async throws -> (Result, fits: Bool)
+        _ body: (_ isService: Bool, _ session: Int) async throws -> (Result, fits: Bool),
+        again: () async throws -> Void = {}
     ) async throws -> Result {
         try await inProcess { isService in
-            var isAgain = false
             while true {
+                let session = SecretSessions.number
                 do {
-                    let (result, fits) = try await body(isService, isAgain)
-                    guard isService, !fits, try await beginSession() else { return result }
+                    let (result, fits) = try await body(isService, session)
+                    guard isService, !fits, try await giveUp(session) else { return result }
                 } catch let reply as SecretFailure.Reply {
-                    guard isService, reply.mayBeOfSession, try await beginSession() else { throw reply }
+                    guard isService, reply.mayBeOfSession, try await giveUp(session) else { throw reply }
                 }
-                isAgain = true
+                try await again()
             }
         }
     }
@@ -105,15 +108,18 @@ struct SecretItems: Sendable {
     private func inProcess<Result>(_ body: (_ isService: Bool) async throws -> Result) async throws -> Result {
         let isService = try await backend().isService
         do {
-            return try await body(isService)
+            let result = try await body(isService)
+            _ = try await backend()
+            return result
         } catch let reply as SecretFailure.Reply {
+            _ = try await backend()
             throw SecretFailure.error(of: reply, isService: isService)
         }
     }
 
-    /// Begins another session with the same process. False where nobody is there, and where it was done too often.
-    private func beginSession() async throws -> Bool {
-        guard try await backend().process != nil, SecretSessions.giveUp() else { return false }
+    /// Has the same process begin another session. False where nobody is there, and where it was done too often.
+    private func giveUp(_ session: Int) async throws -> Bool {
+        guard try await backend().process != nil, SecretSessions.giveUp(session) else { return false }
         return try await backend().process != nil
     }
 
@@ -128,13 +134,34 @@ struct SecretItems: Sendable {
         return (backend.kind != 0, backend.process)
     }
 
+    /// Whether the session brings the same as another one would.
+    ///
+    /// A key that does not fit brings other bytes each time, so the same bytes twice are what is stored.
+    private func isReadable(_ found: [Found], _ attributes: [String: String], in session: Int) async throws -> Bool {
+        guard let first = found.first, let content = first.content else { return true }
+        guard !isOurs else {
+            return SecretServiceStore.isText(content) || SecretSessions.isDamage(content, at: first.path, session)
+        }
+        return try await search(attributes).first?.content == content
+    }
+
     // MARK: Operations
 
-    /// The item that counts, of another session than the one before. Nobody is asked for anything.
-    private func findAgain(_ attributes: [String: String]) async throws -> Found? {
-        let found = try await search(attributes)
-        guard try await locked(of: found, true).isEmpty else { throw SecretFailure.closed }
-        return found.first
+    private func findOpen(_ attributes: [String: String], _ isService: Bool) async throws -> [Found] {
+        var found = try await search(attributes)
+        let locked = try await locked(of: found, isService)
+        if !locked.isEmpty {
+            let isOpen = try await open(locked)
+            // Nobody is asked twice.
+            found = try await search(attributes)
+            let isLocked = try await !self.locked(of: found, isService).isEmpty
+            guard !isLocked else { throw isOpen ? SecretFailure.closed : SecretFailure.dismissed }
+        }
+        // Those that the search has not brought, and then with a reason.
+        for index in found.indices where found[index].content == nil {
+            found[index].content = try await content(of: found[index].object)
+        }
+        return found
     }
 
     /// What has to be opened to see what is asked for.
@@ -156,8 +183,9 @@ struct SecretItems: Sendable {
         do {
             try await make(text, attributes, label)
         } catch let reply as SecretFailure.Reply where reply.isOfAbsence {
-            // libsecret goes on as if there were a keyring, and meets none.
-            throw SecretFailure.dismissed
+            // libsecret goes on as if there were a keyring, and meets none, but where another program has made it.
+            guard let collection = try await collection(), !collection.isLocked else { throw SecretFailure.dismissed }
+            try await make(text, attributes, label)
         }
     }
 

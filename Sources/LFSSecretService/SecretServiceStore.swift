@@ -22,26 +22,35 @@ struct SecretServiceStore: SecretStore {
         (self.owner, self.mayPrompt, self.deadline) = (owner, mayPrompt, deadline)
     }
 
-    func read(_ item: String) async throws -> Data? {
+    func read(_ item: String, requiring required: String?) async throws -> Data? {
         let attributes = attributes(item)
         return try await call(mayPrompt) { items in
-            try await Self.content(of: items.find(attributes, isReadable: Self.isReadable).first)
+            let found = try await items.find(attributes).first
+            if found == nil { try await require(required, of: items) }
+            return try Self.content(of: found)
         }
     }
 
-    func update(_ item: String, _ body: @escaping @Sendable (() throws -> Data?) throws -> SecretChange) async throws {
+    func update(
+        _ item: String, requiring required: String?,
+        _ body: @escaping @Sendable (() throws -> Data?) throws -> SecretChange
+    ) async throws {
         do {
             // Nobody else waits for the lock while somebody looks for a password.
-            try await change(item, mayPrompt: false, body)
+            try await change(item, required, mayPrompt: false, body)
         } catch let error as SettingsError where error.code == .locked && mayPrompt {
             let attributes = attributes(item)
-            _ = try await call(mayPrompt) { items in try await items.find(attributes) }
-            try await change(item, mayPrompt: true, body)
+            try await call(mayPrompt) { items in
+                try await require(required, of: items)
+                _ = try await items.find(attributes)
+            }
+            try await change(item, required, mayPrompt: true, body)
         }
     }
 
     private func change(
-        _ item: String, mayPrompt: Bool, _ body: @escaping @Sendable (() throws -> Data?) throws -> SecretChange
+        _ item: String, _ required: String?, mayPrompt: Bool,
+        _ body: @escaping @Sendable (() throws -> Data?) throws -> SecretChange
     ) async throws {
         let attributes = attributes(item)
         try await turns.withPermit {
@@ -49,7 +58,8 @@ struct SecretServiceStore: SecretStore {
             let lock = DatabaseLock(databasePath: owner.databasePath, .secrets, waitingOn: .foreign)
             try await lock.run {
                 try await call(mayPrompt) { items in
-                    let found = try await items.find(attributes, isReadable: Self.isReadable)
+                    try await require(required, of: items)
+                    let found = try await items.find(attributes)
                     switch try body({ try Self.content(of: found.first) }) {
                     case .keep: return
                     case .put(let bytes):
@@ -60,6 +70,12 @@ struct SecretServiceStore: SecretStore {
                 }
             }
         }
+    }
+
+    /// In the process of the service in which the call looks for everything else.
+    private func require(_ item: String?, of items: SecretItems) async throws {
+        guard let item, try Self.content(of: await items.find(attributes(item)).first) == nil else { return }
+        throw lost
     }
 
     func items() async throws -> [String] {
@@ -93,11 +109,11 @@ struct SecretServiceStore: SecretStore {
     }
 
     /// Nothing of ours is without text: KWallet leaves such an item where it was given a secret that it could not read.
-    private static func isReadable(_ text: Data) -> Bool { !text.isEmpty && Data(base64URLEncoded: text) != nil }
+    static func isText(_ text: Data) -> Bool { !text.isEmpty && Data(base64URLEncoded: text) != nil }
 
     private static func content(of found: SecretItems.Found?) throws -> Data? {
         guard let found else { return nil }
-        guard let text = found.content, isReadable(text), let bytes = Data(base64URLEncoded: text) else {
+        guard let text = found.content, isText(text), let bytes = Data(base64URLEncoded: text) else {
             throw SettingsError(
                 .corrupted,
                 """

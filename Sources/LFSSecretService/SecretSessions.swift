@@ -1,18 +1,47 @@
 #if os(Linux)
 import CSecret
+import Crypto
+import Foundation
 import Synchronization
 
 /// The sessions of this process, one after the other.
 ///
 /// Owner of its state: one mutex.
 enum SecretSessions {
-    private static let allowance = Mutex(SessionAllowance())
+    private struct State {
+        var number = 0
+        var allowance = SessionAllowance()
+        /// In which session what is unreadable was seen first.
+        var damage: [SHA256Digest: Int] = [:]
+    }
 
-    /// Gives up the session of now, so that the next call begins another one. False where that was done too often.
-    static func giveUp() -> Bool {
-        guard allowance.withLock({ $0.take(at: .now) }) else { return false }
-        SecretLoop.run { lfs_secret_disconnect() }
-        return true
+    private static let state = Mutex(State())
+
+    /// Which session it is now. One more than the last.
+    static var number: Int { state.withLock(\.number) }
+
+    /// Gives up a session, so that the next call begins another one, unless somebody else has done so. False where that
+    /// was done too often.
+    static func giveUp(_ number: Int) -> Bool {
+        state.withLock { state in
+            guard state.number == number else { return true }
+            guard state.allowance.take(at: .now) else { return false }
+            state.number += 1
+            SecretLoop.run { lfs_secret_disconnect() }
+            return true
+        }
+    }
+
+    /// Whether what is unreadable has come out so in a session before.
+    static func isDamage(_ content: Data, at path: String, _ session: Int) -> Bool {
+        let digest = SHA256.hash(data: Data(path.utf8) + [0] + content)
+        return state.withLock { state in
+            if let first = state.damage[digest] { return first != session }
+            // It is looked at once more.
+            if state.damage.count >= 100 { state.damage = [:] }
+            state.damage[digest] = session
+            return false
+        }
     }
 }
 

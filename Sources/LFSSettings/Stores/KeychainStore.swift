@@ -21,19 +21,16 @@ struct KeychainStore: SettingsStore {
 
     func read(_ name: String) async throws -> StoredValue? {
         guard try await isNoted() else { return nil }
-        guard let bytes = try await secrets.read(name) else {
-            try await requireSentinel()
-            return nil
-        }
+        guard let bytes = try await secrets.read(name, requiring: Self.sentinel) else { return nil }
         return try StoredValue(encoded: bytes, for: place(name))
     }
 
     func update(
         _ name: String, keys: KeyAccess, _ body: @escaping @Sendable (ValueReader, KeySet) throws -> StoredChange
     ) async throws {
-        if try await isNoted() { try await requireSentinel() } else { try await adopt() }
+        if try await !isNoted() { try await adopt() }
         let place = place(name)
-        try await secrets.update(name) { read in
+        try await secrets.update(name, requiring: Self.sentinel) { read in
             let value = { try read().map { try StoredValue(encoded: $0, for: place) } }
             return switch try body(value, .none) {
             case .keep: .keep
@@ -46,7 +43,7 @@ struct KeychainStore: SettingsStore {
     /// Takes the key chain as it is: writes the sentinel, and notes it.
     func adopt() async throws {
         let content = Data(installID.text.utf8)
-        try await secrets.update(Self.sentinel) { _ in .put(content) }
+        try await secrets.update(Self.sentinel, requiring: nil) { _ in .put(content) }
         let kind = secrets.kind
         try await runner.writeDurably { db in try SettingsStateTable.noteKeychain(kind, db) }
     }
@@ -76,7 +73,7 @@ struct KeychainStore: SettingsStore {
     func removeAll() async throws {
         guard try await isNoted() else { return }
         for name in try await secrets.items() where !Self.ownItems.contains(name) {
-            try await secrets.update(name) { _ in .remove }
+            try await secrets.update(name, requiring: nil) { _ in .remove }
         }
     }
 
@@ -94,16 +91,6 @@ struct KeychainStore: SettingsStore {
                 """)
         }
         return true
-    }
-
-    private func requireSentinel() async throws {
-        guard try await secrets.read(Self.sentinel) == nil else { return }
-        throw SettingsError(
-            .keychainReplaced,
-            """
-            \(secrets.kind) has lost the secrets of this database: it was emptied or put in place of another one. Put \
-            back the former one, or call adoptKeychain() to begin anew without them.
-            """)
     }
 
     private func place(_ name: String) -> String { "\(installID.text)/\(name)" }

@@ -41,16 +41,23 @@ final class SealedFile: SecretStore {
 
     // MARK: Items
 
-    func read(_ item: String) async throws -> Data? {
+    func read(_ item: String, requiring required: String?) async throws -> Data? {
         var content = try await content()
-        guard let envelope = content.items[entry(item)] else { return nil }
+        guard let envelope = content.items[entry(item)] else {
+            try require(required, in: content)
+            return nil
+        }
         let key = try await key(for: &content, mayMake: false)
         return try open(envelope, item, key)
     }
 
-    func update(_ item: String, _ body: @escaping @Sendable (() throws -> Data?) throws -> SecretChange) async throws {
+    func update(
+        _ item: String, requiring required: String?,
+        _ body: @escaping @Sendable (() throws -> Data?) throws -> SecretChange
+    ) async throws {
         try await withLock { folder in
             var content = try await content()
+            try require(required, in: content)
             let key = try await key(for: &content, mayMake: content.items.isEmpty)
             let entry = entry(item)
             let envelope = content.items[entry]
@@ -85,6 +92,11 @@ final class SealedFile: SecretStore {
             let status = try Self.folder(folderPath).status(of: name)
             return status.map { "\($0.inode) \($0.changed) \($0.byteCount)" } ?? ""
         }
+    }
+
+    private func require(_ item: String?, in content: SealedFileContent) throws {
+        guard let item, content.items[entry(item)] == nil else { return }
+        throw lost
     }
 
     private func entry(_ item: String) -> String { "\(installID.text)/\(item)" }

@@ -12,18 +12,40 @@ package protocol SecretStore: Sendable {
     var kind: String { get }
 
     /// Nil when there is no such item.
-    func read(_ item: String) async throws -> Data?
+    ///
+    /// - Parameter required: an item of the store that is meant. Where the first is not there, this one has to be, at
+    ///   the same moment.
+    /// - Throws: ``lost`` without it.
+    func read(_ item: String, requiring required: String?) async throws -> Data?
 
     /// Changes an item while nobody else does; nil removes it.
     ///
-    /// - Parameter body: gets a closure that reads the item.
-    func update(_ item: String, _ body: @escaping @Sendable (() throws -> Data?) throws -> SecretChange) async throws
+    /// - Parameters:
+    ///   - required: an item of the store that is meant. Without it nothing is changed.
+    ///   - body: gets a closure that reads the item.
+    /// - Throws: ``lost`` without what is required.
+    func update(
+        _ item: String, requiring required: String?,
+        _ body: @escaping @Sendable (() throws -> Data?) throws -> SecretChange
+    ) async throws
 
     /// The items of this database.
     func items() async throws -> [String]
 
     /// Something that is another after another process has changed an item.
     func stamp() async throws -> String?
+}
+
+extension SecretStore {
+    /// The store is not the one that had the secrets.
+    package var lost: SettingsError {
+        SettingsError(
+            .keychainReplaced,
+            """
+            \(kind) has lost the secrets of this database: it was emptied or put in place of another one. Put back the \
+            former one, or call adoptKeychain() to begin anew without them.
+            """)
+    }
 }
 
 /// What becomes of an item.

@@ -49,7 +49,7 @@ struct KeyringPromptTests {
             }
         }
         try await Keyring.with(.scripted) { keyring in
-            try keyring.script("askForItems dismiss")
+            try keyring.script("ask:CreateItem dismiss")
             let said = try await keyring.steps("set=secret")
             #expect(said[0].hasPrefix("promptDismissed: "), "\(said)")
             #expect(try keyring.calls().count { $0 == "CreateItem" } == 1)
@@ -133,12 +133,17 @@ struct KeyringPromptTests {
         }
     }
 
-    @Test("Without a default keyring the first secret is refused where nobody may be asked for its password")
+    @Test("Without a default keyring the first secret asks for its password, which another program may have done")
     func noCollection() async throws {
         try await Keyring.with(.scripted) { keyring in
             try keyring.script("none")
             let said = try await keyring.steps("set=secret", "keychain", with: ["HELPER_PROMPTS": "0"])
             #expect(said[0].hasPrefix("locked: ") && said[1] == "nothing", "\(said)")
+            try keyring.script("none madeByAnother")
+            let made = try await keyring.steps("set=secret", "get")
+            #expect(made == ["ok", "secret"])
+        }
+        try await Keyring.with(.scripted) { keyring in
             try keyring.script("none dismiss")
             let asked = try await keyring.steps("set=secret", "keychain")
             #expect(asked[0].hasPrefix("promptDismissed: ") && asked[1] == "nothing", "\(asked)")

@@ -58,12 +58,57 @@ struct KeyringSessionTests {
         }
     }
 
-    @Test("A removal that fails is an error, and never called done")
+    @Test("A removal that fails or that the user refuses is an error, and never called done")
     func removal() async throws {
+        for (kind, code) in [
+            ("fail:Delete lock:Delete", "keychainUnavailable"), ("ask:Delete dismiss", "promptDismissed"),
+        ] {
+            try await Keyring.with(.scripted) { keyring in
+                let said = try await keyring.steps("set=secret", "script=\(kind)", "remove", "script=", "get")
+                #expect(said[2].hasPrefix("\(code): ") && said[4] == "secret", "\(said)")
+            }
+        }
+    }
+
+    @Test("Many calls at once give up one session, and not those that fit")
+    func crowd() async throws {
+        for kind in ["refused", "garbled", "lucky"] {
+            try await Keyring.with(.scripted) { keyring in
+                let said = try await keyring.steps("set=secret", "script=\(kind):3", "many=40", "many=40")
+                #expect(said == ["ok", "ok", "40 secret", "40 secret"])
+            }
+        }
+    }
+
+    @Test("What is damaged is told, and costs one session and not all")
+    func damage() async throws {
         try await Keyring.with(.scripted) { keyring in
-            let said = try await keyring.steps(
-                "set=secret", "script=fail:Delete lock:Delete", "remove", "script=", "get")
-            #expect(said[2].hasPrefix("keychainUnavailable: ") && said[4] == "secret", "\(said)")
+            let written = try await keyring.steps("set=secret")
+            #expect(written == ["ok"])
+            // It is kept so for good.
+            try keyring.script("damage")
+            let before = try keyring.calls().count { $0 == "OpenSession" }
+            let said = try await keyring.steps("get", "get", "get", "get", "get")
+            #expect(said.allSatisfy { $0.hasPrefix("corrupted: ") }, "\(said)")
+            let count = try keyring.calls().count { $0 == "OpenSession" } - before
+            #expect(count == 6, "Two algorithms each, of opening, of the secret, and of the session after it.")
+        }
+    }
+
+    @Test("What another program has stored is not migrated as something else where the session does not fit")
+    func foreign() async throws {
+        try await Keyring.with(.scripted) { keyring in
+            let stored = try await keyring.secretTool(
+                "printf 'another secret' | secret-tool store --label=x service example")
+            #expect(stored != nil)
+            try keyring.script("lucky:1000")
+            let garbled = try await keyring.steps("migrated")
+            #expect(garbled[0].hasPrefix("migrationPending: "), "\(garbled)")
+            // Each of them was asked for with two algorithms.
+            let count = try keyring.calls().count { $0 == "OpenSession" } / 2
+            try keyring.script("lucky:\(count + 4)")
+            let said = try await keyring.steps("migrated")
+            #expect(said == ["another secret"])
         }
     }
 
@@ -79,16 +124,29 @@ struct KeyringSessionTests {
         }
     }
 
-    @Test("What was found in one process of the service is not written into another one")
-    func anotherProcess() async throws {
+    @Test("What was found in one process of the service is not written into another one", arguments: [1, 2])
+    func anotherProcess(turn: Int) async throws {
         try await Keyring.with(.scripted) { keyring in
             try keyring.startsByItself()
-            // The first is the sentinel's.
-            let script = "script=dieAfter:GetSecrets dieAfter:GetSecrets"
-            let said = try await keyring.steps("set=secret", script, "set=more", "get")
+            // The first look is for the sentinel, the second for the secret.
+            let words = Array(repeating: "dieAfter:GetSecrets", count: turn).joined(separator: " ")
+            let said = try await keyring.steps("set=secret", "script=\(words)", "set=more", "get")
             #expect(said[2].hasPrefix("keychainUnavailable: "), "\(said)")
             #expect(said[3].hasPrefix("keychainReplaced: "), "\(said)")
             #expect(try keyring.calls().count { $0 == "CreateItem" } == 2)
+        }
+    }
+
+    @Test("What another process of the service does not have is not called absent, where the first ends in a prompt")
+    func anotherProcessOpens() async throws {
+        try await Keyring.with(.scripted) { keyring in
+            try keyring.startsByItself()
+            let stored = try await keyring.secretTool(
+                "printf 'another secret' | secret-tool store --label=x service example")
+            #expect(stored != nil)
+            try keyring.script("lockOnce:SearchItems die:Unlock")
+            let said = try await keyring.steps("migrated")
+            #expect(said[0].hasPrefix("migrationPending: "), "\(said)")
         }
     }
 
@@ -101,9 +159,9 @@ struct KeyringSessionTests {
             try keyring.script("refused:1000")
             let said = try await keyring.steps("many=50", "many=50")
             #expect(said.allSatisfy { $0 == "50 keychainUnavailable" }, "\(said)")
-            // Each asks for an algorithm that the script does not know, and for one that it does; two by opening.
+            // A look asks twice, with two algorithms each: 100 calls, 2 of opening, and 6 for other sessions.
             let count = try keyring.calls().count { $0 == "OpenSession" } - before
-            #expect(count <= 2 * (100 + 2 + 6) * 2, "\(count)")
+            #expect(count == 2 * 2 * (100 + 2 + 6))
         }
     }
 
