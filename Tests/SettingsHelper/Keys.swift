@@ -36,9 +36,12 @@ enum HelperKeys {
     static let legacy = StorageKey<String>("legacy", domain: .database)
 
     /// A key whose value is taken over from ``legacy`` and, of another type, from a file.
+    ///
+    /// `HELPER_FOREIGN_PROMPTS` is 1 where another program's secret may be asked for.
     static func migrated(_ domain: String, _ kind: String, folder: String) throws -> StorageKey<String> {
         let target = try self.domain(domain, folder)
         let number = StorageKey<Int>("number", domain: .file(in: .folder(folder + "/old")))
+        let mayPrompt = ProcessInfo.processInfo.environment["HELPER_FOREIGN_PROMPTS"] == "1"
         let migration: KeyMigration<String> =
             switch kind {
             case "legacy": .legacy(from: legacy)
@@ -48,7 +51,7 @@ enum HelperKeys {
             case "secretItem":
                 .transform(
                     from: StorageKey<Data>(
-                        "foreign", domain: .secretServiceItem(["service": "example"], mayPrompt: false),
+                        "foreign", domain: .secretServiceItem(["service": "example"], mayPrompt: mayPrompt),
                         serializer: .data)
                 ) { String(decoding: $0, as: UTF8.self) }
             #endif

@@ -145,7 +145,7 @@ struct KeyringSessionTests {
                 "printf 'another secret' | secret-tool store --label=x service example")
             #expect(stored != nil)
             try keyring.script("lockOnce:SearchItems die:Unlock")
-            let said = try await keyring.steps("migrated")
+            let said = try await keyring.steps("migrated", with: ["HELPER_FOREIGN_PROMPTS": "1"])
             #expect(said[0].hasPrefix("migrationPending: "), "\(said)")
         }
     }
