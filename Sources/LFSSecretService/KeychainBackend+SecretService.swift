@@ -16,7 +16,7 @@ extension KeychainBackend {
     /// - Parameters:
     ///   - mayPrompt: whether a locked keyring may ask its user for the password. Without it such a call is `locked` at
     ///     once.
-    ///   - deadline: how long a call may take, the user's typing included; then it is `locked`.
+    ///   - deadline: how long a look or a change may take, the user's typing included; then it is `locked`.
     public static func secretService(mayPrompt: Bool = true, deadline: Duration = .seconds(30)) -> KeychainBackend {
         KeychainBackend { owner in SecretServiceStore(owner, mayPrompt: mayPrompt, deadline: deadline) }
     }
@@ -50,8 +50,11 @@ extension StorageDomain {
                 throw SettingsError(
                     .notConfigured, "An item of the Secret Service is named by its attributes: give one.")
             }
-            return try await SecretCall.run(deadline: deadline, clock: ContinuousClock()) { call in
-                try await body(SecretItems(call: call, mayPrompt: mayPrompt, isOurs: false))
+            do {
+                return try await SecretItems.run(
+                    mayPrompt: mayPrompt, isOurs: false, deadline: deadline, clock: ContinuousClock(), body)
+            } catch let unasked as SecretFailure.Unasked {
+                throw unasked.error
             }
         }
         return .foreign(

@@ -13,6 +13,8 @@ enum SecretFailure {
         /// Whether the object that was asked is not there.
         let isOfAbsence: Bool
 
+        var isOfLock: Bool { kind == .locked }
+
         /// Whether another session may do better. No code tells: each service has its own.
         var mayBeOfSession: Bool { kind == .protocolError || kind == .other }
 
@@ -34,6 +36,11 @@ enum SecretFailure {
             let text = (remoteName.map { UnsafePointer($0) } ?? error.pointee.message).map { String(cString: $0) } ?? ""
             detail = "\(text.debugDescription), \(domain) \(error.pointee.code)"
         }
+    }
+
+    /// Somebody would have to be asked, and nobody may be.
+    struct Unasked: Error {
+        let error: SettingsError
     }
 
     /// - Parameter isService: whether the bus is in use, and not libsecret's own file.
@@ -68,8 +75,15 @@ enum SecretFailure {
             """)
     }
 
-    /// Nothing may be done with another process of the service.
-    static var ended: SettingsError { unavailable("it ended in the middle of a call") }
+    /// What was found in one process of the service need not be in the keyring of another.
+    static var ended: SettingsError {
+        SettingsError(
+            .keychainUnavailable,
+            """
+            The Secret Service ended in the middle of a call. What was to be changed may be changed or not: get it, or \
+            set it again.
+            """)
+    }
 
     static var unreadable: SettingsError {
         SettingsError(
@@ -93,8 +107,8 @@ enum SecretFailure {
         SettingsError(
             .locked,
             """
-            The Secret Service has not answered within \(deadline): it waits for its user, or hangs. Try again once \
-            the keyring is open.
+            The Secret Service has not answered within \(deadline): it waits for its user, or hangs. What was to be \
+            changed may be changed or not. Try again once the keyring is open.
             """)
     }
 

@@ -24,53 +24,65 @@ struct SecretItems: Sendable {
     /// Whether the schema is ours. Other programs have others.
     var isOurs = true
 
+    /// Runs one call, in which nothing is asked of another process of the service than that with which it begins.
+    ///
+    /// - Throws: ``SecretFailure/Unasked`` where nobody may be asked, and somebody would have to be; what
+    ///   ``SecretCall/run(deadline:clock:_:)`` throws.
+    static func run<Result: Sendable>(
+        mayPrompt: Bool, isOurs: Bool = true, deadline: Duration, clock: any Clock<Duration>,
+        _ body: @escaping @Sendable (SecretItems) async throws -> Result
+    ) async throws -> Result {
+        try await SecretCall.run(deadline: deadline, clock: clock) { call in
+            try await body(SecretItems(call: call, mayPrompt: mayPrompt, isOurs: isOurs))
+        }
+    }
+
     /// The items with these attributes, the one that counts first.
     ///
     /// - Throws: ``SettingsError/Code/locked`` and ``SettingsError/Code/promptDismissed`` when they may be there, and
-    ///   cannot be seen; ``SettingsError/Code/corrupted`` where another program's comes out otherwise each time.
+    ///   cannot be seen; ``SettingsError/Code/corrupted`` where no session brings them as they are.
     func find(_ attributes: [String: String]) async throws -> [Found] {
-        let (found, fits) = try await inSession { isService, session in
+        try await inSession(orThrow: SecretFailure.unreadable) { isService, session in
             let found = try await findOpen(attributes, isService)
-            guard isService else { return ((found, true), fits: true) }
-            let fits = try await isReadable(found, attributes, in: session)
-            return ((found, fits), fits: fits)
+            guard isService else { return (found, fits: true) }
+            return (found, fits: try await isReadable(found, attributes, in: session))
         }
-        // What is no text of ours is seen by whoever reads it.
-        guard fits || isOurs else { throw SecretFailure.unreadable }
-        return found
     }
 
     /// Puts text into an item, makes it where there is none, and looks whether the service gives it back.
     func put(_ text: String, _ attributes: [String: String], label: String, into found: Found?) async throws {
         var found = found
-        let isKept = try await inSession { isService, _ in
+        try await inSession(orThrow: SecretFailure.notKept) { isService, _ in
             try await write(text, attributes, label, into: found, isService)
-            guard isService else { return (true, fits: true) }
+            guard isService else { return ((), fits: true) }
             let kept = try await search(attributes)
-            // What has been locked in between cannot be seen.
-            guard try await locked(of: kept, isService).isEmpty else { return (true, fits: true) }
+            guard try await locked(of: kept, isService).isEmpty else {
+                // It was locked in between, and cannot be seen. What was told, and what was replaced, is there.
+                guard found?.isItem == true || !kept.isEmpty else { throw SecretFailure.closed }
+                return ((), fits: true)
+            }
             // Making it can ask too, and libsecret takes no answer for success.
             guard let first = kept.first else { throw SecretFailure.dismissed }
-            let isKept = first.content == Data(text.utf8)
-            return (isKept, fits: isKept)
+            return ((), fits: first.content == Data(text.utf8))
         } again: {
-            // An object of the session before is of no use. Nobody is asked for anything.
+            // An object of the session before is of no use. This look asks nobody.
             let again = try await search(attributes)
             guard try await locked(of: again, true).isEmpty else { throw SecretFailure.closed }
             found = again.first
         }
-        guard isKept else { throw SecretFailure.notKept }
     }
 
     /// Removes items that were found by the attributes, and looks whether they are gone.
     func remove(_ found: [Found], _ attributes: [String: String]) async throws {
+        guard !found.isEmpty else { return }
         try await inProcess { isService in
             for item in found where item.isItem { try await delete(item.object) }
             if !found.allSatisfy(\.isItem) { try await clear(attributes) }
             guard isService else { return }
             let left = try await search(attributes)
+            guard try await locked(of: left, isService).isEmpty else { throw SecretFailure.closed }
             // Removing can ask, and libsecret takes no answer for success.
-            guard left.isEmpty || left.contains(where: \.isLocked) else { throw SecretFailure.dismissed }
+            guard left.isEmpty else { throw SecretFailure.dismissed }
         }
     }
 
@@ -84,9 +96,11 @@ struct SecretItems: Sendable {
     /// Source of the keys: the Secret Service API, draft 0.2, part "Transfer of Secrets".
     ///
     /// - Parameters:
+    ///   - failure: where the session does not fit, and no other may be begun.
     ///   - body: told whether there is a service, and the number of the session; says whether the session fits.
     ///   - again: prepares another run of it.
     private func inSession<Result>(
+        orThrow failure: SettingsError,
         _ body: (_ isService: Bool, _ session: Int) async throws -> (Result, fits: Bool),
         again: () async throws -> Void = {}
     ) async throws -> Result {
@@ -95,7 +109,8 @@ struct SecretItems: Sendable {
                 let session = SecretSessions.number
                 do {
                     let (result, fits) = try await body(isService, session)
-                    guard isService, !fits, try await giveUp(session) else { return result }
+                    if fits { return result }
+                    guard try await giveUp(session) else { throw failure }
                 } catch let reply as SecretFailure.Reply {
                     guard isService, reply.mayBeOfSession, try await giveUp(session) else { throw reply }
                 }
@@ -113,7 +128,8 @@ struct SecretItems: Sendable {
             return result
         } catch let reply as SecretFailure.Reply {
             _ = try await backend()
-            throw SecretFailure.error(of: reply, isService: isService)
+            let error = SecretFailure.error(of: reply, isService: isService)
+            throw reply.isOfLock && !mayPrompt ? SecretFailure.Unasked(error: error) : error
         }
     }
 
@@ -140,9 +156,11 @@ struct SecretItems: Sendable {
     private func isReadable(_ found: [Found], _ attributes: [String: String], in session: Int) async throws -> Bool {
         guard let first = found.first, let content = first.content else { return true }
         guard !isOurs else {
-            return SecretServiceStore.isText(content) || SecretSessions.isDamage(content, at: first.path, session)
+            return SecretServiceStore.isText(content) || SecretSessions.hasSeen(content, at: first.path, session)
         }
-        return try await search(attributes).first?.content == content
+        let again = try await search(attributes).first
+        // KeePassXC can allow one look alone.
+        return again?.isLocked == true || again?.content == content
     }
 
     // MARK: Operations
@@ -152,7 +170,7 @@ struct SecretItems: Sendable {
         let locked = try await locked(of: found, isService)
         if !locked.isEmpty {
             let isOpen = try await open(locked)
-            // Nobody is asked twice.
+            // Not asked again here.
             found = try await search(attributes)
             let isLocked = try await !self.locked(of: found, isService).isEmpty
             guard !isLocked else { throw isOpen ? SecretFailure.closed : SecretFailure.dismissed }
@@ -179,7 +197,7 @@ struct SecretItems: Sendable {
     ) async throws {
         if let found, found.isItem { return try await replace(found.object, text) }
         guard isService, try await collection() == nil else { return try await make(text, attributes, label) }
-        guard mayPrompt else { throw SecretFailure.noCollection }
+        guard mayPrompt else { throw SecretFailure.Unasked(error: SecretFailure.noCollection) }
         do {
             try await make(text, attributes, label)
         } catch let reply as SecretFailure.Reply where reply.isOfAbsence {
@@ -257,7 +275,7 @@ struct SecretItems: Sendable {
     /// - Returns: whether this question has opened something. It has not where it could not be shown, and where KWallet
     ///   has withdrawn it, because that of another program was answered.
     private func open(_ objects: [ObjectReference]) async throws -> Bool {
-        guard mayPrompt else { throw SecretFailure.closed }
+        guard mayPrompt else { throw SecretFailure.Unasked(error: SecretFailure.closed) }
         do {
             return try await call.perform { cancellable, answer, context in
                 var list: UnsafeMutablePointer<lfs_secret_list>?

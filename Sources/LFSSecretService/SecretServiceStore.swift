@@ -38,7 +38,8 @@ struct SecretServiceStore: SecretStore {
         do {
             // Nobody else waits for the lock while somebody looks for a password.
             try await change(item, required, mayPrompt: false, body)
-        } catch let error as SettingsError where error.code == .locked && mayPrompt {
+        } catch let unasked as SecretFailure.Unasked {
+            guard mayPrompt else { throw unasked.error }
             let attributes = attributes(item)
             try await call(mayPrompt) { items in
                 try await require(required, of: items)
@@ -57,7 +58,7 @@ struct SecretServiceStore: SecretStore {
             // Whoever holds the lock is through at its deadline; no file waits for a thread of this pool.
             let lock = DatabaseLock(databasePath: owner.databasePath, .secrets, waitingOn: .foreign)
             try await lock.run {
-                try await call(mayPrompt) { items in
+                try await SecretItems.run(mayPrompt: mayPrompt, deadline: deadline, clock: owner.clock) { items in
                     try await require(required, of: items)
                     let found = try await items.find(attributes)
                     switch try body({ try Self.content(of: found.first) }) {
@@ -74,8 +75,16 @@ struct SecretServiceStore: SecretStore {
 
     /// In the process of the service in which the call looks for everything else.
     private func require(_ item: String?, of items: SecretItems) async throws {
-        guard let item, try Self.content(of: await items.find(attributes(item)).first) == nil else { return }
-        throw lost
+        guard let item else { return }
+        guard let found = try await items.find(attributes(item)).first else { throw lost }
+        guard Self.isText(found.content ?? Data()) else {
+            throw SettingsError(
+                .corrupted,
+                """
+                The item \(item) of the keyring, which marks it as the one of this database, is damaged, or another \
+                program has changed it. Call adoptKeychain() if it is the right keyring.
+                """)
+        }
     }
 
     func items() async throws -> [String] {
@@ -103,8 +112,10 @@ struct SecretServiceStore: SecretStore {
     private func call<Result: Sendable>(
         _ mayPrompt: Bool, _ body: @escaping @Sendable (SecretItems) async throws -> Result
     ) async throws -> Result {
-        try await SecretCall.run(deadline: deadline, clock: owner.clock) { call in
-            try await body(SecretItems(call: call, mayPrompt: mayPrompt))
+        do {
+            return try await SecretItems.run(mayPrompt: mayPrompt, deadline: deadline, clock: owner.clock, body)
+        } catch let unasked as SecretFailure.Unasked {
+            throw unasked.error
         }
     }
 

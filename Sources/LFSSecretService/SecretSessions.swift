@@ -12,12 +12,12 @@ enum SecretSessions {
         var number = 0
         var allowance = SessionAllowance()
         /// In which session what is unreadable was seen first.
-        var damage: [SHA256Digest: Int] = [:]
+        var firstSeen: [SHA256Digest: Int] = [:]
     }
 
     private static let state = Mutex(State())
 
-    /// Which session it is now. One more than the last.
+    /// How many sessions were given up: the number of the present one.
     static var number: Int { state.withLock(\.number) }
 
     /// Gives up a session, so that the next call begins another one, unless somebody else has done so. False where that
@@ -32,14 +32,14 @@ enum SecretSessions {
         }
     }
 
-    /// Whether what is unreadable has come out so in a session before.
-    static func isDamage(_ content: Data, at path: String, _ session: Int) -> Bool {
+    /// Whether what is unreadable has come out so in a session before: then it is what is stored.
+    static func hasSeen(_ content: Data, at path: String, _ session: Int) -> Bool {
         let digest = SHA256.hash(data: Data(path.utf8) + [0] + content)
         return state.withLock { state in
-            if let first = state.damage[digest] { return first != session }
-            // It is looked at once more.
-            if state.damage.count >= 100 { state.damage = [:] }
-            state.damage[digest] = session
+            if let first = state.firstSeen[digest] { return first != session }
+            // Forgotten, each is looked at once more.
+            if state.firstSeen.count >= 100 { state.firstSeen = [:] }
+            state.firstSeen[digest] = session
             return false
         }
     }

@@ -3,7 +3,7 @@ package import Foundation
 /// A service or a file that keeps secrets, each under a name.
 ///
 /// Rules of an implementation:
-/// - an item is whole or not there, whenever the process ends;
+/// - an item is whole or not there, whenever the process ends, as far as a service does so;
 /// - a service that is locked, or does not answer in time, is ``SettingsError/Code/locked``, and never "not found";
 /// - an item that cannot be read is ``SettingsError/Code/corrupted`` and stays;
 /// - names are not secret, items are, and no error has a part of one.
@@ -18,7 +18,7 @@ package protocol SecretStore: Sendable {
     /// - Throws: ``lost`` without it.
     func read(_ item: String, requiring required: String?) async throws -> Data?
 
-    /// Changes an item while nobody else does; nil removes it.
+    /// Changes an item while nobody else does.
     ///
     /// - Parameters:
     ///   - required: an item of the store that is meant. Without it nothing is changed.

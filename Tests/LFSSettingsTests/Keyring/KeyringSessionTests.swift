@@ -62,6 +62,7 @@ struct KeyringSessionTests {
     func removal() async throws {
         for (kind, code) in [
             ("fail:Delete lock:Delete", "keychainUnavailable"), ("ask:Delete dismiss", "promptDismissed"),
+            ("ask:Delete dismiss lock:Delete", "locked"),
         ] {
             try await Keyring.with(.scripted) { keyring in
                 let said = try await keyring.steps("set=secret", "script=\(kind)", "remove", "script=", "get")
@@ -109,6 +110,29 @@ struct KeyringSessionTests {
             try keyring.script("lucky:\(count + 4)")
             let said = try await keyring.steps("migrated")
             #expect(said == ["another secret"])
+        }
+    }
+
+    @Test("What can be seen once is taken, and not looked at until no session is left")
+    func allowedOnce() async throws {
+        try await Keyring.with(.scripted) { keyring in
+            let stored = try await keyring.secretTool(
+                "printf 'another secret' | secret-tool store --label=x service example")
+            #expect(stored != nil)
+            try keyring.script("lockedItems accept once")
+            let said = try await keyring.steps("migrated", with: ["HELPER_FOREIGN_PROMPTS": "1"])
+            #expect(said == ["another secret"])
+            // No session was given up: those are of secret-tool and of the helper, with two algorithms each.
+            #expect(try keyring.calls().count { $0 == "OpenSession" } == 4)
+        }
+    }
+
+    @Test("A new item that was asked for, and a keyring that is locked then, is not called kept")
+    func lockedUnmade() async throws {
+        try await Keyring.with(.scripted) { keyring in
+            try keyring.script("ask:CreateItem dismiss lock:CreateItem")
+            let said = try await keyring.steps("set=secret", "script=", "get")
+            #expect(said[0].hasPrefix("locked: ") && said[2] == "nothing", "\(said)")
         }
     }
 
