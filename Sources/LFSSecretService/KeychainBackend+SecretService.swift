@@ -50,12 +50,8 @@ extension StorageDomain {
                 throw SettingsError(
                     .notConfigured, "An item of the Secret Service is named by its attributes: give one.")
             }
-            do {
-                return try await SecretItems.run(
-                    mayPrompt: mayPrompt, isOurs: false, deadline: deadline, clock: ContinuousClock(), body)
-            } catch let unasked as SecretFailure.Unasked {
-                throw unasked.error
-            }
+            return try await SecretItems.run(
+                mayPrompt: mayPrompt, isOurs: false, deadline: deadline, clock: ContinuousClock(), body)
         }
         return .foreign(
             ForeignSecret(

@@ -26,9 +26,22 @@ struct SecretItems: Sendable {
 
     /// Runs one call, in which nothing is asked of another process of the service than that with which it begins.
     ///
-    /// - Throws: ``SecretFailure/Unasked`` where nobody may be asked, and somebody would have to be; what
-    ///   ``SecretCall/run(deadline:clock:_:)`` throws.
+    /// - Throws: what ``SecretCall/run(deadline:clock:_:)`` throws.
     static func run<Result: Sendable>(
+        mayPrompt: Bool, isOurs: Bool = true, deadline: Duration, clock: any Clock<Duration>,
+        _ body: @escaping @Sendable (SecretItems) async throws -> Result
+    ) async throws -> Result {
+        do {
+            return try await attempt(mayPrompt: mayPrompt, isOurs: isOurs, deadline: deadline, clock: clock, body)
+        } catch let unasked as SecretFailure.Unasked {
+            throw unasked.error
+        }
+    }
+
+    /// The same for one who goes on where somebody would have to be asked.
+    ///
+    /// - Throws: ``SecretFailure/Unasked`` then, too.
+    static func attempt<Result: Sendable>(
         mayPrompt: Bool, isOurs: Bool = true, deadline: Duration, clock: any Clock<Duration>,
         _ body: @escaping @Sendable (SecretItems) async throws -> Result
     ) async throws -> Result {
@@ -156,7 +169,7 @@ struct SecretItems: Sendable {
     private func isReadable(_ found: [Found], _ attributes: [String: String], in session: Int) async throws -> Bool {
         guard let first = found.first, let content = first.content else { return true }
         guard !isOurs else {
-            return SecretServiceStore.isText(content) || SecretSessions.hasSeen(content, at: first.path, session)
+            return Data(base64URLEncoded: content) != nil || SecretSessions.hasSeen(content, at: first.path, session)
         }
         let again = try await search(attributes).first
         // KeePassXC can allow one look alone.

@@ -58,7 +58,7 @@ struct SecretServiceStore: SecretStore {
             // Whoever holds the lock is through at its deadline; no file waits for a thread of this pool.
             let lock = DatabaseLock(databasePath: owner.databasePath, .secrets, waitingOn: .foreign)
             try await lock.run {
-                try await SecretItems.run(mayPrompt: mayPrompt, deadline: deadline, clock: owner.clock) { items in
+                try await SecretItems.attempt(mayPrompt: mayPrompt, deadline: deadline, clock: owner.clock) { items in
                     try await require(required, of: items)
                     let found = try await items.find(attributes)
                     switch try body({ try Self.content(of: found.first) }) {
@@ -77,7 +77,7 @@ struct SecretServiceStore: SecretStore {
     private func require(_ item: String?, of items: SecretItems) async throws {
         guard let item else { return }
         guard let found = try await items.find(attributes(item)).first else { throw lost }
-        guard Self.isText(found.content ?? Data()) else {
+        guard let text = found.content, Data(base64URLEncoded: text) != nil else {
             throw SettingsError(
                 .corrupted,
                 """
@@ -112,19 +112,12 @@ struct SecretServiceStore: SecretStore {
     private func call<Result: Sendable>(
         _ mayPrompt: Bool, _ body: @escaping @Sendable (SecretItems) async throws -> Result
     ) async throws -> Result {
-        do {
-            return try await SecretItems.run(mayPrompt: mayPrompt, deadline: deadline, clock: owner.clock, body)
-        } catch let unasked as SecretFailure.Unasked {
-            throw unasked.error
-        }
+        try await SecretItems.run(mayPrompt: mayPrompt, deadline: deadline, clock: owner.clock, body)
     }
-
-    /// Nothing of ours is without text: KWallet leaves such an item where it was given a secret that it could not read.
-    static func isText(_ text: Data) -> Bool { !text.isEmpty && Data(base64URLEncoded: text) != nil }
 
     private static func content(of found: SecretItems.Found?) throws -> Data? {
         guard let found else { return nil }
-        guard let text = found.content, isText(text), let bytes = Data(base64URLEncoded: text) else {
+        guard let text = found.content, let bytes = Data(base64URLEncoded: text) else {
             throw SettingsError(
                 .corrupted,
                 """
@@ -143,9 +136,11 @@ extension Data {
             .replacingOccurrences(of: "=", with: "")
     }
 
-    /// Nil when it is anything else than ``base64URLEncoded`` makes.
+    /// Nil when it is anything else than ``base64URLEncoded`` makes of one byte or more.
+    ///
+    /// Nothing of ours is without text: KWallet leaves such an item where it could not read the secret.
     init?(base64URLEncoded bytes: Data) {
-        guard let text = String(validating: bytes, as: UTF8.self) else { return nil }
+        guard !bytes.isEmpty, let text = String(validating: bytes, as: UTF8.self) else { return nil }
         let standard = text.replacingOccurrences(of: "-", with: "+").replacingOccurrences(of: "_", with: "/")
         let padding = String(repeating: "=", count: (4 - standard.utf8.count % 4) % 4)
         guard let decoded = Data(base64Encoded: standard + padding), decoded.base64URLEncoded == text else {

@@ -36,6 +36,25 @@ struct Keyring: Sendable {
         }
     }
 
+    /// The scripted service, in which one process has set the secret already.
+    static func withSecret(_ body: (Keyring) async throws -> Void) async throws {
+        try await with(.scripted) { keyring in
+            let written = try await keyring.steps("set=secret")
+            #expect(written == ["ok"])
+            try await body(keyring)
+        }
+    }
+
+    /// The scripted service, in which another program has stored something.
+    static func withForeignSecret(_ body: (Keyring) async throws -> Void) async throws {
+        try await with(.scripted) { keyring in
+            let stored = try await keyring.secretTool(
+                "printf 'another secret' | secret-tool store --label=x service example")
+            #expect(stored != nil)
+            try await body(keyring)
+        }
+    }
+
     /// Tells the session something, and returns what it says.
     @discardableResult
     func tell(_ command: String) async throws -> String {

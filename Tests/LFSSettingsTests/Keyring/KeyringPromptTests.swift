@@ -39,9 +39,7 @@ struct KeyringPromptTests {
     func once() async throws {
         // Opening looks into the keyring twice.
         for kind in ["locked fail:Prompt", "locked dismiss", "lockedItems fail:Prompt"] {
-            try await Keyring.with(.scripted) { keyring in
-                let written = try await keyring.steps("set=secret")
-                #expect(written == ["ok"])
+            try await Keyring.withSecret { keyring in
                 try keyring.script(kind)
                 let said = try await keyring.steps("get")
                 #expect(said[0].hasPrefix("promptDismissed: "), "\(said)")

@@ -20,9 +20,7 @@ struct KeyringSessionTests {
         "What was kept is read in another session, and is not called damaged",
         arguments: ["refused", "garbled", "lucky"])
     func reading(kind: String) async throws {
-        try await Keyring.with(.scripted) { keyring in
-            let written = try await keyring.steps("set=secret")
-            #expect(written == ["ok"])
+        try await Keyring.withSecret { keyring in
             try keyring.script("\(kind):3")
             let said = try await keyring.steps("get", "get")
             #expect(said == ["secret", "secret"])
@@ -31,9 +29,7 @@ struct KeyringSessionTests {
 
     @Test("A secret that was found in a session which cannot write is replaced in another one")
     func replacing() async throws {
-        try await Keyring.with(.scripted) { keyring in
-            let written = try await keyring.steps("set=secret")
-            #expect(written == ["ok"])
+        try await Keyring.withSecret { keyring in
             try keyring.script("oneway:3")
             let said = try await keyring.steps("set=more", "get")
             #expect(said == ["ok", "more"])
@@ -83,9 +79,7 @@ struct KeyringSessionTests {
 
     @Test("What is damaged is told, and costs one session and not all")
     func damage() async throws {
-        try await Keyring.with(.scripted) { keyring in
-            let written = try await keyring.steps("set=secret")
-            #expect(written == ["ok"])
+        try await Keyring.withSecret { keyring in
             // It is kept so for good.
             try keyring.script("damage")
             let before = try keyring.calls().count { $0 == "OpenSession" }
@@ -98,10 +92,7 @@ struct KeyringSessionTests {
 
     @Test("What another program has stored is not migrated as something else where the session does not fit")
     func foreign() async throws {
-        try await Keyring.with(.scripted) { keyring in
-            let stored = try await keyring.secretTool(
-                "printf 'another secret' | secret-tool store --label=x service example")
-            #expect(stored != nil)
+        try await Keyring.withForeignSecret { keyring in
             try keyring.script("lucky:1000")
             let garbled = try await keyring.steps("migrated")
             #expect(garbled[0].hasPrefix("migrationPending: "), "\(garbled)")
@@ -115,10 +106,7 @@ struct KeyringSessionTests {
 
     @Test("What can be seen once is taken, and not looked at until no session is left")
     func allowedOnce() async throws {
-        try await Keyring.with(.scripted) { keyring in
-            let stored = try await keyring.secretTool(
-                "printf 'another secret' | secret-tool store --label=x service example")
-            #expect(stored != nil)
+        try await Keyring.withForeignSecret { keyring in
             try keyring.script("lockedItems accept once")
             let said = try await keyring.steps("migrated", with: ["HELPER_FOREIGN_PROMPTS": "1"])
             #expect(said == ["another secret"])
@@ -163,11 +151,8 @@ struct KeyringSessionTests {
 
     @Test("What another process of the service does not have is not called absent, where the first ends in a prompt")
     func anotherProcessOpens() async throws {
-        try await Keyring.with(.scripted) { keyring in
+        try await Keyring.withForeignSecret { keyring in
             try keyring.startsByItself()
-            let stored = try await keyring.secretTool(
-                "printf 'another secret' | secret-tool store --label=x service example")
-            #expect(stored != nil)
             try keyring.script("lockOnce:SearchItems die:Unlock")
             let said = try await keyring.steps("migrated", with: ["HELPER_FOREIGN_PROMPTS": "1"])
             #expect(said[0].hasPrefix("migrationPending: "), "\(said)")
@@ -176,9 +161,7 @@ struct KeyringSessionTests {
 
     @Test("A service that refuses every session is not asked for ever new ones")
     func refusing() async throws {
-        try await Keyring.with(.scripted) { keyring in
-            let written = try await keyring.steps("set=secret")
-            #expect(written == ["ok"])
+        try await Keyring.withSecret { keyring in
             let before = try keyring.calls().count { $0 == "OpenSession" }
             try keyring.script("refused:1000")
             let said = try await keyring.steps("many=50", "many=50")
@@ -192,9 +175,7 @@ struct KeyringSessionTests {
     @Test("Where no session fits it is an error, nothing else is written, and the former secret stays")
     func none() async throws {
         for kind in ["refused", "garbled"] {
-            try await Keyring.with(.scripted) { keyring in
-                let written = try await keyring.steps("set=secret")
-                #expect(written == ["ok"])
+            try await Keyring.withSecret { keyring in
                 try keyring.script("\(kind):1000")
                 let said = try await keyring.steps("get", "set=more")
                 #expect(!said.contains("secret") && !said.contains("ok"), "\(said)")

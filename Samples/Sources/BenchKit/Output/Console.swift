@@ -4,7 +4,7 @@ import Foundation
 enum Console {
     /// Results, at once.
     ///
-    /// Where it cannot be written the process ends: with 141 when its reader has gone, as a signal would have it, and
+    /// Where they cannot be written the process ends: with 141 when its reader has gone, as a signal would have it, and
     /// otherwise with a message and 1.
     static func result(_ text: String) {
         do {
