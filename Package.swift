@@ -137,15 +137,6 @@ let package = Package(
         // Conformance suites and named faults, for the tests of an app too.
         .target(name: "LFSTesting", dependencies: ["LFSSettings", "LFSStorage", "LFSSystem"]),
 
-        // How fast the engine is, measured against a bare C program. No product needs them.
-        .executableTarget(
-            name: "engine-bench",
-            dependencies: ["LFSHTTPStorage", "LFSHTTP", "LFSSystem", "bare-curl", "discard-server"],
-            path: "Benchmarks/Sources/EngineBench"),
-        .executableTarget(
-            name: "bare-curl", path: "Benchmarks/Sources/BareCurl", linkerSettings: [.linkedLibrary("curl")]),
-        .executableTarget(name: "discard-server", path: "Benchmarks/Sources/DiscardServer"),
-
         .target(
             name: "TestSupport", dependencies: ["LFSSystem", "LFSFiles", "LFSStorage", "LFSTransfer", "LFS", grdb],
             path: "Tests/TestSupport"),

@@ -150,7 +150,7 @@ final class WholeWayTests {
 private enum WholeWay {
     static let executable = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().appendingPathComponent("Benchmarks/.build/release/whole-way").path
+        .appendingPathComponent(".build/release/whole-way").path
 
     static var isBuilt: Bool { FileManager.default.isExecutableFile(atPath: executable) }
 }

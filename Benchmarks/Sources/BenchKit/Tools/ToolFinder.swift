@@ -20,7 +20,7 @@ struct ToolFinder {
         return (installed, missing)
     }
 
-    /// The script beside the sources of this package.
+    /// The path of the script in the package of the benchmarks.
     static func obstoreScript() throws -> String {
         if let script = above("Benchmarks/obstore-copy.py") { return script }
         throw BenchError("Benchmarks/obstore-copy.py is not above this executable; give it with --obstore-script.")
@@ -29,8 +29,9 @@ struct ToolFinder {
     private static func absence(of tool: Tool) -> String {
         switch tool {
         case .wholeWay: "it is not built; swift build --package-path Benchmarks -c release does so"
+        case .lfs: "it is not built; swift build --package-path Samples -c release --product uploader does so"
         case .obstore: "no \(tool.executableName) in PATH has the module obstore"
-        case .lfs, .s5cmd, .rclone, .aws, .curl, .cp: "no \(tool.executableName) in PATH"
+        case .s5cmd, .rclone, .aws, .curl, .cp: "no \(tool.executableName) in PATH"
         }
     }
 
@@ -55,7 +56,8 @@ struct ToolFinder {
         }
         if tool == .wholeWay, let built = Self.above("Benchmarks/.build/release/whole-way") { return built }
         let folders = (environment["PATH"] ?? "").split(separator: ":").map(String.init)
-        let found = ((tool == .lfs ? [Self.ownFolder.path] : []) + folders)
+        if tool == .lfs, let built = Self.above("Samples/.build/release/uploader") { return built }
+        let found = folders
             .map { "\($0)/\(tool.executableName)" }
             .first { FileManager.default.isExecutableFile(atPath: $0) }
         return tool == .s5cmd ? try found.map(withoutWrapper) : found
