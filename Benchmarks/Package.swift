@@ -9,7 +9,7 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
-/// The benchmarks: `lfs-bench` measures the library and compares the uploader with other tools, and `whole-way` does the
+/// Benchmarks. `lfs-bench` measures the library and compares the uploader with other tools. `whole-way` does the
 /// same work in plain C. They need OpenSSL's headers besides what the library needs.
 let package = Package(
     name: "Benchmarks",

@@ -57,7 +57,8 @@ struct ToolFinder {
         if tool == .wholeWay, let built = Self.above("Benchmarks/.build/release/whole-way") { return built }
         let folders = (environment["PATH"] ?? "").split(separator: ":").map(String.init)
         if tool == .lfs, let built = Self.above("Samples/.build/release/uploader") { return built }
-        let found = folders
+        let found =
+            folders
             .map { "\($0)/\(tool.executableName)" }
             .first { FileManager.default.isExecutableFile(atPath: $0) }
         return tool == .s5cmd ? try found.map(withoutWrapper) : found
