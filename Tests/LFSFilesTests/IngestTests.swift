@@ -48,6 +48,17 @@ struct IngestTests {
         }
     }
 
+    @Test("A file with a time beyond the year 2262 is ingested", arguments: [Kind.copying, .moving, .handle])
+    func distantTime(_ kind: Kind) async throws {
+        try await withArea { area, folder in
+            let file = folder.child("source")
+            let source = try kind.source(SampleBytes.make(1_000), file)
+            try setModified(file, seconds: 10_413_792_000)
+            let ingested = try await area.ingest(source, as: FileID.make())
+            #expect(ingested.byteCount == 1_000)
+        }
+    }
+
     @Test("keeps every byte, its count and its SHA-256", arguments: Kind.allCases, sizes)
     func everySource(_ kind: Kind, _ size: Int) async throws {
         try await withArea { area, folder in

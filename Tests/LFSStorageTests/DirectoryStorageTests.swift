@@ -38,6 +38,20 @@ struct DirectoryStorageTests {
         }
     }
 
+    @Test("An object from beyond the year 2262 is listed, and a change changes its tag")
+    func distantTime() async throws {
+        try await withStorage { storage, folder in
+            try await upload(content, to: storage)
+            let file = folder.child("space").child("content")
+            try setModified(file, seconds: 10_413_792_000)
+            let (object, key) = (try await storage.head(ObjectKey("space/content")), try ObjectKey("space/content"))
+            #expect(object.byteCount == Int64(content.count))
+            #expect(try await storage.list(ListRequest(prefix: "space/")).objects.map(\.key) == [key])
+            try setModified(file, seconds: 10_413_792_001)
+            #expect(try await storage.head(key).entityTag != object.entityTag)
+        }
+    }
+
     @Test("is read where it is, and is not made for that")
     func reading() async throws {
         try await withStorage { storage, folder in
