@@ -14,10 +14,11 @@ package struct FileStatus: Sendable, Hashable {
     package let linkCount: Int
     package let isRegularFile: Bool
     package let isDirectory: Bool
-    /// Time of the last change of content, in nanoseconds since 1970.
-    package let modified: Int64
+    /// Time of the last change of content, in nanoseconds since 1970. File systems hold times before 1677 and after
+    /// 2262, which do not fit into 64 bits.
+    package let modified: Int128
     /// Time of the last change of content or metadata, in nanoseconds since 1970. No program can set it back.
-    package let changed: Int64
+    package let changed: Int128
     package let permissions: UInt32
     /// The id of the user that it belongs to.
     package let owner: UInt32
@@ -52,11 +53,15 @@ package struct FileStatus: Sendable, Hashable {
         permissions = UInt32(raw.st_mode & 0o7777)
         owner = UInt32(raw.st_uid)
         #if canImport(Darwin)
-        modified = Int64(raw.st_mtimespec.tv_sec) * 1_000_000_000 + Int64(raw.st_mtimespec.tv_nsec)
-        changed = Int64(raw.st_ctimespec.tv_sec) * 1_000_000_000 + Int64(raw.st_ctimespec.tv_nsec)
+        modified = Self.nanoseconds(raw.st_mtimespec)
+        changed = Self.nanoseconds(raw.st_ctimespec)
         #else
-        modified = Int64(raw.st_mtim.tv_sec) * 1_000_000_000 + Int64(raw.st_mtim.tv_nsec)
-        changed = Int64(raw.st_ctim.tv_sec) * 1_000_000_000 + Int64(raw.st_ctim.tv_nsec)
+        modified = Self.nanoseconds(raw.st_mtim)
+        changed = Self.nanoseconds(raw.st_ctim)
         #endif
+    }
+
+    private static func nanoseconds(_ time: timespec) -> Int128 {
+        Int128(time.tv_sec) * 1_000_000_000 + Int128(time.tv_nsec)
     }
 }

@@ -3,19 +3,19 @@ package import Foundation
 extension Date {
     /// Whole milliseconds. A time that does not fit, as a row may have it, is the nearest that does.
     package var millisecondsSince1970: Int64 {
-        let milliseconds = (timeIntervalSince1970 * 1_000).rounded()
-        return Int64(exactly: milliseconds) ?? (milliseconds < 0 ? .min : .max)
+        Int64(saturating: timeIntervalSince1970 * 1_000)
     }
 
     package init(millisecondsSince1970 milliseconds: Int64) {
         self.init(timeIntervalSince1970: Double(milliseconds) / 1_000)
     }
 
-    /// Whole microseconds, as nanoseconds.
-    package var nanosecondsSince1970: Int64 {
-        let microseconds = Int64(exactly: (timeIntervalSince1970 * 1_000_000).rounded(.towardZero))
-        // Three centuries are about what fits.
-        return min(max(microseconds ?? 0, -9_000_000_000_000_000), 9_000_000_000_000_000) * 1_000
+    /// The whole microseconds since 1970 in nanoseconds, to be compared with the times of files. A date that is farther
+    /// away than any file's counts as the nearest that a file can have.
+    package var nanosecondsSince1970: Int128 {
+        let microseconds = Int128(saturating: (timeIntervalSince1970 * 1_000_000).rounded(.towardZero))
+        let farthest = Int128(Int64.max) * 1_000_000
+        return min(max(microseconds, -farthest), farthest) * 1_000
     }
 }
 
@@ -27,10 +27,6 @@ extension Duration {
         return seconds * 1_000 + components.attoseconds / 1_000_000_000_000_000
     }
 
-    /// Whole nanoseconds; what is longer than a hundred years counts as that, so that times can be added.
-    package var nanoseconds: Int64 {
-        let longest: Int64 = 100 * 366 * 86_400
-        let seconds = min(max(components.seconds, -longest), longest)
-        return seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000
-    }
+    /// The whole nanoseconds, which can be added to the times of files.
+    package var nanoseconds: Int128 { attoseconds / 1_000_000_000 }
 }

@@ -1,16 +1,17 @@
 package import Foundation
-import Testing
 
 /// Gives a file a time of its last change of content, also one that Foundation's dates do not hold exactly.
 package func setModified(_ file: URL, seconds: Int, nanoseconds: Int = 0) throws {
     let time = timespec(tv_sec: seconds, tv_nsec: nanoseconds)
-    try #require(utimensat(AT_FDCWD, file.path, [time, time], 0) == 0)
     var status = stat()
-    try #require(stat(file.path, &status) == 0)
+    guard utimensat(AT_FDCWD, file.path, [time, time], 0) == 0, stat(file.path, &status) == 0 else {
+        throw CocoaError(.fileWriteUnknown)
+    }
     #if canImport(Darwin)
     let modified = status.st_mtimespec
     #else
     let modified = status.st_mtim
     #endif
-    try #require(modified.tv_sec == seconds, "The file system does not hold the time.")
+    // The file system does not hold the time.
+    guard modified.tv_sec == seconds else { throw CocoaError(.featureUnsupported) }
 }

@@ -14,7 +14,7 @@ struct Orphans: Sendable {
     /// How old an orphan has to be before it goes.
     struct Age: Sendable {
         /// Nanoseconds since 1970: what changed later stays.
-        let limit: Int64
+        let limit: Int128
         /// Milliseconds since 1970: what was made earlier stays, because an older copy of the database, put back from a
         /// backup, does not know it.
         let from: Int64
