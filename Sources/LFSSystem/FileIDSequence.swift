@@ -34,7 +34,10 @@ final class FileIDSequence: Sendable {
         return id > other ? id : FileID.make(after: other)
     }
 
-    private static func milliseconds(_ time: Date) -> UInt64 { UInt64(max(0, time.timeIntervalSince1970 * 1_000)) }
+    /// The 48 bits that an id has. A time that does not fit, which a clock or a row may have, is the nearest that does.
+    private static func milliseconds(_ time: Date) -> UInt64 {
+        min(UInt64(saturating: (time.timeIntervalSince1970 * 1_000).rounded(.down)), 1 << 48 - 1)
+    }
 
     private func next(_ milliseconds: UInt64) -> FileID.Bits {
         state.withLock { state in

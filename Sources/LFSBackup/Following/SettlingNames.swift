@@ -1,3 +1,5 @@
+import LFSSystem
+
 /// Names of files that have changed, until they have not changed for a while. A value that is told the time, which
 /// begins anywhere and never goes back.
 struct SettlingNames: Sendable {
@@ -34,8 +36,8 @@ struct SettlingNames: Sendable {
 
     /// A name has changed.
     mutating func note(_ name: AssetName, _ stamp: String?, at now: Duration) {
-        let turn = Int64(((now + time) / grid).rounded(.up))
-        let due = max(grid * Int(turn), turns.last?.due ?? .zero)
+        let turn = Int(saturating: ((now + time) / grid).rounded(.up))
+        let due = max(grid * turn, turns.last?.due ?? .zero)
         if let old = entries[name], old.due == due, old.stamp == stamp { return }
         let isListed = entries[name]?.due == due
         entries[name] = Entry(due: due, stamp: stamp)

@@ -1,5 +1,6 @@
 import CCurl
 import LFSHTTP
+import LFSSystem
 
 /// One easy handle of libcurl, used for one request after the other. Owner: the engine's thread.
 ///
@@ -168,7 +169,7 @@ final class EasyHandle {
         // HTTP/2 would send all large files over one connection, in pieces of 16 KiB with a call or two for each: that
         // took five times the CPU time and nearly twice as long. Storages that speak it only are not known.
         try set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)
-        try set(CURLOPT_CONNECTTIMEOUT_MS, max(Int(options.connectTimeout / .milliseconds(1)), 1))
+        try set(CURLOPT_CONNECTTIMEOUT_MS, max(Int(Int32(saturating: options.connectTimeout / .milliseconds(1))), 1))
         // After that long without an answer to `Expect`, the body goes out all the same.
         try set(CURLOPT_EXPECT_100_TIMEOUT_MS, 1_000)
         try set(CURLOPT_USERAGENT, options.userAgent)

@@ -1,3 +1,5 @@
+import LFSSystem
+
 /// A limit on bytes per second, as a value that is told the time: tokens come in steadily and each byte takes one.
 ///
 /// Up to a tenth of a second's tokens are kept for a burst (the token bucket of RFC 2697, 3).
@@ -17,7 +19,7 @@ struct RateLimiter {
     /// How many of the bytes may go now; what it grants is taken.
     mutating func grant(_ wanted: Int, now: ContinuousClock.Instant) -> Int {
         fill(now)
-        let granted = min(wanted, Int(max(tokens, 0)))
+        let granted = min(wanted, Int(saturating: max(tokens, 0).rounded(.down)))
         tokens -= Double(granted)
         return granted
     }

@@ -1,4 +1,5 @@
 package import Foundation
+import LFSSystem
 
 /// A moment in UTC in the proleptic Gregorian calendar, to the second.
 ///
@@ -20,9 +21,13 @@ package struct UTCTime: Hashable, Sendable {
         self.second = second
     }
 
-    /// The second that a date is in.
+    /// Seconds since 1970 of the years 0 to 9999, which is what the formats of HTTP and XML hold.
+    private static let seconds = -62_167_219_200...253_402_300_799
+
+    /// The second that a date is in. One outside of the years 0 to 9999 counts as the nearest in them.
     package init(_ date: Date) {
-        let seconds = Int(date.timeIntervalSince1970.rounded(.down))
+        let rounded = Int(saturating: date.timeIntervalSince1970.rounded(.down))
+        let seconds = min(max(rounded, Self.seconds.lowerBound), Self.seconds.upperBound)
         let days = Self.floorDivision(seconds, 86_400)
         let secondOfDay = seconds - days * 86_400
         // Years begin with March here, so that the day that leap years have more is the last of a year.

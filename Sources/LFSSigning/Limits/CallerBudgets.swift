@@ -40,7 +40,7 @@ final class CallerBudgets: Sendable {
             return wanted - budget.tokens
         }
         guard missing > 0 else { return }
-        let seconds = Int64((missing / max(limits.objectsPerSecond, 0.001)).rounded(.up))
+        let seconds = Int64(saturating: (missing / max(limits.objectsPerSecond, 0.001)).rounded(.up))
         throw WireFailure(.throttled, "Too many requests: try again later.", retryAfter: max(seconds, 1))
     }
 
@@ -50,7 +50,7 @@ final class CallerBudgets: Sendable {
     func open(_ byteCount: Int64, caller: String) throws(WireFailure) {
         let expires = (uptime() + limits.expiry).components.seconds
         let wait: Int64? = change(caller) { budget in
-            let sum = budget.open.reduce(0) { $0 + $1.byteCount }
+            let sum = budget.open.reduce(Int64(0)) { $0.addingSaturated($1.byteCount) }
             // A first one is let through, or what is larger than the limit would never be.
             if sum > 0, sum > limits.openBytes - byteCount {
                 return max((budget.open.first?.expires ?? 0) - budget.counted.components.seconds, 1)

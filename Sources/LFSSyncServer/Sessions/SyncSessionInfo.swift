@@ -1,4 +1,5 @@
 public import Foundation
+import LFSSystem
 
 /// A session, as lists show it: nothing of its token.
 public struct SyncSessionInfo: Sendable, Hashable {
@@ -18,11 +19,9 @@ public struct SyncSessionInfo: Sendable, Hashable {
 enum Milliseconds {
     static let day: Int64 = 86_400_000
 
-    static func of(_ date: Date) -> Int64 { Int64((date.timeIntervalSince1970 * 1_000).rounded()) }
+    static func of(_ date: Date) -> Int64 { date.millisecondsSince1970 }
 
-    static func of(_ duration: Duration) -> Int64 {
-        duration.components.seconds * 1_000 + duration.components.attoseconds / 1_000_000_000_000_000
-    }
+    static func of(_ duration: Duration) -> Int64 { duration.milliseconds }
 
     static func date(_ milliseconds: Int64) -> Date { Date(timeIntervalSince1970: Double(milliseconds) / 1_000) }
 }
