@@ -35,12 +35,15 @@ enum Outbox {
         let sent = try Row.fetchAll(
             db.cachedStatement(
                 sql: """
-                    SELECT sequence, mutation FROM lfs_sync_outbox WHERE sequence IS NOT NULL AND appliedAt IS NULL
+                    SELECT sequence, mutation FROM lfs_sync_outbox
+                    WHERE sequence IS NOT NULL AND appliedAt IS NULL AND mutation IS NOT NULL
                     ORDER BY sequence LIMIT ?
                     """), arguments: [limit])
         for row in sent { frozen.append(Frozen(sequence: row["sequence"], line: row["mutation"])) }
         var byteCount = frozen.reduce(0) { $0 + $1.line.utf8.count }
-        var next = 1 + (try Int64.fetchOne(db.cachedStatement(sql: "SELECT sequence FROM lfs_sync_state")) ?? 0)
+        let last = try Int64.fetchOne(db.cachedStatement(sql: "SELECT sequence FROM lfs_sync_state")) ?? 0
+        // The number is input. No server takes a larger one.
+        var next = min(last, WireFormat.largestNumber) + 1
         let groups = tables.map { ($0, false) } + tables.reversed().map { ($0, true) }
         for (table, isDeleted) in groups {
             while frozen.count < limit, byteCount < byteLimit {
@@ -195,11 +198,15 @@ enum Outbox {
     /// What was sent under a number; nil when it was answered before.
     static func sent(_ sequence: Int64, _ db: Database) throws -> Sent? {
         let sql = "SELECT tableName, key, operation, came FROM lfs_sync_outbox WHERE \(unanswered)"
-        return try Row.fetchOne(db.cachedStatement(sql: sql), arguments: [sequence]).map { row in
-            Sent(
-                table: row[0], key: row[1], operation: SyncMutation.Operation(rawValue: row[2]),
-                came: try (row[3] as String?).map { try Came($0) })
+        guard let row = try Row.fetchOne(db.cachedStatement(sql: sql), arguments: [sequence]) else { return nil }
+        guard let key = String.fromDatabaseValue(row[1]) else {
+            // Another program has written the key. The entry belongs to no row, and would be sent again for ever.
+            try applied(sequence, at: nil, db)
+            return nil
         }
+        return Sent(
+            table: row[0], key: key, operation: SyncMutation.Operation(rawValue: row[2]),
+            came: try (row[3] as String?).map { try Came($0) })
     }
 
     /// - Parameter position: where the server has put it; nil when nothing had to change there.
@@ -320,7 +327,8 @@ enum Outbox {
 
     static func rejections(_ limit: Int, _ db: Database) throws -> [SyncProblem] {
         let sql = """
-            SELECT tableName, CASE typeof(key) WHEN 'blob' THEN hex(key) ELSE key END, message
+            SELECT CAST(tableName AS TEXT), CASE typeof(key) WHEN 'blob' THEN hex(key) ELSE key END,
+                CAST(message AS TEXT)
             FROM lfs_sync_rejection ORDER BY id DESC LIMIT ?
             """
         return try Row.fetchAll(db.cachedStatement(sql: sql), arguments: [limit]).map {
