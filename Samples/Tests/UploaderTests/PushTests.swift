@@ -30,6 +30,42 @@ struct PushTests {
         }
     }
 
+    @Test("Files from beyond the year 2262 are pushed, verified and pulled")
+    func distantTimes() throws {
+        try withFolder(files: 2) { folder in
+            let file = folder.appendingPathComponent("files/0.bin")
+            func setTime(_ url: URL, _ seconds: Double) throws {
+                let date = Date(timeIntervalSince1970: seconds)
+                try FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: url.path)
+            }
+            try setTime(file, 10_413_792_000)
+            let push = ["push", "--database", "a.sqlite", "--to", "dir:remote", "--json", "files"]
+            let first = try UploaderProcess(push, in: folder).wait()
+            #expect(first.status == 0 && first.summary?["uploaded"] as? Int == 2)
+            #expect(try UploaderProcess(push, in: folder).wait().summary?["skipped"] as? Int == 2)
+            // Another time is a change, also beyond the limit.
+            try randomData(10_240).write(to: file)
+            try setTime(file, 10_413_792_001)
+            #expect(try UploaderProcess(push, in: folder).wait().summary?["uploaded"] as? Int == 1)
+            let objects = FileManager.default.enumerator(
+                at: folder.appendingPathComponent("remote"), includingPropertiesForKeys: nil)
+            for case let url as URL in try #require(objects) { try setTime(url, 10_413_792_000) }
+            let verified = try UploaderProcess.run(
+                "verify", "--database", "a.sqlite", "--to", "dir:remote", "--content", in: folder)
+            #expect(verified.status == 0, "\(verified.messages)")
+            let pulled = try UploaderProcess.run(
+                "pull", "--database", "a.sqlite", "--to", "dir:remote", "--all", "--output", "out", in: folder)
+            #expect(pulled.status == 0, "\(pulled.messages)")
+            let copies = try #require(
+                FileManager.default.enumerator(
+                    at: folder.appendingPathComponent("out"), includingPropertiesForKeys: nil))
+            let copy = try #require(copies.compactMap { $0 as? URL }.first { $0.lastPathComponent == "0.bin" })
+            let attributes = try FileManager.default.attributesOfItem(atPath: copy.path)
+            let date = attributes[.modificationDate] as? Date
+            #expect(date?.timeIntervalSince1970 == 10_413_792_001)
+        }
+    }
+
     @Test("Pushing again attaches only what is new or has changed")
     func again() throws {
         try withFolder(files: 10) { folder in
