@@ -28,7 +28,7 @@ struct DelayedUploads: Sendable {
     /// - Returns: nil when there are none.
     /// - Throws: the database's error.
     static func find(at time: Date, _ db: Database) throws -> DelayedUploads? {
-        let now = Int64(time.timeIntervalSince1970 * 1_000)
+        let now = Int64(saturating: (time.timeIntervalSince1970 * 1_000).rounded(.towardZero))
         let row = try Row.fetchOne(
             db,
             sql: """

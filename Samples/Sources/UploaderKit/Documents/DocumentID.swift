@@ -4,7 +4,8 @@ import Foundation
 /// in one table, in the order in which they were made.
 enum DocumentID {
     static func make(at time: Date = Date()) -> String {
-        let milliseconds = UInt64(max(time.timeIntervalSince1970 * 1_000, 0)) & 0xFFFF_FFFF_FFFF
+        let elapsed = UInt64(saturating: (time.timeIntervalSince1970 * 1_000).rounded(.down))
+        let milliseconds = min(elapsed, 0xFFFF_FFFF_FFFF)
         var generator = SystemRandomNumberGenerator()
         let (high, low) = (UInt64.random(in: 0...0xFFF, using: &generator), UInt64.random(in: 0...(.max)))
         let first = milliseconds << 16 | 0x7000 | high
