@@ -108,6 +108,52 @@ struct SharingTests {
         }
     }
 
+    @Test(
+        "An unreadable shared album is named, can be left, and hides no other one",
+        arguments: [("not-a-uuid", 1_790_000_000_000), ("not-a-uuid", Int64.max), (nil, Int64.max), (nil, .min)]
+            as [(String?, Int64)])
+    func unreadable(_ key: String?, _ createdAt: Int64) async throws {
+        try await run { _, ann, bob, album in
+            try await share(album, ann)
+            try await bob.shows("/pictures", "Summer")
+            let account = try #require(
+                try await ann.journal.loadMembers(ofAlbum: #require(UUID(uuidString: album))).first?.accountID)
+            // As another program writes it.
+            let id = key ?? UUID().uuidString.lowercased()
+            try await ann.journal.database.write { db in
+                try db.execute(
+                    sql: "INSERT INTO album (id, ownerId, name, createdAt) VALUES (?, 'me', 'Odd & <b>old</b>', ?)",
+                    arguments: [id, createdAt])
+                try db.execute(
+                    sql: """
+                        INSERT INTO album_member (id, albumId, accountID, role, name) VALUES (?, ?, ?, 'viewer', 'b')
+                        """,
+                    arguments: ["\(id)_\(account)", id, account])
+            }
+            try await bob.shows("/pictures", "Odd &amp; &lt;b&gt;old&lt;/b&gt;")
+            let page = try await bob.get("/pictures")
+            #expect(page.status == 200 && page.text.contains("it cannot be read") && page.text.contains("Summer"))
+            let added = try await bob.post("/albums", [("name", "Mine")])
+            #expect(added.status == 303)
+
+            #expect(try await bob.post("/albums/leave", [("album", id)]).status == 303)
+            try await bob.until { try await !$0.get("/pictures").text.contains("it cannot be read") }
+            let left = try await bob.get("/pictures").text
+            #expect(left.contains("Summer") && left.contains("Mine"))
+        }
+    }
+
+    @Test("An album of this account is not left, and its members stay")
+    func leavingOwn() async throws {
+        try await run { _, ann, _, album in
+            try await share(album, ann)
+            #expect(try await ann.post("/albums/leave", [("album", album)]).status == 303)
+            #expect(try await ann.post("/albums/leave", [("album", "nothing")]).status == 303)
+            let id = try #require(UUID(uuidString: album))
+            #expect(try await ann.journal.loadMembers(ofAlbum: id).count == 1)
+        }
+    }
+
     @Test("Nobody is found by a name that there is not, and without the server the page says so")
     func unknown() async throws {
         try await run { stand, ann, bob, album in
