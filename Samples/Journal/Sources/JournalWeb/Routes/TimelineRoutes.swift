@@ -62,7 +62,7 @@ enum Place {
     static func read(_ request: Request) throws(WebError) -> TimelinePlace? {
         guard request.fields.has("before") else { return nil }
         let fields = request.fields["before"].split(separator: ".", omittingEmptySubsequences: false)
-        guard fields.count == 2, let milliseconds = Int64(fields[0]), abs(milliseconds) < 1 << 48,
+        guard fields.count == 2, let milliseconds = Int64(fields[0]), milliseconds.magnitude < 1 << 48,
             let id = UUID(uuidString: String(fields[1]))
         else { throw WebError(.badRequest, "This link leads to no place of the timeline.") }
         return TimelinePlace(start: Date(timeIntervalSince1970: Double(milliseconds) / 1_000), id: id)
