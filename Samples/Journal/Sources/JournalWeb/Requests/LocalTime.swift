@@ -30,7 +30,7 @@ struct LocalTime: Sendable {
         let halves = text.split(separator: "T", omittingEmptySubsequences: false)
         guard halves.count == 2 else { return nil }
         let days = halves[0].split(separator: "-").map { UInt16($0) }
-        let times = halves[1].split(separator: ".")[0].split(separator: ":").map { UInt16($0) }
+        let times = halves[1].prefix { $0 != "." }.split(separator: ":").map { UInt16($0) }
         guard days.count == 3, (2...3).contains(times.count), let year = days[0], (1...9999).contains(year),
             let month = days[1], (1...12).contains(month), let day = days[2], (1...31).contains(day),
             let hour = times[0], hour < 24, let minute = times[1], minute < 60,
