@@ -22,7 +22,7 @@ enum AlbumLinkTable {
     static func add(_ asset: UUID, to album: UUID, _ db: Database) throws {
         let (file, places) = (try file(of: asset, album, db), try places(album, db))
         guard places[file] == nil else { return }
-        try put(asset, file, in: album, at: (places.values.max() ?? -1) + 1, db)
+        try put(asset, file, in: album, at: Positions.next(after: places.values), db)
     }
 
     /// - Returns: whether it was shown.
@@ -51,7 +51,7 @@ enum AlbumLinkTable {
         let rows = try Row.fetchAll(
             db, sql: "SELECT fileId, position FROM album_asset WHERE albumId = ?", arguments: [album.text])
         return rows.reduce(into: [:]) { places, row in
-            places[String.fromDatabaseValue(row[0]) ?? ""] = Int.fromDatabaseValue(row[1])
+            places[String.fromDatabaseValue(row[0]) ?? ""] = Positions.place(row[1])
         }
     }
 

@@ -46,5 +46,10 @@ struct PictureNames {
 
     func row(named name: String) -> Row? { rows.first { $0.name == name } }
 
-    private static func number(after rows: [Row]) -> Int { (rows.map(\.number).max() ?? -1) + 1 }
+    /// Returns the number after the largest one in use. The rows are input: a number that no name can have is ignored,
+    /// so that there is a next one, and names count too, so that no picture gets the name of another one.
+    private static func number(after rows: [Row]) -> Int {
+        let numbers = rows.flatMap { [$0.number, ImageName($0.name)?.index ?? -1] }
+        return (numbers.filter(ImageName.indexes.contains).max() ?? -1) + 1
+    }
 }

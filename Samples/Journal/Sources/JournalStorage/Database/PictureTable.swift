@@ -23,7 +23,7 @@ enum PictureTable {
             stored[record, default: []].append(
                 PictureNames.Row(
                     id: String.fromDatabaseValue(row[1]) ?? "", name: String.fromDatabaseValue(row[2]) ?? "",
-                    number: Int.fromDatabaseValue(row[3]) ?? 0, position: Int.fromDatabaseValue(row[4]) ?? 0,
+                    number: Int.fromDatabaseValue(row[3]) ?? 0, position: Positions.place(row[4]) ?? 0,
                     fileID: String.fromDatabaseValue(row[5]) ?? ""))
         }
         return stored.mapValues { PictureNames($0) }
@@ -63,7 +63,7 @@ enum PictureTable {
         let names = try settled(name.recordID, db)
         let earlier = names.row(named: name.description)
         if let earlier { try delete(earlier, db) }
-        let position = earlier?.position ?? (names.rows.map(\.position).max() ?? -1) + 1
+        let position = earlier?.position ?? Positions.next(after: names.rows.map(\.position))
         let sql = "INSERT INTO picture (id, recordId, name, number, position, fileId) VALUES (?1, ?2, ?3, ?4, ?5, ?1)"
         try db.execute(
             sql: sql, arguments: ["\(file)", name.recordID.text, name.description, name.index, position])
@@ -73,9 +73,9 @@ enum PictureTable {
     static func arrange(_ names: [String], of id: UUID, _ db: Database) throws {
         let rows = try settled(id, db)
         let ordered = names.compactMap(rows.row(named:))
-        let update = try db.cachedStatement(sql: "UPDATE picture SET position = ? WHERE id = ?")
-        for (row, position) in zip(ordered, Positions.arranged(ordered.map(\.position))) where row.position != position
-        {
+        let sql = "UPDATE picture SET position = ?1 WHERE id = ?2 AND position IS NOT ?1"
+        let update = try db.cachedStatement(sql: sql)
+        for (row, position) in zip(ordered, Positions.arranged(ordered.map(\.position))) {
             try update.execute(arguments: [position, row.id])
         }
     }

@@ -127,7 +127,7 @@ enum RecordTable {
             let (key, tag) = (String.fromDatabaseValue(row[0]), String.fromDatabaseValue(row[1]) ?? "")
             // Another program may have given a tag twice.
             if let key, key == Self.key(id, tag), record.tags.contains(where: { $0.text == tag }) {
-                places[tag] = Int.fromDatabaseValue(row[2])
+                places[tag] = Positions.place(row[2])
             } else {
                 try db.cachedStatement(sql: "DELETE FROM record_tag WHERE id = ?").execute(arguments: [row[0]])
             }

@@ -17,10 +17,7 @@ enum TagTable {
     /// Brings the tags to these, and writes what differs.
     static func replace(with tags: [Tag], _ db: Database) throws {
         let kept = Set(tags.map(\.id.text))
-        var places: [String: Int] = [:]
-        for row in try Row.fetchAll(db, sql: "SELECT id, position FROM tag") {
-            places[String.fromDatabaseValue(row[0]) ?? ""] = Int.fromDatabaseValue(row[1])
-        }
+        let places = try places(db)
         for id in places.keys where !kept.contains(id) {
             try db.execute(sql: "DELETE FROM tag WHERE id = ?", arguments: [id])
         }
@@ -31,10 +28,14 @@ enum TagTable {
 
     /// Puts one at the end, or in the place that it has.
     static func add(_ tag: Tag, _ db: Database) throws {
-        let sql = """
-            SELECT ifnull((SELECT position FROM tag WHERE id = ?), (SELECT ifnull(max(position), -1) + 1 FROM tag))
-            """
-        try put(tag, at: try Int.fetchOne(db, sql: sql, arguments: [tag.id.text]) ?? 0, db)
+        let places = try places(db)
+        try put(tag, at: places[tag.id.text] ?? Positions.next(after: places.values), db)
+    }
+
+    private static func places(_ db: Database) throws -> [String: Int] {
+        try Row.fetchAll(db, sql: "SELECT id, position FROM tag").reduce(into: [:]) { places, row in
+            places[String.fromDatabaseValue(row[0]) ?? ""] = Positions.place(row[1])
+        }
     }
 
     private static func put(_ tag: Tag, at position: Int, _ db: Database) throws {

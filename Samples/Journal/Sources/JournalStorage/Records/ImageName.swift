@@ -16,7 +16,7 @@ public struct ImageName: Hashable, Sendable, CustomStringConvertible {
     /// - Returns: nil when the index or the extension is not allowed. Letters are made lowercase.
     public init?(recordID: UUID, index: Int, fileExtension: String) {
         let fileExtension = fileExtension.lowercased()
-        guard (0...999_999).contains(index), Self.isAllowed(fileExtension) else { return nil }
+        guard Self.indexes.contains(index), Self.isAllowed(fileExtension) else { return nil }
         self.recordID = recordID
         self.index = index
         self.fileExtension = fileExtension
@@ -37,6 +37,8 @@ public struct ImageName: Hashable, Sendable, CustomStringConvertible {
 
     /// The name as text.
     public var description: String { "\(recordID.text)_\(index).\(fileExtension)" }
+
+    static let indexes = 0...999_999
 
     private static func isAllowed(_ fileExtension: String) -> Bool {
         let allowed = Set("abcdefghijklmnopqrstuvwxyz0123456789".utf8)
