@@ -13,7 +13,7 @@ public struct StoredImage: Hashable, Sendable, FetchableRecord {
     /// - Throws: the errors of both rows.
     public init(row: Row) throws {
         file = try FileData(row: row)
-        upload = row["upload"]
+        upload = try row.decodeIfPresent(Upload.self, forKey: "upload")
     }
 }
 
