@@ -28,3 +28,11 @@ public struct Album: Hashable, Sendable, Identifiable {
         self.createdAt = createdAt.wholeMilliseconds
     }
 }
+
+/// An album that another account has shared and whose row cannot be read.
+public struct UnreadableAlbum: Hashable, Sendable, Identifiable {
+    /// The row's id, which may be any text.
+    public let id: String
+    /// The title to show; the id where there is none.
+    public let name: String
+}

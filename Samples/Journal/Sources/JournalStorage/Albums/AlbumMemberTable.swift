@@ -24,6 +24,15 @@ enum AlbumMemberTable {
         }
     }
 
+    /// Removes an account from an album. The ids of the album and of the member's row may be any texts.
+    ///
+    /// - Returns: whether the account was a member.
+    static func delete(account: String, fromAlbum album: String, _ db: Database) throws -> Bool {
+        try db.execute(
+            sql: "DELETE FROM album_member WHERE albumId = ? AND accountID = ?", arguments: [album, account])
+        return db.changesCount > 0
+    }
+
     /// - Returns: whether there was one.
     static func delete(_ id: String, from album: UUID, _ db: Database) throws -> Bool {
         try db.execute(

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import LFSSync
 
 /// The albums, and what the photo library of this device calls them.
 enum AlbumTable {
@@ -36,28 +37,45 @@ enum AlbumTable {
             sql: "INSERT INTO album_local (albumId, localId) VALUES (?, ?)", arguments: [album.id.text, local])
     }
 
-    static func all(of owner: String, _ db: Database) throws -> [Album] {
-        try fetch("WHERE ownerId = ? ORDER BY createdAt, id", [owner], db)
+    /// Returns the albums of an owner, and the shared ones of other accounts that cannot be read. A row of another
+    /// account must not hide the rest.
+    ///
+    /// - Throws: ``FileStorageError/decodingFailed(name:reason:)`` for a damaged row of this account.
+    static func all(of owner: String, _ db: Database) throws -> (albums: [Album], unreadable: [UnreadableAlbum]) {
+        var (albums, unreadable): ([Album], [UnreadableAlbum]) = ([], [])
+        let rows = try rows("WHERE ownerId = ? ORDER BY createdAt, id", [owner], db)
+        while let row = try rows.next() {
+            do {
+                albums.append(try album(row))
+            } catch let error as FileStorageError {
+                guard let id = String.fromDatabaseValue(row["id"]), try SyncedTable.isForeign(id, in: "album", db)
+                else { throw error }
+                unreadable.append(UnreadableAlbum(id: id, name: String.fromDatabaseValue(row["name"]) ?? id))
+            }
+        }
+        return (albums, unreadable)
     }
 
-    static func one(_ id: UUID, _ db: Database) throws -> Album? { try fetch("WHERE id = ?", [id.text], db).first }
+    static func one(_ id: UUID, _ db: Database) throws -> Album? {
+        try rows("WHERE id = ?", [id.text], db).next().map(album)
+    }
 
-    private static func fetch(_ condition: String, _ arguments: StatementArguments, _ db: Database) throws -> [Album] {
+    private static func rows(
+        _ condition: String, _ arguments: StatementArguments, _ db: Database
+    ) throws -> RowCursor {
         let sql = """
             SELECT id, remoteId, localId, ownerId, name, createdAt
             FROM album LEFT JOIN album_local ON albumId = id \(condition)
             """
-        let rows = try Row.fetchCursor(db, sql: sql, arguments: arguments)
-        var albums: [Album] = []
-        while let row = try rows.next() {
-            let checked = CheckedRow(row, of: "album")
-            albums.append(
-                Album(
-                    id: try checked.id(), remoteID: try checked.optional("remoteId"),
-                    localID: try checked.optional("localId"), ownerID: try checked.value("ownerId"),
-                    name: try checked.value("name"), createdAt: try checked.date("createdAt")))
-        }
-        return albums
+        return try Row.fetchCursor(db, sql: sql, arguments: arguments)
+    }
+
+    private static func album(_ row: Row) throws -> Album {
+        let checked = CheckedRow(row, of: "album")
+        return Album(
+            id: try checked.id(), remoteID: try checked.optional("remoteId"), localID: try checked.optional("localId"),
+            ownerID: try checked.value("ownerId"), name: try checked.value("name"),
+            createdAt: try checked.date("createdAt"))
     }
 
     /// - Returns: whether there was one.

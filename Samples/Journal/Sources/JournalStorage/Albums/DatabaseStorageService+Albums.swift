@@ -106,6 +106,14 @@ extension DatabaseStorageService {
     ///
     /// - Throws: as ``loadAssets(of:)``.
     public func loadAlbums(of ownerID: String) async throws -> [Album] {
+        try await loadAllAlbums(of: ownerID).albums
+    }
+
+    /// Returns the albums of an owner as ``loadAlbums(of:)`` does, and the albums that another account has shared and
+    /// that cannot be read.
+    ///
+    /// - Throws: as ``loadAssets(of:)``.
+    public func loadAllAlbums(of ownerID: String) async throws -> (albums: [Album], unreadable: [UnreadableAlbum]) {
         try await read("The albums") { db in try AlbumTable.all(of: ownerID, db) }
     }
 

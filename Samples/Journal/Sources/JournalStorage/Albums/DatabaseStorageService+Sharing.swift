@@ -32,6 +32,21 @@ extension DatabaseStorageService {
         }
     }
 
+    /// Leaves an album that another account has shared, also one that cannot be read.
+    ///
+    /// - Parameters:
+    ///   - id: the album's, any text.
+    ///   - account: what the sync server calls this account.
+    /// - Throws: ``FileStorageError/fileNotFound(name:)`` when no other account shares such an album with this one,
+    ///   ``FileStorageError/fileWriteFailed(name:reason:)``.
+    public func leaveAlbum(_ id: String, account: String) async throws {
+        try await write("album \(id)") { db in
+            guard try SyncedTable.isForeign(id, in: "album", db),
+                try AlbumMemberTable.delete(account: account, fromAlbum: id, db)
+            else { throw FileStorageError.fileNotFound(name: id) }
+        }
+    }
+
     /// Whether another account has shared an album with this one.
     ///
     /// - Throws: ``FileStorageError/fileReadFailed(name:reason:)``.

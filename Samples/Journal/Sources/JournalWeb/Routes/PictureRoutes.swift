@@ -115,7 +115,8 @@ struct PictureRoutes: Sendable {
         let records = try await parts.journal.loadRecords(before: place, limit: Self.pageSize, withImages: true)
         let views = try await parts.views(records)
         var (albums, ownAlbums): ([AlbumView], [AlbumView]) = ([], [])
-        for album in try await parts.journal.loadAlbums(of: AlbumRoutes.owner) {
+        let all = try await parts.journal.loadAllAlbums(of: AlbumRoutes.owner)
+        for album in all.albums {
             let known = try await parts.album(album.id)
             albums.append(AlbumView(album, isForeign: known.isForeign))
             if known.canChange { ownAlbums.append(albums[albums.count - 1]) }
@@ -124,7 +125,8 @@ struct PictureRoutes: Sendable {
             zip(records, views).map { (LocalTime($0.zone).day($0.start), $1) },
             by: try await parts.appearance().grouping)
         let content = PicturesView(
-            albums: albums, ownAlbums: ownAlbums, hasAlbums: !ownAlbums.isEmpty, groups: groups,
+            albums: albums, unreadable: all.unreadable.map(UnreadableAlbumView.init), ownAlbums: ownAlbums,
+            hasAlbums: !ownAlbums.isEmpty, groups: groups,
             older: records.last.map(Place.text) ?? "",
             hasOlder: records.count == Self.pageSize, isEmpty: records.isEmpty)
         return try await parts.page("pictures", "Pictures", at: "/pictures", context, content)

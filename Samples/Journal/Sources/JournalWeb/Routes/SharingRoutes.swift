@@ -8,6 +8,7 @@ struct SharingRoutes: Sendable {
     let parts: WebParts
 
     func add(to router: Router<JournalContext>) {
+        router.post("/albums/leave", use: leave)
         router.post("/albums/:id/members", use: share)
         router.post("/albums/:id/members/remove", use: unshare)
     }
@@ -39,6 +40,20 @@ struct SharingRoutes: Sendable {
         try await parts.journal.saveMember(
             AlbumMember(albumID: album.id, accountID: account, role: role, name: name))
         return parts.redirect(to: AlbumView(album.album).path)
+    }
+
+    /// Leaves an album whose row cannot be read, so that it has no page.
+    @Sendable func leave(_ request: Request, _ context: JournalContext) async throws -> Response {
+        let form = try await parts.form(request, context)
+        guard let account = try await parts.sync?.ownAccount() else {
+            throw WebError(.badRequest, "Start this journal with --sync to leave an album.")
+        }
+        do {
+            try await parts.journal.leaveAlbum(form["album"], account: account)
+        } catch FileStorageError.fileNotFound {
+            // Another window or device was first.
+        }
+        return parts.redirect(to: "/pictures")
     }
 
     @Sendable func unshare(_ request: Request, _ context: JournalContext) async throws -> Response {

@@ -49,6 +49,8 @@ struct PictureGroupView: Sendable {
 
 struct PicturesView: Sendable {
     let albums: [AlbumView]
+    /// Those of other accounts that cannot be read, and can be left.
+    let unreadable: [UnreadableAlbumView]
     /// Those into which pictures of this page can be put.
     let ownAlbums: [AlbumView]
     let hasAlbums: Bool
@@ -56,6 +58,16 @@ struct PicturesView: Sendable {
     let older: String
     let hasOlder: Bool
     let isEmpty: Bool
+}
+
+struct UnreadableAlbumView: Sendable {
+    let id: String
+    let name: String
+
+    init(_ album: UnreadableAlbum) {
+        id = album.id
+        name = album.name
+    }
 }
 
 struct AlbumPageView: Sendable {
