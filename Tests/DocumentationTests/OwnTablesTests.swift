@@ -40,7 +40,7 @@ private enum ServerProgram {
 }
 
 /// The steps of the page "Sync your own tables", with the built `lfs-server`, which `LFS_SERVER` names.
-@Suite("Sync your own tables", .enabled(if: ServerProgram.path != nil), .timeLimit(.minutes(2)))
+@Suite("Sync your own tables", .enabled(if: ServerProgram.path != nil), .timeLimit(.minutes(10)))
 struct OwnTablesTests {
     /// Runs the program with the words of a line of the page.
     private func start(_ line: String, in folder: URL) throws -> (process: Process, output: FileHandle) {

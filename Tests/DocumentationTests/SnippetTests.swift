@@ -5,7 +5,7 @@ import LFSS3
 import LFSStorage
 import Testing
 
-@Suite("What the documentation shows", .timeLimit(.minutes(1)))
+@Suite("What the documentation shows", .timeLimit(.minutes(10)))
 struct SnippetTests {
     private static let root = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()

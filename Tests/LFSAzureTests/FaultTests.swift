@@ -9,7 +9,7 @@ import Testing
 
 @testable import LFSAzure
 
-@Suite("Azure, or what stands before it", .timeLimit(.minutes(1)))
+@Suite("Azure, or what stands before it", .timeLimit(.minutes(10)))
 struct FaultTests {
     private let key = Result { try ObjectKey("space/file") }
     private let large = SampleBytes.make((2 << 20) + 5)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import LFSAzure
 
-@Suite("A token of the identity platform", .timeLimit(.minutes(1)))
+@Suite("A token of the identity platform", .timeLimit(.minutes(10)))
 struct TokenTests {
     private let secret = AzureCredentials.clientSecret(tenant: "tenant", client: "client", secret: "canary/s")
 

@@ -9,7 +9,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Originals that change", .timeLimit(.minutes(1)))
+@Suite("Originals that change", .timeLimit(.minutes(10)))
 struct ChangeTests {
     @Test("One that has not changed is not read again, and one that was touched is no new version")
     func unchanged() async throws {

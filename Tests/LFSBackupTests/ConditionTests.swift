@@ -10,7 +10,7 @@ import Testing
 
 @testable import LFSBackup
 
-@Suite("Conditions for uploads", .timeLimit(.minutes(1)))
+@Suite("Conditions for uploads", .timeLimit(.minutes(10)))
 struct ConditionTests {
     static let networks: [DeviceState.Network] = [.wired, .wifi, .mobile("wwan0"), .unknown("tun0"), .none]
 

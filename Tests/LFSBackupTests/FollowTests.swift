@@ -7,7 +7,7 @@ import Testing
 
 @testable import LFSBackup
 
-@Suite("Folders that are followed", .timeLimit(.minutes(1)))
+@Suite("Folders that are followed", .timeLimit(.minutes(10)))
 struct FollowTests {
     /// A folder that is followed, after its first walk.
     private struct Followed: Sendable {

@@ -4,7 +4,7 @@ import LFS
 import LFSBackup
 import Testing
 
-@Suite("Groups of originals", .timeLimit(.minutes(1)))
+@Suite("Groups of originals", .timeLimit(.minutes(10)))
 struct GroupTests {
     private func withTree(_ body: (PhotoApp) async throws -> Void) async throws {
         try await withPhotoApp { app in

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LFSBackup
 
-@Suite("What the kernel tells of folders", .timeLimit(.minutes(1)))
+@Suite("What the kernel tells of folders", .timeLimit(.minutes(10)))
 struct InotifyTests {
     /// The bytes of one event, with the zeros that the kernel puts behind a name.
     private func bytes(_ folder: Int32, _ kind: InotifyEvent.Kind, _ name: String = "", zeros: Int = 3) -> [UInt8] {

@@ -3,7 +3,7 @@ import LFS
 import LFSBackup
 import Testing
 
-@Suite("Names of originals", .timeLimit(.minutes(1)))
+@Suite("Names of originals", .timeLimit(.minutes(10)))
 struct NameTests {
     @Test("Two texts that Swift holds for equal, and names that are no text, are originals of their own")
     func names() async throws {

@@ -3,7 +3,7 @@ import LFSBackup
 import TestSupport
 import Testing
 
-@Suite("Patterns for paths", .timeLimit(.minutes(2)))
+@Suite("Patterns for paths", .timeLimit(.minutes(10)))
 struct PatternTests {
     static let matches: [(String, [String], [String])] = [
         ("*.jpg", ["a.jpg", "x/y/a.jpg", ".jpg"], ["a.jpg.txt", "a.JPG", "a.jpgx/b"]),

@@ -4,7 +4,7 @@ import LFS
 import LFSBackup
 import Testing
 
-@Suite("A disk without room for all originals", .timeLimit(.minutes(1)))
+@Suite("A disk without room for all originals", .timeLimit(.minutes(10)))
 struct RoomTests {
     private static func options(
         _ ask: @escaping @Sendable (_ sizes: [Int64], _ wasRefused: Bool) async throws -> BackupRoom.Answer

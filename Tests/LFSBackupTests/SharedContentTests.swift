@@ -5,7 +5,7 @@ import LFSBackup
 import LFSStorage
 import Testing
 
-@Suite("Originals with equal bytes", .timeLimit(.minutes(1)))
+@Suite("Originals with equal bytes", .timeLimit(.minutes(10)))
 struct SharedContentTests {
     @Test("The same bytes by two paths are one upload, and the file stays until its last record goes")
     func twoPaths() async throws {

@@ -10,7 +10,7 @@ import Darwin
 #endif
 
 /// What the kernel tells, as files below a folder.
-@Suite("Network and power of the system", .timeLimit(.minutes(1)))
+@Suite("Network and power of the system", .timeLimit(.minutes(10)))
 struct SystemStateTests {
     private static let head = "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT\n"
 

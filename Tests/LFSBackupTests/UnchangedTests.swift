@@ -6,7 +6,7 @@ import Testing
 
 @testable import LFSBackup
 
-@Suite("Originals whose rows are only looked up", .timeLimit(.minutes(1)))
+@Suite("Originals whose rows are only looked up", .timeLimit(.minutes(10)))
 struct UnchangedTests {
     /// Counts what the app is asked for.
     private func host(_ app: PhotoApp, asked: Heard<Int>, files: Heard<Int>) -> BackupHost {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LFSCache
 
-@Suite("Entries in memory", .timeLimit(.minutes(2)))
+@Suite("Entries in memory", .timeLimit(.minutes(10)))
 struct ClockRingTests {
     private static let small = Data(repeating: 1, count: 100)
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import LFSCache
 
-@Suite("A damaged cache", .timeLimit(.minutes(4)))
+@Suite("A damaged cache", .timeLimit(.minutes(10)))
 struct DamageTests {
     private static let count = 12
     private static let large = 100_000

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LFSCache
 
-@Suite("A full disk", .timeLimit(.minutes(2)))
+@Suite("A full disk", .timeLimit(.minutes(10)))
 struct FullDiskTests {
     @Test("breaks no read, and everything can still be taken out", arguments: [400, 1_200, 100_000])
     func full(_ byteCount: Int) async throws {

@@ -8,7 +8,7 @@ import Testing
 
 @testable import LFSCache
 
-@Suite("The install that a cache belongs to", .timeLimit(.minutes(1)))
+@Suite("The install that a cache belongs to", .timeLimit(.minutes(10)))
 struct IdentityTests {
     private func store(_ cache: MediaCache) async {
         await cache.store(content(.thumbnail(1)), for: .thumbnail(1))

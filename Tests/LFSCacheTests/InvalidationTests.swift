@@ -7,7 +7,7 @@ import Testing
 
 @testable import LFSCache
 
-@Suite("Taking entries out", .timeLimit(.minutes(2)))
+@Suite("Taking entries out", .timeLimit(.minutes(10)))
 struct InvalidationTests {
     private static let tags: Set<CacheTag> = [.asset("1"), .album("a")]
     /// All that takes out `thumbnail(1)` with these tags, and whether it takes `preview(2)` with tag `album:a`.

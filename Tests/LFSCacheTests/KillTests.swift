@@ -12,7 +12,7 @@ import Glibc
 import Darwin
 #endif
 
-@Suite("A process that is killed", .timeLimit(.minutes(5)), .serialized)
+@Suite("A process that is killed", .timeLimit(.minutes(10)), .serialized)
 struct KillTests {
     /// How many kills; `LFS_CACHE_KILLS` for more.
     private static let kills = Int(ProcessInfo.processInfo.environment["LFS_CACHE_KILLS"] ?? "") ?? 12

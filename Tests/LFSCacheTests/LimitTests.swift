@@ -5,7 +5,7 @@ import Testing
 
 @testable import LFSCache
 
-@Suite("Limits on the disk", .timeLimit(.minutes(2)))
+@Suite("Limits on the disk", .timeLimit(.minutes(10)))
 struct LimitTests {
     @Test("have the defaults of each kind")
     func defaults() {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LFSCache
 
-@Suite("Loading through the cache", .timeLimit(.minutes(1)))
+@Suite("Loading through the cache", .timeLimit(.minutes(10)))
 struct LoadingTests {
     private let key = CacheKey.thumbnail(1)
 

@@ -11,7 +11,7 @@ import Glibc
 
 /// Whose word on a server's certificate counts. The engine runs on a thread with a file system of its own, in which the
 /// folder of the system's authorities is the test's.
-@Suite(.enabled(if: geteuid() == 0, "only root can put a folder over another"), .timeLimit(.minutes(2)))
+@Suite(.enabled(if: geteuid() == 0, "only root can put a folder over another"), .timeLimit(.minutes(10)))
 struct AuthorityTests {
     enum Trusted: CaseIterable { case system, another, theServers }
 

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Cancellation and shutdown, and that nothing is left of them.
-@Suite(.timeLimit(.minutes(3))) struct EndingTests {
+@Suite(.timeLimit(.minutes(10))) struct EndingTests {
     /// Nothing else would end it before the test's own limit: the server says nothing, and may do so for an hour.
     @Test func aCancelledTaskEndsItsRequest() async throws {
         let arrived = AsyncStream<Void>.makeStream()

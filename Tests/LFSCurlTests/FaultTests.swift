@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// What comes back when something goes wrong.
-@Suite(.timeLimit(.minutes(1))) struct FaultTests {
+@Suite(.timeLimit(.minutes(10))) struct FaultTests {
     @Test func anEarlySuccessShowsInTheBytesThatWereSent() async throws {
         try await withEngine { request, connection in
             connection.readBody(request.byteCount / 100)

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Replies that come compressed because a request has asked for it.
-@Suite(.timeLimit(.minutes(1))) struct GzipTests {
+@Suite(.timeLimit(.minutes(10))) struct GzipTests {
     private static let lines = (0..<4_000).map { "line \($0 &* 7_919)\n" }.joined()
 
     /// As the command of that name packs it.

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Connections on which the two sides have no way to speak with each other, and those that only broke.
-@Suite(.timeLimit(.minutes(1))) struct HandshakeTests {
+@Suite(.timeLimit(.minutes(10))) struct HandshakeTests {
     enum Answer: CaseIterable {
         case plainReply, oldVersionsOnly, noCommonCipher
         case reset, closing

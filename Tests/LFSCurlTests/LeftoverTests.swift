@@ -6,7 +6,7 @@ import Testing
 
 /// That nothing is left of an engine. Each test has a process of its own, since it counts all that the process has
 /// open.
-@Suite(.timeLimit(.minutes(3))) struct LeftoverTests {
+@Suite(.timeLimit(.minutes(10))) struct LeftoverTests {
     @Test func shutdownEndsWhatIsUnderWayAndGivesEverythingBack() async {
         await #expect(processExitsWith: .success) { try await Leftovers.ofShutdown() }
     }

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// What the engine refuses before a byte goes out.
-@Suite(.timeLimit(.minutes(1))) struct SafetyTests {
+@Suite(.timeLimit(.minutes(10))) struct SafetyTests {
     @Test func plainHTTPHasToBeAllowed() async throws {
         let server = try ScriptedServer { _, connection in try connection.reply(200) }
         let engine = CurlTransport()

@@ -6,7 +6,7 @@ import Testing
 @testable import LFSCurl
 
 /// What the engine's end does to requests that have not begun.
-@Suite(.timeLimit(.minutes(1))) struct ShutdownTests {
+@Suite(.timeLimit(.minutes(10))) struct ShutdownTests {
     private let origin = HTTPOrigin(isSecure: false, host: "127.0.0.1", port: 1)
 
     @Test func aRequestThatComesTogetherWithTheShutdownIsAnswered() async throws {

@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct SinkTests {
+@Suite(.timeLimit(.minutes(10))) struct SinkTests {
     /// As many as ever may wait at once for what others fill.
     @Test func silentPipesHoldUpNoDownload() async throws {
         let hasEnded = DispatchSemaphore(value: 0)

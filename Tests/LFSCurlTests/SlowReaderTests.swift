@@ -7,7 +7,7 @@ import Testing
 
 /// A peer that takes little at a time. The stall limit here is far shorter than the time it needs for the buffer that
 /// libcurl fills at once, and than the time that the system's buffers take to run empty.
-@Suite(.timeLimit(.minutes(2))) struct SlowReaderTests {
+@Suite(.timeLimit(.minutes(10))) struct SlowReaderTests {
     private static let stallTimeout = Duration.seconds(4)
 
     @Test(arguments: [6_000, 30_000, 100_000], [false, true])

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LFSCurl
 
-@Suite("A request between its task and the engine", .timeLimit(.minutes(1)))
+@Suite("A request between its task and the engine", .timeLimit(.minutes(10)))
 struct TransferTests {
     @Test("is cancelled also when that comes at the moment at which it is handed over")
     func cancelledWhileSubmitted() async throws {

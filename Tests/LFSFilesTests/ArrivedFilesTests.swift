@@ -5,7 +5,7 @@ import Testing
 
 @testable import LFSFiles
 
-@Suite("Small files that are downloaded", .timeLimit(.minutes(1)))
+@Suite("Small files that are downloaded", .timeLimit(.minutes(10)))
 struct ArrivedFilesTests {
     private struct Sample: Sendable {
         let id = FileID.make()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LFSFiles
 
-@Suite("A download into the store", .timeLimit(.minutes(1)))
+@Suite("A download into the store", .timeLimit(.minutes(10)))
 struct IncomingFileTests {
     private let content = SampleBytes.make(100_000)
 

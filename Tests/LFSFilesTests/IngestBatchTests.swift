@@ -6,7 +6,7 @@ import Testing
 
 @testable import LFSFiles
 
-@Suite("Taking many sources in at once", .timeLimit(.minutes(2)))
+@Suite("Taking many sources in at once", .timeLimit(.minutes(10)))
 struct IngestBatchTests {
     private typealias Kind = IngestTests.Kind
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LFSFiles
 
-@Suite("An ingest that fails", .timeLimit(.minutes(2)))
+@Suite("An ingest that fails", .timeLimit(.minutes(10)))
 struct IngestFailureTests {
     struct SourceBroke: Error {}
 

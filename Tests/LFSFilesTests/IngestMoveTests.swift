@@ -5,7 +5,7 @@ import Testing
 
 @testable import LFSFiles
 
-@Suite("Moving a file in", .timeLimit(.minutes(2)))
+@Suite("Moving a file in", .timeLimit(.minutes(10)))
 struct IngestMoveTests {
     private let content = SampleBytes.make(FileCopy.chunkSize + 5)
 

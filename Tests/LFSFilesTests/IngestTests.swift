@@ -21,7 +21,7 @@ extension StagingArea {
     var url: URL { URL(fileURLWithPath: path) }
 }
 
-@Suite("Taking bytes in", .timeLimit(.minutes(2)))
+@Suite("Taking bytes in", .timeLimit(.minutes(10)))
 struct IngestTests {
     static let chunk = FileCopy.chunkSize
     static let sizes = [0, 1, chunk - 1, chunk, chunk + 1, 2 * chunk, 3 * chunk + 17]

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LFSFiles
 
-@Suite("The local store", .timeLimit(.minutes(2)))
+@Suite("The local store", .timeLimit(.minutes(10)))
 struct LocalStoreTests {
     private let content = SampleBytes.make(FileCopy.chunkSize + 9)
 

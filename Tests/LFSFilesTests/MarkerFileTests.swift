@@ -5,7 +5,7 @@ import Testing
 
 @testable import LFSFiles
 
-@Suite("The file that says whose a folder is", .timeLimit(.minutes(1)))
+@Suite("The file that says whose a folder is", .timeLimit(.minutes(10)))
 struct MarkerFileTests {
     private struct Note: Codable, Equatable {
         var text: String
@@ -46,7 +46,7 @@ struct MarkerFileTests {
     }
 }
 
-@Suite("A store whose marker is damaged", .timeLimit(.minutes(1)))
+@Suite("A store whose marker is damaged", .timeLimit(.minutes(10)))
 struct DamagedMarkerTests {
     private static let id = "01000000-0000-7000-8000-000000000001"
     static let damages = ["", "{", "{\"databaseID\":\"o", String(repeating: "\0", count: 80)]

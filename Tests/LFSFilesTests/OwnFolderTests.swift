@@ -5,7 +5,7 @@ import Testing
 
 @testable import LFSFiles
 
-@Suite("A folder in which files are kept", .timeLimit(.minutes(1)))
+@Suite("A folder in which files are kept", .timeLimit(.minutes(10)))
 struct OwnFolderTests {
     private static let databaseID = "01a20076-3bbf-7fbb-bdd9-8003ed0c16b4"
 

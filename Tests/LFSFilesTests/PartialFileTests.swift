@@ -5,7 +5,7 @@ import Testing
 
 @testable import LFSFiles
 
-@Suite("An unfinished download", .timeLimit(.minutes(1)))
+@Suite("An unfinished download", .timeLimit(.minutes(10)))
 struct PartialFileTests {
     private static let size = Int(IncomingFile.resumableByteCount) + 300_000
     private static let content = SampleBytes.make(size)

@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("The cache of credentials", .timeLimit(.minutes(1))) struct CredentialsCacheTests {
+@Suite("The cache of credentials", .timeLimit(.minutes(10))) struct CredentialsCacheTests {
     /// Gives numbered credentials that live for an hour, as often as it is asked, or fails.
     private final class Source: Sendable {
         struct State {

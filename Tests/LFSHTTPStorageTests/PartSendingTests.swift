@@ -5,7 +5,7 @@ import LFSTesting
 import TestSupport
 import Testing
 
-@Suite("Sending parts", .timeLimit(.minutes(1)))
+@Suite("Sending parts", .timeLimit(.minutes(10)))
 struct PartSendingTests {
     /// The error of five parts of ten bytes.
     private func error(

@@ -2,7 +2,7 @@ import LFSHTTPStorage
 import LFSStorage
 import Testing
 
-@Suite("The XML reader", .timeLimit(.minutes(1))) struct XMLReaderTests {
+@Suite("The XML reader", .timeLimit(.minutes(10))) struct XMLReaderTests {
     private func read(_ text: String, limit: Int = 1 << 20) throws -> ReplyElement {
         try XMLReader.read(Array(text.utf8), root: "A", limit: limit)
     }

@@ -10,7 +10,7 @@ import Testing
 
 @testable import LFSS3
 
-@Suite("Google's dialect", .timeLimit(.minutes(1)))
+@Suite("Google's dialect", .timeLimit(.minutes(10)))
 struct GoogleTests {
     private let bytes = SampleBytes.make(2_500_000)
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LFSS3
 
-@Suite("Replies", .timeLimit(.minutes(1))) struct ReplyTests {
+@Suite("Replies", .timeLimit(.minutes(10))) struct ReplyTests {
     private static let namespace = "xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\""
     private static let error = """
         <?xml version="1.0" encoding="UTF-8"?>

@@ -5,7 +5,7 @@ import LFSSettings
 import TestSupport
 import Testing
 
-@Suite("Secrets stay secret", .timeLimit(.minutes(2)))
+@Suite("Secrets stay secret", .timeLimit(.minutes(10)))
 struct CanaryTests {
     private struct Account: Codable, Sendable, Equatable {
         var token: String

@@ -4,7 +4,7 @@ import LFSSettings
 import TestSupport
 import Testing
 
-@Suite("Keys and catalogs", .timeLimit(.minutes(1)))
+@Suite("Keys and catalogs", .timeLimit(.minutes(10)))
 struct CatalogTests {
     private static let bad = [
         "", "../x", "a/b", "a\0b", "ä", "a b", "a_b", String(repeating: "n", count: 101), "x\n",

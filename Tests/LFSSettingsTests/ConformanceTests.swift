@@ -4,7 +4,7 @@ import LFSSettings
 import TestSupport
 import Testing
 
-@Suite("What every store does", .timeLimit(.minutes(3)))
+@Suite("What every store does", .timeLimit(.minutes(10)))
 struct ConformanceTests {
     @Test("Bytes of every kind come back as they were", arguments: Store.allCases)
     func bytes(store: Store) async throws {

@@ -4,7 +4,7 @@ import LFSSettings
 import TestSupport
 import Testing
 
-@Suite("Damaged values", .timeLimit(.minutes(3)))
+@Suite("Damaged values", .timeLimit(.minutes(10)))
 struct DamageTests {
     /// The file of the value, in the file domain or the whole sealed file.
     private func file(_ store: Store, _ place: Place, _ name: String) throws -> URL {

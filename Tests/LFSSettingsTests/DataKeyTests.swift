@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Data keys and where they are needed", .serialized, .timeLimit(.minutes(2)))
+@Suite("Data keys and where they are needed", .serialized, .timeLimit(.minutes(10)))
 struct DataKeyTests {
     private let row: StorageKey<String> = Store.encrypted.key("row")
     private let file: StorageKey<String> = Store.encryptedFile.key("file")

@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Steps of a catalog's data", .timeLimit(.minutes(1)))
+@Suite("Steps of a catalog's data", .timeLimit(.minutes(10)))
 struct DataStepTests {
     private let key = StorageKey<Int>("count", default: 0)
 

@@ -4,7 +4,7 @@ import LFSSettings
 import TestSupport
 import Testing
 
-@Suite("Domains and securities", .timeLimit(.minutes(2)))
+@Suite("Domains and securities", .timeLimit(.minutes(10)))
 struct DomainTests {
     private static let domains: [StorageDomain] = [
         .database, .database(durability: .full), .file(), .keychain(), .userDefaults(), .memory,

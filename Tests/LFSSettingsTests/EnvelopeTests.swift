@@ -7,7 +7,7 @@ import Testing
 
 @testable import LFSSettings
 
-@Suite("Envelopes", .timeLimit(.minutes(3)))
+@Suite("Envelopes", .timeLimit(.minutes(10)))
 struct EnvelopeTests {
     private static let suites: [EnvelopeSuite] = [.aesGCM, .chaChaPoly]
     private let key = DataKey(id: .random(), key: SymmetricKey(size: .bits256))

@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Migrations of keys beside sets and removals", .serialized, .timeLimit(.minutes(2)))
+@Suite("Migrations of keys beside sets and removals", .serialized, .timeLimit(.minutes(10)))
 struct MigrationRaceTests {
     private static let stores: [Store] = [.database, .file, .keychain]
     private let secret = StorageKey<String>("legacy", security: .encrypted)

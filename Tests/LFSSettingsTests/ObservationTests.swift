@@ -4,7 +4,7 @@ import LFSSettings
 import TestSupport
 import Testing
 
-@Suite("Observing settings", .timeLimit(.minutes(2)))
+@Suite("Observing settings", .timeLimit(.minutes(10)))
 struct ObservationTests {
     @Test("The present value comes first, then each change, and none twice", arguments: Store.allCases)
     func order(store: Store) async throws {

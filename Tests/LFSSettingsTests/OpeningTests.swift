@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("What happens while settings are opened", .timeLimit(.minutes(2)))
+@Suite("What happens while settings are opened", .timeLimit(.minutes(10)))
 struct OpeningTests {
     private let plain = StorageKey<Int>("plain", default: 0)
     private let secret: StorageKey<String> = Store.encrypted.key("secret")

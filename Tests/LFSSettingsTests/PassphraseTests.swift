@@ -7,7 +7,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Passphrases", .timeLimit(.minutes(3)))
+@Suite("Passphrases", .timeLimit(.minutes(10)))
 struct PassphraseTests {
     private func derived(_ algorithm: PassphraseHashing, _ words: String, salt: String, _ count: Int) throws -> Data {
         let parameters = PassphraseParameters(algorithm, salt: Data(salt.utf8))

@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Places of settings under several names and routers", .serialized, .timeLimit(.minutes(2)))
+@Suite("Places of settings under several names and routers", .serialized, .timeLimit(.minutes(10)))
 struct PlaceTests {
     @Test(
         "One folder under two names is one folder: its keys take part in a rotation once, and nothing waits for itself"
@@ -126,7 +126,7 @@ struct PlaceTests {
 
     @Test(
         "More routers of a process than there are threads that may block set values in one place",
-        .timeLimit(.minutes(1)),
+        .timeLimit(.minutes(10)),
         arguments: ["file", "keychain"])
     func manyRouters(domain: String) async throws {
         try await withPlace { place in

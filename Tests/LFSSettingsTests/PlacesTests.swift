@@ -3,7 +3,7 @@ import LFSSettings
 import LFSSystem
 import Testing
 
-@Suite("Places of a device", .timeLimit(.minutes(1)))
+@Suite("Places of a device", .timeLimit(.minutes(10)))
 struct PlacesTests {
     @Test("The folders are those of the XDG specification, and only absolute paths count")
     func folders() throws {

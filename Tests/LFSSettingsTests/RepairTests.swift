@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Mending settings of which a part cannot be used", .serialized, .timeLimit(.minutes(2)))
+@Suite("Mending settings of which a part cannot be used", .serialized, .timeLimit(.minutes(10)))
 struct RepairTests {
     private let plain = StorageKey<Int>("plain", default: 0)
 

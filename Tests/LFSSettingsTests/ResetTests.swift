@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Removing everything beside other routers", .timeLimit(.minutes(2)))
+@Suite("Removing everything beside other routers", .timeLimit(.minutes(10)))
 struct ResetTests {
     private let token: StorageKey<String> = Store.keychain.key("account.token")
     private let filed: StorageKey<String> = Store.file.key("filed")

@@ -4,7 +4,7 @@ import LFSSettings
 import TestSupport
 import Testing
 
-@Suite("Root keys", .serialized, .timeLimit(.minutes(2)))
+@Suite("Root keys", .serialized, .timeLimit(.minutes(10)))
 struct RootKeyTests {
     private static let stores: [Store] = [.encrypted, .encryptedFile, .keychain]
 

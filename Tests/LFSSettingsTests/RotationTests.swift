@@ -4,7 +4,7 @@ import LFSSettings
 import TestSupport
 import Testing
 
-@Suite("Changing the data key", .serialized, .timeLimit(.minutes(5)))
+@Suite("Changing the data key", .serialized, .timeLimit(.minutes(10)))
 struct RotationTests {
     private static let stores: [Store] = [.encrypted, .chaCha, .encryptedFile]
 

@@ -3,7 +3,7 @@ import GRDB
 import LFSSettings
 import Testing
 
-@Suite("The tables of settings", .timeLimit(.minutes(1)))
+@Suite("The tables of settings", .timeLimit(.minutes(10)))
 struct SchemaTests {
     @Test("A database of the first version says that it is to be migrated, and has its values after that")
     func earlier() async throws {

@@ -4,7 +4,7 @@ import LFSSettings
 import TestSupport
 import Testing
 
-@Suite("The key chain and its sentinel", .timeLimit(.minutes(2)))
+@Suite("The key chain and its sentinel", .timeLimit(.minutes(10)))
 struct SentinelTests {
     private let token: StorageKey<String> = Store.keychain.key("account.token")
 

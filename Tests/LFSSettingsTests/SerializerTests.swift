@@ -4,7 +4,7 @@ import LFSSettings
 import TestSupport
 import Testing
 
-@Suite("Serializers", .timeLimit(.minutes(1)))
+@Suite("Serializers", .timeLimit(.minutes(10)))
 struct SerializerTests {
     private struct Theme: Codable, Hashable, Sendable {
         var zebra = 1

@@ -3,7 +3,7 @@ import LFSSettings
 import TestSupport
 import Testing
 
-@Suite("When a stop has returned", .timeLimit(.minutes(1)))
+@Suite("When a stop has returned", .timeLimit(.minutes(10)))
 struct StopTests {
     @Test("nothing of a router is left: no task that holds it, no observer, no lock and no open file")
     func nothing() async throws {

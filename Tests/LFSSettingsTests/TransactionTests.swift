@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Settings in the host's transactions", .timeLimit(.minutes(1)))
+@Suite("Settings in the host's transactions", .timeLimit(.minutes(10)))
 struct TransactionTests {
     private static let stores: [Store] = [.database, .durable, .encrypted]
 

@@ -8,7 +8,7 @@ import Testing
 
 @testable import LFSSignedURL
 
-@Suite("Asks of a signing server", .timeLimit(.minutes(1)))
+@Suite("Asks of a signing server", .timeLimit(.minutes(10)))
 struct BatchingTests {
     private let clock = ManualClock()
 

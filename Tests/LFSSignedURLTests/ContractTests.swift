@@ -5,7 +5,7 @@ import Testing
 
 @testable import LFSSignedURL
 
-@Suite("The storage contract is kept by signed URLs", .timeLimit(.minutes(2)))
+@Suite("The storage contract is kept by signed URLs", .timeLimit(.minutes(10)))
 struct ContractTests {
     // The cancelled ones need a network that takes its time.
     private static let checks = StorageConformance.checks.filter { !$0.name.contains("on its way") }

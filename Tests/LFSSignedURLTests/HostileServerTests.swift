@@ -9,7 +9,7 @@ import Testing
 
 @testable import LFSSignedURL
 
-@Suite("A signing server that means no good, or something before it", .timeLimit(.minutes(1)))
+@Suite("A signing server that means no good, or something before it", .timeLimit(.minutes(10)))
 struct HostileServerTests {
     /// What every call ends with when each POST is answered like this.
     private func errors(_ reply: @escaping FakeSigner.Script) async throws -> [StorageError?] {

@@ -10,7 +10,7 @@ import Testing
 
 @testable import LFSSignedURL
 
-@Suite("What an app logs of signed URLs", .timeLimit(.minutes(1)))
+@Suite("What an app logs of signed URLs", .timeLimit(.minutes(10)))
 struct LogCanaryTests {
     /// Fails every request in one of many ways before it is answered, all of which repeat what was sent.
     private final class Failing: Sendable {

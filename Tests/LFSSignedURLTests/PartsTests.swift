@@ -8,7 +8,7 @@ import Testing
 
 @testable import LFSSignedURL
 
-@Suite("An upload in parts by signed URLs", .timeLimit(.minutes(1)))
+@Suite("An upload in parts by signed URLs", .timeLimit(.minutes(10)))
 struct PartsTests {
     private let bytes = SampleBytes.make((4 << 20) + 10)
     /// In five parts of 1,000 bytes at the most.

@@ -10,7 +10,7 @@ import Testing
 @testable import LFSSignedURL
 
 /// An app's whole queue on a signing server.
-@Suite("A queue that offloads by signed URLs", .timeLimit(.minutes(2)))
+@Suite("A queue that offloads by signed URLs", .timeLimit(.minutes(10)))
 struct QueueTests {
     private struct SignedOut: Error {}
 

@@ -9,7 +9,7 @@ import Testing
 
 @testable import LFSSignedURL
 
-@Suite("A signature", .timeLimit(.minutes(1)))
+@Suite("A signature", .timeLimit(.minutes(10)))
 struct SignatureTests {
     private let clock = ManualClock()
 
@@ -135,7 +135,7 @@ struct SignatureTests {
     }
 }
 
-@Suite("A proof of the store", .timeLimit(.minutes(1)))
+@Suite("A proof of the store", .timeLimit(.minutes(10)))
 struct ProofTests {
     @Test("that is another one, or missing, is no success before the server has confirmed it", arguments: ["x", nil])
     func lying(_ word: String?) async throws {

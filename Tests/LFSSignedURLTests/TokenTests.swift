@@ -8,7 +8,7 @@ import Testing
 
 @testable import LFSSignedURL
 
-@Suite("A token for the signing server", .timeLimit(.minutes(1)))
+@Suite("A token for the signing server", .timeLimit(.minutes(10)))
 struct TokenTests {
     private struct SignedOut: Error {}
 

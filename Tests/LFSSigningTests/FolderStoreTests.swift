@@ -8,7 +8,7 @@ import Testing
 
 @testable import LFSSigning
 
-@Suite("A folder behind the signing server", .timeLimit(.minutes(1)))
+@Suite("A folder behind the signing server", .timeLimit(.minutes(10)))
 struct FolderStoreTests {
     @Test("takes nothing once its path leads to another folder, as when a disk is mounted over it")
     func replaced() async throws {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import LFSSigning
 
-@Suite("Whose key it is", .timeLimit(.minutes(3)))
+@Suite("Whose key it is", .timeLimit(.minutes(10)))
 struct ServerAccessTests {
     /// Every operation on every kind of foreign key, with foreign tokens too: nothing is told, nothing is changed.
     @Test("is asked for every operation", arguments: TestStore.allAndLoose)

@@ -7,7 +7,7 @@ import Testing
 @testable import LFSAzure
 @testable import LFSSigning
 
-@Suite("Signed requests to Azure", .enabled(if: !TestContainer.all.isEmpty), .timeLimit(.minutes(3)))
+@Suite("Signed requests to Azure", .enabled(if: !TestContainer.all.isEmpty), .timeLimit(.minutes(10)))
 struct ServerAzureTests {
     private static var loose: [TestContainer] { TestContainer.all.filter(\.byKey) }
     private static var binding: [TestContainer] { TestContainer.all.filter { !$0.byKey } }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import LFSSigning
 
-@Suite("The way of signed URLs", .timeLimit(.minutes(3)))
+@Suite("The way of signed URLs", .timeLimit(.minutes(10)))
 struct ServerFlowTests {
     private func upload(
         _ sample: Sample, _ key: String, _ open: OpenStore, _ service: SigningService, replace: Bool = false

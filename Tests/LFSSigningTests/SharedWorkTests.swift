@@ -7,7 +7,7 @@ import Testing
 
 @testable import LFSSigning
 
-@Suite("Work that takes longer than a request", .timeLimit(.minutes(1)))
+@Suite("Work that takes longer than a request", .timeLimit(.minutes(10)))
 struct SharedWorkTests {
     /// Counts how often the work was done; it ends when the latch opens.
     private struct Counted: Sendable {

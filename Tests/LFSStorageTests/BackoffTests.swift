@@ -2,7 +2,7 @@ import LFSStorage
 import TestSupport
 import Testing
 
-@Suite("The backoff", .timeLimit(.minutes(1)))
+@Suite("The backoff", .timeLimit(.minutes(10)))
 struct BackoffTests {
     private let backoff = Backoff()
 

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Every storage of this package keeps every rule of the contract.
-@Suite("The storage contract", .timeLimit(.minutes(5)))
+@Suite("The storage contract", .timeLimit(.minutes(10)))
 struct ConformanceTests {
     @Test("is kept by the storage in memory", arguments: StorageConformance.checks)
     func inMemory(_ check: StorageCheck) async throws {

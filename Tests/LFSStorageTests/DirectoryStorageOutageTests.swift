@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Folders that go away, fill up or may not be written.
-@Suite("A storage folder that fails", .timeLimit(.minutes(2)))
+@Suite("A storage folder that fails", .timeLimit(.minutes(10)))
 struct DirectoryStorageOutageTests {
     private func upload(_ bytes: [UInt8], to storage: DirectoryStorage, name: String = "content") async throws {
         _ = try await storage.upload(.temporary(bytes), to: ObjectKey("space/" + name), session: UploadSession())

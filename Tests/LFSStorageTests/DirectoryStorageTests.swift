@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// What is special to a folder as a remote storage; the rest is the conformance suite's.
-@Suite("A folder as a remote storage", .timeLimit(.minutes(2)))
+@Suite("A folder as a remote storage", .timeLimit(.minutes(10)))
 struct DirectoryStorageTests {
     private let content = SampleBytes.make(600_000)
 

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Every check has been seen to fail, and every faulty storage to be found out.
-@Suite("A faulty storage", .timeLimit(.minutes(5)))
+@Suite("A faulty storage", .timeLimit(.minutes(10)))
 struct FailingConformanceTests {
     struct Fault: Sendable, CustomTestStringConvertible {
         let name: String

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Which calls a faulty storage spoils is asked of each kind of call, on a storage of its own.
-@Suite("The operations of a faulty storage", .timeLimit(.minutes(1)))
+@Suite("The operations of a faulty storage", .timeLimit(.minutes(10)))
 struct FaultOperationTests {
     struct Fault: Sendable, CustomTestStringConvertible {
         let testDescription: String

@@ -3,7 +3,7 @@ import LFSTesting
 import TestSupport
 import Testing
 
-@Suite("A limit of calls", .timeLimit(.minutes(1)))
+@Suite("A limit of calls", .timeLimit(.minutes(10)))
 struct LimitedStorageTests {
     private let gate = GatedStorage(InMemoryStorage())
 

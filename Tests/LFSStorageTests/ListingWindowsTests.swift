@@ -5,7 +5,7 @@ import Testing
 
 @testable import LFSStorage
 
-@Suite("The pages of a folder's listing", .timeLimit(.minutes(1)))
+@Suite("The pages of a folder's listing", .timeLimit(.minutes(10)))
 struct ListingWindowsTests {
     private let keys = (0..<1_000).compactMap { ObjectKey(listed: "a/" + String(10_000 + $0)) }
 

@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("A storage that logs", .timeLimit(.minutes(1)))
+@Suite("A storage that logs", .timeLimit(.minutes(10)))
 struct LoggingStorageTests {
     @Test("tells calls as trace and failures as debug, with the key and without the name")
     func levels() async throws {

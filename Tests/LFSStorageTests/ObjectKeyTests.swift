@@ -1,7 +1,7 @@
 import LFSStorage
 import Testing
 
-@Suite("An object key", .timeLimit(.minutes(1)))
+@Suite("An object key", .timeLimit(.minutes(10)))
 struct ObjectKeyTests {
     @Test(
         "takes segments of a-z, 0-9, '.', '_' and '-'",

@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Retries of calls that a person waits for", .timeLimit(.minutes(1)))
+@Suite("Retries of calls that a person waits for", .timeLimit(.minutes(10)))
 struct RetryingStorageTests {
     private let memory = InMemoryStorage()
     private let clock = ManualClock()

@@ -4,7 +4,7 @@ import Testing
 @testable import LFSSyncServer
 @testable import LFSWire
 
-@Suite("F: checkpoints and acks", .timeLimit(.minutes(5)))
+@Suite("F: checkpoints and acks", .timeLimit(.minutes(10)))
 struct AckTests {
     /// A device with three recipes of which it has nothing yet, and what a stream brings it.
     private func run(_ body: (TestServer, TestDevice, TestDevice.Delivery) async throws -> Void) async throws {

@@ -4,7 +4,7 @@ import Testing
 @testable import LFSSyncServer
 @testable import LFSWire
 
-@Suite("E: shared albums, who may what", .timeLimit(.minutes(5)))
+@Suite("E: shared albums, who may what", .timeLimit(.minutes(10)))
 struct AlbumRightsTests {
     /// Ann's album x with her file a1, of which Bob is a viewer and Cat an editor. Dan is nobody.
     private func run(_ body: (TestServer, [Person]) async throws -> Void) async throws {

@@ -4,7 +4,7 @@ import Testing
 @testable import LFSSyncServer
 @testable import LFSWire
 
-@Suite("E: shared albums, what comes", .timeLimit(.minutes(5)))
+@Suite("E: shared albums, what comes", .timeLimit(.minutes(10)))
 struct AlbumTests {
     /// Ann's album x has two of her three files, and Cat's; Cat is an editor of it. Bob has one file and nothing else.
     private func run(_ body: (TestServer, Person, Person, Person) async throws -> Void) async throws {

@@ -6,7 +6,7 @@ import Testing
 @testable import LFSSyncServer
 @testable import LFSWire
 
-@Suite("L, O: what streams cost", .timeLimit(.minutes(5)))
+@Suite("L, O: what streams cost", .timeLimit(.minutes(10)))
 struct BoundTests {
     static let recipes = ["RecipeV2"].compactMap { SyncType($0) }
     static let quick = LiveTimes(poll: .milliseconds(5), heartbeat: .seconds(600))

@@ -5,7 +5,7 @@ import Testing
 @testable import LFSSyncServer
 @testable import LFSWire
 
-@Suite("J 13, 14: changes of rows that are others by now", .timeLimit(.minutes(5)))
+@Suite("J 13, 14: changes of rows that are others by now", .timeLimit(.minutes(10)))
 struct ConflictTests {
     /// A server with a rule for recipes, and two devices of an account that have the recipe `r1`.
     private func run(

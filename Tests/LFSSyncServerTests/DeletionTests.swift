@@ -4,7 +4,7 @@ import Testing
 @testable import LFSSyncServer
 @testable import LFSWire
 
-@Suite("B: deletions", .timeLimit(.minutes(5)))
+@Suite("B: deletions", .timeLimit(.minutes(10)))
 struct DeletionTests {
     /// A server with a recipe of two steps with a comment each, all of which the device has.
     static func run(_ body: (TestServer, TestDevice) async throws -> Void) async throws {

@@ -5,7 +5,7 @@ import Testing
 @testable import LFSSyncServer
 @testable import LFSWire
 
-@Suite("K 21: objects of deleted files, where the server removes them", .timeLimit(.minutes(5)))
+@Suite("K 21: objects of deleted files, where the server removes them", .timeLimit(.minutes(10)))
 struct FileRemovalTests {
     /// A storage that notes what it is asked to remove. Owner of its state: the mutex.
     private final class Store: Sendable {

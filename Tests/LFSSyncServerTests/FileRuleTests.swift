@@ -4,7 +4,7 @@ import Testing
 @testable import LFSSyncServer
 @testable import LFSWire
 
-@Suite("K: files, what the server takes", .timeLimit(.minutes(5)))
+@Suite("K: files, what the server takes", .timeLimit(.minutes(10)))
 struct FileRuleTests {
     /// Ann's phone with the file f1, her laptop with l1, and Bob's phone with b1.
     private func run(

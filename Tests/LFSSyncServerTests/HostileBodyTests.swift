@@ -4,7 +4,7 @@ import Testing
 @testable import LFSSyncServer
 @testable import LFSWire
 
-@Suite("A body that a stranger has made", .timeLimit(.minutes(1)))
+@Suite("A body that a stranger has made", .timeLimit(.minutes(10)))
 struct HostileBodyTests {
     private static let good =
         #"{"id":"m1","seq":1,"type":"RecipeV2","op":"put","key":"r1","data":{"title":"Soup","rating":1.5}}"#

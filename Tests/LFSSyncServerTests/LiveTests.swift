@@ -5,7 +5,7 @@ import Testing
 @testable import LFSSyncServer
 @testable import LFSWire
 
-@Suite("L Streams that stay open", .timeLimit(.minutes(5)))
+@Suite("L Streams that stay open", .timeLimit(.minutes(10)))
 struct LiveTests {
     private static let quick = LiveTimes(poll: .milliseconds(5), heartbeat: .seconds(60))
 

@@ -4,7 +4,7 @@ import Testing
 @testable import LFSSyncServer
 @testable import LFSWire
 
-@Suite("C: rows that change while a stream is sent", .timeLimit(.minutes(5)))
+@Suite("C: rows that change while a stream is sent", .timeLimit(.minutes(10)))
 struct MovingRowTests {
     @Test("16 a row that is changed before its page is read comes once, as it is then")
     func changed() async throws {

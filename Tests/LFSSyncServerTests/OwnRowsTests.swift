@@ -4,7 +4,7 @@ import Testing
 @testable import LFSSyncServer
 @testable import LFSWire
 
-@Suite("A: an account's own rows", .timeLimit(.minutes(5)))
+@Suite("A: an account's own rows", .timeLimit(.minutes(10)))
 struct OwnRowsTests {
     @Test("1 the first row arrives with the right columns")
     func first() async throws {

@@ -4,7 +4,7 @@ import Testing
 @testable import LFSSyncServer
 @testable import LFSWire
 
-@Suite("D: partners", .timeLimit(.minutes(5)))
+@Suite("D: partners", .timeLimit(.minutes(10)))
 struct PartnerTests {
     /// Ann with two files, and Bob and Cat with one each. Ann lets Bob read, and Bob has what he may see.
     private func run(_ body: (TestServer, Person, Person, Person) async throws -> Void) async throws {

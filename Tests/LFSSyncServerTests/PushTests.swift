@@ -4,7 +4,7 @@ import Testing
 @testable import LFSSyncServer
 @testable import LFSWire
 
-@Suite("J: what devices push", .timeLimit(.minutes(5)))
+@Suite("J: what devices push", .timeLimit(.minutes(10)))
 struct PushTests {
     private func line(
         _ sequence: Int64, _ operation: SyncMutation.Operation, _ key: String, _ values: [String: SyncValue] = [:],

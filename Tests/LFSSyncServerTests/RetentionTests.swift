@@ -18,7 +18,7 @@ final class ManualClock: Sendable {
     }
 }
 
-@Suite("H: resets and retention", .timeLimit(.minutes(5)))
+@Suite("H: resets and retention", .timeLimit(.minutes(10)))
 struct RetentionTests {
     /// A device that has three recipes, with a step of the first.
     private func run(_ body: (TestServer, TestDevice, ManualClock) async throws -> Void) async throws {

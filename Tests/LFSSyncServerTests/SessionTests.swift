@@ -4,7 +4,7 @@ import Testing
 @testable import LFSSyncServer
 @testable import LFSWire
 
-@Suite("M: sessions and accounts", .timeLimit(.minutes(5)))
+@Suite("M: sessions and accounts", .timeLimit(.minutes(10)))
 struct SessionTests {
     private func status(_ server: TestServer, _ token: String?) async throws -> Int {
         let request = SyncStreamRequest(types: TestServer.types.map { [$0] })

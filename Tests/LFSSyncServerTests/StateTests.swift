@@ -4,7 +4,7 @@ import Testing
 @testable import LFSSyncServer
 @testable import LFSWire
 
-@Suite("F, G, M: what a device asks about itself", .timeLimit(.minutes(5)))
+@Suite("F, G, M: what a device asks about itself", .timeLimit(.minutes(10)))
 struct StateTests {
     /// A device with two recipes, which it has.
     private func run(_ body: (TestServer, TestDevice) async throws -> Void) async throws {

@@ -4,7 +4,7 @@ import Testing
 @testable import LFSSyncServer
 @testable import LFSWire
 
-@Suite("G: the stream as it is sent", .timeLimit(.minutes(5)))
+@Suite("G: the stream as it is sent", .timeLimit(.minutes(10)))
 struct StreamTests {
     private func object(_ line: some StringProtocol) throws -> [String: Any] {
         try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])

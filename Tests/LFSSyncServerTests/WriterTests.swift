@@ -6,7 +6,7 @@ import Testing
 @testable import LFSWire
 
 /// What PostgreSQL has cases of its own for holds for every database, as far as that one lets writers meet.
-@Suite("C: writers, and the clock that they stamp by", .timeLimit(.minutes(5)))
+@Suite("C: writers, and the clock that they stamp by", .timeLimit(.minutes(10)))
 struct WriterTests {
     private struct Undone: Error {}
 

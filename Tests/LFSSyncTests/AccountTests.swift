@@ -6,7 +6,7 @@ import Testing
 @testable import LFSSync
 @testable import LFSSyncServer
 
-@Suite("A session of another account on the database of one", .timeLimit(.minutes(1)))
+@Suite("A session of another account on the database of one", .timeLimit(.minutes(10)))
 struct AccountTests {
     @Test("is refused: nothing of the one comes to the other, either way", arguments: [true, false])
     func refused(hasSent: Bool) async throws {

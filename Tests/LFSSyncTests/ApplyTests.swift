@@ -10,7 +10,7 @@ import Testing
 @testable import LFSSync
 @testable import LFSSyncServer
 
-@Suite("I: what a device does with a batch", .timeLimit(.minutes(1)))
+@Suite("I: what a device does with a batch", .timeLimit(.minutes(10)))
 struct ApplyTests {
     private static let rows = """
         INSERT INTO recipe (id, title) VALUES ('r1', 'Soup'), ('r2', 'Stew'), ('r3', 'Pie');

@@ -6,7 +6,7 @@ import Testing
 @testable import LFSSync
 @testable import LFSSyncServer
 
-@Suite("Every local change is sent, however it was made", .timeLimit(.minutes(1)))
+@Suite("Every local change is sent, however it was made", .timeLimit(.minutes(10)))
 struct CaptureTests {
     private static let recipes = "SELECT id, title, servings FROM recipe ORDER BY id"
 

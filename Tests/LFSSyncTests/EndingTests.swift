@@ -8,7 +8,7 @@ import Testing
 @testable import LFSSync
 @testable import LFSSyncServer
 
-@Suite("G, F: where a stream ends for a device", .timeLimit(.minutes(1)))
+@Suite("G, F: where a stream ends for a device", .timeLimit(.minutes(10)))
 struct EndingTests {
     @Test("17 streams are asked for as gzip, and answers that are short are not")
     func packed() async throws {

@@ -10,7 +10,7 @@ import Testing
 @testable import LFSSync
 @testable import LFSSyncServer
 
-@Suite("K: files of other devices, and one's own that come back", .timeLimit(.minutes(2)))
+@Suite("K: files of other devices, and one's own that come back", .timeLimit(.minutes(10)))
 struct FileArrivalTests {
     @Test(
         "1 a file that is not uploaded yet is known and reads nil; 2 uploaded, it comes whole; 3 nobody else sends it")

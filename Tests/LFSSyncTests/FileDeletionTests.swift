@@ -12,7 +12,7 @@ import Testing
 @testable import LFSSync
 @testable import LFSSyncServer
 
-@Suite("K: an object goes with an accepted deletion, once, and never otherwise", .timeLimit(.minutes(2)))
+@Suite("K: an object goes with an accepted deletion, once, and never otherwise", .timeLimit(.minutes(10)))
 struct FileDeletionTests {
     @Test("8 a received deletion removes the bytes here and leaves the object to who has deleted; 17 a pin is no help")
     func received() async throws {

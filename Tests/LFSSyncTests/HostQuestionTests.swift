@@ -8,7 +8,7 @@ import Testing
 @testable import LFSSyncServer
 
 /// What an app asks besides, to show it to people.
-@Suite("What the app asks", .timeLimit(.minutes(1)))
+@Suite("What the app asks", .timeLimit(.minutes(10)))
 struct HostQuestionTests {
     @Test("An account is found by its name where the server allows that, and nobody by a name that there is not")
     func named() async throws {

@@ -9,7 +9,7 @@ import Testing
 @testable import LFSSync
 @testable import LFSSyncServer
 
-@Suite("A stream that a stranger has made", .timeLimit(.minutes(1)))
+@Suite("A stream that a stranger has made", .timeLimit(.minutes(10)))
 struct HostileLineTests {
     private static let at = "account/me|0197b214-ba2c-7c71-89d1-4bbb56a51d06|0"
     private static let end = #"{"type":"SyncCompleteV1","ack":"SyncCompleteV1|account/me||0","data":{"scopes":1}}"#

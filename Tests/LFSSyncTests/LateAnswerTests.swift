@@ -3,7 +3,7 @@ import Testing
 
 @testable import LFSSync
 
-@Suite("J: answers that come after what others have done since", .timeLimit(.minutes(1)))
+@Suite("J: answers that come after what others have done since", .timeLimit(.minutes(10)))
 struct LateAnswerTests {
     private static let recipes = "SELECT id, title FROM recipe ORDER BY id"
 

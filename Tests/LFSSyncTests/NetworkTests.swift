@@ -10,7 +10,7 @@ import Testing
 @testable import LFSSync
 @testable import LFSSyncServer
 
-@Suite("G, L, O: a device whose network is in its way", .timeLimit(.minutes(1)))
+@Suite("G, L, O: a device whose network is in its way", .timeLimit(.minutes(10)))
 struct NetworkTests {
     /// A device that syncs through a network.
     private func run(

@@ -8,7 +8,7 @@ import Testing
 
 @testable import LFSSync
 
-@Suite("I: rows that cannot be applied", .timeLimit(.minutes(1)))
+@Suite("I: rows that cannot be applied", .timeLimit(.minutes(10)))
 struct ParkedRowTests {
     private typealias Line = LineServer
 

@@ -11,7 +11,7 @@ import Testing
 @testable import LFSSync
 @testable import LFSSyncServer
 
-@Suite("J: what waits here and what comes", .timeLimit(.minutes(1)))
+@Suite("J: what waits here and what comes", .timeLimit(.minutes(10)))
 struct PendingEditTests {
     private static let recipes = "SELECT id, title, servings FROM recipe ORDER BY id"
 

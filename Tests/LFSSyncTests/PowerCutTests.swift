@@ -7,7 +7,7 @@ import Testing
 @testable import LFSSync
 @testable import LFSSyncServer
 
-@Suite("A device whose power goes", .timeLimit(.minutes(1)))
+@Suite("A device whose power goes", .timeLimit(.minutes(10)))
 struct PowerCutTests {
     /// - Parameter isSending: whether the power goes before any answer to what the device has sent.
     @Test(

@@ -8,7 +8,7 @@ import Testing
 @testable import LFSSync
 @testable import LFSSyncServer
 
-@Suite("A device that begins anew", .timeLimit(.minutes(1)))
+@Suite("A device that begins anew", .timeLimit(.minutes(10)))
 struct ResetTests {
     private static let titles = "SELECT id, title FROM recipe ORDER BY id"
 

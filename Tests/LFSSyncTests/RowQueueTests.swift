@@ -6,7 +6,7 @@ import Testing
 @testable import LFSSync
 
 /// Rows that are written with others.
-@Suite("Rows in one statement", .timeLimit(.minutes(1)))
+@Suite("Rows in one statement", .timeLimit(.minutes(10)))
 struct RowQueueTests {
     private static let values = "INSERT INTO thing VALUES ('x', 1, 1.5, 'text', x'00ff')"
 
@@ -125,7 +125,7 @@ struct RowQueueTests {
 }
 
 /// In what order references are looked at.
-@Suite("Ways of a batch", .timeLimit(.minutes(1)))
+@Suite("Ways of a batch", .timeLimit(.minutes(10)))
 struct BatchWayTests {
     private typealias Line = LineServer
 

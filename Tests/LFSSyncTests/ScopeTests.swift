@@ -6,7 +6,7 @@ import Testing
 
 @testable import LFSSync
 
-@Suite("E, H: what one scope or type may do to the others", .timeLimit(.minutes(1)))
+@Suite("E, H: what one scope or type may do to the others", .timeLimit(.minutes(10)))
 struct ScopeTests {
     private typealias Line = LineServer
 

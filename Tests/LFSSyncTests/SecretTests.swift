@@ -11,7 +11,7 @@ import Testing
 @testable import LFSSync
 @testable import LFSSyncServer
 
-@Suite("K 23: secrets, with sync on", .timeLimit(.minutes(1)))
+@Suite("K 23: secrets, with sync on", .timeLimit(.minutes(10)))
 struct SecretTests {
     /// Keeps all that is logged, with what stands beside it. Owner of its state: the mutex.
     private final class LogBook: LogHandler, Sendable {

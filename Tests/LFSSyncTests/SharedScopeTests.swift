@@ -7,7 +7,7 @@ import Testing
 @testable import LFSSync
 @testable import LFSSyncServer
 
-@Suite("What other accounts share", .timeLimit(.minutes(1)))
+@Suite("What other accounts share", .timeLimit(.minutes(10)))
 struct SharedScopeTests {
     static let schema = SyncSchema(
         tables: [

@@ -8,7 +8,7 @@ import Testing
 @testable import LFSSync
 @testable import LFSSyncServer
 
-@Suite("J 13, 14: changes of rows that are others by now, on devices", .timeLimit(.minutes(5)))
+@Suite("J 13, 14: changes of rows that are others by now, on devices", .timeLimit(.minutes(10)))
 struct StaleEditTests {
     private static let recipes = "SELECT id, title, servings FROM recipe ORDER BY id"
     private static let refused = "SELECT key, code FROM lfs_sync_rejection ORDER BY id"

@@ -10,7 +10,7 @@ import Testing
 /// Between two cuts: `LFS_SYNC_CUTS=1` cuts at each byte.
 private let bytesBetweenCuts = ProcessInfo.processInfo.environment["LFS_SYNC_CUTS"].flatMap { Int($0) }
 
-@Suite("Devices of one account", .timeLimit(.minutes(bytesBetweenCuts == nil ? 1 : 60)))
+@Suite("Devices of one account", .timeLimit(.minutes(bytesBetweenCuts == nil ? 10 : 60)))
 struct SynchronizeTests {
     private static let recipes = "SELECT id, title, servings FROM recipe ORDER BY id"
 

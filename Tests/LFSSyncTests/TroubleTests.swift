@@ -11,7 +11,7 @@ import Testing
 @testable import LFSSync
 @testable import LFSSyncServer
 
-@Suite("I: a device whose database is in trouble", .timeLimit(.minutes(1)))
+@Suite("I: a device whose database is in trouble", .timeLimit(.minutes(10)))
 struct TroubleTests {
     /// A server with recipes of a kilobyte each, and a device that has none of them.
     private func run(

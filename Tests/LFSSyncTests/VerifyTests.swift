@@ -5,7 +5,7 @@ import Testing
 
 @testable import LFSSync
 
-@Suite("A comparison with the server", .timeLimit(.minutes(1)))
+@Suite("A comparison with the server", .timeLimit(.minutes(10)))
 struct VerifyTests {
     /// A change that nobody hears of, as of a database that was mended by hand.
     private func execute(_ sql: String, on device: TestSync.Device) async throws {

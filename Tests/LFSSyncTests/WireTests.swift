@@ -10,7 +10,7 @@ import Testing
 
 @testable import LFSSync
 
-@Suite("G: the stream as it is read", .timeLimit(.minutes(1)))
+@Suite("G: the stream as it is read", .timeLimit(.minutes(10)))
 struct WireTests {
     private typealias Line = LineServer
 

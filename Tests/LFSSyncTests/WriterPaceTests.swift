@@ -5,7 +5,7 @@ import Testing
 
 @testable import LFSSync
 
-@Suite("While others write", .timeLimit(.minutes(1)))
+@Suite("While others write", .timeLimit(.minutes(10)))
 struct WriterPaceTests {
     private typealias Line = LineServer
 

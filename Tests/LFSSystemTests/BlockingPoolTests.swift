@@ -6,7 +6,7 @@ import Testing
 
 @testable import LFSSystem
 
-@Suite("The pool of blocking threads", .timeLimit(.minutes(1)))
+@Suite("The pool of blocking threads", .timeLimit(.minutes(10)))
 struct BlockingPoolTests {
     struct Refusal: Error {}
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LFSSystem
 
-@Suite("The hash of a content", .timeLimit(.minutes(1)))
+@Suite("The hash of a content", .timeLimit(.minutes(10)))
 struct ContentHashTests {
     @Test(
         "is SHA-256 as FIPS 180-4 has it",

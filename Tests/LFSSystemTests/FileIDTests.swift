@@ -4,7 +4,7 @@ import Testing
 
 @testable import LFSSystem
 
-@Suite("A file's id", .timeLimit(.minutes(1)))
+@Suite("A file's id", .timeLimit(.minutes(10)))
 struct FileIDTests {
     @Test("is a UUID of version 7 in lowercase, with the time in front")
     func format() throws {

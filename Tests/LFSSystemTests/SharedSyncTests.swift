@@ -6,7 +6,7 @@ import Testing
 @testable import LFSSystem
 
 /// One sync for all who ask for it at about the same time.
-@Suite("A shared sync", .timeLimit(.minutes(1)))
+@Suite("A shared sync", .timeLimit(.minutes(10)))
 struct SharedSyncTests {
     /// A sync that a test holds: it says that it began, and ends when it is let go.
     final class HeldSync: Sendable {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LFSSystem
 
-@Suite("System calls", .timeLimit(.minutes(1)))
+@Suite("System calls", .timeLimit(.minutes(10)))
 struct SystemCallTests {
     @Test("are made again as long as a signal interrupts them")
     func interrupted() throws {

@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Attaching files in the host's transaction", .timeLimit(.minutes(1)))
+@Suite("Attaching files in the host's transaction", .timeLimit(.minutes(10)))
 struct AttachTests {
     private struct Failure: Error {}
 

@@ -7,7 +7,7 @@ import LFSTesting
 import Testing
 
 /// Recipes that own their photos, and may share one.
-@Suite("One file for equal bytes", .timeLimit(.minutes(2)))
+@Suite("One file for equal bytes", .timeLimit(.minutes(10)))
 struct ContentTests {
     @Test("The same bytes twice are uploaded once, and the file stays until its last record goes")
     func once() async throws {

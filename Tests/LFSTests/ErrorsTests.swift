@@ -7,7 +7,7 @@ import Testing
 
 @testable import LFS
 
-@Suite("What calls tell", .timeLimit(.minutes(1)))
+@Suite("What calls tell", .timeLimit(.minutes(10)))
 struct ErrorsTests {
     @Test("tell what is gone for good from what may work later")
     func missing() {
@@ -95,7 +95,7 @@ struct ErrorsTests {
     }
 }
 
-@Suite("Writing and fetching a row in one", .timeLimit(.minutes(1)))
+@Suite("Writing and fetching a row in one", .timeLimit(.minutes(10)))
 struct FetchedRowTests {
     @Test("gives the updateID that the row has then")
     func updateID() async throws {

@@ -4,7 +4,7 @@ import LFS
 import LFSStorage
 import Testing
 
-@Suite("The record of a file", .timeLimit(.minutes(1)))
+@Suite("The record of a file", .timeLimit(.minutes(10)))
 struct FileDataTests {
     @Test("A record and its file are read in one query")
     func association() async throws {

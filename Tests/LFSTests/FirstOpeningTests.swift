@@ -8,7 +8,7 @@ import Testing
 @testable import LFS
 @testable import LFSFiles
 
-@Suite("The first opening of a database", .timeLimit(.minutes(1)))
+@Suite("The first opening of a database", .timeLimit(.minutes(10)))
 struct FirstOpeningTests {
     private func databaseID(_ host: TestHost) throws -> String {
         try host.database.read { try String.fetchOne($0, sql: "SELECT databaseID FROM lfs_state") ?? "" }

@@ -6,7 +6,7 @@ import LFSSystem
 import TestSupport
 import Testing
 
-@Suite("The folder of an erased database", .timeLimit(.minutes(1)))
+@Suite("The folder of an erased database", .timeLimit(.minutes(10)))
 struct ForeignStoreTests {
     /// A database with a file, erased as GRDB does it when the schema changes, or deleted and made anew.
     private func erase(_ host: TestHost) async throws -> FileID {

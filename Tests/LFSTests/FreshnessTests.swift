@@ -6,7 +6,7 @@ import Testing
 
 @testable import LFS
 
-@Suite("A job that waits in memory", .timeLimit(.minutes(1)))
+@Suite("A job that waits in memory", .timeLimit(.minutes(10)))
 struct FreshnessTests {
     @Test(
         "is compared with its row when another process may have changed that",

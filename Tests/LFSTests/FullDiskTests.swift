@@ -7,7 +7,7 @@ import Testing
 
 @testable import LFS
 
-@Suite("A full disk", .timeLimit(.minutes(1)))
+@Suite("A full disk", .timeLimit(.minutes(10)))
 struct FullDiskTests {
     @Test("of the local store holds up no upload of bytes that wait on another one")
     func fullStore() async throws {

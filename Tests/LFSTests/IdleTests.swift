@@ -6,7 +6,7 @@ import LFSSystem
 import TestSupport
 import Testing
 
-@Suite("An idle manager", .timeLimit(.minutes(1)))
+@Suite("An idle manager", .timeLimit(.minutes(10)))
 struct IdleTests {
     /// A host whose connections tell every statement that they run.
     private func withTracedHost(_ body: (TestHost, StatementLog) async throws -> Void) async throws {

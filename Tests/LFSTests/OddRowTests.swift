@@ -7,7 +7,7 @@ import Testing
 
 @testable import LFS
 
-@Suite("Rows that another program has written", .timeLimit(.minutes(1)))
+@Suite("Rows that another program has written", .timeLimit(.minutes(10)))
 struct OddRowTests {
     /// A value that the schema refuses, and one of the two rows that has it all the same.
     static let refused: [(column: String, value: DatabaseValue)] = [

@@ -8,7 +8,7 @@ import Testing
 
 @testable import LFS
 
-@Suite("Offloading in the background", .timeLimit(.minutes(1)))
+@Suite("Offloading in the background", .timeLimit(.minutes(10)))
 struct OffloadTests {
     @Test("A failure that can pass is tried again until it succeeds")
     func retries() async throws {

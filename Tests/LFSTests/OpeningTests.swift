@@ -5,7 +5,7 @@ import LFSStorage
 import TestSupport
 import Testing
 
-@Suite("Opening a database", .timeLimit(.minutes(1)))
+@Suite("Opening a database", .timeLimit(.minutes(10)))
 struct OpeningTests {
     @Test("A database without the LFS tables is refused with what to do")
     func notMigrated() async throws {

@@ -4,7 +4,7 @@ import LFS
 import LFSStorage
 import Testing
 
-@Suite("Several processes on one database", .timeLimit(.minutes(1)))
+@Suite("Several processes on one database", .timeLimit(.minutes(10)))
 struct ProcessesTests {
     @Test("One uploads, the other attaches, and takes over when the first ends")
     func takeOver() async throws {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LFS
 
-@Suite("Promoting again after it failed", .timeLimit(.minutes(1)))
+@Suite("Promoting again after it failed", .timeLimit(.minutes(10)))
 struct PromotionRetryTests {
     @Test("is tried less and less often, once a minute in the end, and everything is caught up with")
     func delays() {

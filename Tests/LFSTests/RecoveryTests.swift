@@ -5,7 +5,7 @@ import LFSStorage
 import TestSupport
 import Testing
 
-@Suite("Going on after a crash", .timeLimit(.minutes(1)))
+@Suite("Going on after a crash", .timeLimit(.minutes(10)))
 struct RecoveryTests {
     /// A process that dies: the manager is never started and its open lock is given up by closing.
     private func leave(_ host: TestHost, _ options: LFSOptions? = nil, commits: Bool) async throws -> FileData {

@@ -9,7 +9,7 @@ import Testing
 
 @testable import LFS
 
-@Suite("The background runner", .timeLimit(.minutes(1)))
+@Suite("The background runner", .timeLimit(.minutes(10)))
 struct RunnerTests {
     @Test("Writes that come while the writer is busy are committed together")
     func grouped() async throws {

@@ -7,7 +7,7 @@ import LFSTesting
 import Testing
 
 /// Databases of earlier versions of LFS.
-@Suite("Migrations of LFS", .timeLimit(.minutes(1)))
+@Suite("Migrations of LFS", .timeLimit(.minutes(10)))
 struct SchemaTests {
     @Test("A database of version 1 is refused until it is migrated, and keeps its rows, jobs and tombstones")
     func fromVersion1() async throws {

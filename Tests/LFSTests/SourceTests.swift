@@ -5,7 +5,7 @@ import LFSStorage
 import TestSupport
 import Testing
 
-@Suite("Sources that do not come to an end", .timeLimit(.minutes(1)))
+@Suite("Sources that do not come to an end", .timeLimit(.minutes(10)))
 struct SourceTests {
     @Test("Pipes that nobody writes to hold up no other file, and a cancelled task ends")
     func idlePipes() async throws {

@@ -10,7 +10,7 @@ import Testing
 
 @testable import LFS
 
-@Suite("Stopping a manager that is in use", .timeLimit(.minutes(1)))
+@Suite("Stopping a manager that is in use", .timeLimit(.minutes(10)))
 struct StopTests {
     /// Waits at a gate that opens by cancellation alone, as far as a stop is concerned. Owner of the flag: the mutex.
     private final class Station: Sendable {

@@ -7,7 +7,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Several files made at once", .timeLimit(.minutes(1)))
+@Suite("Several files made at once", .timeLimit(.minutes(10)))
 struct WithFilesTests {
     private struct Refusal: Error {}
 

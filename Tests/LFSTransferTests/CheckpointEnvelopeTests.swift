@@ -8,7 +8,7 @@ import Testing
 
 @testable import LFSTransfer
 
-@Suite("A kept checkpoint", .timeLimit(.minutes(1)))
+@Suite("A kept checkpoint", .timeLimit(.minutes(10)))
 struct CheckpointEnvelopeTests {
     private static func envelope(_ location: String?, kind: String = "s3") -> CheckpointEnvelope {
         CheckpointEnvelope(StorageCapabilities(kind: kind, location: location, proof: .checksum))

@@ -6,7 +6,7 @@ import Testing
 
 @testable import LFSTransfer
 
-@Suite("The executor pool", .timeLimit(.minutes(2)))
+@Suite("The executor pool", .timeLimit(.minutes(10)))
 struct ExecutorPoolTests {
     private let memory = InMemoryStorage()
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LFSTransfer
 
-@Suite("A storage that cannot be reached", .timeLimit(.minutes(2)))
+@Suite("A storage that cannot be reached", .timeLimit(.minutes(10)))
 struct OutageTests {
     private let memory = InMemoryStorage()
 

@@ -7,7 +7,7 @@ import Testing
 @testable import LFSTransfer
 
 #if os(Linux)
-@Suite("The memory of a pool", .timeLimit(.minutes(5)))
+@Suite("The memory of a pool", .timeLimit(.minutes(10)))
 struct PoolMemoryTests {
     /// Every round starts an executor that leaves again. It runs in a process of its own: in a shared one, the memory
     /// of the tests beside it would be measured as well.

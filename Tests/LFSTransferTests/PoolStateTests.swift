@@ -11,7 +11,7 @@ extension RemoteObject {
 }
 
 /// What the pool decides, without a task or a clock.
-@Suite("The pool's decisions", .timeLimit(.minutes(3)))
+@Suite("The pool's decisions", .timeLimit(.minutes(10)))
 struct PoolStateTests {
     @Test(
         "start an executor when more than twice as many jobs wait as there are executors",

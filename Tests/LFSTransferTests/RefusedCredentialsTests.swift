@@ -8,7 +8,7 @@ import Testing
 
 @testable import LFSTransfer
 
-@Suite("Credentials that a storage refuses", .timeLimit(.minutes(2)))
+@Suite("Credentials that a storage refuses", .timeLimit(.minutes(10)))
 struct RefusedCredentialsTests {
     private let memory = InMemoryStorage()
 
@@ -127,7 +127,7 @@ struct RefusedCredentialsTests {
     }
 }
 
-@Suite("A storage that fails at everything", .timeLimit(.minutes(2)))
+@Suite("A storage that fails at everything", .timeLimit(.minutes(10)))
 struct FailingStorageTests {
     @Test("is asked by one probe at a time as well, and loses no file")
     func streak() async throws {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import LFSTransfer
 
-@Suite("A failed try", .timeLimit(.minutes(2)))
+@Suite("A failed try", .timeLimit(.minutes(10)))
 struct RetryTests {
     private let memory = InMemoryStorage()
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import LFSTransfer
 
-@Suite("What is sent again", .timeLimit(.minutes(2)))
+@Suite("What is sent again", .timeLimit(.minutes(10)))
 struct SendBudgetTests {
     private static let size: Int64 = 1_000_000
 
@@ -71,7 +71,7 @@ struct SendBudgetTests {
     }
 }
 
-@Suite("A local file that cannot be read", .timeLimit(.minutes(2)))
+@Suite("A local file that cannot be read", .timeLimit(.minutes(10)))
 struct UnreadableSourceTests {
     @Test("is tried again later and later, is never the storage's fault, and fails in the end")
     func persistent() async throws {

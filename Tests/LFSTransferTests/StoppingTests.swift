@@ -6,7 +6,7 @@ import Testing
 
 @testable import LFSTransfer
 
-@Suite("Stopping", .timeLimit(.minutes(2)))
+@Suite("Stopping", .timeLimit(.minutes(10)))
 struct StoppingTests {
     private let memory = InMemoryStorage()
 

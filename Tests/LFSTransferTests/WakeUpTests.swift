@@ -7,7 +7,7 @@ import Testing
 
 @testable import LFSTransfer
 
-@Suite("A pool that nobody wakes", .timeLimit(.minutes(1)))
+@Suite("A pool that nobody wakes", .timeLimit(.minutes(10)))
 struct WakeUpTests {
     private let memory = InMemoryStorage()
 

@@ -8,7 +8,7 @@ import Testing
 
 @testable import LFSWebDAV
 
-@Suite("A WebDAV server, or what stands before it", .timeLimit(.minutes(1)))
+@Suite("A WebDAV server, or what stands before it", .timeLimit(.minutes(10)))
 struct FaultTests {
     private let key = Result { try ObjectKey("space/file") }
     private let path = "/dav/space/file"

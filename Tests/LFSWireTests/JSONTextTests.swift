@@ -3,7 +3,7 @@ import Testing
 @testable import LFSWire
 
 /// What a text of a line becomes, as a String and as bytes that go on as they are.
-@Suite("Texts of lines", .timeLimit(.minutes(1)))
+@Suite("Texts of lines", .timeLimit(.minutes(10)))
 struct JSONTextTests {
     /// - Returns: nil where it is refused, in both ways alike.
     private func read(_ json: [UInt8]) -> String? {

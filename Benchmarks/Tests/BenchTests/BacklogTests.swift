@@ -1,7 +1,7 @@
 import BenchKit
 import Testing
 
-@Suite("A backlog of uploads", .timeLimit(.minutes(2)))
+@Suite("A backlog of uploads", .timeLimit(.minutes(10)))
 struct BacklogTests {
     @Test("A cost for each row that stays the same grows with the power of 1, and memory is the largest")
     func report() throws {

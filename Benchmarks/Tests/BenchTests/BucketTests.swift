@@ -2,7 +2,7 @@ import BenchKit
 import Foundation
 import Testing
 
-@Suite("Work on the objects of a bucket", .timeLimit(.minutes(2)))
+@Suite("Work on the objects of a bucket", .timeLimit(.minutes(10)))
 final class BucketTests {
     @Test("Each tool takes everything below the prefix, and none shows a key on its command line")
     func tools() throws {

@@ -2,7 +2,7 @@ import BenchKit
 import Foundation
 import Testing
 
-@Suite("Measuring a process", .serialized, .timeLimit(.minutes(1)))
+@Suite("Measuring a process", .serialized, .timeLimit(.minutes(10)))
 struct ChildRunnerTests {
     @Test("Sleeping takes wall time and no CPU time")
     func sleeping() throws {

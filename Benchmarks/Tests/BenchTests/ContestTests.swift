@@ -1,7 +1,7 @@
 import BenchKit
 import Testing
 
-@Suite("Stores in the app's own process, and their rivals", .timeLimit(.minutes(5)))
+@Suite("Stores in the app's own process, and their rivals", .timeLimit(.minutes(10)))
 struct ContestTests {
     @Test("A figure compares within a turn, and what is added is told apart from what it is added to")
     func figures() {

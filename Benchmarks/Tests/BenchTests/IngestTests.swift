@@ -1,7 +1,7 @@
 import BenchKit
 import Testing
 
-@Suite("Taking files in", .timeLimit(.minutes(2)))
+@Suite("Taking files in", .timeLimit(.minutes(10)))
 struct IngestTests {
     @Test("Ratios compare within a round, and the table has percentiles only of files that came one by one")
     func report() throws {

@@ -2,7 +2,7 @@ import BenchKit
 import Foundation
 import Testing
 
-@Suite("Interference with the app's writes", .timeLimit(.minutes(2)))
+@Suite("Interference with the app's writes", .timeLimit(.minutes(10)))
 struct InterferenceTests {
     @Test("A transaction lasts from its BEGIN to the end of its COMMIT, and the host's are left out")
     func transactions() {

@@ -5,7 +5,7 @@ import Testing
 /// The built `lfs-server`, which `LFS_SERVER` names.
 private let server = ProcessInfo.processInfo.environment["LFS_SERVER"]
 
-@Suite("Sync of devices", .timeLimit(.minutes(2)))
+@Suite("Sync of devices", .timeLimit(.minutes(10)))
 struct SyncTests {
     private func sample(_ rows: Int, _ seconds: Double) -> FirstSyncSample {
         FirstSyncSample(

@@ -4,7 +4,7 @@ import GRDB
 import Testing
 
 /// Benchmarks is a package of its own, which is built before: `swift build --package-path Benchmarks -c release`.
-@Suite("The whole way in C", .enabled(if: WholeWay.isBuilt), .serialized, .timeLimit(.minutes(2)))
+@Suite("The whole way in C", .enabled(if: WholeWay.isBuilt), .serialized, .timeLimit(.minutes(10)))
 final class WholeWayTests {
     @Test("To a folder: the objects have the bytes, the rows say where and that it is proven, and no job is left")
     func toFolder() throws {

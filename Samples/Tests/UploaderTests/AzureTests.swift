@@ -49,7 +49,7 @@ struct AzureServer: Codable, Sendable, CustomTestStringConvertible {
     }
 }
 
-@Suite("A container of Azure", .enabled(if: !AzureServer.all.isEmpty), .serialized, .timeLimit(.minutes(5)))
+@Suite("A container of Azure", .enabled(if: !AzureServer.all.isEmpty), .serialized, .timeLimit(.minutes(10)))
 struct AzureTests {
     @Test("takes files, gives them back on another machine, and loses those removed", arguments: AzureServer.all)
     func wholeWay(_ server: AzureServer) throws {

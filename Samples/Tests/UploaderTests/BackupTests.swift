@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("Backing up", .timeLimit(.minutes(3)))
+@Suite("Backing up", .timeLimit(.minutes(10)))
 struct BackupTests {
     private static let storage = ["--database", "a.sqlite", "--to", "dir:remote"]
 

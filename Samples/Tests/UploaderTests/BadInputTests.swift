@@ -3,7 +3,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@Suite("Bad input gets a clear message and the right exit status", .timeLimit(.minutes(2)))
+@Suite("Bad input gets a clear message and the right exit status", .timeLimit(.minutes(10)))
 struct BadInputTests {
     private func push(
         _ folder: URL, _ arguments: [String] = [], database: String = "a.sqlite", to storage: String = "dir:remote",

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("Another storage than the one that the files were uploaded to", .timeLimit(.minutes(2)))
+@Suite("Another storage than the one that the files were uploaded to", .timeLimit(.minutes(10)))
 struct ChangedStorageTests {
     private func uploader(_ words: String..., in folder: URL) throws -> UploaderProcess.Result {
         try UploaderProcess([words[0], "--database", "a.sqlite"] + words.dropFirst(), in: folder).wait()

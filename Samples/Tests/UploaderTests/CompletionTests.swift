@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("What a shell completes", .timeLimit(.minutes(1)))
+@Suite("What a shell completes", .timeLimit(.minutes(10)))
 struct CompletionTests {
     /// What bash offers for the last of some words, by the uploader's own script.
     private func offered(_ words: [String], in folder: URL) throws -> Set<String> {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("A crash", .timeLimit(.minutes(1)))
+@Suite("A crash", .timeLimit(.minutes(10)))
 struct CoreDumpTests {
     private static let token = "canary-token-of-a-crash"
     /// Lets the command that follows leave core files in its folder.

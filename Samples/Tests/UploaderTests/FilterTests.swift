@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("Filters", .timeLimit(.minutes(2)))
+@Suite("Filters", .timeLimit(.minutes(10)))
 struct FilterTests {
     private static let storage = ["--database", "a.sqlite", "--to", "dir:remote"]
 

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("uploader free", .timeLimit(.minutes(2)))
+@Suite("uploader free", .timeLimit(.minutes(10)))
 struct FreeTests {
     private func uploader(_ arguments: String..., in folder: URL) throws -> UploaderProcess.Result {
         try UploaderProcess([arguments[0], "--database", "a.sqlite"] + arguments.dropFirst(), in: folder).wait()

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("Originals that are gone", .timeLimit(.minutes(2)))
+@Suite("Originals that are gone", .timeLimit(.minutes(10)))
 struct GoneTests {
     private func uploader(_ arguments: String..., in folder: URL) throws -> UploaderProcess.Result {
         let storage = ["push", "remove"].contains(arguments[0]) ? ["--to", "dir:remote"] : []

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("Pushing what was lost", .timeLimit(.minutes(2)))
+@Suite("Pushing what was lost", .timeLimit(.minutes(10)))
 struct HealTests {
     private func uploader(_ command: String, _ rest: String..., in folder: URL) throws -> UploaderProcess.Result {
         try UploaderProcess([command, "--database", "a.sqlite", "--to", "dir:remote"] + rest, in: folder).wait()

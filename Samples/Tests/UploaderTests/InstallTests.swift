@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("Samples/install", .timeLimit(.minutes(1)))
+@Suite("Samples/install", .timeLimit(.minutes(10)))
 struct InstallTests {
     private static let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .appendingPathComponent("../../install").standardizedFileURL.path

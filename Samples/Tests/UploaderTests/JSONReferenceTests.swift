@@ -70,7 +70,7 @@ private struct PrintedFields {
     }
 }
 
-@Suite("The reference of --json", .enabled(if: isRoot, "needs root to mount"), .timeLimit(.minutes(3)))
+@Suite("The reference of --json", .enabled(if: isRoot, "needs root to mount"), .timeLimit(.minutes(10)))
 struct JSONReferenceTests {
     /// Runs a command on a database, and keeps what it has printed.
     private struct Session {

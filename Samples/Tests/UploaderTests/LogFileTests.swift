@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("--log-file", .timeLimit(.minutes(2)))
+@Suite("--log-file", .timeLimit(.minutes(10)))
 struct LogFileTests {
     private func uploader(_ words: String..., in folder: URL) throws -> UploaderProcess.Result {
         try UploaderProcess(

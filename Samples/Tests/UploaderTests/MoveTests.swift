@@ -4,7 +4,7 @@ import LFSBackup
 import Testing
 import UploaderKit
 
-@Suite("push --move", .timeLimit(.minutes(5)))
+@Suite("push --move", .timeLimit(.minutes(10)))
 struct MoveTests {
     private func push(_ options: String..., in folder: URL) throws -> UploaderProcess.Result {
         try UploaderProcess(

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("How files are named", .timeLimit(.minutes(2)))
+@Suite("How files are named", .timeLimit(.minutes(10)))
 struct NamingTests {
     private static let storage = ["--database", "a.sqlite", "--to", "dir:remote"]
 

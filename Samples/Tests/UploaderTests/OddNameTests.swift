@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import UploaderKit
 
-@Suite("Names that are no text, or not fit to be printed", .timeLimit(.minutes(2)))
+@Suite("Names that are no text, or not fit to be printed", .timeLimit(.minutes(10)))
 struct OddNameTests {
     /// A line of a shell, whose printf writes bytes that no string has.
     private func shell(_ script: String, in folder: URL) throws -> UploaderProcess.Result {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("A database of another app", .timeLimit(.minutes(2)))
+@Suite("A database of another app", .timeLimit(.minutes(10)))
 struct OtherDatabaseTests {
     private func uploader(_ arguments: [String], in folder: URL) throws -> UploaderProcess.Result {
         try UploaderProcess([arguments[0], "--database", "app.sqlite"] + arguments.dropFirst(), in: folder).wait()

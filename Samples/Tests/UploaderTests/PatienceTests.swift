@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import UploaderKit
 
-@Suite("A run that gets nowhere", .timeLimit(.minutes(2)))
+@Suite("A run that gets nowhere", .timeLimit(.minutes(10)))
 struct PatienceTests {
     @Test("ends when nothing was done for longer than the limit, and anything that was done begins the time anew")
     func limit() {

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import UploaderKit
 
-@Suite("What is printed", .timeLimit(.minutes(2)))
+@Suite("What is printed", .timeLimit(.minutes(10)))
 struct PrintingTests {
     /// Whatever moves a cursor, ends a line or turns the direction of writing.
     private static let unsafe: [Unicode.Scalar] =

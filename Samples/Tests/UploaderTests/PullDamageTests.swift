@@ -3,7 +3,7 @@ import LFS
 import Testing
 import UploaderKit
 
-@Suite("Pulling what is damaged or there already", .timeLimit(.minutes(2)))
+@Suite("Pulling what is damaged or there already", .timeLimit(.minutes(10)))
 struct PullDamageTests {
     private func uploader(_ command: String, _ rest: String..., in folder: URL) throws -> UploaderProcess.Result {
         try UploaderProcess([command, "--database", "a.sqlite", "--to", "dir:remote"] + rest, in: folder).wait()

@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@Suite("A pull whose storage gives nothing", .timeLimit(.minutes(2)))
+@Suite("A pull whose storage gives nothing", .timeLimit(.minutes(10)))
 struct PullOutageTests {
     private static let pull = ["pull", "--database", "a.sqlite", "--all", "--output", "out"]
 

@@ -3,7 +3,7 @@ import LFS
 import Testing
 import UploaderKit
 
-@Suite("Where a pull writes", .timeLimit(.minutes(2)))
+@Suite("Where a pull writes", .timeLimit(.minutes(10)))
 struct PullPlaceTests {
     private func run(_ command: String, _ arguments: [String], in folder: URL) throws -> UploaderProcess.Result {
         try RestoreTests.run(command, arguments, in: folder)

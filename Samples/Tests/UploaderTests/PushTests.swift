@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("Pushing", .timeLimit(.minutes(2)))
+@Suite("Pushing", .timeLimit(.minutes(10)))
 struct PushTests {
     @Test("A folder is offloaded, and every object is equal to its file")
     func folder() throws {

@@ -64,7 +64,7 @@ private struct DamagedStorage {
     }
 }
 
-@Suite("Reading objects back", .timeLimit(.minutes(3)))
+@Suite("Reading objects back", .timeLimit(.minutes(10)))
 struct ReadDataTests {
     private func findings(_ result: UploaderProcess.Result) -> [[String: Any]] {
         result.events.filter { $0["event"] as? String == "finding" }

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 @Suite(
-    "A storage on a disk that takes no writes", .timeLimit(.minutes(2)),
+    "A storage on a disk that takes no writes", .timeLimit(.minutes(10)),
     .enabled(if: isRoot, "needs root to mount"))
 struct ReadOnlyStorageTests {
     /// A shell of its own mounts the storage again, read-only.

@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import Testing
 
-@Suite("A database that may not be written", .enabled(if: isRoot, "needs root to mount"), .timeLimit(.minutes(2)))
+@Suite("A database that may not be written", .enabled(if: isRoot, "needs root to mount"), .timeLimit(.minutes(10)))
 struct ReadOnlyTests {
     private static let user = ["/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 

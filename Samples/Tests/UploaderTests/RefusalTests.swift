@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("A storage that refuses everything", .timeLimit(.minutes(2)))
+@Suite("A storage that refuses everything", .timeLimit(.minutes(10)))
 struct RefusalTests {
     private static func push(_ server: AnsweringServer, in folder: URL) throws -> UploaderProcess {
         try UploaderProcess(

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("Without --to", .timeLimit(.minutes(2)))
+@Suite("Without --to", .timeLimit(.minutes(10)))
 struct RememberedStorageTests {
     private func uploader(_ words: String..., in folder: URL) throws -> UploaderProcess.Result {
         try UploaderProcess([words[0], "--database", "a.sqlite"] + words.dropFirst(), in: folder).wait()

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 @Suite(
-    "The old version of a changed file", .enabled(if: isRoot, "needs root to mount"), .timeLimit(.minutes(2)))
+    "The old version of a changed file", .enabled(if: isRoot, "needs root to mount"), .timeLimit(.minutes(10)))
 struct ReplacedTests {
     /// Pushes a file, changes it to one that the storage has no room for, and pushes again until that is known.
     ///

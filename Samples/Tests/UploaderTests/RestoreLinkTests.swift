@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("Links, and what they must not do", .timeLimit(.minutes(2)))
+@Suite("Links, and what they must not do", .timeLimit(.minutes(10)))
 struct RestoreLinkTests {
     private func run(_ command: String, _ arguments: String..., in folder: URL) throws -> UploaderProcess.Result {
         try RestoreTests.run(command, arguments, in: folder)

@@ -5,7 +5,7 @@ import LFSBackup
 import Testing
 import UploaderKit
 
-@Suite("Folders that others replace while a pull writes into them", .timeLimit(.minutes(1)))
+@Suite("Folders that others replace while a pull writes into them", .timeLimit(.minutes(10)))
 struct RestoreSwapTests {
     private let bytes = Data("restored".utf8)
 

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("A restore that restores", .timeLimit(.minutes(2)))
+@Suite("A restore that restores", .timeLimit(.minutes(10)))
 struct RestoreTests {
     static let storage = ["--database", "a.sqlite", "--to", "dir:remote"]
 

@@ -3,7 +3,7 @@ import LFSSettings
 import Testing
 import UploaderKit
 
-@Suite("Settings of the uploader", .timeLimit(.minutes(2)))
+@Suite("Settings of the uploader", .timeLimit(.minutes(10)))
 struct SettingsTests {
     private static func settings(_ arguments: [String], in folder: URL) throws -> UploaderProcess.Result {
         let (command, rest) = (arguments[0], arguments.dropFirst())

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// Row 39 of the settings' tests, with an object storage of real servers.
-@Suite("Equal files on a server", .enabled(if: !S3Server.all.isEmpty), .timeLimit(.minutes(3)))
+@Suite("Equal files on a server", .enabled(if: !S3Server.all.isEmpty), .timeLimit(.minutes(10)))
 struct SharedObjectTests {
     @Test("are one object, which is there as long as one of them is", arguments: S3Server.all)
     func once(_ server: S3Server) throws {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("A store behind a signing server", .enabled(if: !S3Server.signing.isEmpty), .timeLimit(.minutes(5)))
+@Suite("A store behind a signing server", .enabled(if: !S3Server.signing.isEmpty), .timeLimit(.minutes(10)))
 struct SignedURLTests {
     private func to(_ server: S3Server) -> String { "signed+\(server.endpoint.absoluteString)" }
 

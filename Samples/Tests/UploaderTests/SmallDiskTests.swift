@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 @Suite(
-    "A disk that is smaller than what is pushed", .enabled(if: isRoot, "needs root to mount"), .timeLimit(.minutes(3)))
+    "A disk that is smaller than what is pushed", .enabled(if: isRoot, "needs root to mount"), .timeLimit(.minutes(10)))
 struct SmallDiskTests {
     /// A folder of files, and a small disk for the database and the copies beside it.
     private struct Small {

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import UploaderKit
 
-@Suite("The storage of a database", .timeLimit(.minutes(2)))
+@Suite("The storage of a database", .timeLimit(.minutes(10)))
 struct StorageMemoryTests {
     private func uploader(
         _ command: String, to storage: String, _ rest: String..., in folder: URL

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("Two devices and a server", .enabled(if: SyncServerProcess.path != nil), .timeLimit(.minutes(5)))
+@Suite("Two devices and a server", .enabled(if: SyncServerProcess.path != nil), .timeLimit(.minutes(10)))
 struct SyncTests {
     /// Runs the uploader of one of the devices, with the storage `remote`.
     private struct Device {

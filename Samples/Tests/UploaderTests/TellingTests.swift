@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import UploaderKit
 
-@Suite("What commands tell", .timeLimit(.minutes(2)))
+@Suite("What commands tell", .timeLimit(.minutes(10)))
 struct TellingTests {
     private func uploader(
         _ words: String..., in folder: URL, environment: [String: String] = [:]

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// A local copy whose bytes the disk does not give back, while all else that can be done to a file can be done to it.
-@Suite("A local copy that cannot be read", .timeLimit(.minutes(2)))
+@Suite("A local copy that cannot be read", .timeLimit(.minutes(10)))
 struct UnreadableCopyTests {
     private func uploader(
         _ command: String, _ arguments: [String], in folder: URL, unreadable file: URL? = nil

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("uploader verify", .timeLimit(.minutes(2)))
+@Suite("uploader verify", .timeLimit(.minutes(10)))
 struct VerifyTests {
     private func uploader(
         _ command: String, _ arguments: [String] = [], in folder: URL

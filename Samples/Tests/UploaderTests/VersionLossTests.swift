@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("Old versions that may be the last", .timeLimit(.minutes(2)))
+@Suite("Old versions that may be the last", .timeLimit(.minutes(10)))
 struct VersionLossTests {
     private func object(_ key: String, in files: VersionedFiles, _ storage: String = "remote") -> URL {
         files.folder.appendingPathComponent("\(storage)/\(key)")

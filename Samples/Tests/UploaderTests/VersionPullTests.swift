@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("What was, pulled", .timeLimit(.minutes(2)))
+@Suite("What was, pulled", .timeLimit(.minutes(10)))
 struct VersionPullTests {
     private func mode(_ path: String, _ files: VersionedFiles) throws -> Int {
         let attributes = try FileManager.default.attributesOfItem(

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("Old versions beside all else", .timeLimit(.minutes(2)))
+@Suite("Old versions beside all else", .timeLimit(.minutes(10)))
 struct VersionRowsTests {
     @Test("Of files with equal content each has its own past, and no object goes that another one needs")
     func shared() throws {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("Old versions of several devices", .enabled(if: SyncServerProcess.path != nil), .timeLimit(.minutes(2)))
+@Suite("Old versions of several devices", .enabled(if: SyncServerProcess.path != nil), .timeLimit(.minutes(10)))
 struct VersionSyncTests {
     @Test("They stay with the device that has made them, and no other one removes them")
     func devices() throws {

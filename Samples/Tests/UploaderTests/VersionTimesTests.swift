@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import UploaderKit
 
-@Suite("The end of old versions", .timeLimit(.minutes(2)))
+@Suite("The end of old versions", .timeLimit(.minutes(10)))
 struct VersionTimesTests {
     private static let day = 86_400
 

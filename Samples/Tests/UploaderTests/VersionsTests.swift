@@ -86,7 +86,7 @@ func withVersionedFiles(_ body: (VersionedFiles) throws -> Void) throws {
     try withFolder { folder in try body(VersionedFiles(folder: folder)) }
 }
 
-@Suite("Old versions of changed files", .timeLimit(.minutes(2)))
+@Suite("Old versions of changed files", .timeLimit(.minutes(10)))
 struct VersionsTests {
     @Test("Without a choice the old one goes once the new one is on the storage, and nobody speaks of versions")
     func none() throws {

@@ -2,7 +2,7 @@
 import Foundation
 import Testing
 
-@Suite("A push that goes on", .serialized, .timeLimit(.minutes(3)))
+@Suite("A push that goes on", .serialized, .timeLimit(.minutes(10)))
 struct WatchTests {
     /// A push that watches a folder, and is ended by a signal when the test is through.
     private struct Watch {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("A folder on a WebDAV server", .enabled(if: !S3Server.webDAV.isEmpty), .timeLimit(.minutes(5)))
+@Suite("A folder on a WebDAV server", .enabled(if: !S3Server.webDAV.isEmpty), .timeLimit(.minutes(10)))
 struct WebDAVTests {
     @Test(
         "takes files, gives them back on another machine, and loses those that are removed", arguments: S3Server.webDAV)

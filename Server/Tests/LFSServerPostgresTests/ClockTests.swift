@@ -3,7 +3,7 @@ import Testing
 @testable import LFSSyncServer
 @testable import LFSWire
 
-@Suite("C: the clock and the counter", .timeLimit(.minutes(5)))
+@Suite("C: the clock and the counter", .timeLimit(.minutes(10)))
 struct ClockTests {
     private static let now: Int64 = 1_800_000_000_000
 

@@ -6,7 +6,7 @@ import Testing
 @testable import LFSSyncServer
 @testable import LFSWire
 
-@Suite("C 18: a database that moves to a new cluster", .timeLimit(.minutes(5)))
+@Suite("C 18: a database that moves to a new cluster", .timeLimit(.minutes(10)))
 struct ClusterTests {
     private static func titled(_ title: String) -> [String: SyncValue] { ["title": .text(title)] }
 

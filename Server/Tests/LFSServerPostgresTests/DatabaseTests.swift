@@ -4,7 +4,7 @@ import Testing
 
 @testable import LFSSyncServer
 
-@Suite("PostgreSQL as a database of shared rows", .timeLimit(.minutes(5)))
+@Suite("PostgreSQL as a database of shared rows", .timeLimit(.minutes(10)))
 struct DatabaseTests {
     private func run(
         _ options: PostgresOptions = PostgresOptions(),

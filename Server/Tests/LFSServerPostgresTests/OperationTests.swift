@@ -6,7 +6,7 @@ import Testing
 @testable import LFSSyncServer
 @testable import LFSWire
 
-@Suite("C, G, J, K, N, O: a server on PostgreSQL at work", .timeLimit(.minutes(5)))
+@Suite("C, G, J, K, N, O: a server on PostgreSQL at work", .timeLimit(.minutes(10)))
 struct OperationTests {
     private func runSharing(
         _ options: SyncServiceOptions = SyncServiceOptions(), _ body: (PostgresCase) async throws -> Void

@@ -5,7 +5,7 @@ import Testing
 @testable import LFSSyncServer
 @testable import LFSWire
 
-@Suite("C: order", .timeLimit(.minutes(5)))
+@Suite("C: order", .timeLimit(.minutes(10)))
 struct OrderTests {
     @Test("1, 2 a writer that stamps first and commits last loses nothing to a reader that acknowledges in between")
     func first() async throws {

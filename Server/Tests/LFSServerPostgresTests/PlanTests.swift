@@ -3,7 +3,7 @@ import Testing
 @testable import LFSServerPostgres
 @testable import LFSSyncServer
 
-@Suite("N 6: plans on PostgreSQL", .timeLimit(.minutes(5)))
+@Suite("N 6: plans on PostgreSQL", .timeLimit(.minutes(10)))
 struct PlanTests {
     @Test(
         "A page reads no more rows than it has, planned for its values or for any",

@@ -5,7 +5,7 @@ import Testing
 @testable import LFSSyncServer
 @testable import LFSWire
 
-@Suite("G 2: both databases write the same lines", .timeLimit(.minutes(5)))
+@Suite("G 2: both databases write the same lines", .timeLimit(.minutes(10)))
 struct SameLinesTests {
     /// Numbers at which texts of numbers change their form, and any others.
     private static let numbers: [Double] = {

@@ -4,7 +4,7 @@ import Testing
 @testable import LFSSyncServer
 @testable import LFSWire
 
-@Suite("N: the schema of the store, on PostgreSQL", .timeLimit(.minutes(5)))
+@Suite("N: the schema of the store, on PostgreSQL", .timeLimit(.minutes(10)))
 struct StoreTests {
     static let old = SyncSchema(tables: [.init("recipe", [.init("title", .text, isRequired: true)])])
 

@@ -4,7 +4,7 @@ import Testing
 @testable import LFSSyncServer
 @testable import LFSWire
 
-@Suite("A, B, J, N: what PostgreSQL alone can do", .timeLimit(.minutes(5)))
+@Suite("A, B, J, N: what PostgreSQL alone can do", .timeLimit(.minutes(10)))
 struct TriggerTests {
     @Test("B 13 TRUNCATE is refused, and of a parent as well")
     func truncate() async throws {

@@ -3,7 +3,7 @@ import Hummingbird
 import LFSServer
 import Testing
 
-@Suite("A client that waits with its body", .timeLimit(.minutes(1)))
+@Suite("A client that waits with its body", .timeLimit(.minutes(10)))
 struct ContinueTests {
     private var router: Router<ServerContext> {
         let router = Router(context: ServerContext.self)

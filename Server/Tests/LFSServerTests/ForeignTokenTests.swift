@@ -4,7 +4,7 @@ import LFSServer
 import LFSSyncServer
 import Testing
 
-@Suite("Tokens that are no sessions", .timeLimit(.minutes(1)))
+@Suite("Tokens that are no sessions", .timeLimit(.minutes(10)))
 struct ForeignTokenTests {
     private static let requests = [
         ("POST", "stream"), ("POST", "ack"), ("GET", "ack"), ("DELETE", "ack"), ("POST", "digest"), ("GET", "schema"),

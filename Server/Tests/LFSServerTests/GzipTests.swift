@@ -9,7 +9,7 @@ import Testing
 
 @testable import LFSServer
 
-@Suite("gzip", .timeLimit(.minutes(2)))
+@Suite("gzip", .timeLimit(.minutes(10)))
 struct GzipTests {
     private func sample(_ count: Int) -> [UInt8] {
         (0..<count).flatMap { Array("{\"type\":\"RecipeV1\",\"data\":{\"id\":\"r\($0 &* 7_919)\"}}\n".utf8) }

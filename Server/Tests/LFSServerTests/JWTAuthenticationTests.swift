@@ -56,7 +56,7 @@ private struct Provider {
     }
 }
 
-@Suite("M 3: a token of the app's identity provider", .timeLimit(.minutes(1)))
+@Suite("M 3: a token of the app's identity provider", .timeLimit(.minutes(10)))
 struct JWTAuthenticationTests {
     private func run(
         interval: Duration = .seconds(10), _ body: (JWTAuthentication, Provider, URL) async throws -> Void

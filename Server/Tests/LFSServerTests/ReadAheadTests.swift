@@ -5,7 +5,7 @@ import Testing
 
 @testable import LFSServer
 
-@Suite("Pieces that are read ahead", .timeLimit(.minutes(1)))
+@Suite("Pieces that are read ahead", .timeLimit(.minutes(10)))
 struct ReadAheadTests {
     /// Ten pieces, of which each says how many were asked for before it was written.
     private final class Story: Sendable {

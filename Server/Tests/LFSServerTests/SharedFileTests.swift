@@ -9,7 +9,7 @@ import Testing
 
 @testable import LFSSigning
 
-@Suite("K 21, 22: a server with rows and a storage", .timeLimit(.minutes(2)))
+@Suite("K 21, 22: a server with rows and a storage", .timeLimit(.minutes(10)))
 struct SharedFileTests {
     /// A device that asks over HTTP.
     struct Device: Sendable {

@@ -12,7 +12,7 @@ import Glibc
 import Darwin
 #endif
 
-@Suite("A client that sends the head of its request byte by byte", .timeLimit(.minutes(1)))
+@Suite("A client that sends the head of its request byte by byte", .timeLimit(.minutes(10)))
 struct SlowHeadTests {
     /// How such a connection ended.
     private enum End: Equatable {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LFSServer
 
-@Suite("Sync as gzip", .timeLimit(.minutes(2)))
+@Suite("Sync as gzip", .timeLimit(.minutes(10)))
 struct SyncGzipTests {
     private static let schema = SyncSchema(tables: [.init("recipe", [.init("title", .text, isRequired: true)])])
     private static let question = #"{"protocol":1,"types":["RecipeV1"]}"#

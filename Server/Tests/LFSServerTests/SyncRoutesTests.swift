@@ -12,7 +12,7 @@ import Testing
 import Glibc
 #endif
 
-@Suite("The routes of shared rows", .timeLimit(.minutes(2)))
+@Suite("The routes of shared rows", .timeLimit(.minutes(10)))
 struct SyncRoutesTests {
     /// A database that counts its reads. Owner of the count: the mutex.
     private final class CountingDatabase: SQLDatabase {

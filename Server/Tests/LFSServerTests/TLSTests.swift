@@ -9,7 +9,7 @@ import Testing
 
 @testable import lfs_server
 
-@Suite("M 14: shared rows behind TLS", .timeLimit(.minutes(2)))
+@Suite("M 14: shared rows behind TLS", .timeLimit(.minutes(10)))
 struct TLSTests {
     /// Notes which tokens came. Owner of its state: the mutex.
     private final class Tokens: RouterMiddleware {

@@ -9,7 +9,7 @@ import Testing
 
 @testable import LFSAzure
 
-@Suite("Azure lets in", .enabled(if: AzureServer.areThere), .timeLimit(.minutes(3)))
+@Suite("Azure lets in", .enabled(if: AzureServer.areThere), .timeLimit(.minutes(10)))
 struct ServerAccessTests {
     private let key = Result { try ObjectKey("0f3a/0199-7e") }
 

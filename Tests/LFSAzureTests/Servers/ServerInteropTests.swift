@@ -7,7 +7,7 @@ import Testing
 @testable import LFSAzure
 
 /// Microsoft's own library, which `Tests/Servers/azure/clients` has installed.
-@Suite("A client nobody here wrote", .enabled(if: ForeignBlobClient.isThere), .timeLimit(.minutes(3)))
+@Suite("A client nobody here wrote", .enabled(if: ForeignBlobClient.isThere), .timeLimit(.minutes(10)))
 struct ServerInteropTests {
     @Test("reads what this package uploads", arguments: AzureServer.all, [100_000, 5 << 20])
     func theyRead(_ server: AzureServer, _ byteCount: Int) async throws {

@@ -9,7 +9,7 @@ import Testing
 
 @testable import LFSAzure
 
-@Suite("An upload to Azure", .enabled(if: AzureServer.areThere), .timeLimit(.minutes(3)))
+@Suite("An upload to Azure", .enabled(if: AzureServer.areThere), .timeLimit(.minutes(10)))
 struct ServerUploadTests {
     private let key = Result { try ObjectKey("0f3a/0199-7e") }
     private let bytes = SampleBytes.make((3 << 20) + 77)

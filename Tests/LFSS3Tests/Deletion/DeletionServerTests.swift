@@ -9,7 +9,7 @@ import Testing
 @testable import LFSS3
 
 /// The whole way, against real servers: whoever deletes, nothing is left, here or there.
-@Suite("Files that are deleted", .enabled(if: TestServer.areThere), .timeLimit(.minutes(5)))
+@Suite("Files that are deleted", .enabled(if: TestServer.areThere), .timeLimit(.minutes(10)))
 struct DeletionServerTests {
     /// How the host deletes the files of recipe 1.
     enum Way: String, CaseIterable {

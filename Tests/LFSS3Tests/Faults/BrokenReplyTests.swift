@@ -6,7 +6,7 @@ import Testing
 
 @testable import LFSS3
 
-@Suite("A reply that is not what it should be", .timeLimit(.minutes(1)))
+@Suite("A reply that is not what it should be", .timeLimit(.minutes(10)))
 struct BrokenReplyTests {
     private let bytes = SampleBytes.make(3 << 20)
 

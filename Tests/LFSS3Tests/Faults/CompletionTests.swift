@@ -7,7 +7,7 @@ import Testing
 
 @testable import LFSS3
 
-@Suite("The completion of an upload in parts", .timeLimit(.minutes(1)))
+@Suite("The completion of an upload in parts", .timeLimit(.minutes(10)))
 struct CompletionTests {
     private static let start: [FakeS3.Operation] = [.head, .uploads, .create, .part, .part, .part, .complete]
     private let bytes = SampleBytes.make(3 << 20)

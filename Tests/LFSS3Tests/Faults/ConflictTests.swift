@@ -6,7 +6,7 @@ import Testing
 
 @testable import LFSS3
 
-@Suite("An upload to a key that is taken", .timeLimit(.minutes(1)))
+@Suite("An upload to a key that is taken", .timeLimit(.minutes(10)))
 struct ConflictTests {
     private let bytes = SampleBytes.make(100_000)
 

@@ -8,7 +8,7 @@ import Testing
 
 @testable import LFSS3
 
-@Suite("A request that can be put right", .timeLimit(.minutes(1)))
+@Suite("A request that can be put right", .timeLimit(.minutes(10)))
 struct CorrectionTests {
     /// Gives the old credentials first, and then the new ones if there are any.
     private final class Provider: Sendable {

@@ -10,7 +10,7 @@ import Testing
 
 /// The bodies are larger than what the buffers of a connection hold, so that nobody can take them for sent. Left to
 /// itself the system takes up to 32 MB that the server has not read, when the client is faster than it.
-@Suite("A server that does not read the whole body", .serialized, .timeLimit(.minutes(2)))
+@Suite("A server that does not read the whole body", .serialized, .timeLimit(.minutes(10)))
 struct EarlyReplyTests {
     private static let byteCount = 48 << 20
     private static let receiveBuffer: Int32 = 256 << 10

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// `LFSStatus.failingSince` with a server that answers over the wire.
-@Suite("Since when a server refuses uploads", .timeLimit(.minutes(1)))
+@Suite("Since when a server refuses uploads", .timeLimit(.minutes(10)))
 struct FailingSinceTests {
     private static let begin = Date(timeIntervalSince1970: 1_800_000_000)
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import LFSS3
 
-@Suite("A server that hangs", .serialized, .timeLimit(.minutes(1)))
+@Suite("A server that hangs", .serialized, .timeLimit(.minutes(10)))
 struct HangTests {
     private static let deadline = Duration.milliseconds(400)
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import LFSS3
 
-@Suite("A server that stores other bytes and says 200", .timeLimit(.minutes(1)))
+@Suite("A server that stores other bytes and says 200", .timeLimit(.minutes(10)))
 struct LyingServerTests {
     private let bytes = SampleBytes.make(100_000)
 
@@ -114,7 +114,7 @@ struct LyingServerTests {
     }
 }
 
-@Suite("Local bytes that are not the recorded ones", .timeLimit(.minutes(1)))
+@Suite("Local bytes that are not the recorded ones", .timeLimit(.minutes(10)))
 struct RottenSourceTests {
     private let recorded = SampleBytes.sha256([1])
 

@@ -8,7 +8,7 @@ import Testing
 @testable import LFSS3
 
 /// Servers that spoil a body on its way to the disk, and what is believed of the object then.
-@Suite("An object that is there", .timeLimit(.minutes(2)))
+@Suite("An object that is there", .timeLimit(.minutes(10)))
 struct OwnWordTests {
     /// Its tags are MD5s, it knows conditions, and it keeps no checksum.
     private static let tagging: S3Provider = {

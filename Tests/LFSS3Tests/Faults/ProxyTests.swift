@@ -7,7 +7,7 @@ import Testing
 @testable import LFSS3
 
 /// A proxy, or the sign-in page of a network, that answers in the place of S3 with a page for people.
-@Suite("A proxy that stands before S3", .timeLimit(.minutes(1)))
+@Suite("A proxy that stands before S3", .timeLimit(.minutes(10)))
 struct ProxyTests {
     private static let statuses = [200, 301, 302, 403, 404, 407, 503]
 

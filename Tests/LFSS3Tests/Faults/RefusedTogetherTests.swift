@@ -9,7 +9,7 @@ import Testing
 @testable import LFSS3
 
 /// Ten at once, all of them signed with what turns out to be wrong before the first of them is refused.
-@Suite("Requests that are refused together", .timeLimit(.minutes(1)))
+@Suite("Requests that are refused together", .timeLimit(.minutes(10)))
 struct RefusedTogetherTests {
     private static let count = 10
 

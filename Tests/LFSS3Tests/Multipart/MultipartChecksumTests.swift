@@ -9,7 +9,7 @@ import Testing
 @testable import LFSS3
 
 /// Over TLS, to a server that keeps the CRC-64/NVME of whole objects.
-@Suite("An upload in parts with a CRC-64 of the whole", .timeLimit(.minutes(1)))
+@Suite("An upload in parts with a CRC-64 of the whole", .timeLimit(.minutes(10)))
 struct MultipartChecksumTests {
     private let bytes = SampleBytes.make((2 << 20) + 77)
     private let provider = S3Provider(name: "strict") {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import LFSS3
 
-@Suite("The progress of an upload in parts", .timeLimit(.minutes(1))) struct MultipartProgressTests {
+@Suite("The progress of an upload in parts", .timeLimit(.minutes(10))) struct MultipartProgressTests {
     private let plan = PartPlan(byteCount: 1_000, partSize: 10)
 
     /// Saves as slowly as it is told to, and can fail.

@@ -7,7 +7,7 @@ import Testing
 
 @testable import LFSS3
 
-@Suite("An upload in parts that goes on", .timeLimit(.minutes(1)))
+@Suite("An upload in parts that goes on", .timeLimit(.minutes(10)))
 struct ResumeTests {
     private static let anew: [FakeS3.Operation] = [.head, .uploads, .create, .part, .part, .part, .complete]
     private let bytes = SampleBytes.make((2 << 20) + 77)

@@ -8,7 +8,7 @@ import Testing
 @testable import LFSS3
 
 /// What a server can do wrong while a file is fetched, and what the reader sees of it: the right bytes, or an error.
-@Suite("A file that is fetched", .timeLimit(.minutes(2)))
+@Suite("A file that is fetched", .timeLimit(.minutes(10)))
 struct DownloadFaultTests {
     private static let content = SampleBytes.make(2_500_000)
     private let content = DownloadFaultTests.content

@@ -41,7 +41,7 @@ enum ForeignClient {
     }
 }
 
-@Suite("A client nobody here wrote", .serialized, .enabled(if: ForeignClient.isThere), .timeLimit(.minutes(5)))
+@Suite("A client nobody here wrote", .serialized, .enabled(if: ForeignClient.isThere), .timeLimit(.minutes(10)))
 struct InteropTests {
     /// The second is above the size from which both sides send parts.
     private static let sizes = [100_000, 17 << 20]

@@ -10,7 +10,7 @@ import Testing
 
 @testable import LFSS3
 
-@Suite("An upload in parts to a server", .enabled(if: TestServer.areThere), .timeLimit(.minutes(5)))
+@Suite("An upload in parts to a server", .enabled(if: TestServer.areThere), .timeLimit(.minutes(10)))
 struct ServerMultipartTests {
     private static let bytes = SampleBytes.make(15 << 20)
 

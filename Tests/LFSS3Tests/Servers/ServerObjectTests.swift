@@ -9,7 +9,7 @@ import Testing
 
 @testable import LFSS3
 
-@Suite("An object on a server", .enabled(if: TestServer.areThere), .timeLimit(.minutes(3)))
+@Suite("An object on a server", .enabled(if: TestServer.areThere), .timeLimit(.minutes(10)))
 struct ServerObjectTests {
     @Test("has its type, its name and its checksum", arguments: TestServer.all, [false, true])
     func metadata(_ server: TestServer, _ isLarge: Bool) async throws {
@@ -122,7 +122,7 @@ struct ServerObjectTests {
     }
 }
 
-@Suite("A connection to a server", .enabled(if: TestServer.areThere), .timeLimit(.minutes(1)))
+@Suite("A connection to a server", .enabled(if: TestServer.areThere), .timeLimit(.minutes(10)))
 struct ServerConnectionTests {
     private static let secure = TestServer.all.filter { $0.secureEndpoint != nil }
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import LFSS3
 
-@Suite("A server refuses", .enabled(if: TestServer.areThere), .timeLimit(.minutes(3)))
+@Suite("A server refuses", .enabled(if: TestServer.areThere), .timeLimit(.minutes(10)))
 struct ServerRefusalTests {
     @Test("a wrong secret key", arguments: TestServer.all)
     func wrongSecret(_ server: TestServer) async throws {

@@ -8,7 +8,7 @@ import Testing
 @testable import LFSS3
 
 /// A byte in the server's own files becomes another one, behind its back.
-@Suite("An object that has rotted on a server", .enabled(if: TestServer.areThere), .timeLimit(.minutes(5)))
+@Suite("An object that has rotted on a server", .enabled(if: TestServer.areThere), .timeLimit(.minutes(10)))
 struct ServerRotTests {
     private func verify(
         _ host: ReadingHost, repairs: Bool = false, reads: Bool = false

@@ -10,7 +10,7 @@ import Testing
 
 @testable import LFSSettings
 
-@Suite("States of other devices are input", .timeLimit(.minutes(5)))
+@Suite("States of other devices are input", .timeLimit(.minutes(10)))
 struct CompanionHostileTests {
     private let network = LoopbackNetwork()
     private let world = World()

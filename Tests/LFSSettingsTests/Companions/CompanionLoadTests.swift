@@ -9,7 +9,7 @@ import Testing
 
 @testable import LFSSettings
 
-@Suite("What a round with other devices costs", .timeLimit(.minutes(2)))
+@Suite("What a round with other devices costs", .timeLimit(.minutes(10)))
 struct CompanionLoadTests {
     private let world = World()
     private let clock = ManualClock()

@@ -7,7 +7,7 @@ import Testing
 
 @testable import LFSSettings
 
-@Suite("Removals beside other devices", .timeLimit(.minutes(2)))
+@Suite("Removals beside other devices", .timeLimit(.minutes(10)))
 struct CompanionRemovalTests {
     private let network = LoopbackNetwork()
     private let world = World()

@@ -9,7 +9,7 @@ import Testing
 
 @testable import LFSSettings
 
-@Suite("A removal of everything, older copies and earlier versions beside other devices", .timeLimit(.minutes(2)))
+@Suite("A removal of everything, older copies and earlier versions beside other devices", .timeLimit(.minutes(10)))
 struct CompanionResetTests {
     private func published(_ network: LoopbackNetwork, _ device: CompanionDevice) async throws -> CompanionState {
         try CompanionState(

@@ -10,7 +10,7 @@ import Testing
 
 @testable import LFSSettings
 
-@Suite("A router that runs keeps devices equal", .timeLimit(.minutes(2)))
+@Suite("A router that runs keeps devices equal", .timeLimit(.minutes(10)))
 struct CompanionRunTests {
     private let network = LoopbackNetwork()
     private let world = World()

@@ -9,7 +9,7 @@ import Testing
 
 @testable import LFSSettings
 
-@Suite("What goes to other devices, and what comes from them", .timeLimit(.minutes(2)))
+@Suite("What goes to other devices, and what comes from them", .timeLimit(.minutes(10)))
 struct CompanionTests {
     @Test("The same keys on two devices through a folder, without a server")
     func example() async throws {

@@ -9,7 +9,7 @@ import Testing
 /// Devices that meet on the app's own server, which `Tests/Servers/with` has started with a store behind it.
 @Suite(
     "Settings of several devices come together by a server that knows its users",
-    .enabled(if: !StartedServer.signing.isEmpty), .serialized, .timeLimit(.minutes(5)))
+    .enabled(if: !StartedServer.signing.isEmpty), .serialized, .timeLimit(.minutes(10)))
 struct SignedCompanionTests {
     @Test("Those of a user end equal, and nothing comes back", arguments: StartedServer.signing)
     func converge(_ server: StartedServer) async throws {

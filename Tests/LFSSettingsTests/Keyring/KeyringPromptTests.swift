@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Against a Secret Service that does what the test says.
-@Suite("A keyring that asks, waits and dies", .needsKeyring, .timeLimit(.minutes(3)))
+@Suite("A keyring that asks, waits and dies", .needsKeyring, .timeLimit(.minutes(10)))
 struct KeyringPromptTests {
     /// Milliseconds that a call may take where nobody answers it.
     private static let soon = ["HELPER_DEADLINE": "300"]

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// libsecret and KWallet 5.103 do not agree on one session in sixty or so.
-@Suite("Sessions of a keyring whose keys do not fit", .needsKeyring, .timeLimit(.minutes(3)))
+@Suite("Sessions of a keyring whose keys do not fit", .needsKeyring, .timeLimit(.minutes(10)))
 struct KeyringSessionTests {
     @Test(
         "In another session a secret is kept and read nevertheless",

@@ -3,7 +3,7 @@ import LFSSettings
 import TestSupport
 import Testing
 
-@Suite("Secrets in GNOME's keyring", .needsKeyring, .timeLimit(.minutes(3)))
+@Suite("Secrets in GNOME's keyring", .needsKeyring, .timeLimit(.minutes(10)))
 struct KeyringTests {
     private static let certificate =
         "-----BEGIN CERTIFICATE-----\n" + String(repeating: "MIIBszCCAVmgAwIBAgIUQ+/a==\n", count: 60)

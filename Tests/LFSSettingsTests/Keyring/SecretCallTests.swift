@@ -5,7 +5,7 @@ import Testing
 
 @testable import LFSSecretService
 
-@Suite("Calls of libsecret", .timeLimit(.minutes(1)))
+@Suite("Calls of libsecret", .timeLimit(.minutes(10)))
 struct SecretCallTests {
     @Test("A call that nobody answers is locked once its time is over on the clock, and not before")
     func deadline() async throws {

@@ -8,7 +8,7 @@ import Testing
 @testable import LFSSignedURL
 
 /// `curl`, which nobody here wrote, with requests from the protocol page alone.
-@Suite("A client of curl and JSON", .enabled(if: SigningServerProcess.areThere), .timeLimit(.minutes(3)))
+@Suite("A client of curl and JSON", .enabled(if: SigningServerProcess.areThere), .timeLimit(.minutes(10)))
 struct ServerInteropTests {
     private let bytes = SampleBytes.make(300_000)
 

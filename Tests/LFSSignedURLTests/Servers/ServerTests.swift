@@ -34,7 +34,7 @@ struct ServerConformanceTests {
     }
 }
 
-@Suite("On a signing server", .enabled(if: SigningServerProcess.areThere), .timeLimit(.minutes(5)))
+@Suite("On a signing server", .enabled(if: SigningServerProcess.areThere), .timeLimit(.minutes(10)))
 struct ServerTests {
     /// A namespace of its own: the first who writes below it has it.
     private func key(_ name: String = "file") throws -> ObjectKey {

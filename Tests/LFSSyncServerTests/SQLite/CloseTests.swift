@@ -5,7 +5,7 @@ import LFSSystem
 import TestSupport
 import Testing
 
-@Suite("A database that is closed", .timeLimit(.minutes(1)))
+@Suite("A database that is closed", .timeLimit(.minutes(10)))
 struct CloseTests {
     /// A read gives its connection back on one of Swift's threads, of which there are as many as processors.
     @Test("while it is read waits for the end of that, and holds up no thread that is needed for it")

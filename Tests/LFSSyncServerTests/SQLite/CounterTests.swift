@@ -3,7 +3,7 @@ import Testing
 @testable import LFSSyncServer
 @testable import LFSWire
 
-@Suite("C: the clock and the counter of SQLite", .timeLimit(.minutes(1)))
+@Suite("C: the clock and the counter of SQLite", .timeLimit(.minutes(10)))
 struct CounterTests {
     @Test("14 the counter passes 2^12, 2^16 and 2^30 in one millisecond", arguments: [12, 16, 30])
     func counter(_ bits: Int) async throws {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LFSSyncServer
 
-@Suite("N: the schema of the store", .timeLimit(.minutes(1)))
+@Suite("N: the schema of the store", .timeLimit(.minutes(10)))
 struct MigrationTests {
     static let old = SyncSchema(tables: [.init("recipe", [.init("title", .text, isRequired: true)])])
 

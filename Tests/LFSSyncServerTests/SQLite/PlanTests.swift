@@ -4,7 +4,7 @@ import Testing
 
 @testable import LFSSyncServer
 
-@Suite("N 6: plans on SQLite", .timeLimit(.minutes(5)))
+@Suite("N 6: plans on SQLite", .timeLimit(.minutes(10)))
 struct PlanTests {
     @Test("every statement of work, and of every trigger, searches by an index among 100,000 rows, and sorts none")
     func plans() async throws {

@@ -5,7 +5,7 @@ import Testing
 @testable import LFSSyncServer
 @testable import LFSWire
 
-@Suite("J: the server's power goes", .timeLimit(.minutes(1)))
+@Suite("J: the server's power goes", .timeLimit(.minutes(10)))
 struct PowerTests {
     @Test("28 what a device was told to be applied is there when the disk comes back")
     func power() async throws {

@@ -1,7 +1,7 @@
 import LFSSyncServer
 import Testing
 
-@Suite("B: deletions, on SQLite alone", .timeLimit(.minutes(1)))
+@Suite("B: deletions, on SQLite alone", .timeLimit(.minutes(10)))
 struct ReplaceTests {
     @Test("14 INSERT OR REPLACE is a change of the row, and cannot take it from its scope")
     func replace() async throws {

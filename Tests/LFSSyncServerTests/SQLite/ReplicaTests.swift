@@ -6,7 +6,7 @@ import Testing
 @testable import LFSSyncServer
 @testable import LFSWire
 
-@Suite("A database that lags behind another one", .timeLimit(.minutes(1)))
+@Suite("A database that lags behind another one", .timeLimit(.minutes(10)))
 struct ReplicaTests {
     /// A database whose reads another one answers from some moment on. Owner of which: the mutex.
     private final class Pair: SQLDatabase {

@@ -5,7 +5,7 @@ import Testing
 @testable import LFSSyncServer
 @testable import LFSWire
 
-@Suite("O: what streams cost a file of SQLite", .timeLimit(.minutes(1)))
+@Suite("O: what streams cost a file of SQLite", .timeLimit(.minutes(10)))
 struct StoreBoundTests {
     private func run(_ body: (TestServer, _ path: String) async throws -> Void) async throws {
         try await withTemporaryFolder { folder in

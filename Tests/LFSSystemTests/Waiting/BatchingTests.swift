@@ -4,7 +4,7 @@ import Testing
 
 @testable import LFSSystem
 
-@Suite("Work in batches", .timeLimit(.minutes(1)))
+@Suite("Work in batches", .timeLimit(.minutes(10)))
 struct BatchingTests {
     /// Notes each batch, and holds it until it is let go.
     private final class Batches: Sendable {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LFSSystem
 
-@Suite("Permits", .timeLimit(.minutes(1)))
+@Suite("Permits", .timeLimit(.minutes(10)))
 struct PermitsTests {
     /// How many are inside, and how many were at the most.
     private final class Room: Sendable {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LFSSystem
 
-@Suite("A race", .timeLimit(.minutes(1)))
+@Suite("A race", .timeLimit(.minutes(10)))
 struct RaceTests {
     @Test("ends with the first, when the others have come to their end")
     func cancelsTheOthers() async throws {

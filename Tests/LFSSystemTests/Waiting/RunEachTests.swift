@@ -2,7 +2,7 @@ import LFSSystem
 import TestSupport
 import Testing
 
-@Suite("Running a body for each element", .timeLimit(.minutes(1)))
+@Suite("Running a body for each element", .timeLimit(.minutes(10)))
 struct RunEachTests {
     private struct Refusal: Error, Equatable { let element: Int }
 

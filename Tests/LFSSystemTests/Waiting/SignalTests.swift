@@ -3,7 +3,7 @@ import Testing
 
 @testable import LFSSystem
 
-@Suite("Signals and latches", .timeLimit(.minutes(1)))
+@Suite("Signals and latches", .timeLimit(.minutes(10)))
 struct SignalTests {
     @Test("a signal that comes before anyone waits is kept, once")
     func keptSignal() async throws {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LFSSystem
 
-@Suite("Turns", .timeLimit(.minutes(1)))
+@Suite("Turns", .timeLimit(.minutes(10)))
 struct TurnsTests {
     @Test("are one at a time for each key, in order, and nothing is kept of a key that nobody uses")
     func oneAtATime() async throws {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LFSSystem
 
-@Suite("A waiter", .timeLimit(.minutes(1)))
+@Suite("A waiter", .timeLimit(.minutes(10)))
 struct WaiterTests {
     @Test("takes the first answer, also one that comes before the wait")
     func firstAnswer() async {

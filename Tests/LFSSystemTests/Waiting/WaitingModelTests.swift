@@ -3,7 +3,7 @@ import Testing
 
 @testable import LFSSystem
 
-@Suite("Latches, signals and permits against a model", .timeLimit(.minutes(2)))
+@Suite("Latches, signals and permits against a model", .timeLimit(.minutes(10)))
 struct WaitingModelTests {
     /// A run of random steps, each done to the real thing and to the model.
     private struct Run {

@@ -11,7 +11,7 @@ import Testing
 
 /// What can happen to one file between its insertion and its end, in every order. A step whose time has not come, or
 /// has passed, does nothing.
-@Suite("The delete race", .timeLimit(.minutes(5)))
+@Suite("The delete race", .timeLimit(.minutes(10)))
 struct DeleteRaceTests {
     /// The remote delete in one piece.
     fileprivate static let six: [DeleteRace.Step] = [.insert, .beginUpload, .endUpload, .delete, .insertAgain, .remove]

@@ -6,7 +6,7 @@ import LFSSystem
 import TestSupport
 import Testing
 
-@Suite("Deleting files", .timeLimit(.minutes(1)))
+@Suite("Deleting files", .timeLimit(.minutes(10)))
 struct DeletionTests {
     private func uploaded(_ host: TestHost, _ lfs: LFSManager) async throws -> FileData {
         let file = try await lfs.makeFile(from: .bytes(someBytes()))

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// Books of recipes, and notes that may not lose their file. Each recipe owns two files.
-@Suite("Files that go with their owners", .timeLimit(.minutes(1)))
+@Suite("Files that go with their owners", .timeLimit(.minutes(10)))
 struct OwnerTests {
     /// How the owner of the file `old` lets go of it. `new` is another file that nobody has.
     static let lettingGo = [

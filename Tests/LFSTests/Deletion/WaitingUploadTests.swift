@@ -8,7 +8,7 @@ import Testing
 
 @testable import LFS
 
-@Suite("Deleting a file whose upload waits in memory", .timeLimit(.minutes(1)))
+@Suite("Deleting a file whose upload waits in memory", .timeLimit(.minutes(10)))
 struct WaitingUploadTests {
     enum Reason: CaseIterable { case paused, away }
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import LFS
 
-@Suite("What a reset leaves behind", .timeLimit(.minutes(1)))
+@Suite("What a reset leaves behind", .timeLimit(.minutes(10)))
 struct AfterResetTests {
     @Test("stays: a repairing verification names the objects and deletes none")
     func objectsStay() async throws {

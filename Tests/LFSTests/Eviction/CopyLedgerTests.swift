@@ -4,7 +4,7 @@ import Testing
 
 @testable import LFS
 
-@Suite("The ledger of local copies", .timeLimit(.minutes(1)))
+@Suite("The ledger of local copies", .timeLimit(.minutes(10)))
 struct CopyLedgerTests {
     @Test("takes exactly the least recently used, whatever has happened", arguments: 0..<20)
     func model(_ round: Int) {

@@ -9,7 +9,7 @@ import Testing
 
 @testable import LFS
 
-@Suite("Freeing space", .timeLimit(.minutes(2)))
+@Suite("Freeing space", .timeLimit(.minutes(10)))
 struct FreeTests {
     /// Frees, after a preview that has to tell the same.
     private func free(_ policy: EvictionPolicy, _ lfs: LFSManager) async throws -> EvictionReport {

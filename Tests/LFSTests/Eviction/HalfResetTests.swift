@@ -8,7 +8,7 @@ import Testing
 @testable import LFS
 @testable import LFSFiles
 
-@Suite("A reset that ended between rows and bytes", .timeLimit(.minutes(1)))
+@Suite("A reset that ended between rows and bytes", .timeLimit(.minutes(10)))
 struct HalfResetTests {
     /// A database without rows whose two copies and objects are still there, and which knows that it was reset.
     private func half(_ host: TestHost) async throws -> [FileData] {

@@ -8,7 +8,7 @@ import Testing
 
 @testable import LFS
 
-@Suite("Pinning the files of a sequence that can be read once", .timeLimit(.minutes(1)))
+@Suite("Pinning the files of a sequence that can be read once", .timeLimit(.minutes(10)))
 struct PinSequenceTests {
     @Test("pins and unpins all of them, also when the transaction that they share has to be made again")
     func onePass() async throws {
@@ -62,7 +62,7 @@ private final class OnePass<Element: Sendable>: Sequence, Sendable {
     }
 }
 
-@Suite("Pinning the files of a request", .timeLimit(.minutes(1)))
+@Suite("Pinning the files of a request", .timeLimit(.minutes(10)))
 struct PinRequestTests {
     @Test("pins those that it names now, with an order and a limit, and unpins them")
     func request() async throws {

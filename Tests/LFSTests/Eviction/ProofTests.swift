@@ -8,7 +8,7 @@ import Testing
 
 @testable import LFS
 
-@Suite("What is freed is proven to be on the storage", .timeLimit(.minutes(2)))
+@Suite("What is freed is proven to be on the storage", .timeLimit(.minutes(10)))
 struct ProofTests {
     /// What a random file is like, told apart from the code that decides.
     private struct Kind {

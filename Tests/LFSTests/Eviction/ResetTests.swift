@@ -8,7 +8,7 @@ import Testing
 
 @testable import LFS
 
-@Suite("Removing everything from this device", .timeLimit(.minutes(1)))
+@Suite("Removing everything from this device", .timeLimit(.minutes(10)))
 struct ResetTests {
     private func opened(_ host: TestHost, running: Bool = true) async throws -> LFSManager {
         let lfs = try await LFSManager.open(host.database, options: host.options)

@@ -8,7 +8,7 @@ import Testing
 
 @testable import LFS
 
-@Suite("A storage that refuses the credentials", .timeLimit(.minutes(1)))
+@Suite("A storage that refuses the credentials", .timeLimit(.minutes(10)))
 struct CredentialsOutageTests {
     /// Whether the credentials are good, and how many requests were refused.
     private final class Credentials: Sendable {

@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 
 /// `LFSStatus.failingSince`, and what uploads wait for.
-@Suite("Since when uploads fail", .timeLimit(.minutes(1)))
+@Suite("Since when uploads fail", .timeLimit(.minutes(10)))
 struct FailingSinceTests {
     @Test(
         "The first failure notes the time, later ones and restarts leave it, and a success clears it",

@@ -7,7 +7,7 @@ import Testing
 
 @testable import LFS
 
-@Suite("Local bytes that cannot be read", .timeLimit(.minutes(1)))
+@Suite("Local bytes that cannot be read", .timeLimit(.minutes(10)))
 struct LocalReadErrorTests {
     enum Place: CaseIterable { case link, folder, loop }
 

@@ -6,7 +6,7 @@ import LFSSystem
 import TestSupport
 import Testing
 
-@Suite("Reading by id", .timeLimit(.minutes(1)))
+@Suite("Reading by id", .timeLimit(.minutes(10)))
 struct ByIDTests {
     @Test("gives what reading by record gives, here and from the storage", arguments: [false, true])
     func sameAsByRecord(isEvicted: Bool) async throws {

@@ -4,7 +4,7 @@ import LFSStorage
 import LFSTesting
 import Testing
 
-@Suite("Reading a damaged local copy", .timeLimit(.minutes(1)))
+@Suite("Reading a damaged local copy", .timeLimit(.minutes(10)))
 struct DamagedCopyTests {
     @Test("A local copy of another length is not taken for the file", arguments: [0, 999, 1_001])
     func wrongLength(count: Int) async throws {

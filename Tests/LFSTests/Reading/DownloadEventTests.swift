@@ -5,7 +5,7 @@ import LFSStorage
 import LFSTesting
 import Testing
 
-@Suite("What is told of a download", .timeLimit(.minutes(1)))
+@Suite("What is told of a download", .timeLimit(.minutes(10)))
 struct DownloadEventTests {
     @Test("is how far it is and how it ended, to all and to those who follow one file")
     func events() async throws {

@@ -4,7 +4,7 @@ import Testing
 @testable import LFS
 
 /// What may be fetched when, without a task or a clock.
-@Suite("The order of downloads", .timeLimit(.minutes(1)))
+@Suite("The order of downloads", .timeLimit(.minutes(10)))
 struct DownloadQueueTests {
     private func started(_ queue: inout DownloadQueue<String>) -> [String] {
         var keys: [String] = []

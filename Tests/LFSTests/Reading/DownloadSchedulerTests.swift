@@ -4,7 +4,7 @@ import Testing
 
 @testable import LFS
 
-@Suite("Downloads under way", .timeLimit(.minutes(1)))
+@Suite("Downloads under way", .timeLimit(.minutes(10)))
 struct DownloadSchedulerTests {
     @Test("leave the network to the next one when their bytes are here, and their askers wait for the disk")
     func arrival() async throws {

@@ -6,7 +6,7 @@ import LFSSystem
 import TestSupport
 import Testing
 
-@Suite("Reading through a read-only connection", .timeLimit(.minutes(1)))
+@Suite("Reading through a read-only connection", .timeLimit(.minutes(10)))
 struct LFSReaderTests {
     private func readOnly(_ host: TestHost) throws -> DatabaseQueue {
         var configuration = Configuration()

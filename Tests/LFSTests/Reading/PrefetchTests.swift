@@ -6,7 +6,7 @@ import LFSTesting
 import TestSupport
 import Testing
 
-@Suite("Prefetching", .timeLimit(.minutes(2)))
+@Suite("Prefetching", .timeLimit(.minutes(10)))
 struct PrefetchTests {
     @Test("fetches what a request names and what is not here, and says how much that was")
     func summary() async throws {

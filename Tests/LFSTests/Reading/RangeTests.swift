@@ -6,7 +6,7 @@ import LFSTesting
 import TestSupport
 import Testing
 
-@Suite("A part of a file", .timeLimit(.minutes(1)))
+@Suite("A part of a file", .timeLimit(.minutes(10)))
 struct RangeTests {
     private let bytes = someBytes(700_000)
 

@@ -5,7 +5,7 @@ import LFSStorage
 import TestSupport
 import Testing
 
-@Suite("Reading files back", .timeLimit(.minutes(1)))
+@Suite("Reading files back", .timeLimit(.minutes(10)))
 struct ReadingTests {
     @Test("Bytes can be read before the commit, after it, and after the local copy went")
     func everywhere() async throws {

@@ -6,7 +6,7 @@ import LFSSystem
 import LFSTesting
 import Testing
 
-@Suite("A download that is cut off", .timeLimit(.minutes(2)))
+@Suite("A download that is cut off", .timeLimit(.minutes(10)))
 struct ResumeTests {
     private static let mebibyte = 1 << 20
     private static let sample = someBytes(3 * mebibyte)

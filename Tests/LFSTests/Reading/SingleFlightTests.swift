@@ -6,7 +6,7 @@ import LFSTesting
 import TestSupport
 import Testing
 
-@Suite("Many readers of one file", .timeLimit(.minutes(2)))
+@Suite("Many readers of one file", .timeLimit(.minutes(10)))
 struct SingleFlightTests {
     /// The bytes that each of several readers gets, who all ask at once.
     private func readAll(_ files: [FileData], _ readers: Int, _ lfs: LFSManager) async throws -> [FileData.ID:

@@ -10,7 +10,7 @@ import Testing
 
 @testable import LFS
 
-@Suite("The last use of local copies", .timeLimit(.minutes(1)))
+@Suite("The last use of local copies", .timeLimit(.minutes(10)))
 struct UseLogTests {
     private func lastUsed(_ id: FileData.ID, _ host: TestHost) throws -> Int64? {
         try host.database.read { db in

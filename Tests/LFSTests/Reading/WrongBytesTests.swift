@@ -5,7 +5,7 @@ import LFSStorage
 import LFSTesting
 import Testing
 
-@Suite("Bytes that are not the recorded ones", .timeLimit(.minutes(3)))
+@Suite("Bytes that are not the recorded ones", .timeLimit(.minutes(10)))
 struct WrongBytesTests {
     private static let sample = someBytes(1_300_000)
     private let bytes = WrongBytesTests.sample

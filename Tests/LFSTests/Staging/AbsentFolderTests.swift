@@ -5,7 +5,7 @@ import LFSStorage
 import TestSupport
 import Testing
 
-@Suite("A folder that is away", .timeLimit(.minutes(1)))
+@Suite("A folder that is away", .timeLimit(.minutes(10)))
 struct AbsentFolderTests {
     private static let absent = LFSError.Code(rawValue: "folderAbsent")
 

@@ -12,7 +12,7 @@ private let descriptorLimit = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
 private let descriptorLimit = RLIMIT_NOFILE
 #endif
 
-@Suite("The places of files", .timeLimit(.minutes(1)))
+@Suite("The places of files", .timeLimit(.minutes(10)))
 struct FilePlacesTests {
     @Test("keep a staging area that the process has no descriptor left to look at")
     func noDescriptors() async {

@@ -5,7 +5,7 @@ import LFSStorage
 import TestSupport
 import Testing
 
-@Suite("A disk that is pulled out while it is used", .timeLimit(.minutes(2)))
+@Suite("A disk that is pulled out while it is used", .timeLimit(.minutes(10)))
 struct PulledDiskTests {
     @Test("holds up the files that wait on it and no others, and they go on when it is back", arguments: [false, true])
     func waiting(_ isUnmounted: Bool) async throws {

@@ -6,7 +6,7 @@ import LFSSystem
 import TestSupport
 import Testing
 
-@Suite("Whose the bytes are that wait", .timeLimit(.minutes(1)))
+@Suite("Whose the bytes are that wait", .timeLimit(.minutes(10)))
 struct StagingOwnerTests {
     /// Opens without a start, so what is committed is not promoted: as a process that is killed right after the commit.
     private func leave(_ host: TestHost, _ options: LFSOptions, commits: Bool = true) async throws -> FileData {

@@ -10,7 +10,7 @@ import Testing
 
 @testable import LFS
 
-@Suite("A deletion that a server has still to accept", .timeLimit(.minutes(1)))
+@Suite("A deletion that a server has still to accept", .timeLimit(.minutes(10)))
 struct HeldDeletionTests {
     @Test("removes nothing, and nobody waits for it or takes it for stuck")
     func held() async throws {

@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 
 /// The deletion of a file that came from a server: another device has deleted it, or this one may not see it any more.
-@Suite("A deletion that came from a server", .timeLimit(.minutes(1)))
+@Suite("A deletion that came from a server", .timeLimit(.minutes(10)))
 struct ReceivedDeletionTests {
     @Test("removes the bytes here and leaves the object, whoever has made the file", arguments: [true, false])
     func leavesObject(isOwn: Bool) async throws {

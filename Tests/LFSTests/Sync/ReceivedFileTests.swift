@@ -8,7 +8,7 @@ import LFSTesting
 import TestSupport
 import Testing
 
-@Suite("A row of a file that came from a server", .timeLimit(.minutes(1)))
+@Suite("A row of a file that came from a server", .timeLimit(.minutes(10)))
 struct ReceivedFileTests {
     @Test("of another device's pending file has no upload here and reads nil, until it is uploaded there")
     func pendingElsewhere() async throws {
@@ -137,7 +137,7 @@ struct ReceivedFileTests {
     }
 }
 
-@Suite("Applying what came from a server", .timeLimit(.minutes(1)))
+@Suite("Applying what came from a server", .timeLimit(.minutes(10)))
 struct ApplyingTests {
     private struct Failure: Error {}
 

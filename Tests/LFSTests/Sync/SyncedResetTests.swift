@@ -8,7 +8,7 @@ import LFSTesting
 import TestSupport
 import Testing
 
-@Suite("Removing everything from a device that is synced", .timeLimit(.minutes(1)))
+@Suite("Removing everything from a device that is synced", .timeLimit(.minutes(10)))
 struct SyncedResetTests {
     @Test("deletes nothing anywhere else: not what it empties, and not what no server has accepted")
     func nothingElsewhere() async throws {

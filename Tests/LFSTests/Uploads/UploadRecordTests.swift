@@ -7,7 +7,7 @@ import LFSTesting
 import TestSupport
 import Testing
 
-@Suite("The record of an upload", .timeLimit(.minutes(1)))
+@Suite("The record of an upload", .timeLimit(.minutes(10)))
 struct UploadRecordTests {
     private struct PhotoInfo: FetchableRecord, Decodable, Equatable {
         var file: FileData

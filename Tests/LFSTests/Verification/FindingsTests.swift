@@ -6,7 +6,7 @@ import LFSStorage
 import LFSSystem
 import Testing
 
-@Suite("Finding what is wrong, and mending it", .timeLimit(.minutes(2)))
+@Suite("Finding what is wrong, and mending it", .timeLimit(.minutes(10)))
 struct FindingsTests {
     /// A store with everything wrong at once, and things that are right beside it.
     private struct Damage {

@@ -5,7 +5,7 @@ import LFSStorage
 import TestSupport
 import Testing
 
-@Suite("A folder in the place of a file", .timeLimit(.minutes(1)))
+@Suite("A folder in the place of a file", .timeLimit(.minutes(10)))
 struct FolderInPlaceTests {
     /// A file that was uploaded and in whose place a folder stands that has something in it.
     private func replaced(_ checked: CheckedHost) async throws -> FileData {

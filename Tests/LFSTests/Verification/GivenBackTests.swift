@@ -6,7 +6,7 @@ import LFSSystem
 import TestSupport
 import Testing
 
-@Suite("Right bytes that are given back to a file", .timeLimit(.minutes(1)))
+@Suite("Right bytes that are given back to a file", .timeLimit(.minutes(10)))
 struct GivenBackTests {
     private func damaged(_ checked: CheckedHost) throws -> Set<FileID> {
         try checked.host.database.read { db in Set(try Upload.all().damaged().fetchAll(db).map(\.id)) }

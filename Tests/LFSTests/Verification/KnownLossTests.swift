@@ -4,7 +4,7 @@ import LFS
 import LFSStorage
 import Testing
 
-@Suite("A loss that was noted", .timeLimit(.minutes(1)))
+@Suite("A loss that was noted", .timeLimit(.minutes(10)))
 struct KnownLossTests {
     @Test("stays one as long as the storage does not prove the contrary")
     func wrongObject() async throws {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import LFS
 
-@Suite("Mending the local copy of one file", .timeLimit(.minutes(1)))
+@Suite("Mending the local copy of one file", .timeLimit(.minutes(10)))
 struct MendCopyTests {
     private func quarantine(_ checked: CheckedHost) throws -> [String] {
         let folder = checked.host.store.appendingPathComponent("quarantine")

@@ -3,7 +3,7 @@ import GRDB
 import LFS
 import Testing
 
-@Suite("An object that a verification without repairs does not find right", .timeLimit(.minutes(1)))
+@Suite("An object that a verification without repairs does not find right", .timeLimit(.minutes(10)))
 struct MissingObjectTests {
     private func isFree(_ file: FileData, _ lfs: LFSManager) async throws -> Bool {
         guard await errorCode({ try await lfs.evict(file.id) }) != .notUploaded else { return false }

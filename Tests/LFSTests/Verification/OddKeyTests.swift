@@ -4,7 +4,7 @@ import LFS
 import LFSStorage
 import Testing
 
-@Suite("A row with a key that no storage takes", .timeLimit(.minutes(1)))
+@Suite("A row with a key that no storage takes", .timeLimit(.minutes(10)))
 struct OddKeyTests {
     /// Only another program writes such a row; it has the content of another file.
     private func insert(_ id: FileID, _ key: String, _ status: String, _ host: TestHost) async throws {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import LFS
 
-@Suite("A copy of the database that does not know all of its files", .timeLimit(.minutes(1)))
+@Suite("A copy of the database that does not know all of its files", .timeLimit(.minutes(10)))
 struct OlderCopyTests {
     @Test("A backup that was made while the manager was open sweeps nothing that it cannot know, at once or later")
     func backupOfOpenDatabase() async throws {

@@ -8,7 +8,7 @@ import LFSTesting
 import TestSupport
 import Testing
 
-@Suite("Damaged bytes", .timeLimit(.minutes(1)))
+@Suite("Damaged bytes", .timeLimit(.minutes(10)))
 struct QuarantineTests {
     @Test("A file that was replaced since it was examined stays in its place")
     func replaced() async throws {

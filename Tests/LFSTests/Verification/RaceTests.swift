@@ -8,7 +8,7 @@ import LFSTesting
 import Synchronization
 import Testing
 
-@Suite("Verifying while everything else goes on", .timeLimit(.minutes(1)))
+@Suite("Verifying while everything else goes on", .timeLimit(.minutes(10)))
 struct RaceTests {
     /// Runs a step once: the given time it is asked for. A file that looks wrong is asked for twice, and the second
     /// time right before it is told.

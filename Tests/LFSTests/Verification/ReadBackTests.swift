@@ -6,7 +6,7 @@ import LFSTesting
 import TestSupport
 import Testing
 
-@Suite("Reading some objects back", .timeLimit(.minutes(1)))
+@Suite("Reading some objects back", .timeLimit(.minutes(10)))
 struct ReadBackTests {
     private func outcomes(_ readings: [ObjectReading]) -> [FileID: ObjectReading.Outcome] {
         Dictionary(readings.map { ($0.fileID, $0.outcome) }) { first, _ in first }

@@ -8,7 +8,7 @@ import Testing
 
 @testable import LFS
 
-@Suite("A backup that is put back", .timeLimit(.minutes(1)))
+@Suite("A backup that is put back", .timeLimit(.minutes(10)))
 struct RestoreTests {
     /// What is put back.
     enum Extent: CaseIterable, Sendable { case database, folder, everything }

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// Bytes that go bad on the storage, which says of them what it said when they came.
-@Suite("An object that has rotted", .timeLimit(.minutes(1)))
+@Suite("An object that has rotted", .timeLimit(.minutes(10)))
 struct RotTests {
     private func verify(
         _ lfs: LFSManager, repairs: Bool = false, reads: Bool = false
@@ -119,7 +119,7 @@ struct RotTests {
 }
 
 /// A storage that vouches for no bytes.
-@Suite("A file that the storage vouches for by its size alone", .timeLimit(.minutes(1)))
+@Suite("A file that the storage vouches for by its size alone", .timeLimit(.minutes(10)))
 struct UnprovenTests {
     @Test("says so in its row")
     func row() async throws {

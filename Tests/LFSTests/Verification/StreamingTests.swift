@@ -8,7 +8,7 @@ import LFSTesting
 import Synchronization
 import Testing
 
-@Suite("Verifying a lot", .timeLimit(.minutes(5)))
+@Suite("Verifying a lot", .timeLimit(.minutes(10)))
 struct StreamingTests {
     @Test("A million objects go through a page at a time, and only one page is asked for ahead")
     func millionObjects() async throws {

@@ -4,7 +4,7 @@ import LFS
 import TestSupport
 import Testing
 
-@Suite("A local file that the disk does not give back", .timeLimit(.minutes(1)))
+@Suite("A local file that the disk does not give back", .timeLimit(.minutes(10)))
 struct UnreadableTests {
     @Test("is one finding among others, of its own size or another", arguments: [4_096, 1_000])
     func verify(_ byteCount: Int) async throws {

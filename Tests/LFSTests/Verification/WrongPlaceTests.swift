@@ -5,7 +5,7 @@ import LFSStorage
 import TestSupport
 import Testing
 
-@Suite("Verifying in the wrong place", .timeLimit(.minutes(1)))
+@Suite("Verifying in the wrong place", .timeLimit(.minutes(10)))
 struct WrongPlaceTests {
     enum Swap: CaseIterable { case emptyFolder, symlink, otherDatabase, removed, lostMarker, mount }
 

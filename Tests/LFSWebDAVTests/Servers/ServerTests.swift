@@ -8,7 +8,7 @@ import Testing
 
 @testable import LFSWebDAV
 
-@Suite("On a WebDAV server", .enabled(if: DAVServer.areThere), .timeLimit(.minutes(5)))
+@Suite("On a WebDAV server", .enabled(if: DAVServer.areThere), .timeLimit(.minutes(10)))
 struct ServerTests {
     private let key = Result { try ObjectKey("0f3a/0199-7e") }
 

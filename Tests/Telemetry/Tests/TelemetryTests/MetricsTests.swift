@@ -7,7 +7,7 @@ import Metrics
 import MetricsTestKit
 import Testing
 
-@Suite("Metrics", .timeLimit(.minutes(1)))
+@Suite("Metrics", .timeLimit(.minutes(10)))
 struct MetricsTests {
     private static let storage = ("storage", "memory")
 

@@ -8,7 +8,7 @@ import MetricsTestKit
 import Synchronization
 import Testing
 
-@Suite("The gauges of the queue", .timeLimit(.minutes(2)))
+@Suite("The gauges of the queue", .timeLimit(.minutes(10)))
 struct QueueGaugeTests {
     /// The statements that read or wrote the jobs.
     private final class JobLog: Sendable {

@@ -4,7 +4,7 @@ import LFS
 import LFSStorage
 import Testing
 
-@Suite("A manager in a service group", .timeLimit(.minutes(2)))
+@Suite("A manager in a service group", .timeLimit(.minutes(10)))
 struct SignalTests {
     private static let files = 6
 

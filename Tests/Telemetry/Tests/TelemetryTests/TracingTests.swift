@@ -7,7 +7,7 @@ import LFSTesting
 import Testing
 import Tracing
 
-@Suite("Tracing", .timeLimit(.minutes(1)))
+@Suite("Tracing", .timeLimit(.minutes(10)))
 struct TracingTests {
     /// A storage with a span of its own, as an HTTP client has one.
     private struct TracedStorage: StorageWrapper {

@@ -2,7 +2,7 @@ import Foundation
 import JournalStorage
 import Testing
 
-@Suite("The command", .timeLimit(.minutes(3)))
+@Suite("The command", .timeLimit(.minutes(10)))
 struct CommandTests {
     private func run(_ arguments: String..., in folder: URL) async throws -> ChildProcess.Result {
         try await ChildProcess.run("journal", arguments, in: folder)

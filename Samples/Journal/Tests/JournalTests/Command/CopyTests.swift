@@ -4,7 +4,7 @@ import LFS
 import LFSStorage
 import Testing
 
-@Suite("Import and export", .timeLimit(.minutes(2)))
+@Suite("Import and export", .timeLimit(.minutes(10)))
 struct CopyTests {
     /// A journal with all that is easily lost on the way.
     private func fill(_ journal: some StreamingFileStorageService) async throws {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("The secrets of a journal, by the command", .timeLimit(.minutes(2)))
+@Suite("The secrets of a journal, by the command", .timeLimit(.minutes(10)))
 struct SecretsCommandTests {
     private static let secret = "S3CR3T/that+nobody+sees"
     private static let options = ["--database", "journal.sqlite", "--secrets", "state"]

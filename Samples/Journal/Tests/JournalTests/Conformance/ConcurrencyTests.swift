@@ -2,7 +2,7 @@ import Foundation
 import JournalStorage
 import Testing
 
-@Suite("Concurrent access", .timeLimit(.minutes(2)))
+@Suite("Concurrent access", .timeLimit(.minutes(10)))
 struct ConcurrencyTests {
     @Test("Records that are saved at once are all there", arguments: Implementation.allCases)
     func saves(_ implementation: Implementation) async throws {

@@ -2,7 +2,7 @@ import Foundation
 import JournalStorage
 import Testing
 
-@Suite("Errors", .timeLimit(.minutes(2)))
+@Suite("Errors", .timeLimit(.minutes(10)))
 struct ErrorTests {
     /// Each error has one place where it is looked for, and a sentence.
     private func expect(

@@ -2,7 +2,7 @@ import Foundation
 import JournalStorage
 import Testing
 
-@Suite("Pictures", .timeLimit(.minutes(2)))
+@Suite("Pictures", .timeLimit(.minutes(10)))
 struct ImageTests {
     private func withRecord(
         _ implementation: Implementation, _ body: (Subject, TimeRecord) async throws -> Void

@@ -2,7 +2,7 @@ import Foundation
 import JournalStorage
 import Testing
 
-@Suite("Ranges and running records", .timeLimit(.minutes(2)))
+@Suite("Ranges and running records", .timeLimit(.minutes(10)))
 struct RangeTests {
     private static let noon = "2026-03-10T12:00:00Z"
     private static let two = "2026-03-10T14:00:00Z"

@@ -2,7 +2,7 @@ import Foundation
 import JournalStorage
 import Testing
 
-@Suite("Records", .timeLimit(.minutes(2)))
+@Suite("Records", .timeLimit(.minutes(10)))
 struct RecordTests {
     @Test("A new journal has no records", arguments: Implementation.allCases)
     func none(_ implementation: Implementation) async throws {

@@ -2,7 +2,7 @@ import Foundation
 import JournalStorage
 import Testing
 
-@Suite("Tags", .timeLimit(.minutes(2)))
+@Suite("Tags", .timeLimit(.minutes(10)))
 struct TagTests {
     @Test("A new journal has no tags", arguments: Implementation.allCases)
     func missing(_ implementation: Implementation) async throws {

@@ -2,7 +2,7 @@ import Foundation
 import JournalStorage
 import Testing
 
-@Suite("Any text", .timeLimit(.minutes(2)))
+@Suite("Any text", .timeLimit(.minutes(10)))
 struct TextTests {
     private static let texts = [
         "", " ", "\n\t\r\n", "quotes \" ' ` and \\ slashes / //", "</script><!-- & &amp; -->",

@@ -5,7 +5,7 @@ import LFS
 import LFSStorage
 import Testing
 
-@Suite("Albums and assets", .timeLimit(.minutes(1)))
+@Suite("Albums and assets", .timeLimit(.minutes(10)))
 struct AlbumTests {
     private static let day = Date(timeIntervalSince1970: 1_750_000_000)
 

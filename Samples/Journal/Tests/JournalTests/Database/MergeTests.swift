@@ -7,7 +7,7 @@ import Testing
 @testable import JournalStorage
 
 /// What two devices have written without knowing of each other, in one database.
-@Suite("Rows of two devices", .timeLimit(.minutes(1)))
+@Suite("Rows of two devices", .timeLimit(.minutes(10)))
 struct MergeTests {
     private func run(_ body: (DatabaseStorageService, TimeRecord) async throws -> Void) async throws {
         try await withJournal(.database) { subject in

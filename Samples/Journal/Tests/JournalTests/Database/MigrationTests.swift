@@ -7,7 +7,7 @@ import Testing
 
 @testable import JournalStorage
 
-@Suite("A journal of an earlier version", .timeLimit(.minutes(1)))
+@Suite("A journal of an earlier version", .timeLimit(.minutes(10)))
 struct MigrationTests {
     private static let id = (1...9).map { "0197b214-ba2c-7c71-89d1-4bbb56a51d0\($0)" }
 

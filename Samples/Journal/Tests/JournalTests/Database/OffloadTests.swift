@@ -6,7 +6,7 @@ import LFSStorage
 import LFSTesting
 import Testing
 
-@Suite("Pictures are offloaded", .timeLimit(.minutes(1)))
+@Suite("Pictures are offloaded", .timeLimit(.minutes(10)))
 struct OffloadTests {
     @Test("Pictures go to the storage in the background, can be evicted, and are still seen")
     func offloaded() async throws {

@@ -6,7 +6,7 @@ import LFSStorage
 import Synchronization
 import Testing
 
-@Suite("Every query is by an index", .timeLimit(.minutes(1)))
+@Suite("Every query is by an index", .timeLimit(.minutes(10)))
 struct QueryPlanTests {
     private static let tables = ["record", "record_tag", "tag", "picture", "album", "asset", "album_asset"]
 

@@ -2,7 +2,7 @@ import Foundation
 import JournalStorage
 import Testing
 
-@Suite("The cache of a folder", .timeLimit(.minutes(1)))
+@Suite("The cache of a folder", .timeLimit(.minutes(10)))
 struct CacheTests {
     /// A journal with one record and one tag, both of them loaded, and then both files changed behind its back.
     private func withChangedFiles(_ body: (Subject, LocalFileStorageService, TimeRecord) async throws -> Void)

@@ -2,7 +2,7 @@ import Foundation
 import JournalStorage
 import Testing
 
-@Suite("The layout of a folder", .timeLimit(.minutes(1)))
+@Suite("The layout of a folder", .timeLimit(.minutes(10)))
 struct FolderLayoutTests {
     private func files(_ subject: Subject) throws -> [String] {
         try FileManager.default.subpathsOfDirectory(atPath: subject.path().path).filter {

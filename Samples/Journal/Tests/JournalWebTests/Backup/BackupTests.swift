@@ -8,7 +8,7 @@ import Testing
 
 @testable import JournalWeb
 
-@Suite("Backup of folders", .timeLimit(.minutes(2)))
+@Suite("Backup of folders", .timeLimit(.minutes(10)))
 struct BackupTests {
     /// A journal whose server allows the folder `photos` beside the database, without a run of its own accord.
     private func withBackup(

@@ -8,7 +8,7 @@ import Testing
 
 @testable import JournalWeb
 
-@Suite("Two devices of one account", .timeLimit(.minutes(3)))
+@Suite("Two devices of one account", .timeLimit(.minutes(10)))
 struct DeviceTests {
     @Test("Records, tags, pictures and albums of one appear on the other, also on pages that are open")
     func all() async throws {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import JournalWeb
 
-@Suite("Albums of two accounts", .timeLimit(.minutes(3)))
+@Suite("Albums of two accounts", .timeLimit(.minutes(10)))
 struct SharingTests {
     /// Ann and Bob, and an album of Ann's with a picture.
     private func run(

@@ -6,7 +6,7 @@ import LFSStorage
 import LFSTesting
 import Testing
 
-@Suite("Open pages are told", .timeLimit(.minutes(2)))
+@Suite("Open pages are told", .timeLimit(.minutes(10)))
 struct LiveTests {
     /// Watches the stream of events until a text has come, and gives what came before it too.
     private func watch(_ connection: RawConnection, until text: String) async throws -> String {

@@ -5,7 +5,7 @@ import LFS
 import LFSStorage
 import Testing
 
-@Suite("Pages", .timeLimit(.minutes(2)))
+@Suite("Pages", .timeLimit(.minutes(10)))
 struct PageTests {
     @Test("A record is started, shown as running, stopped, changed and deleted with forms alone")
     func record() async throws {

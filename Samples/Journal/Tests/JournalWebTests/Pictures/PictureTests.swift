@@ -5,7 +5,7 @@ import JournalWeb
 import LFS
 import Testing
 
-@Suite("Pictures over the web", .timeLimit(.minutes(2)))
+@Suite("Pictures over the web", .timeLimit(.minutes(10)))
 struct PictureTests {
     @Test("A picture comes back byte for byte, with its type, as a whole and in parts")
     func ranges() async throws {

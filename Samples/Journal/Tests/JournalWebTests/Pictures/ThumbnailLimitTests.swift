@@ -7,7 +7,7 @@ import Testing
 @testable import JournalWeb
 
 @Suite(
-    "What making a small picture may take", .timeLimit(.minutes(2)),
+    "What making a small picture may take", .timeLimit(.minutes(10)),
     .enabled(if: ThumbnailTool() != nil, "libvips-tools is missing"))
 struct ThumbnailLimitTests {
     /// A program that does one thing without an end, in the place of the one that makes small pictures.

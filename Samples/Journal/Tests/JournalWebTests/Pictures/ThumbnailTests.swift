@@ -7,7 +7,7 @@ import Testing
 @testable import JournalWeb
 
 @Suite(
-    "Small pictures", .timeLimit(.minutes(2)),
+    "Small pictures", .timeLimit(.minutes(10)),
     .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/vipsthumbnail"), "libvips-tools is missing"))
 struct ThumbnailTests {
     /// The smallest picture that there is: one pixel, as a GIF.

@@ -2,7 +2,7 @@ import Foundation
 import JournalWeb
 import Testing
 
-@Suite("The door", .timeLimit(.minutes(2)))
+@Suite("The door", .timeLimit(.minutes(10)))
 struct DoorTests {
     @Test(
         "Others than this machine are let in with a password and TLS alone",

@@ -5,7 +5,7 @@ import JournalWeb
 import LFS
 import Testing
 
-@Suite("Hostile requests", .timeLimit(.minutes(3)))
+@Suite("Hostile requests", .timeLimit(.minutes(10)))
 struct HostileTests {
     /// What every reply has, also one that refuses.
     static let needed = [

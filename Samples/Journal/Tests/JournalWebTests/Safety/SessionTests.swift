@@ -7,7 +7,7 @@ import Testing
 
 @testable import JournalWeb
 
-@Suite("Sessions", .timeLimit(.minutes(2)))
+@Suite("Sessions", .timeLimit(.minutes(10)))
 struct SessionTests {
     /// Settings and secrets in a folder, as they are after each start.
     private struct Place {

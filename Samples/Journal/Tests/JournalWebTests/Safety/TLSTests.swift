@@ -2,7 +2,7 @@ import Foundation
 import JournalWeb
 import Testing
 
-@Suite("A journal behind TLS", .timeLimit(.minutes(2)))
+@Suite("A journal behind TLS", .timeLimit(.minutes(10)))
 struct TLSTests {
     @Test("is reached by https with its own certificate, keeps its cookie to that, and refuses everything else")
     func served() async throws {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import JournalWeb
 
-@Suite("The page with the settings", .timeLimit(.minutes(2)))
+@Suite("The page with the settings", .timeLimit(.minutes(10)))
 struct SettingsPageTests {
     /// The classes that a page has its looks by.
     private func classes(_ web: WebSubject, _ path: String = "/") async throws -> Set<String> {
