@@ -74,8 +74,8 @@ struct ChildRunnerTests {
             }
             thread.start()
             // Longer than the time limit, and only KILL ends it.
-            let grandchild = "trap '' TERM; echo $$ >'\(ready).new'; mv '\(ready).new' '\(ready)'; exec sleep 90"
-            let script = "\(preparation)/bin/sh -c \"$SCRIPT\" & wait; sleep 90"
+            let grandchild = "trap '' TERM; echo $$ >'\(ready).new'; mv '\(ready).new' '\(ready)'; exec sleep 900"
+            let script = "\(preparation)/bin/sh -c \"$SCRIPT\" & wait; sleep 900"
             #expect(throws: Interrupted.self) {
                 try runner.run(command(script, ["PATH": "/bin:/usr/bin", "SCRIPT": grandchild]))
             }

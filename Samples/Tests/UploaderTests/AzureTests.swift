@@ -107,7 +107,7 @@ struct AzureTests {
             ]
             let kind = "[\"PUT\", \"block\", 201]"
             let push = try UploaderProcess(
-                ["push"] + options + ["--limit-rate", "30MiB", "files"], in: folder, environment: server.environment)
+                ["push"] + options + ["--limit-rate", "6MiB", "files"], in: folder, environment: server.environment)
             while push.process.isRunning, try server.count(kind, container) < blocks { usleep(5_000) }
             Foundation.kill(push.process.processIdentifier, SIGKILL)
             #expect(try push.wait().status == 128 + SIGKILL)

@@ -98,7 +98,7 @@ struct PullDamageTests {
                 in: folder.appendingPathComponent("a.sqlite"))
             let pulled = try UploaderProcess(
                 ["pull", "--database", "a.sqlite", "--to", "dir:remote", "--all", "--output", "out"], in: folder,
-                through: ["/usr/bin/timeout", "60"]
+                through: ["/usr/bin/timeout", "600"]
             ).wait()
             #expect(pulled.status == (content == "text" ? 0 : 3), "\(pulled.messages)")
             let written = try FileManager.default.contentsOfDirectory(

@@ -83,7 +83,9 @@ struct SignedURLTests {
             try randomData(64 << 20).write(to: folder.appendingPathComponent("files/large"))
             let options = ["--database", "a.sqlite", "--to", to(server), "--progress", "none"]
             let environment = ["LFS_TOKEN": server.secretKey]
-            let push = try UploaderProcess(["push"] + options + ["files"], in: folder, environment: environment)
+            // Slow enough for the kill to come in time.
+            let push = try UploaderProcess(
+                ["push"] + options + ["--limit-rate", "4MiB", "files"], in: folder, environment: environment)
             let database = folder.appendingPathComponent("a.sqlite")
             func isUnderWay() throws -> Bool {
                 guard try TestDatabase.hasTable("lfs_job", in: database) else { return false }

@@ -52,7 +52,7 @@ struct WebDAVTests {
                 try UploaderProcess(arguments + options, in: folder, environment: environment).wait()
             }
             let push = try UploaderProcess(
-                ["push"] + options + ["--limit-rate", "8MiB", "files"], in: folder, environment: environment)
+                ["push"] + options + ["--limit-rate", "2MiB", "files"], in: folder, environment: environment)
             // So much that each server has a part of the file in its hands.
             while push.process.isRunning, proxy.sentBytes < 4 << 20 { usleep(1_000) }
             kill(push.process.processIdentifier, SIGKILL)

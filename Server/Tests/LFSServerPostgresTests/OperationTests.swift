@@ -89,7 +89,7 @@ struct OperationTests {
             let remove: @Sendable (String, String) async throws -> Bool = { key, _ in
                 asked.withLock { $0.append(key) }
                 // While the other one takes what it can, the rows are still there.
-                while try await run.waitingCount() > 0 { await Task.yield() }
+                while try await run.waitingCount() > 0 { try Task.checkCancellation() }
                 return true
             }
             // Nobody keeps them from looking at the rows, and both wait before they take one.
@@ -131,7 +131,7 @@ struct OperationTests {
             let device = try await run.server.device()
             try await run.server.fill(10, bytes: 10)
             var options = PostgresOptions()
-            options.statementTimeout = .milliseconds(200)
+            options.statementTimeout = .seconds(5)
             let database = try PostgresDatabase(url: run.url, options: options)
             let service = try await SyncService(database, schema: TestServer.schema)
             let slow = TestDevice(service: service, token: device.token)

@@ -27,7 +27,7 @@ struct OrderTests {
     private func items(_ mutant: String) async throws -> [String] {
         var items: [String] = []
         var options = PostgresOptions()
-        options.lockTimeout = .seconds(60)
+        options.lockTimeout = .seconds(600)
         try await PostgresCase.run(options) { run in
             let device = try await run.server.device()
             let scope = try await run.server.scope(of: "ann")
@@ -98,7 +98,7 @@ struct OrderTests {
         "5 64 writers of one account: a reader that polls and acknowledges misses none of 10,000 rows; 15 they ascend")
     func many() async throws {
         var options = PostgresOptions()
-        (options.connectionLimit, options.patience, options.lockTimeout) = (16, .seconds(60), .seconds(60))
+        (options.connectionLimit, options.patience, options.lockTimeout) = (16, .seconds(600), .seconds(600))
         try await PostgresCase.run(options) { run in
             let device = try await run.server.device()
             let scope = try await run.server.scope(of: "ann")

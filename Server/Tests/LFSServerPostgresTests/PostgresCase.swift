@@ -42,7 +42,7 @@ struct PostgresCase: Sendable {
     }
 
     func awaitWaiting(_ count: Int) async throws {
-        while try await waitingCount() < count { await Task.yield() }
+        while try await waitingCount() < count { try Task.checkCancellation() }
     }
 
     /// Runs statements in a transaction that stays open.

@@ -26,7 +26,7 @@ struct ContinueTests {
         process.executableURL = URL(filePath: "/usr/bin/env")
         // It gives up long before it would send the body without consent.
         process.arguments =
-            ["curl", "--silent", "--noproxy", "*", "--expect100-timeout", "600", "--max-time", "30"]
+            ["curl", "--silent", "--noproxy", "*", "--expect100-timeout", "600", "--max-time", "300"]
             + ["--dump-header", "-", "--write-out", " sent %{size_upload}", "--upload-file", "/usr/bin/env"]
             + fields.flatMap { ["--header", $0] } + [url]
         process.standardOutput = try FileHandle(forWritingTo: output)

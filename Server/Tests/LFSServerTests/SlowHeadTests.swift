@@ -42,7 +42,7 @@ struct SlowHeadTests {
         }
         try #require(isConnected)
         var rest = Array(start.utf8)[...]
-        for _ in 0..<500 {
+        for _ in 0..<15_000 {
             var byte = rest.popFirst() ?? UInt8(ascii: "a")
             guard send(connection, &byte, 1, Int32(MSG_NOSIGNAL)) == 1 else { return .closed }
             // Returns earlier when the server has closed it.

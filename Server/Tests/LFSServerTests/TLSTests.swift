@@ -46,7 +46,7 @@ struct TLSTests {
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         process.arguments =
             [
-                "curl", "--silent", "--noproxy", "*", "--max-time", "20", "--header", "Authorization: Bearer \(token)",
+                "curl", "--silent", "--noproxy", "*", "--max-time", "300", "--header", "Authorization: Bearer \(token)",
                 "--data", #"{"protocol":1,"types":["FileV1"]}"#,
             ] + arguments
         process.standardOutput = output

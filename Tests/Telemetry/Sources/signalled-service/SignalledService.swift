@@ -25,7 +25,7 @@ enum SignalledService {
         let gate = GatedStorage(try DirectoryStorage(at: folder.appendingPathComponent("remote")))
         var options = LFSOptions(storage: gate, maxExecutors: 2)
         options.pollInterval = .milliseconds(10)
-        options.shutdownTimeout = opensGate ? .seconds(60) : .milliseconds(100)
+        options.shutdownTimeout = opensGate ? .seconds(600) : .milliseconds(100)
         let lfs = try await LFSManager.open(database, options: options)
         for number in 0..<count {
             let file = try await lfs.makeFile(from: .bytes(Data(repeating: UInt8(number), count: 10_000 + number)))

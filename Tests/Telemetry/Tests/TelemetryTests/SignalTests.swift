@@ -78,7 +78,7 @@ private struct ServiceProcess {
 
     /// Kills it when the signal before does not end it, so that the test fails and does not hang.
     func waitForExit() async throws {
-        let deadline = ContinuousClock.now + .seconds(30)
+        let deadline = ContinuousClock.now + .seconds(600)
         while process.isRunning, ContinuousClock.now < deadline { try await Task.sleep(for: .milliseconds(20)) }
         if process.isRunning { kill(process.processIdentifier, SIGKILL) }
         process.waitUntilExit()

@@ -68,7 +68,7 @@ struct TLSTests {
     }
 
     private func curl(_ arguments: [String]) async throws -> (status: Int32, output: String) {
-        try await run("curl", ["--silent", "--noproxy", "*", "--max-time", "20"] + arguments)
+        try await run("curl", ["--silent", "--noproxy", "*", "--max-time", "300"] + arguments)
     }
 
     private func run(_ tool: String, _ arguments: [String]) async throws -> (status: Int32, output: String) {
