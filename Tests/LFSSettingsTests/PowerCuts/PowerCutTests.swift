@@ -48,6 +48,8 @@ struct PowerCutTests {
         for pipe in [output, release] { try #require(mkfifo(pipe.path, 0o600) == 0) }
         // For reading and writing, so that opening waits for nobody.
         let (lines, end) = (try FileHandle(forUpdating: output), try FileHandle(forUpdating: release))
+        // Held by the helper as well, they would keep it when this process is killed.
+        for pipe in [lines, end] { try #require(fcntl(pipe.fileDescriptor, F_SETFD, FD_CLOEXEC) == 0) }
         let helper = HelperRun("cuts", in: folder, [String(isStaying ? count : 1_000_000), release.path])
         async let status = helper.status(output: output)
         let told = try await BlockingPool.foreign.run { _ in
@@ -59,9 +61,10 @@ struct PowerCutTests {
             }
             return String(decoding: text, as: UTF8.self).split(separator: "\n")
         }
-        try disk.cutPower()
+        let cut = Result { try disk.cutPower() }
         try end.write(contentsOf: Data([0x0A]))
         _ = try await status
+        try cut.get()
         return told
     }
 
