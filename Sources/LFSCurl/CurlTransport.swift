@@ -9,13 +9,18 @@ import LFSSystem
 /// Everything that waits belongs to that thread; this object only hands requests over.
 package final class CurlTransport: HTTPTransport {
     private let options: HTTPOptions
+    private let time: @Sendable () -> ContinuousClock.Instant
     private let inbox = Inbox()
 
     /// libcurl asks for this once in a process, before anything else.
     private static let isReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
-    package init(_ options: HTTPOptions = HTTPOptions()) {
+    /// - Parameter time: tells the time by which transfers stall and rates are limited.
+    package init(
+        _ options: HTTPOptions = HTTPOptions(), time: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
+    ) {
         self.options = options
+        self.time = time
     }
 
     deinit { inbox.close() }
@@ -26,7 +31,7 @@ package final class CurlTransport: HTTPTransport {
         return try await Transfer(request).result { transfer in
             switch inbox.submit(transfer) {
             case .running: break
-            case .start: Self.startThread(options, inbox)
+            case .start: startThread()
             case .closed: transfer.end(.failure(HTTPError.closed))
             }
         } cancel: { transfer in
@@ -39,12 +44,12 @@ package final class CurlTransport: HTTPTransport {
         await inbox.waitUntilClosed()
     }
 
-    private static func startThread(_ options: HTTPOptions, _ inbox: Inbox) {
-        let isReady = isReady
+    private func startThread() {
+        let (options, inbox, time, isReady) = (options, inbox, time, Self.isReady)
         Thread.detachNewThread {
             ThreadName.set("lfs-http")
             Self.blockBrokenPipeSignal()
-            guard isReady, let loop = EventLoop(options, inbox) else {
+            guard isReady, let loop = EventLoop(options, inbox, time: time) else {
                 inbox.close()
                 inbox.end()
                 return

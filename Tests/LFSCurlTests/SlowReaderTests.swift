@@ -10,22 +10,49 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct SlowReaderTests {
     private static let stallTimeout = Duration.seconds(4)
 
+    /// The time on a slow line. What its reader takes moves it, so that a busy machine is no slower line.
+    private final class LineTime: Sendable {
+        private let start = ContinuousClock.now
+        private let passed = Mutex(Duration.zero)
+
+        @Sendable func now() -> ContinuousClock.Instant { start + passed.withLock { $0 } }
+        func pass(_ seconds: Double) { passed.withLock { $0 += .seconds(seconds) } }
+    }
+
     @Test(arguments: [6_000, 30_000, 100_000], [false, true])
     func aSlowReaderGetsEverythingAtOnce(_ bytesPerSecond: Int, _ isFile: Bool) async throws {
         let bytes = SampleBytes.make(bytesPerSecond * 12)
         let taken = Mutex<[Int]>([])
+        let time = LineTime()
+        let progress = EventLog<Int64>()
+        let isReported = DispatchSemaphore(value: 0)
         let server = try ScriptedServer(receiveBuffer: 4_096) { request, connection in
-            let count = try connection.readBody(of: request, bytesPerSecond: bytesPerSecond)
+            var byteCount = 0
+            var reports = 0
+            let count = try connection.readBody(of: request, pieceSize: bytesPerSecond / 20) { more in
+                byteCount += more
+                time.pass(Double(more) / Double(bytesPerSecond))
+                // Every two seconds the client has reported progress once more.
+                guard reports < 5, byteCount > 2 * (reports + 1) * bytesPerSecond else { return }
+                reports += 1
+                // The system may acknowledge the last bytes a little later.
+                for _ in 0..<60_000 {
+                    if isReported.wait(timeout: .now() + .milliseconds(10)) == .success { break }
+                    time.pass(0.025)
+                }
+            }
             taken.withLock { $0.append(count) }
             try connection.reply(200)
         }
-        let engine = CurlTransport(.plain { $0.stallTimeout = Self.stallTimeout })
-        let progress = EventLog<Int64>()
+        let engine = CurlTransport(.plain { $0.stallTimeout = Self.stallTimeout }, time: time.now)
         try await withTemporaryFolder { folder in
             let file = try openFile(bytes, in: folder)
             let body = isFile ? RequestBody.file(file, 0..<Int64(bytes.count)) : .bytes(bytes)
             var request = try HTTPRequest(.put, server, "/x", body: body)
-            request.onProgress = { progress.add($0) }
+            request.onProgress = { byteCount in
+                progress.add(byteCount)
+                isReported.signal()
+            }
             let response = try await engine.send(request)
             #expect(response.status == 200)
             #expect(response.bytesSent == Int64(bytes.count))

@@ -13,12 +13,13 @@ final class EventLoop {
     private var origins: [HTTPOrigin: OriginQueue] = [:]
     private var lastQueue: (origin: HTTPOrigin, queue: OriginQueue)?
     private var idle: [EasyHandle] = []
-    private var now = ContinuousClock.now
+    private let time: () -> ContinuousClock.Instant
+    private var now: ContinuousClock.Instant
     private var sendLimiter: RateLimiter?
     private var receiveLimiter: RateLimiter?
     /// Transfers that wait for the rate limit.
     private var throttled: [Transfer] = []
-    private var nextStallCheck = ContinuousClock.now
+    private var nextStallCheck: ContinuousClock.Instant
     /// The sockets that libcurl has made; some may be closed by now.
     private var sockets: Set<curl_socket_t> = []
 
@@ -26,11 +27,14 @@ final class EventLoop {
     /// Handles that are kept for later requests; more than are used at once are not needed.
     private static let maxIdle = 64
 
-    init?(_ options: HTTPOptions, _ inbox: Inbox) {
+    init?(_ options: HTTPOptions, _ inbox: Inbox, time: @escaping () -> ContinuousClock.Instant) {
         guard let multi = curl_multi_init() else { return nil }
         self.options = options
         self.inbox = inbox
         self.multi = multi
+        self.time = time
+        now = time()
+        nextStallCheck = now
         sendLimiter = options.sendLimit.map { RateLimiter(bytesPerSecond: $0, now: now) }
         receiveLimiter = options.receiveLimit.map { RateLimiter(bytesPerSecond: $0, now: now) }
         _ = lfs_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, options.maxRequestsPerOrigin)
@@ -41,7 +45,7 @@ final class EventLoop {
     func run() {
         inbox.begin(MultiPointer(raw: multi))
         while true {
-            now = .now
+            now = time()
             if !handleMail() { break }
             resumeThrottled()
             var running: Int32 = 0

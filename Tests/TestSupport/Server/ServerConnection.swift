@@ -50,19 +50,21 @@ package final class ServerConnection {
         return readBody(request.byteCount)
     }
 
-    /// Reads the whole body of a request, and no faster than this.
+    /// Reads the whole body of a request in small pieces.
     ///
+    /// - Parameter onPiece: gets the number of bytes of each piece.
     /// - Returns: how many bytes came before the client stopped.
-    package func readBody(of request: ServerRequest, bytesPerSecond: Int) throws -> Int {
+    package func readBody(of request: ServerRequest, pieceSize: Int, onPiece: (Int) -> Void) throws -> Int {
         if request.headers["expect"] != nil { try send("HTTP/1.1 100 Continue\r\n\r\n") }
         var count = received.count
         received = []
-        var buffer = [UInt8](repeating: 0, count: max(bytesPerSecond / 20, 1))
+        onPiece(count)
+        var buffer = [UInt8](repeating: 0, count: pieceSize)
         while count < request.byteCount {
-            Thread.sleep(forTimeInterval: 0.05)
             let more = recv(raw, &buffer, min(buffer.count, request.byteCount - count), 0)
             guard more > 0 else { return count }
             count += more
+            onPiece(more)
         }
         return count
     }
