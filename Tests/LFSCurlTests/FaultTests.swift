@@ -92,7 +92,7 @@ import Testing
     }
 
     @Test func aHostThatDoesNotExist() async throws {
-        let engine = CurlTransport()
+        let engine = CurlTransport(.patient)
         let origin = HTTPOrigin(isSecure: true, host: "no-such-host.invalid", port: nil)
         try await #expect(code { try await engine.send(HTTPRequest(.get, origin, "/")) } == .unreachable)
         await engine.shutdown()

@@ -30,7 +30,7 @@ import Testing
             try connection.send(answer.bytes)
             if answer == .reset { connection.reset() } else { connection.hangUp() }
         }
-        let engine = CurlTransport()
+        let engine = CurlTransport(.patient)
         let origin = HTTPOrigin(isSecure: true, host: "127.0.0.1", port: server.port)
         do {
             _ = try await engine.send(HTTPRequest(.get, origin, "/"))
@@ -54,7 +54,7 @@ import Testing
             hello.withLock { $0 = rest }
             connection.hangUp()
         }
-        let engine = CurlTransport()
+        let engine = CurlTransport(.patient)
         let origin = HTTPOrigin(isSecure: true, host: "127.0.0.1", port: server.port)
         try await #expect(code { try await engine.send(HTTPRequest(.get, origin, "/")) } == .unreachable)
         // The names of protocols (RFC 7301), each after its length.

@@ -68,6 +68,7 @@ private enum Leftovers {
 
     static func ofCancellations() async throws {
         try await withEngine { request, connection in
+            if request.target == "/hang" { return connection.hang() }
             try connection.readBody(of: request)
             try connection.reply(200, [:], "done")
         } _: { server, engine in
@@ -75,8 +76,8 @@ private enum Leftovers {
             let descriptors = try openDescriptorCount()
             let memory = try memoryInUse()
             let ended = try await cancelAtRandom(cancellations, seed: 2, server, engine)
-            // Both must happen, or it was no test.
             print("\(ended.cancelled) cancelled, \(ended.finished) finished")
+            // A tenth is answered never, and another tenth is never cancelled.
             try require("some are cancelled in time", ended.cancelled > cancellations / 20)
             try require("some are finished first", ended.finished > cancellations / 20)
             try require("all end", ended.cancelled + ended.finished == cancellations)
@@ -95,13 +96,13 @@ private enum Leftovers {
         let body = SampleBytes.make(10 << 10)
         var (cancelled, finished) = (0, 0)
         for _ in 0..<count / 20 {
-            let tasks = try (0..<20).map { _ in
-                let request = try HTTPRequest(.put, server, "/x", body: .bytes(body))
+            let tasks = try (0..<20).map { number in
+                let request = try HTTPRequest(.put, server, number < 2 ? "/hang" : "/x", body: .bytes(body))
                 return Task { try await engine.send(request) }
             }
-            for task in tasks {
+            for (number, task) in tasks.enumerated() {
                 for _ in 0..<Int.random(in: 0..<30, using: &random) { await Task.yield() }
-                if Bool.random(using: &random) { task.cancel() }
+                if number < 2 || (number < 18 && Bool.random(using: &random)) { task.cancel() }
             }
             for task in tasks {
                 switch await task.result {
@@ -114,9 +115,10 @@ private enum Leftovers {
         return (cancelled, finished)
     }
 
-    /// Waits until it is true; the other side of a connection may need a moment.
+    /// Waits until it is true; the other side of a connection may need a moment. The limit guards against hangs only:
+    /// the time limit of the suite does not end this process.
     private static func requireSoon(_ rule: String, _ condition: () throws -> Bool) async throws {
-        let end = ContinuousClock.now.advanced(by: .seconds(10))
+        let end = ContinuousClock.now.advanced(by: .seconds(600))
         while try !condition() {
             guard ContinuousClock.now < end else { throw NotSo(rule: rule) }
             await Task.yield()

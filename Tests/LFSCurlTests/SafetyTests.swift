@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct SafetyTests {
     @Test func plainHTTPHasToBeAllowed() async throws {
         let server = try ScriptedServer { _, connection in try connection.reply(200) }
-        let engine = CurlTransport()
+        let engine = CurlTransport(.patient)
         try await #expect(code { try await engine.send(HTTPRequest(.get, server)) } == .invalidRequest)
         #expect(server.connectionCount == 0)
         await engine.shutdown()

@@ -5,8 +5,16 @@ import LFSSystem
 import TestSupport
 
 extension HTTPOptions {
-    static func plain(_ change: (inout HTTPOptions) -> Void = { _ in }) -> HTTPOptions {
+    /// Options whose limits only guard against hangs.
+    static var patient: HTTPOptions {
         var options = HTTPOptions()
+        options.connectTimeout = .seconds(600)
+        options.stallTimeout = .seconds(600)
+        return options
+    }
+
+    static func plain(_ change: (inout HTTPOptions) -> Void = { _ in }) -> HTTPOptions {
+        var options = patient
         options.allowsPlainHTTP = true
         change(&options)
         return options
