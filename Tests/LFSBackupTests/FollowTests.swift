@@ -201,7 +201,7 @@ struct FollowTests {
             app.rename("one", to: "away")
             try app.write("away/a")
             async let files = app.next(["one/a"])
-            while app.notes.values.isEmpty { await Task.yield() }
+            try await yield(while: app.notes.values.isEmpty)
             #expect(app.notes.values == [.gone(AssetName(app.folder.path + "/one"))])
             app.rename("away", to: "one")
             let found = try await files

@@ -139,10 +139,7 @@ struct FileDevice: Sendable {
 
     /// Waits until a table has no rows.
     func drain(_ table: String) async throws {
-        while try await count(table) > 0 {
-            try Task.checkCancellation()
-            await Task.yield()
-        }
+        try await yield(while: await count(table) > 0)
     }
 }
 

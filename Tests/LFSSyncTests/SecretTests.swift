@@ -75,7 +75,7 @@ struct SecretTests {
             try lfs.start()
             let file = try await lfs.makeFile(from: .bytes([1, 2, 3]), name: "photo")
             try await one.database.write { try file.insert($0) }
-            while storage.requests.isEmpty { await Task.yield() }
+            try await yield(while: storage.requests.isEmpty)
             try await one.execute("INSERT INTO recipe (id, title) VALUES ('r1', 'findable soup')")
             try await one.sync()
             // What is refused, what is parked, and what the server cannot do.

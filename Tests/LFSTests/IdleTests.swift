@@ -23,8 +23,8 @@ struct IdleTests {
     }
 
     /// Returns when the database was asked this often whether it has changed.
-    private func looks(_ count: Int, _ log: StatementLog) async {
-        while log.count("data_version") < count { await Task.yield() }
+    private func looks(_ count: Int, _ log: StatementLog) async throws {
+        try await yield(while: log.count("data_version") < count)
     }
 
     @Test("reads no table of its own: it asks SQLite whether anything has changed, and that is all")
@@ -36,9 +36,9 @@ struct IdleTests {
                 try await lfs.waitForUploads()
                 // What the upload has rung for is read once more.
                 log.clear()
-                await looks(5, log)
+                try await looks(5, log)
                 log.clear()
-                await looks(20, log)
+                try await looks(20, log)
                 #expect(log.ofLFS == [])
             }
         }
@@ -49,13 +49,13 @@ struct IdleTests {
         try await withTracedHost { host, log in
             try await withManager(host) { lfs in
                 log.clear()
-                await looks(5, log)
+                try await looks(5, log)
                 let file = try await lfs.makeFile(from: .bytes(someBytes()))
                 let other = try host.otherDatabase()
                 try await other.write { try file.insert($0) }
-                while try host.file(file.id)?.status != .remote { await Task.yield() }
+                try await yield(while: host.file(file.id)?.status != .remote)
                 _ = try await other.write { try file.delete($0) }
-                while try host.count("lfs_tombstone") > 0 { await Task.yield() }
+                try await yield(while: host.count("lfs_tombstone") > 0)
                 #expect(try host.filesInStore().isEmpty)
                 try other.close()
             }
@@ -70,10 +70,10 @@ struct IdleTests {
             options.wallClock = { time.now }
             try await withManager(host, options) { _ in
                 log.clear()
-                await looks(5, log)
+                try await looks(5, log)
                 log.clear()
                 time.now.addTimeInterval(3_600)
-                while log.ofLFS.isEmpty { await Task.yield() }
+                try await yield(while: log.ofLFS.isEmpty)
             }
         }
     }
