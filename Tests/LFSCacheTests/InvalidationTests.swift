@@ -173,8 +173,8 @@ struct InvalidationTests {
                 let leader = Task {
                     try await cache.content(for: key, tags: Self.tags) {
                         begun.open()
-                        try await Task.sleep(for: .seconds(600))
-                        return Data()
+                        await Latch().wait()
+                        throw CancellationError()
                     }
                 }
                 await begun.wait()

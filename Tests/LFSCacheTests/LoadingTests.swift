@@ -83,8 +83,8 @@ struct LoadingTests {
                 let leader = Task {
                     try await cache.content(for: key) {
                         begun.open()
-                        try await Task.sleep(for: .seconds(600))
-                        return Data()
+                        await Latch().wait()
+                        throw CancellationError()
                     }
                 }
                 await begun.wait()

@@ -28,11 +28,8 @@ struct PartSendingTests {
 
     /// As a request that is under way, until it is cancelled.
     private static func hold() async throws {
-        do {
-            try await Task.sleep(for: .seconds(3_600))
-        } catch {
-            throw StorageError(.cancelled, "The request was cancelled.")
-        }
+        await Latch().wait()
+        throw StorageError(.cancelled, "The request was cancelled.")
     }
 
     @Test("tells what went wrong first, and not that it has cancelled the others for it")

@@ -214,7 +214,7 @@ struct WireTests {
             await clock.waitForSleepers()
             clock.advance(by: .milliseconds(200))
             // Its time is over, and it is not handed over: the next one has begun none.
-            for _ in 0..<1_000 { await Task.yield() }
+            try await yield(while: !feed.isDue)
             try await bring(1_002...1_003)
             feed.taken()
             #expect(await next() == 3)
@@ -249,7 +249,7 @@ struct WireTests {
                 guard piece == 1 else { return }
                 await clock.waitForSleepers()
                 clock.advance(by: .milliseconds(200))
-                while try await device.rows(Self.recipes).first != "r1|Æ 💐 é" { await Task.yield() }
+                try await yield(while: await device.rows(Self.recipes).first != "r1|Æ 💐 é")
             }
             let client = try await server.client(device.database, lineClock: clock)
             #expect(try await client.synchronize().received == 2)
@@ -285,26 +285,28 @@ struct WireTests {
     @Test("16 while a batch is applied one more is read, and then nothing until it is done")
     func slow() async throws {
         let feed = LineFeed(own: nil)
-        let count = Mutex(0)
+        let counts = Mutex((read: 0, taken: 0, mostAhead: 0))
         let line = Array((Line.row("RecipeV1", 1, "r1") + "\n").utf8)
         async let fed: Void = BlockingPool.sinks.run { _ in
             for _ in 0..<10_000 {
                 try line.withUnsafeBytes { try feed.take($0) }
-                count.withLock { $0 += 1 }
+                counts.withLock { counts in
+                    counts.read += 1
+                    counts.mostAhead = max(counts.mostAhead, counts.read - counts.taken)
+                }
             }
             feed.finish()
         }
-        var taken = 0
         for await batch in feed.batches {
             // This one, and another up to its last line.
-            try await yield(while: count.withLock { $0 } < min(taken + 2 * LineFeed.lineLimit - 1, 10_000))
-            for _ in 0..<1_000 { await Task.yield() }
-            #expect(count.withLock { $0 } <= taken + 2 * LineFeed.lineLimit)
-            taken += batch.count
+            try await yield(
+                while: counts.withLock { $0.read < min($0.taken + 2 * LineFeed.lineLimit - 1, 10_000) })
+            counts.withLock { $0.taken += batch.count }
             feed.taken()
         }
         try await fed
-        #expect(taken == 10_000)
+        #expect(counts.withLock { $0.taken } == 10_000)
+        #expect(counts.withLock { $0.mostAhead } <= 2 * LineFeed.lineLimit)
     }
 }
 

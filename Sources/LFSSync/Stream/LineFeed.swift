@@ -86,6 +86,9 @@ final class LineFeed: @unchecked Sendable {
     /// The scope of the account's own rows; nil before a line has told it.
     var own: SyncScope? { state.withLock { $0.own } }
 
+    /// Whether the batch under way waits only for the one before.
+    var isDue: Bool { state.withLock { $0.isDue } }
+
     /// Why the bytes were not taken; nil while nothing is wrong with them.
     var failure: SyncError? { state.withLock { $0.failure } }
 

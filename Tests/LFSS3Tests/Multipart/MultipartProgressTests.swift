@@ -1,5 +1,6 @@
 import LFSHTTPStorage
 import LFSStorage
+import LFSSystem
 import LFSTesting
 import Synchronization
 import Testing
@@ -9,7 +10,7 @@ import Testing
 @Suite("The progress of an upload in parts", .timeLimit(.minutes(10))) struct MultipartProgressTests {
     private let plan = PartPlan(byteCount: 1_000, partSize: 10)
 
-    /// Saves as slowly as it is told to, and can fail.
+    /// Saves when it is let, and can fail.
     ///
     /// Owner of its state: the mutex.
     private final class Row: Sendable {
@@ -21,10 +22,10 @@ import Testing
             var bytes: [Int64] = []
         }
         let state = Mutex(State())
-        let delay: Int
+        let gate: Latch?
 
-        init(delay: Int = 0, failures: Int = 0) {
-            self.delay = delay
+        init(gate: Latch? = nil, failures: Int = 0) {
+            self.gate = gate
             state.withLock { $0.failures = failures }
         }
 
@@ -36,7 +37,7 @@ import Testing
                     state.underWay += 1
                     state.mostUnderWay = max(state.mostUnderWay, state.underWay)
                 }
-                for _ in 0..<self.delay { await Task.yield() }
+                await self.gate?.wait()
                 try self.state.withLock { state in
                     state.underWay -= 1
                     if state.failures > 0 {
@@ -62,13 +63,20 @@ import Testing
 
     @Test("is saved by one at a time, for all that came meanwhile, and nothing is lost") func coalescing() async throws
     {
-        let row = Row(delay: 50)
+        let gate = Latch()
+        let row = Row(gate: gate)
         let progress = try progress(row)
         let plan = try #require(plan)
+        let partCount = Mutex(0)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 1...100 {
                 group.addTask {
                     progress.has(plan.part(number), try self.word(number))
+                    let isLast = partCount.withLock { count in
+                        count += 1
+                        return count == 100
+                    }
+                    if isLast { gate.open() }
                     try await progress.save()
                 }
             }
