@@ -42,7 +42,9 @@ struct EarlyReplyTests {
         try await withFakeS3(.plain, receiveBuffer: Self.receiveBuffer) {
             $0.stallTimeout = .milliseconds(500)
         } _: { fake, storage in
+            let arrivals = EventLog<FakeS3.Operation>()
             fake.fail(.put) { exchange in
+                arrivals.add(.put)
                 try exchange.readBody(exchange.request.byteCount / 2)
                 try exchange.send(FakeReply(200, ["ETag": "\"\(hasRightTag ? md5 : "other")\""]))
                 // The rest of the body is no request, so it waits here for the client to go.
@@ -51,6 +53,7 @@ struct EarlyReplyTests {
             let error = try await failure { try await storage.upload(source, to: .sample(), session: .init()) }
             #expect([.serverError, .timeout].contains(error.code), "\(error)")
             #expect(error.isRetryable)
+            await arrivals.wait { !$0.isEmpty }
             #expect(fake.operations == [.put])
         }
     }
