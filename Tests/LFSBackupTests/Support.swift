@@ -130,7 +130,7 @@ func withPhotoApp(
         at: folder.appendingPathComponent("pictures"), withIntermediateDirectories: true)
     defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: folder) } }
     var configuration = Configuration()
-    configuration.busyMode = .timeout(10)
+    configuration.busyMode = .timeout(600)
     let database = try DatabasePool(
         path: folder.appendingPathComponent("photos.sqlite").path, configuration: configuration)
     var migrator = DatabaseMigrator()

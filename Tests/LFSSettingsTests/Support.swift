@@ -45,7 +45,7 @@ struct Place: Sendable {
 
     static func database(in folder: URL) throws -> DatabasePool {
         var configuration = Configuration()
-        configuration.busyMode = .timeout(30)
+        configuration.busyMode = .timeout(600)
         let database = try DatabasePool(path: folder.child("app.sqlite").path, configuration: configuration)
         var migrator = DatabaseMigrator()
         migrator.registerLFSSettingsMigrations()

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("L Streams that stay open", .timeLimit(.minutes(10)))
 struct LiveTests {
-    private static let quick = LiveTimes(poll: .milliseconds(5), heartbeat: .seconds(60))
+    private static let quick = LiveTimes(poll: .milliseconds(5), heartbeat: .seconds(86_400))
 
     private func run(_ times: LiveTimes = Self.quick, _ body: (TestServer) async throws -> Void) async throws {
         try await TestStore.run { database in
@@ -94,7 +94,7 @@ struct LiveTests {
 
     @Test("6 end after their time as a whole stream, and the next one has no gap")
     func longest() async throws {
-        try await run(LiveTimes(poll: .milliseconds(5), heartbeat: .seconds(60), longest: .milliseconds(20))) {
+        try await run(LiveTimes(poll: .milliseconds(5), heartbeat: .seconds(86_400), longest: .milliseconds(20))) {
             server in
             let device = try await server.device()
             var stream = try await open(device)

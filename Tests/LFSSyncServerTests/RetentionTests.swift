@@ -9,6 +9,9 @@ import Testing
 final class ManualClock: Sendable {
     private let offset = Mutex<TimeInterval>(0)
 
+    /// How many seconds it was moved.
+    var passed: TimeInterval { offset.withLock { $0 } }
+
     func advance(days: Double) { offset.withLock { $0 += days * 86_400 } }
 
     var options: SyncServiceOptions {

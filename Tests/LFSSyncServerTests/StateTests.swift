@@ -88,10 +88,9 @@ struct StateTests {
     func rate() async throws {
         let clock = ManualClock()
         let start = Date()
-        var options = clock.options
-        let moved = options.now
+        var options = SyncServiceOptions()
         // The clock stands but for what the test moves it.
-        options.now = { start.addingTimeInterval(moved().timeIntervalSinceNow.rounded()) }
+        options.now = { start.addingTimeInterval(clock.passed.rounded()) }
         options.requestsPerSecond = 2
         try await TestServer.run(options: options) { server in
             let device = try await server.device()

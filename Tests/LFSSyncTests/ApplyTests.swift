@@ -169,7 +169,7 @@ struct ApplyTests {
             try await one.sync()
             // A connection of its own, that has neither our functions nor our memory.
             var configuration = Configuration()
-            configuration.busyMode = .timeout(10)
+            configuration.busyMode = .timeout(600)
             let other = try DatabaseQueue(
                 path: sync.folder.appending(path: "two.sqlite").path, configuration: configuration)
             let (isThere, goOn) = (Latch(), Latch())

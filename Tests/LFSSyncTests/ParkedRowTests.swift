@@ -15,10 +15,10 @@ struct ParkedRowTests {
     private static let recipes = "SELECT id, title, servings FROM recipe ORDER BY id"
     private static let parked = "SELECT tableName, key FROM lfs_sync_parked ORDER BY key"
 
-    /// A device and what comes to it, each script with a stream of its own.
+    /// A device and what comes to it, each script with a stream of its own. No batch is a small one because the machine
+    /// is slow.
     private func run(
         _ scripts: [[String]], tables: @escaping @Sendable (Database) throws -> Void = TestSync.recipes,
-        lineClock: any Clock<Duration> = ContinuousClock(),
         _ body: (TestSync.Device, SyncClient) async throws -> Void
     ) async throws {
         try await TestSync.run(isQuick: true) { sync in
@@ -26,7 +26,7 @@ struct ParkedRowTests {
             // A first sync takes two streams.
             let server = LineServer(
                 scripts: (scripts.prefix(1) + [[]] + scripts.dropFirst()).map { $0 + [Line.complete] })
-            try await body(device, try await server.client(device.database, lineClock: lineClock))
+            try await body(device, try await server.client(device.database, lineClock: ManualClock()))
         }
     }
 
@@ -311,8 +311,7 @@ struct ParkedRowTests {
     private func statements(_ count: Int) async throws -> Int {
         let rows = (0..<count).map { Line.row("StepV1", $0, "s\($0)", #""recipeID":"never""#) }
         let statements = Mutex(0)
-        // No batch is a small one because the machine is slow.
-        try await run([rows], lineClock: ManualClock()) { (device, client) async throws in
+        try await run([rows]) { (device, client) async throws in
             try await device.database.write { db in db.trace { _ in statements.withLock { $0 += 1 } } }
             #expect(try await client.synchronize().parked == count)
         }

@@ -176,7 +176,7 @@ struct StopTests {
             host.database.asyncWriteWithoutTransaction { _ in
                 isHeld.open()
                 // A bound, so that a failure ends.
-                _ = held.wait(timeout: .now() + 60)
+                _ = held.wait(timeout: .now() + 600)
             }
             await isHeld.wait()
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -206,7 +206,7 @@ struct StopTests {
                     try await lfs.reset(.everythingIsUploaded) { _ in
                         begun.open()
                         // A bound, so that a failure ends.
-                        _ = held.wait(timeout: .now() + 60)
+                        _ = held.wait(timeout: .now() + 600)
                     }
                 }
                 await begun.wait()

@@ -105,7 +105,7 @@ enum HelperKeys {
         let deadline = isPatient ? nil : environment["HELPER_DEADLINE"].flatMap { Int($0) }
         return .secretService(
             mayPrompt: environment["HELPER_PROMPTS"] != "0",
-            deadline: deadline.map { .milliseconds($0) } ?? .seconds(30))
+            deadline: deadline.map { .milliseconds($0) } ?? .seconds(600))
         #else
         return nil
         #endif

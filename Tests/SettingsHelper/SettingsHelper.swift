@@ -131,7 +131,7 @@ enum SettingsHelper {
 
     static func database(_ folder: String) throws -> DatabasePool {
         var configuration = Configuration()
-        configuration.busyMode = .timeout(60)
+        configuration.busyMode = .timeout(600)
         let database = try DatabasePool(path: folder + "/app.sqlite", configuration: configuration)
         var migrator = DatabaseMigrator()
         migrator.registerLFSSettingsMigrations()

@@ -34,7 +34,7 @@ struct PinSequenceTests {
         host.database.asyncWriteWithoutTransaction { _ in
             isHeld.open()
             // A bound, so that a failure ends.
-            _ = held.wait(timeout: .now() + 10)
+            _ = held.wait(timeout: .now() + 600)
         }
         await isHeld.wait()
         try await withThrowingTaskGroup(of: Void.self) { group in

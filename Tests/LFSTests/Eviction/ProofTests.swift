@@ -128,7 +128,7 @@ struct ProofTests {
         _ host: TestHost, _ onStatement: @escaping @Sendable (String) -> Void
     ) throws -> DatabasePool {
         var configuration = Configuration()
-        configuration.busyMode = .timeout(10)
+        configuration.busyMode = .timeout(600)
         configuration.prepareDatabase { db in
             if db.configuration.readonly { return }
             db.trace(options: .statement) { onStatement("\($0)") }

@@ -197,7 +197,7 @@ struct RoomTests {
                 if isBlocking.withLock({ $0 }) {
                     blocked.open()
                     // Whoever waits for this look would wait for ever.
-                    if goOn.wait(timeout: .now() + 20) == .timedOut { Issue.record("a reader waits for the look") }
+                    if goOn.wait(timeout: .now() + 600) == .timedOut { Issue.record("a reader waits for the look") }
                 }
                 return FileData.none()
             }

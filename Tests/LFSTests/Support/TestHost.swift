@@ -27,7 +27,7 @@ struct TestHost: Sendable {
 
     static func open(_ path: String) throws -> DatabasePool {
         var configuration = Configuration()
-        configuration.busyMode = .timeout(10)
+        configuration.busyMode = .timeout(600)
         return try DatabasePool(path: path, configuration: configuration)
     }
 

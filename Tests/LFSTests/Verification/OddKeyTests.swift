@@ -59,7 +59,7 @@ struct OddKeyTests {
             try await withManager(host) { lfs in
                 let file = try await lfs.makeFile(from: .bytes(someBytes()))
                 try await host.database.write { try file.insert($0) }
-                let summary = try await lfs.waitForUploads(timeout: .seconds(20))
+                let summary = try await lfs.waitForUploads()
                 #expect(try host.file(file.id)?.status == .remote)
                 #expect(summary.pending == 0)
                 #expect(summary.failures.map(\.fileID) == [id])
