@@ -7,15 +7,26 @@
 // Counting begins with faults_arm(). `kill` ends the process before the operation; `short` lets a write take half.
 //
 //   LFS_FAULT_INODE  alone, and from the start: no file with this number can be read, as on a bad sector
+//
+// A file system without a feature, from the start and as often as it is used below LFS_FAULT_ROOT. Each is an errno:
+//
+//   LFS_FAULT_FCHMOD     of fchmod()
+//   LFS_FAULT_FSYNCDIR   of fsync() of a folder
+//   LFS_FAULT_FLOCK      of flock()
+//
+//   LFS_FAULT_THREADS    how many threads the process may have: more cannot be made
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -137,7 +148,41 @@ int ftruncate(int file, off_t length) { return !is_short && strikes(WRITING, fil
 int ftruncate64(int file, off64_t length) {
     return !is_short && strikes(WRITING, file, NULL) ? -1 : REAL(ftruncate64)(file, length);
 }
-int fsync(int file) { return strikes(SYNCING, file, NULL) ? -1 : REAL(fsync)(file); }
+// Whether a file system has no such call for this file. Then errno is set.
+static int lacks(const char *variable, int file, int only_folders) {
+    const char *number = getenv(variable), *folder = getenv("LFS_FAULT_ROOT");
+    if (!number || !folder) return 0;
+    int before = errno;
+    char link[64], path[4096];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+    ssize_t length = readlink(link, path, sizeof path - 1);
+    struct stat status;
+    int found = length >= (ssize_t)strlen(folder) && !strncmp(path, folder, strlen(folder));
+    if (found && only_folders) found = fstat(file, &status) == 0 && S_ISDIR(status.st_mode);
+    errno = found ? atoi(number) : before;
+    return found;
+}
+
+int fchmod(int file, mode_t mode) { return lacks("LFS_FAULT_FCHMOD", file, 0) ? -1 : REAL(fchmod)(file, mode); }
+int flock(int file, int operation) { return lacks("LFS_FAULT_FLOCK", file, 0) ? -1 : REAL(flock)(file, operation); }
+
+int pthread_create(
+    pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *), void *argument) {
+    const char *most = getenv("LFS_FAULT_THREADS");
+    DIR *folder = most ? opendir("/proc/self/task") : NULL;
+    if (folder) {
+        int threads = 0;
+        for (struct dirent *entry; (entry = readdir(folder));) threads += entry->d_name[0] != '.';
+        closedir(folder);
+        if (threads >= atoi(most)) return EAGAIN;
+    }
+    return REAL(pthread_create)(thread, attributes, start, argument);
+}
+
+int fsync(int file) {
+    if (lacks("LFS_FAULT_FSYNCDIR", file, 1)) return -1;
+    return strikes(SYNCING, file, NULL) ? -1 : REAL(fsync)(file);
+}
 int fdatasync(int file) { return strikes(SYNCING, file, NULL) ? -1 : REAL(fdatasync)(file); }
 int unlink(const char *path) { return strikes(NAMING, AT_FDCWD, path) ? -1 : REAL(unlink)(path); }
 int unlinkat(int folder, const char *path, int flags) {

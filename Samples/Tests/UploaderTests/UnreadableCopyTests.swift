@@ -98,7 +98,8 @@ struct UnreadableCopyTests {
 }
 
 /// Tests/Faults of the library, built once for a run of the tests. Linux only.
-private enum Faults {
+/// The library that lets calls of the system fail.
+enum Faults {
     private struct NotBuilt: Error {}
 
     static let path: Result<String, any Error> = Result {
