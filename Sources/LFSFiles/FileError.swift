@@ -79,6 +79,9 @@ package struct FileError: Error, Sendable, CustomStringConvertible {
             return FileError(
                 .notAFile, "\(path) is a symbolic link, which is not followed.", path: path, cause: error)
         }
+        if error.isShortage {
+            return FileError(.system, "\(path) cannot be opened: \(error.reason).", path: path, cause: error)
+        }
         return FileError(.sourceFailed, "\(path) cannot be read: \(error.reason).", path: path, cause: error)
     }
 

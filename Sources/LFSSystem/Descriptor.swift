@@ -25,7 +25,7 @@ package final class Descriptor: Sendable {
     package static func openForReading(_ path: String) throws(SystemError) -> Descriptor {
         // O_NONBLOCK: a named pipe that nobody writes to would block the open for ever.
         let flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
-        return Descriptor(owning: try checked("open", path) { open(path, flags) }, path: path)
+        return Descriptor(owning: try OpenCall.run(path) { open(path, flags) }, path: path)
     }
 
     package func status() throws(SystemError) -> FileStatus {

@@ -23,7 +23,7 @@ package final class Directory: Sendable {
 
     package static func open(_ path: String) throws(SystemError) -> Directory {
         let flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC
-        return Directory(Descriptor(owning: try checked("open", path) { openat(AT_FDCWD, path, flags) }, path: path))
+        return Directory(Descriptor(owning: try OpenCall.run(path) { openat(AT_FDCWD, path, flags) }, path: path))
     }
 
     /// Opens the folder and makes it first if it is missing, with mode 0700; its parent has to exist.
@@ -205,6 +205,6 @@ package final class Directory: Sendable {
     package func child(_ name: String) -> String { path + "/" + name }
 
     private func openAt(_ name: String, _ flags: Int32, _ mode: UInt32 = 0) throws(SystemError) -> Int32 {
-        try checked("open", child(name)) { openat(descriptor.raw, name, flags, mode_t(mode)) }
+        try OpenCall.run(child(name)) { openat(descriptor.raw, name, flags, mode_t(mode)) }
     }
 }

@@ -22,7 +22,11 @@ package struct SystemError: Error, Sendable, CustomStringConvertible {
     }
 
     /// What went wrong in the system's own words, without the call and the path.
-    package var reason: String { String(cString: strerror(errno)) }
+    package var reason: String {
+        let words = String(cString: strerror(errno))
+        guard errno == EMFILE else { return words }
+        return "\(words), \(OpenFileLimit.current) is the limit of this process: raise it, ulimit -n"
+    }
 
     package var description: String { "\(call) \(path): \(reason)" }
 
@@ -41,7 +45,9 @@ package struct SystemError: Error, Sendable, CustomStringConvertible {
     /// A folder was asked for, and the name or one before it is something else.
     package var isNoFolder: Bool { errno == ENOTDIR }
     /// The process or the system has no descriptor or no memory left for the call, which says nothing of the file.
-    package var isShortage: Bool { [EMFILE, ENFILE, ENOMEM].contains(errno) }
+    package var isShortage: Bool { isDescriptorShortage || errno == ENOMEM }
+    /// The process or the system has no descriptor left.
+    package var isDescriptorShortage: Bool { errno == EMFILE || errno == ENFILE }
     /// What has the name cannot be opened as a file: a socket, a device without a driver.
     package var isNoFile: Bool { errno == ENXIO || errno == ENODEV }
 }

@@ -105,6 +105,16 @@ struct UnchangedTests {
         #expect(portions.flatMap { $0 }.map(\.id) == assets.map(\.id))
     }
 
+    @Test("Where fewer files may be open, fewer are attached in one transaction", arguments: [4, 16])
+    func fewOpenFiles(_ largest: Int) {
+        let assets = (0..<largest * 2 + 1).map { index in
+            Asset(
+                id: AssetName("\(index)"), title: AssetName("\(index)"),
+                stamp: AssetStamp(byteCount: 1, text: "\(index)"), groups: [])
+        }
+        #expect(AssetBatch.portions(assets, atMost: largest).map(\.count) == [largest, largest, 1])
+    }
+
     @Test("One whose record is gone, or has another file, is not among them")
     func otherRecord() async throws {
         try await withPhotoApp { app in

@@ -6,6 +6,7 @@ enum Entry {
     static func main() async {
         // Keys and tokens are in the environment.
         CoreDumps.disable()
+        OpenFiles.raiseLimit()
         // The command itself is in a library, so that tests reach its parts.
         await Uploader.start()
     }

@@ -6,6 +6,7 @@ enum Entry {
     static func main() async {
         // The keys of a store are in the environment.
         CoreDumps.disable()
+        OpenFiles.raiseLimit()
         await LFSServerCommand.main()
     }
 }

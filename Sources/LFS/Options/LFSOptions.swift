@@ -1,5 +1,6 @@
 public import Foundation
 public import LFSStorage
+import LFSSystem
 import LFSTransfer
 public import Logging
 
@@ -78,7 +79,8 @@ public struct LFSOptions: Sendable {
         var options = self
         options.pollInterval = max(pollInterval, .milliseconds(10))
         options.maxDownloads = max(maxDownloads, 1)
-        options.maxExecutors = max(maxExecutors, 1)
+        // An upload has its file and a connection open, or another file.
+        options.maxExecutors = max(min(maxExecutors, OpenFileLimit.quarter / 2), 1)
         return options
     }
 

@@ -1,3 +1,4 @@
+import LFSSystem
 import Synchronization
 
 /// A walk from which batches are taken, one after the other.
@@ -23,6 +24,8 @@ struct AssetBatch: Sendable {
     private static let count = 1_024
     /// How many are attached in one transaction, and how many bytes are read for it.
     private static let portion = (count: 256, byteCount: Int64(64 * 1_024 * 1_024))
+    /// All originals of a portion are open at once.
+    private static var largestPortion: Int { min(portion.count, OpenFileLimit.quarter) }
     /// So that what is met is told, also where little of it is to be backed up.
     private static let otherCount = 4_096
 
@@ -57,14 +60,14 @@ struct AssetBatch: Sendable {
     }
 
     /// What is attached in one transaction each.
-    static func portions(_ assets: [Asset]) -> [[Asset]] {
+    static func portions(_ assets: [Asset], atMost largest: Int = largestPortion) -> [[Asset]] {
         var (portions, next, byteCount): ([[Asset]], [Asset], Int64) = ([], [], 0)
         for asset in assets {
             next.append(asset)
             // The sizes that a source tells may be anything.
             let sum = byteCount.addingReportingOverflow(max(asset.stamp.byteCount ?? 0, 0))
             byteCount = sum.overflow ? .max : sum.partialValue
-            if next.count == portion.count || byteCount >= portion.byteCount {
+            if next.count == largest || byteCount >= portion.byteCount {
                 portions.append(next)
                 (next, byteCount) = ([], 0)
             }

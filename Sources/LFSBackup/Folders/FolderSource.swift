@@ -1,5 +1,6 @@
 import Foundation
 import LFS
+import LFSSystem
 
 #if canImport(Glibc)
 import Glibc
@@ -104,11 +105,17 @@ public struct FolderSource: AssetSource {
 
     /// Opens a file by its exact bytes, which a URL cannot carry.
     ///
-    /// - Throws: ``BackupError/Code/unreadable``.
+    /// - Throws: ``BackupError/Code/unreadable``; another error when this process may open no more files.
     public func open(_ asset: Asset) throws -> OpenedAsset {
         let flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | (roots.contains(asset.id) ? 0 : O_NOFOLLOW)
-        let number = asset.id.withCString { Self.systemOpen($0, flags) }
-        guard number >= 0 else { throw BackupError(.unreadable, FolderWalk.reason(), asset: asset.id) }
+        let number: Int32
+        do throws(SystemError) {
+            number = try OpenCall.run("\(asset.id)") { asset.id.withCString { Self.systemOpen($0, flags) } }
+        } catch {
+            // No fault of the original: skipping it would leave it out of the backup.
+            if error.isDescriptorShortage { throw error }
+            throw BackupError(.unreadable, error.reason, asset: asset.id)
+        }
         let handle = FileHandle(fileDescriptor: number, closeOnDealloc: true)
         guard let stamp = Self.stamp(number) else {
             throw BackupError(.unreadable, "not a regular file any more", asset: asset.id)

@@ -1,3 +1,5 @@
+import LFSSystem
+
 #if canImport(Glibc)
 import Glibc
 #elseif canImport(Musl)
@@ -152,7 +154,21 @@ public struct FolderWalk: IteratorProtocol, Sendable {
 
     /// The names in a folder, nil with `errno` set when it cannot be read.
     static func names(in path: AssetName) -> [[UInt8]]? {
-        guard let stream = path.withCString({ opendir($0) }) else { return nil }
+        let number: Int32
+        do throws(SystemError) {
+            number = try OpenCall.run("\(path)") {
+                path.withCString { open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+            }
+        } catch {
+            errno = error.errno
+            return nil
+        }
+        guard let stream = fdopendir(number) else {
+            let code = errno
+            close(number)
+            errno = code
+            return nil
+        }
         defer { closedir(stream) }
         var names: [[UInt8]] = []
         while true {

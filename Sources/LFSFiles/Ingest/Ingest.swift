@@ -89,7 +89,7 @@ struct Ingest: Sendable {
         } catch {
             let isSource = !writer.hasFailed && !(error is CancellationError)
             let failure = Self.discarding(writer, after: error, at: area.path)
-            if isSource { return .failure(failure) }
+            if isSource, (failure.cause as? SystemError)?.isShortage != true { return .failure(failure) }
             throw failure
         }
     }

@@ -36,7 +36,8 @@ private final class IngestBatch: Sendable {
 
     /// Files that are written at once. An fsync waits for the device, so there are more of them than processors.
     private static let parallel = 8
-    /// Files that one thread writes before it syncs them, and holds open meanwhile.
+    /// Files that one thread writes before it syncs them, and holds open until then. Fewer where the limit on open
+    /// files is low.
     private static let largestShare = 16
 
     private let area: StagingArea
@@ -78,8 +79,10 @@ private final class IngestBatch: Sendable {
 
     /// Writes what needs no more than a thread, several shares at once, and syncs the folder for all of them.
     private func write(_ indices: [Int]) async throws {
-        let share = max(1, min(Self.largestShare, indices.count / Self.parallel))
-        _ = try await runEach(indices.chunks(of: share), atMost: Self.parallel) { share in
+        let openCount = OpenFileLimit.quarter
+        let parallel = min(Self.parallel, openCount)
+        let share = max(1, min(Self.largestShare, indices.count / parallel, openCount / parallel))
+        _ = try await runEach(indices.chunks(of: share), atMost: parallel) { share in
             try await BlockingPool.shared.run(watching: self.flag) { flag in try self.write(share, flag) }
         }
         let made = made.map(\.id)

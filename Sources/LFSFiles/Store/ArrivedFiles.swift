@@ -35,7 +35,9 @@ struct ArrivedFiles: Sendable {
     /// On a fast device one batch after the other keeps up with the network; on a slow one so many files wait that more
     /// of them run beside each other.
     var batches: Batching<ArrivedFile, Outcome> {
-        Batching(upTo: 64, crowd: 16, atOnce: 4) { files in await keep(files) }
+        // A batch holds its files open.
+        let largest = max(1, min(64, OpenFileLimit.quarter / 4))
+        return Batching(upTo: largest, crowd: 16, atOnce: 4) { files in await keep(files) }
     }
 
     /// Returns what has become of each file, in order. Works in a cancelled task too.

@@ -50,6 +50,10 @@ enum DirectoryStorageErrors {
                 .forbidden, "The storage folder \(path) may not be written (\(error.reason)): check its permissions.",
                 key: key, cause: error)
         }
+        if error.isShortage {
+            return StorageError(
+                .unreachable, "The storage folder \(path) cannot be used now: \(error.reason)", key: key, cause: error)
+        }
         switch error.errno {
         case ESTALE, ENOTCONN, EHOSTDOWN, EHOSTUNREACH, ENODEV, ENXIO:
             return StorageError(

@@ -1,0 +1,58 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import LFSSystem
+
+@Suite("Opening files at the limit", .timeLimit(.minutes(1)))
+struct OpenCallTests {
+    @Test("An open file that cannot be had for the process's limit is waited for", arguments: [EMFILE, ENFILE])
+    func waits(_ code: Int32) throws {
+        var failures = 3
+        var pauses = 0
+        let number = try OpenCall.run("a") {
+            pauses += 1
+        } _: {
+            guard failures > 0 else { return 7 }
+            failures -= 1
+            errno = code
+            return -1
+        }
+        #expect(number == 7)
+        #expect(pauses == 3)
+    }
+
+    @Test("Every other error of an open file is thrown at once", arguments: [ENOENT, EACCES, EIO, ENOMEM])
+    func throwsAtOnce(_ code: Int32) {
+        var pauses = 0
+        let error = #expect(throws: SystemError.self) {
+            _ = try OpenCall.run("a") {
+                pauses += 1
+            } _: {
+                errno = code
+                return -1
+            }
+        }
+        #expect(error?.errno == code)
+        #expect(pauses == 0)
+    }
+
+    @Test("A program raises its limit on open files to what the system allows")
+    func raise() {
+        OpenFileLimit.raise()
+        var limits = rlimit()
+        #if canImport(Glibc)
+        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits)
+        #else
+        getrlimit(RLIMIT_NOFILE, &limits)
+        #endif
+        #expect(OpenFileLimit.current >= Int(min(limits.rlim_max, 10_240)))
+        #expect(OpenFileLimit.quarter == OpenFileLimit.current / 4)
+    }
+
+    @Test("The error for too many open files names the limit and what raises it")
+    func words() {
+        let error = SystemError(call: "open", path: "a", errno: EMFILE)
+        #expect("\(error)".contains("\(OpenFileLimit.current) is the limit of this process: raise it, ulimit -n"))
+    }
+}
