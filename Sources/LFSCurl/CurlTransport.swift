@@ -1,5 +1,4 @@
 import CCurl
-import Foundation
 package import LFSHTTP
 import LFSSystem
 
@@ -11,16 +10,27 @@ package final class CurlTransport: HTTPTransport {
     private let options: HTTPOptions
     private let time: @Sendable () -> ContinuousClock.Instant
     private let inbox = Inbox()
+    private let start: ThreadStart
+
+    typealias ThreadStart = @Sendable (@escaping @Sendable () -> Void) throws(SystemError) -> Void
 
     /// libcurl asks for this once in a process, before anything else.
     private static let isReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
     /// - Parameter time: tells the time by which transfers stall and rates are limited.
-    package init(
+    package convenience init(
         _ options: HTTPOptions = HTTPOptions(), time: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
+    ) {
+        self.init(options, time: time) { body throws(SystemError) in try SystemThread.start("lfs-http", body) }
+    }
+
+    init(
+        _ options: HTTPOptions, time: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
+        start: @escaping ThreadStart
     ) {
         self.options = options
         self.time = time
+        self.start = start
     }
 
     deinit { inbox.close() }
@@ -45,16 +55,22 @@ package final class CurlTransport: HTTPTransport {
     }
 
     private func startThread() {
-        let (options, inbox, time, isReady) = (options, inbox, time, Self.isReady)
-        Thread.detachNewThread {
-            ThreadName.set("lfs-http")
-            Self.blockBrokenPipeSignal()
-            guard isReady, let loop = EventLoop(options, inbox, time: time) else {
-                inbox.close()
-                inbox.end()
-                return
+        let options = options
+        let inbox = inbox
+        let time = time
+        let isReady = Self.isReady
+        do throws(SystemError) {
+            try start {
+                Self.blockBrokenPipeSignal()
+                guard isReady, let loop = EventLoop(options, inbox, time: time) else {
+                    inbox.close()
+                    inbox.end()
+                    return
+                }
+                loop.run()
             }
-            loop.run()
+        } catch {
+            inbox.refuse(.noThread(error))
         }
     }
 

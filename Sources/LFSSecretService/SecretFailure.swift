@@ -65,6 +65,15 @@ enum SecretFailure {
         unavailable("libsecret cannot be loaded, Debian's package libsecret-1-0 (\(detail))")
     }
 
+    static func noThread(_ cause: SystemError) -> SettingsError {
+        SettingsError(
+            .system,
+            """
+            No thread could be made for the Secret Service (\(cause.reason)). Nothing was written. Raise the limit on \
+            processes of this user (ulimit -u) or of its container, and try again.
+            """)
+    }
+
     static func unavailable(_ detail: String) -> SettingsError {
         SettingsError(
             .keychainUnavailable,

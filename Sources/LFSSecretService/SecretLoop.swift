@@ -1,8 +1,8 @@
 #if os(Linux)
 import CSecret
-import Foundation
 import LFSSettings
 import LFSSystem
+import Synchronization
 
 /// The thread on which all of libsecret runs: a main loop of GLib of its own.
 ///
@@ -10,9 +10,22 @@ import LFSSystem
 /// if it does not, and miss what the bus says between two calls. Here no thread waits for a service. The thread starts
 /// with the first call and stays, as GLib's own thread for the bus does.
 enum SecretLoop {
-    /// - Throws: ``SettingsError/Code/keychainUnavailable`` where there is no libsecret.
+    /// Loads libsecret and starts the thread, once.
+    ///
+    /// - Throws: ``SettingsError/Code/keychainUnavailable`` where there is no libsecret, ``SettingsError/Code/system``
+    ///   where there is no thread.
     static func load() throws(SettingsError) {
         if let problem = lfs_secret_load() { throw SecretFailure.noLibrary(String(cString: problem)) }
+        do throws(SystemError) {
+            try isRunning.withLock { isRunning throws(SystemError) in
+                if isRunning { return }
+                let address = address
+                try SystemThread.start("lfs-secrets") { lfs_secret_run(UnsafeMutableRawPointer(bitPattern: address)) }
+                isRunning = true
+            }
+        } catch {
+            throw SecretFailure.noThread(error)
+        }
     }
 
     /// Does the work on the thread, soon. It must not block. After ``load()`` only.
@@ -29,14 +42,8 @@ enum SecretLoop {
     }
 
     /// The main context. A pointer cannot be shared between threads in Swift's eyes.
-    private static let address: Int = {
-        let address = Int(bitPattern: lfs_secret_context())
-        Thread.detachNewThread {
-            ThreadName.set("lfs-secrets")
-            lfs_secret_run(UnsafeMutableRawPointer(bitPattern: address))
-        }
-        return address
-    }()
+    private static let address = Int(bitPattern: lfs_secret_context())
+    private static let isRunning = Mutex(false)
 }
 
 /// A reference to an object of GLib, which is given back on the thread of ``SecretLoop``.

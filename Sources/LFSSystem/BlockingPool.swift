@@ -1,5 +1,4 @@
 import Dispatch
-import Foundation
 import Synchronization
 
 /// Threads for system calls that block, so that Swift's own few threads never wait for a disk.
@@ -30,6 +29,8 @@ package final class BlockingPool: TaskExecutor {
         /// The first of those that wait.
         var first = 0
         var threads = 0
+        /// Whether the last thread could not be made. Then threads without work leave soon: others may need them.
+        var isShort = false
         /// Threads that wait for work and that nobody has called yet.
         var idle = 0
 
@@ -55,14 +56,23 @@ package final class BlockingPool: TaskExecutor {
 
     /// How long a thread without work stays for the next.
     private static let patience = DispatchTimeInterval.seconds(5)
+    private static let shortPatience = DispatchTimeInterval.milliseconds(50)
 
     private let width: Int
+    private let startThread: @Sendable (@escaping @Sendable () -> Void) throws(SystemError) -> Void
     private let state = Mutex(State())
     private let calls = DispatchSemaphore(value: 0)
 
     /// - Parameter width: how many calls may block at once.
-    package init(width: Int) {
+    package convenience init(width: Int) {
+        self.init(width: width) { body throws(SystemError) in try SystemThread.start("lfs-io", body) }
+    }
+
+    init(
+        width: Int, startThread: @escaping @Sendable (@escaping @Sendable () -> Void) throws(SystemError) -> Void
+    ) {
         self.width = width
+        self.startThread = startThread
     }
 
     /// Runs the body on a thread of the pool. The body asks the flag whether the calling task was cancelled.
@@ -96,8 +106,39 @@ package final class BlockingPool: TaskExecutor {
         switch need {
         case .call: calls.signal()
         // Not a queue of Dispatch: that adds threads for calls that block only slowly, about one a second.
-        case .thread: Thread.detachNewThread { self.work() }
+        case .thread: addThread()
         case .nothing: break
+        }
+    }
+
+    private func addThread() {
+        do throws(SystemError) {
+            try startThread { self.work() }
+            state.withLock { $0.isShort = false }
+        } catch {
+            let isLast = state.withLock { state in
+                state.isShort = true
+                // The others of the pool take the work. The last one is counted on, as the borrowed thread below.
+                guard state.threads > 1 else { return true }
+                state.threads -= 1
+                return false
+            }
+            // Without a thread of its own the pool borrows one from Dispatch, where Swift's tasks run. A job cannot be
+            // refused: its task would never end.
+            if isLast { DispatchQueue.global().async { self.workOff() } }
+        }
+    }
+
+    /// Does what waits on a thread that is not the pool's, and gives that back when nothing is left.
+    private func workOff() {
+        while let next = nextOrLeave() { next() }
+    }
+
+    private func nextOrLeave() -> (@Sendable () -> Void)? {
+        state.withLock { state in
+            let next = state.next()
+            if next == nil { state.threads -= 1 }
+            return next
         }
     }
 
@@ -107,21 +148,20 @@ package final class BlockingPool: TaskExecutor {
     }
 
     private func work() {
-        ThreadName.set("lfs-io")
         while let next = nextWork() { next() }
     }
 
     /// The next work, nil when none comes for a while; the thread is not counted any more then.
     private func nextWork() -> (@Sendable () -> Void)? {
         while true {
-            let next = state.withLock { state in
+            let (next, patience) = state.withLock { state in
                 let next = state.next()
                 if next == nil { state.idle += 1 }
-                return next
+                return (next, state.isShort ? Self.shortPatience : Self.patience)
             }
             if let next { return next }
             // Another thread may have taken what this one is called for; then it waits again.
-            if calls.wait(timeout: .now() + Self.patience) == .success { continue }
+            if calls.wait(timeout: .now() + patience) == .success { continue }
             let leaves = state.withLock { state in
                 guard state.idle > 0 else { return false }
                 state.idle -= 1

@@ -47,6 +47,21 @@ final class Inbox: Sendable {
         }
     }
 
+    /// Ends everything that was submitted, since there is no thread for it. The next transfer asks for one again.
+    func refuse(_ error: HTTPError) {
+        let (rest, isClosed) = state.withLock { state in
+            state.isRunning = false
+            state.isClosed = state.mail.isClosing
+            defer {
+                state.mail = Mail()
+                state.mail.isClosing = state.isClosed
+            }
+            return (state.mail.submitted, state.isClosed)
+        }
+        for transfer in rest { transfer.end(.failure(error)) }
+        if isClosed { closed.open() }
+    }
+
     func cancel(_ transfer: Transfer) { tell { $0.cancelled.append(transfer) } }
     func resume(_ transfer: Transfer) { tell { $0.resumed.append(transfer) } }
 

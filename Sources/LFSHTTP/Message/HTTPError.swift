@@ -38,5 +38,16 @@ package struct HTTPError: Error, Sendable, CustomStringConvertible {
 
     package var description: String { message }
 
+    /// The engine has no thread, which is no fault of the server: the request is sent again later.
+    package static func noThread(_ cause: any Error) -> HTTPError {
+        HTTPError(
+            .unreachable,
+            """
+            No thread could be made for the connections (\(cause)). Raise the limit on processes of this user \
+            (ulimit -u) or of its container.
+            """,
+            cause: cause)
+    }
+
     package static let closed = HTTPError(.closed, "The connection pool has been shut down.")
 }

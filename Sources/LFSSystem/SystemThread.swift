@@ -1,0 +1,74 @@
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// Threads of the system.
+package enum SystemThread {
+    /// Starts a thread, which ends with the body.
+    ///
+    /// Foundation's `Thread` reports no failure: whoever waits for the work of a thread that was never made waits for
+    /// ever.
+    /// - Parameters:
+    ///   - name: see ``ThreadName``.
+    ///   - body: runs on the thread.
+    /// - Throws: `EAGAIN` when the user, the container or the system has too many threads.
+    package static func start(_ name: String, _ body: @escaping @Sendable () -> Void) throws(SystemError) {
+        var attributes = pthread_attr_t()
+        pthread_attr_init(&attributes)
+        defer { pthread_attr_destroy(&attributes) }
+        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+        let start = Unmanaged.passRetained(Start(name: name, body: body))
+        let code = create(&attributes, start.toOpaque())
+        guard code != 0 else { return }
+        start.release()
+        throw SystemError(call: "pthread_create", path: name, errno: code)
+    }
+
+    private final class Start: Sendable {
+        let name: String
+        let body: @Sendable () -> Void
+
+        init(name: String, body: @escaping @Sendable () -> Void) {
+            self.name = name
+            self.body = body
+        }
+
+        static func run(_ start: UnsafeMutableRawPointer) {
+            let start = Unmanaged<Start>.fromOpaque(start).takeRetainedValue()
+            ThreadName.set(start.name)
+            start.body()
+        }
+    }
+
+    private static func create(_ attributes: inout pthread_attr_t, _ start: UnsafeMutableRawPointer) -> Int32 {
+        #if canImport(Glibc)
+        var thread = pthread_t()
+        return pthread_create(
+            &thread, &attributes,
+            { start in
+                if let start { Start.run(start) }
+                return nil
+            }, start)
+        #elseif canImport(Musl)
+        var thread: pthread_t?
+        return pthread_create(
+            &thread, &attributes,
+            { start in
+                if let start { Start.run(start) }
+                return nil
+            }, start)
+        #else
+        var thread: pthread_t?
+        return pthread_create(
+            &thread, &attributes,
+            { start in
+                Start.run(start)
+                return nil
+            }, start)
+        #endif
+    }
+}
