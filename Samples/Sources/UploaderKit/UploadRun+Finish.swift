@@ -111,8 +111,8 @@ extension UploadRun {
         }
     }
 
-    /// Somebody waits for the end, and systemd for a minute and a half.
-    private static let longestSaving = Duration.seconds(20)
+    /// Less than the time that ``Interruption`` leaves for the end.
+    private static let longestSaving = Duration.seconds(5)
 
     /// - Returns: false when it failed, so that it has to be tried again.
     @discardableResult

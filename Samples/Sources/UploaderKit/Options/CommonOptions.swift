@@ -105,6 +105,8 @@ struct TransferOptions: ParsableArguments {
         options.persistenceLocation = persistenceLocation.map { URL(fileURLWithPath: $0, isDirectory: true) }
         // What happens to files is told by the report; the library's log would say it twice.
         options.logger.logLevel = .critical
+        // With the last copy of the database it has to fit into the time that ``Interruption`` leaves.
+        options.shutdownTimeout = .seconds(3)
         return options
     }
 

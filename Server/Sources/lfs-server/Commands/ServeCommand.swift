@@ -22,7 +22,7 @@ struct ServeCommand: AsyncParsableCommand {
             With --storage, devices use signed+http://HOST:PORT/lfs, or signed+https://…, with a token of 'lfs-server \
             token add'; with dir:PATH it stores the bytes itself. With --database, devices share rows, with a token of \
             'lfs-server session add'. With both that token opens /lfs as well. SIGTERM and SIGINT end it when what is \
-            under way is done.
+            under way is done, at the latest after ten seconds.
             """)
 
     @Option(help: "Address and port.")
@@ -175,9 +175,12 @@ struct ServeCommand: AsyncParsableCommand {
         // Those that come last are asked to end first.
         if let sync = parts.sync { services.append(OpenStreamsEnd(sync: sync)) }
         if let metrics { services.append(Self.metrics(text, at: try Self.address(metrics, "--metrics"), logger)) }
-        let group = ServiceGroup(
-            configuration: ServiceGroupConfiguration(
-                services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
+        var configuration = ServiceGroupConfiguration(
+            services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+        // Ten seconds in all: whoever asks for the end kills soon after.
+        configuration.maximumGracefulShutdownDuration = .seconds(7)
+        configuration.maximumCancellationDuration = .seconds(3)
+        let group = ServiceGroup(configuration: configuration)
         try await group.run()
         // What nobody waits for any more goes on after the requests.
         await parts.shutdown()

@@ -46,6 +46,7 @@ struct ServeCommand: AsyncParsableCommand {
         let storage = try await argument.open { settings }
         var lfsOptions = LFSOptions(storage: storage, logger: logger)
         lfsOptions.logger.logLevel = .notice
+        lfsOptions.shutdownTimeout = .seconds(5)
         let journal = try await DatabaseStorageService.open(pool, options: lfsOptions)
         try FormerThumbnails.remove(beside: file)
         try await journal.closing {
@@ -71,10 +72,13 @@ struct ServeCommand: AsyncParsableCommand {
                 Console.print("\(scheme)://\(address)/")
             }
         }
-        let group = ServiceGroup(
-            configuration: ServiceGroupConfiguration(
-                services: [journal.lfs] + [sync].compactMap { $0 } + [backup].compactMap { $0 } + [server],
-                gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
+        var configuration = ServiceGroupConfiguration(
+            services: [journal.lfs] + [sync].compactMap { $0 } + [backup].compactMap { $0 } + [server],
+            gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+        // Ten seconds in all: whoever asks for the end kills soon after.
+        configuration.maximumGracefulShutdownDuration = .seconds(7)
+        configuration.maximumCancellationDuration = .seconds(3)
+        let group = ServiceGroup(configuration: configuration)
         try await group.run()
     }
 
