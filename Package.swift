@@ -68,7 +68,7 @@ let package = Package(
     targets: [
         // Processors' instructions for checksums, which Swift has no name for.
         .target(name: "CChecksum"),
-        .target(name: "LFSSystem", dependencies: ["CChecksum", crypto]),
+        .target(name: "LFSSystem", dependencies: ["CChecksum", crypto, logging]),
         .target(name: "LFSStorage", dependencies: ["LFSSystem", logging]),
         .target(name: "LFSFiles", dependencies: ["LFSSystem"]),
         .target(name: "LFSTransfer", dependencies: ["LFSStorage", "LFSSystem"]),

@@ -105,9 +105,27 @@ package final class Descriptor: Sendable {
         try checked("fsync", path) { fsync(raw) }
     }
 
-    /// Sets the permission bits exactly, whatever the umask says.
-    package func setMode(_ mode: UInt32) throws(SystemError) {
-        try checked("fchmod", path) { fchmod(raw, mode_t(mode)) }
+    /// Sets the permission bits exactly, whatever the umask says. Does nothing on a file system without them.
+    ///
+    /// - Parameter isNew: whether this process has just made the file. Then `EPERM` is about the file system, too: the
+    ///   files on it belong to whoever mounted it.
+    package func setMode(_ mode: UInt32, isNew: Bool = false) throws(SystemError) {
+        do {
+            try checked("fchmod", path) { fchmod(raw, mode_t(mode)) }
+        } catch let error where error.isWithoutModes || error.errno == EPERM {
+            let device = try status().device
+            guard error.isWithoutModes || isNew || MissingFeature.modes.isKnown(on: device) else { throw error }
+            MissingFeature.modes.log(error, device: device)
+        }
+    }
+
+    /// As ``synchronize()``, for a folder. Does nothing on a file system that cannot sync one.
+    func synchronizeFolder() throws(SystemError) {
+        do {
+            try synchronize()
+        } catch let error where error.isWithoutFolderSync {
+            MissingFeature.folderSync.log(error, device: try status().device)
+        }
     }
 
     package func truncate(to byteCount: Int64) throws(SystemError) {

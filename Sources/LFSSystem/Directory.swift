@@ -16,7 +16,7 @@ package final class Directory: Sendable {
     private init(_ descriptor: Descriptor) {
         self.descriptor = descriptor
         self.path = descriptor.path
-        self.syncs = SharedSync { () throws(SystemError) in try descriptor.synchronize() }
+        self.syncs = SharedSync { () throws(SystemError) in try descriptor.synchronizeFolder() }
     }
 
     // MARK: Opening
@@ -48,7 +48,7 @@ package final class Directory: Sendable {
 
     /// The mode that was asked for, whatever the umask took of it.
     private func setUp() throws(SystemError) -> Directory {
-        try descriptor.setMode(0o700)
+        try descriptor.setMode(0o700, isNew: true)
         return self
     }
 
@@ -64,7 +64,7 @@ package final class Directory: Sendable {
     package func create(_ name: String, mode: UInt32 = 0o600) throws(SystemError) -> Descriptor {
         let flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW
         let file = Descriptor(owning: try openAt(name, flags, mode), path: child(name))
-        try file.setMode(mode)
+        try file.setMode(mode, isNew: true)
         return file
     }
 

@@ -48,6 +48,10 @@ package struct SystemError: Error, Sendable, CustomStringConvertible {
     package var isShortage: Bool { isDescriptorShortage || errno == ENOMEM }
     /// The process or the system has no descriptor left.
     package var isDescriptorShortage: Bool { errno == EMFILE || errno == ENFILE }
+    /// The file system has no permission bits.
+    var isWithoutModes: Bool { [ENOTSUP, EOPNOTSUPP, ENOSYS].contains(errno) }
+    /// The file system cannot sync a folder. `EIO` is different: the device has failed.
+    var isWithoutFolderSync: Bool { [EINVAL, ENOTSUP, EOPNOTSUPP, ENOTTY].contains(errno) }
     /// What has the name cannot be opened as a file: a socket, a device without a driver.
     package var isNoFile: Bool { errno == ENXIO || errno == ENODEV }
 }

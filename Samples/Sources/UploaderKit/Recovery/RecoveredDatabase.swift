@@ -36,8 +36,8 @@ struct RecoveredDatabase: Sendable {
         let folder = open(URL(fileURLWithPath: path).deletingLastPathComponent().path, O_RDONLY | O_CLOEXEC)
         guard folder >= 0 else { throw failure() }
         defer { close(folder) }
-        // Without it a power cut may take the name.
-        guard fsync(folder) == 0 else { throw failure() }
+        // Without it a power cut may take the name. Some network shares cannot do it.
+        guard fsync(folder) == 0 || [EINVAL, ENOTSUP, EOPNOTSUPP, ENOTTY].contains(errno) else { throw failure() }
     }
 
     private func failure() -> UploaderError { UploaderError("\(path): \(String(cString: strerror(errno)))") }

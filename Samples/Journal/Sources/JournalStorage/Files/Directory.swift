@@ -114,7 +114,13 @@ final class Directory: Sendable {
     }
 
     /// Makes names durable that came and went.
-    func sync() throws { try handle.sync() }
+    ///
+    /// Some network shares cannot sync a folder. A device that fails says `EIO`.
+    func sync() throws {
+        guard fsync(descriptor) != 0 else { return }
+        let isUnsupported = [EINVAL, ENOTSUP, EOPNOTSUPP, ENOTTY].contains(errno)
+        if !isUnsupported { throw SystemFailure.last }
+    }
 }
 
 /// `openat`, which takes any number of arguments, and so is no function for a closure to name twice.
