@@ -59,6 +59,16 @@ package struct FileError: Error, Sendable, CustomStringConvertible {
         if error.isMissing {
             return FileError(.missing, "\(path) is not there: \(error.reason).", path: path, cause: error)
         }
+        if error.isWithoutLocks {
+            return FileError(
+                .system,
+                """
+                \(path) is on a file system without file locks (\(error.reason)), so another process could change \
+                the same files at the same time. Mount it with locks (for NFS, start its lock service), or use another \
+                disk.
+                """,
+                path: path, cause: error)
+        }
         return FileError(.system, "\(path) failed: \(error).", path: path, cause: error)
     }
 

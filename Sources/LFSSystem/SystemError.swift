@@ -48,6 +48,8 @@ package struct SystemError: Error, Sendable, CustomStringConvertible {
     package var isShortage: Bool { isDescriptorShortage || errno == ENOMEM }
     /// The process or the system has no descriptor left.
     package var isDescriptorShortage: Bool { errno == EMFILE || errno == ENFILE }
+    /// The file system has no locks, or its server for locks does not answer.
+    package var isWithoutLocks: Bool { call == "flock" && [ENOLCK, ENOSYS, ENOTSUP, EOPNOTSUPP].contains(errno) }
     /// The file system has no permission bits.
     var isWithoutModes: Bool { [ENOTSUP, EOPNOTSUPP, ENOSYS].contains(errno) }
     /// The file system cannot sync a folder. `EIO` is different: the device has failed.

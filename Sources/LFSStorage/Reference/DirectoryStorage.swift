@@ -28,6 +28,7 @@ public final class DirectoryStorage: RemoteStorage {
             root = try Directory.openOrMake(url.path)
             try root.requireWritable()
             identity = try root.status()
+            try DirectoryUpload.requireLocks(in: root)
         } catch {
             throw DirectoryStorageErrors.opening(url.path, error)
         }

@@ -54,6 +54,15 @@ enum DirectoryStorageErrors {
             return StorageError(
                 .unreachable, "The storage folder \(path) cannot be used now: \(error.reason)", key: key, cause: error)
         }
+        if error.isWithoutLocks {
+            return StorageError(
+                .misconfigured,
+                """
+                The storage folder \(path) is on a file system without file locks (\(error.reason)), which uploads \
+                need. Mount it with locks (for NFS, start its lock service), or name another folder.
+                """,
+                key: key, cause: error)
+        }
         switch error.errno {
         case ESTALE, ENOTCONN, EHOSTDOWN, EHOSTUNREACH, ENODEV, ENXIO:
             return StorageError(

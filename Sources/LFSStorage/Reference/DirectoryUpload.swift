@@ -49,6 +49,22 @@ struct DirectoryUpload: Sendable {
         return try folder.remove(part)
     }
 
+    /// Checks that the file system has locks, so that one without them is reported once and not for each upload.
+    static func requireLocks(in folder: Directory) throws(SystemError) {
+        let file: Descriptor
+        do throws(SystemError) {
+            file = try folder.openOrCreate(lockProbe)
+        } catch {
+            // A full disk, for one: the first upload reports it.
+            return
+        }
+        let locked = Result { () throws(SystemError) in try FileLock(file).tryLock(.shared) }
+        try folder.remove(lockProbe)
+        _ = try locked.get()
+    }
+
+    private static let lockProbe = ".locks.part"
+
     /// Opens the part file under a lock. Another upload of the same key is waited for; a part without an owner is
     /// reused.
     private func create(_ part: String, _ flag: CancellationFlag) throws -> Descriptor {
