@@ -66,7 +66,11 @@ struct PhotoApp: Sendable {
         #expect(stat(path, &status) == 0 && Int(status.st_size) == bytes.count)
         let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
         try handle.write(contentsOf: bytes)
+        #if canImport(Darwin)
+        var times = [status.st_atimespec, status.st_mtimespec]
+        #else
         var times = [status.st_atim, status.st_mtim]
+        #endif
         #expect(futimens(handle.fileDescriptor, &times) == 0)
         try handle.close()
     }

@@ -4,6 +4,8 @@ import LFSHTTP
 import TestSupport
 import Testing
 
+// Threads, descriptors and memory are counted in /proc.
+#if os(Linux)
 /// That nothing is left of an engine. Each test has a process of its own, since it counts all that the process has
 /// open.
 @Suite(.timeLimit(.minutes(10))) struct LeftoverTests {
@@ -131,3 +133,4 @@ private enum Leftovers {
 
     private struct NotSo: Error { let rule: String }
 }
+#endif

@@ -36,7 +36,7 @@ package final class ScriptedServer: Sendable {
     ) throws {
         self.isRaw = isRaw
         self.script = script
-        listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        listener = SocketCalls.makeStream()
         if var receiveBuffer {
             setsockopt(listener, SOL_SOCKET, SO_RCVBUF, &receiveBuffer, socklen_t(MemoryLayout<Int32>.size))
         }
@@ -75,7 +75,7 @@ package final class ScriptedServer: Sendable {
 
     private func accept() {
         while true {
-            let raw = Glibc.accept(listener, nil, nil)
+            let raw = SocketCalls.nextConnection(of: listener)
             guard raw >= 0 else { break }
             let takes = state.withLock { state in
                 guard !state.isClosed else { return false }
@@ -83,9 +83,9 @@ package final class ScriptedServer: Sendable {
                 state.connections.append(raw)
                 return true
             }
-            if takes { Thread.detachNewThread { self.serve(raw) } } else { _ = Glibc.close(raw) }
+            if takes { Thread.detachNewThread { self.serve(raw) } } else { SocketCalls.end(raw) }
         }
-        _ = Glibc.close(listener)
+        SocketCalls.end(listener)
     }
 
     private func serve(_ raw: Int32) {
@@ -97,7 +97,7 @@ package final class ScriptedServer: Sendable {
         }
         state.withLock { state in
             state.connections.removeAll { $0 == raw }
-            _ = Glibc.close(raw)
+            SocketCalls.end(raw)
         }
     }
 }

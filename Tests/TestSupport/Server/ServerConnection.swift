@@ -115,9 +115,7 @@ package final class ServerConnection {
     package func send(_ bytes: [UInt8]) throws {
         var sent = 0
         while sent < bytes.count {
-            let count = bytes[sent...].withUnsafeBytes {
-                Glibc.send(raw, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
-            }
+            let count = bytes[sent...].withUnsafeBytes { SocketCalls.write($0, to: raw) }
             guard count > 0 else { throw POSIXError(.EPIPE) }
             sent += count
         }
