@@ -13,21 +13,47 @@ package enum DefaultTransport {
         #if Curl && canImport(LFSCurl)
         CurlTransport(options)
         #else
-        MissingTransport()
+        MissingTransport(reason: .here)
         #endif
     }
 }
 
-/// Stands in where this package has no engine for the platform, or was built without it. It sends nothing.
+/// A stand-in where this package has no engine for the platform, or was built without it. It sends nothing.
 struct MissingTransport: HTTPTransport {
+    enum Reason {
+        /// The platform has an engine, and the build left it out.
+        case traitOff
+        case noEngine
+
+        static var here: Reason {
+            #if os(macOS) || os(Linux)
+            .traitOff
+            #else
+            .noEngine
+            #endif
+        }
+
+        var message: String {
+            switch self {
+            case .traitOff:
+                """
+                This program was built without an HTTP engine, so no network storage works. Switch on the trait Curl \
+                of the package LFS, which is on by default.
+                """
+            case .noEngine:
+                """
+                LFS has no HTTP engine for this platform yet, so no network storage works on it. Files stay in the \
+                local store and in the queue.
+                """
+            }
+        }
+    }
+
+    let reason: Reason
+
     /// - Throws: ``StorageError/Code/misconfigured``, always.
     func send(_ request: HTTPRequest) async throws -> HTTPResponse {
-        throw StorageError(
-            .misconfigured,
-            """
-            There is no HTTP engine for this platform, or the package's trait Curl is off: switch that on, or give the \
-            storage a transport in its options.
-            """)
+        throw StorageError(.misconfigured, reason.message)
     }
 
     func shutdown() async {}
