@@ -68,7 +68,9 @@ let package = Package(
     targets: [
         // Processors' instructions for checksums, which Swift has no name for.
         .target(name: "CChecksum"),
-        .target(name: "LFSSystem", dependencies: ["CChecksum", crypto, logging]),
+        // Calls of Linux that Swift's modules of the C library lack, also in static programs.
+        .target(name: "CSystem"),
+        .target(name: "LFSSystem", dependencies: ["CChecksum", "CSystem", crypto, logging]),
         .target(name: "LFSStorage", dependencies: ["LFSSystem", logging]),
         .target(name: "LFSFiles", dependencies: ["LFSSystem"]),
         .target(name: "LFSTransfer", dependencies: ["LFSStorage", "LFSSystem"]),
@@ -140,7 +142,7 @@ let package = Package(
         .target(
             name: "TestSupport", dependencies: ["LFSSystem", "LFSFiles", "LFSStorage", "LFSTransfer", "LFS", grdb],
             path: "Tests/TestSupport"),
-        .testTarget(name: "LFSSystemTests", dependencies: ["CChecksum", "LFSSystem", "TestSupport"]),
+        .testTarget(name: "LFSSystemTests", dependencies: ["CChecksum", "CSystem", "LFSSystem", "TestSupport"]),
         .testTarget(
             name: "LFSStorageTests", dependencies: ["LFSStorage", "LFSSystem", "LFSTesting", "TestSupport", logging]),
         .testTarget(name: "LFSFilesTests", dependencies: ["LFSFiles", "LFSSystem", "TestSupport"]),
@@ -229,6 +231,7 @@ let package = Package(
             ]),
     ])
 
-for target in package.targets where target.type != .system && !["CChecksum", "CSecret"].contains(target.name) {
+let targetsInC = ["CChecksum", "CSystem", "CSecret"]
+for target in package.targets where target.type != .system && !targetsInC.contains(target.name) {
     target.swiftSettings = (target.swiftSettings ?? []) + settings
 }

@@ -1,3 +1,5 @@
+import CSystem
+
 #if canImport(Darwin)
 import Darwin
 #elseif canImport(Glibc)
@@ -20,8 +22,7 @@ package enum CoreDump {
         #else
         setrlimit(RLIMIT_CORE, &limit)
         #endif
-        let setDumpable: Int32 = 4
-        _ = LinuxCalls.prctl?(setDumpable, 0, 0, 0, 0)
+        _ = lfs_forbid_dumps()
         #endif
     }
 }

@@ -1,3 +1,5 @@
+import CSystem
+
 #if canImport(Glibc)
 import Glibc
 #elseif canImport(Musl)
@@ -116,26 +118,22 @@ package final class Directory: Sendable {
                 linkat(descriptor.raw, name, directory.descriptor.raw, newName, 0)
             }
         } catch let error where error.isUnsupported {
-            return try renameWithoutLink(name, to: directory, as: newName, error)
+            return try renameWithoutLink(name, to: directory, as: newName)
         }
         try checked("unlink", child(name)) { unlinkat(descriptor.raw, name, 0) }
     }
 
     /// What ``renameExclusively(_:to:as:)`` does where there are no hard links.
-    ///
-    /// - Throws: `refusal` on a system that has no such call.
-    func renameWithoutLink(
-        _ name: String, to directory: Directory, as newName: String, _ refusal: SystemError
-    ) throws(SystemError) {
+    func renameWithoutLink(_ name: String, to directory: Directory, as newName: String) throws(SystemError) {
         let target = directory.descriptor.raw
         #if canImport(Darwin)
         try checked("renameatx_np", directory.child(newName)) {
             renameatx_np(descriptor.raw, name, target, newName, UInt32(RENAME_EXCL))
         }
         #else
-        guard let renameat2 = LinuxCalls.renameat2 else { throw refusal }
-        // The last argument is `RENAME_NOREPLACE`.
-        try checked("renameat2", directory.child(newName)) { renameat2(descriptor.raw, name, target, newName, 1) }
+        try checked("renameat2", directory.child(newName)) {
+            lfs_rename_exclusively(descriptor.raw, name, target, newName)
+        }
         #endif
     }
 

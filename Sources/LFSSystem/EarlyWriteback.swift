@@ -1,3 +1,5 @@
+import CSystem
+
 /// Has the device take a long file while it is still being written, so that the sync at its end finds little left to
 /// do.
 ///
@@ -26,8 +28,7 @@ extension Descriptor {
     /// See ``EarlyWriteback``. May block the thread while the device is busy.
     package func beginWriteback(_ range: Range<Int64>) {
         #if !canImport(Darwin)
-        // The last argument is `SYNC_FILE_RANGE_WRITE`.
-        _ = LinuxCalls.syncFileRange?(raw, range.lowerBound, range.upperBound - range.lowerBound, 2)
+        _ = lfs_begin_writeback(raw, range.lowerBound, range.upperBound - range.lowerBound)
         #endif
     }
 }

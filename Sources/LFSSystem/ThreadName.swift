@@ -1,3 +1,5 @@
+import CSystem
+
 #if canImport(Glibc)
 import Glibc
 #elseif canImport(Musl)
@@ -16,7 +18,7 @@ package enum ThreadName {
         #if canImport(Darwin)
         pthread_setname_np(name)
         #else
-        _ = LinuxCalls.setThreadName?(pthread_self(), name)
+        _ = lfs_name_thread(name)
         #endif
     }
 }

@@ -1,0 +1,17 @@
+#if os(Linux)
+import CSystem
+import LFSSystem
+import Testing
+
+@Suite("Core dumps", .timeLimit(.minutes(1)))
+struct CoreDumpTests {
+    @Test("Disabling core dumps forbids the kernel to dump the process")
+    func disable() async {
+        await #expect(processExitsWith: .success) {
+            #expect(lfs_is_dumpable() == 1)
+            CoreDump.disable()
+            #expect(lfs_is_dumpable() == 0)
+        }
+    }
+}
+#endif
