@@ -127,6 +127,15 @@ struct SystemStateTests {
         }
     }
 
+    @Test("A system without /proc or /sys leaves the device unknown", arguments: ["proc/net/route", "sys/class/x"])
+    func absent(onlyFile: String) throws {
+        try withRoot(isLinux: false) { root in
+            try root.write(onlyFile, "")
+            let error = #expect(throws: BackupError.self) { try SystemState(root: root.path).read() }
+            #expect(error?.code == .deviceUnknown)
+        }
+    }
+
     /// Commands in a new namespace with a cable `eth9`, and what network it is then.
     static let namespaces: [(String, DeviceState.Network)] = [
         ("true", .none),
@@ -193,9 +202,15 @@ private struct FakeRoot {
     }
 }
 
-private func withRoot(_ body: (FakeRoot) throws -> Void) throws {
+/// - Parameter isLinux: whether the folder has what every Linux has.
+private func withRoot(isLinux: Bool = true, _ body: (FakeRoot) throws -> Void) throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("lfs-root-\(UUID())")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: folder) } }
+    if isLinux {
+        for name in ["proc/net", "sys/class"] {
+            try FileManager.default.createDirectory(at: folder.child(name), withIntermediateDirectories: true)
+        }
+    }
     try body(FakeRoot(path: folder.path))
 }
