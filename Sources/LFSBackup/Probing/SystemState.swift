@@ -3,7 +3,7 @@ import LFSSystem
 /// Network and power as Linux tells them: the interface of the default route from `/proc/net` (proc(5)) and
 /// `/sys/class/net`, and `/sys/class/power_supply` (the kernel's ABI/testing/sysfs-class-net and sysfs-class-power).
 ///
-/// Elsewhere the app tells both to ``UploadGate`` by itself.
+/// Elsewhere reading fails: the app gives ``UploadGate`` a closure of its own that returns both.
 public struct SystemState: Sendable {
     private let root: SystemRoot
 
@@ -15,6 +15,11 @@ public struct SystemState: Sendable {
     /// - Throws: ``BackupError/Code/deviceUnknown``.
     public func read() throws -> DeviceState {
         do {
+            guard root.exists("proc/net"), root.exists("sys/class") else {
+                throw BackupError(
+                    .deviceUnknown,
+                    "There is no /proc/net or no /sys/class: give UploadGate a closure that returns network and power.")
+            }
             return DeviceState(network: try network(), power: try PowerSupply.power(root))
         } catch let error as SystemError {
             throw BackupError(.deviceUnknown, "\(error)")
