@@ -115,6 +115,21 @@ struct RunnerTests {
             try await #expect(host.database.writeWithoutTransaction(pragma) == 1)
         }
     }
+
+    @Test("A durable write flushes the drive of a Mac and leaves the host's setting as it was", arguments: [0, 1])
+    func fullFlush(setting: Int) async throws {
+        try await withHost { host in
+            let runner = BackgroundRunner(host.database)
+            let pragma: @Sendable (Database) throws -> Int? = { try Int.fetchOne($0, sql: "PRAGMA fullfsync") }
+            try await host.database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA fullfsync = \(setting)") }
+            try await #expect(runner.writeDurably(pragma) == 1)
+            try await #expect(host.database.writeWithoutTransaction(pragma) == setting)
+            await #expect(throws: DatabaseError.self) {
+                try await runner.writeDurably { _ in throw DatabaseError(resultCode: .SQLITE_IOERR) }
+            }
+            try await #expect(host.database.writeWithoutTransaction(pragma) == setting)
+        }
+    }
 }
 
 /// Reads as a host does that does not mind to block.
