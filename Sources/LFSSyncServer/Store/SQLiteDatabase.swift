@@ -32,7 +32,10 @@ public final class SQLiteDatabase: SQLDatabase {
             pool = try DatabasePool(path: path, configuration: configuration)
             // Not with the other settings: the pool makes it NORMAL when it has opened the file, and then a power cut
             // takes what was confirmed.
-            try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
+            // On Apple platforms a sync reaches the medium only with fullfsync; elsewhere it has no effect.
+            try pool.writeWithoutTransaction {
+                try $0.execute(sql: "PRAGMA synchronous = FULL; PRAGMA fullfsync = ON")
+            }
         } catch {
             throw SQLFailure(sqlite: error)
         }
