@@ -100,7 +100,14 @@ package final class Descriptor: Sendable {
     package func synchronize() throws(SystemError) {
         #if canImport(Darwin)
         // fsync on Apple platforms reaches the drive's cache only; F_FULLFSYNC reaches the medium.
-        if fcntl(raw, F_FULLFSYNC) != -1 { return }
+        do {
+            try checked("fcntl", path) { fcntl(raw, F_FULLFSYNC) }
+            return
+        } catch let error where !error.isUnknownCommand {
+            throw error
+        } catch {
+            // Network file systems have no such command.
+        }
         #endif
         try checked("fsync", path) { fsync(raw) }
     }

@@ -148,6 +148,10 @@ package final class Directory: Sendable {
         if unlinkat(descriptor.raw, name, 0) == 0 { return true }
         let error = SystemError(call: "unlink", path: child(name), errno: errno)
         if error.isMissing { return false }
+        // Apple platforms give EPERM for a folder, as if the caller had no right to remove it; Linux gives EISDIR.
+        if error.errno == EPERM, try status(of: name)?.isDirectory == true {
+            throw SystemError(call: "unlink", path: child(name), errno: EISDIR)
+        }
         throw error
     }
 

@@ -54,8 +54,11 @@ package struct SystemError: Error, Sendable, CustomStringConvertible {
     var isWithoutModes: Bool { [ENOTSUP, EOPNOTSUPP, ENOSYS].contains(errno) }
     /// The file system cannot sync a folder. `EIO` is different: the device has failed.
     var isWithoutFolderSync: Bool { [EINVAL, ENOTSUP, EOPNOTSUPP, ENOTTY].contains(errno) }
-    /// What has the name cannot be opened as a file: a socket, a device without a driver.
-    package var isNoFile: Bool { errno == ENXIO || errno == ENODEV }
+    /// What has the name cannot be opened as a file: a socket (`EOPNOTSUPP` on Apple platforms), a device without a
+    /// driver.
+    package var isNoFile: Bool { [ENXIO, ENODEV, EOPNOTSUPP].contains(errno) }
+    /// The file system does not know this command of fcntl(2).
+    package var isUnknownCommand: Bool { [ENOTSUP, EINVAL, ENOTTY].contains(errno) }
 }
 
 /// Runs a call that returns -1 on failure, again as long as a signal interrupts it.

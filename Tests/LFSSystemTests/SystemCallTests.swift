@@ -29,6 +29,31 @@ struct SystemCallTests {
         #expect(error?.description.hasPrefix("open /some/path: ") == true)
     }
 
+    @Test("Opening a socket finds no file, on Linux and on Apple platforms", arguments: [ENXIO, EOPNOTSUPP])
+    func socket(code: Int32) {
+        #expect(SystemError(call: "open", path: "socket", errno: code).isNoFile)
+    }
+
+    @Test("Only an unknown command of fcntl leads to a weaker one")
+    func unknownCommands() {
+        func isUnknown(_ code: Int32) -> Bool {
+            SystemError(call: "fcntl", path: "file", errno: code).isUnknownCommand
+        }
+        #expect([ENOTSUP, EINVAL, ENOTTY].allSatisfy(isUnknown))
+        #expect(![EIO, EINTR, ENOSPC, EBADF].contains(where: isUnknown))
+    }
+
+    @Test("A folder is not removed as a file, and that is no lack of permission")
+    func removingFolder() async throws {
+        try await withTemporaryFolder { folder in
+            let directory = try Directory.open(folder.path)
+            _ = try Directory.openOrMake(folder.child("inner").path)
+            let error = #expect(throws: SystemError.self) { try directory.remove("inner") }
+            #expect(error?.errno == EISDIR && error?.isPermissionDenied == false)
+            #expect(try names(in: folder) == ["inner"])
+        }
+    }
+
     @Test("on a directory never follow a link, replace or overwrite by accident")
     func directory() async throws {
         try await withTemporaryFolder { folder in
