@@ -112,6 +112,25 @@ package final class Descriptor: Sendable {
         try checked("fsync", path) { fsync(raw) }
     }
 
+    /// Returns when the bytes and the metadata are ordered before all later writes: a power cut cannot keep a later
+    /// write without them. They are on the device once the file's folder is synchronized as well.
+    ///
+    /// On Apple platforms this saves one of two flushes of the drive, some 10 ms each. Elsewhere it is the same as
+    /// ``synchronize()``. The caller gives the file up after a failure, as it does there.
+    package func synchronizeBeforeFolder() throws(SystemError) {
+        #if canImport(Darwin)
+        do {
+            try checked("fcntl", path) { fcntl(raw, F_BARRIERFSYNC) }
+            return
+        } catch let error where !error.isUnknownCommand {
+            throw error
+        } catch {
+            // Only APFS has this command.
+        }
+        #endif
+        try synchronize()
+    }
+
     /// Sets the permission bits exactly, whatever the umask says. Does nothing on a file system without them.
     ///
     /// - Parameter isNew: whether this process has just made the file. Then `EPERM` is about the file system, too: the

@@ -283,7 +283,7 @@ final class IngestWriter: Sendable {
     func seal() throws(FileError) -> IngestedFile {
         let written = state.withLock { $0.sums.file(as: id) }
         let kept = try keeping { () throws(SystemError) in
-            try file.synchronize()
+            try file.synchronizeBeforeFolder()
             return try file.status().byteCount
         }
         guard kept == written.byteCount else {

@@ -91,7 +91,7 @@ struct IngestMove: Sendable {
         let after: FileStatus
         do {
             try source.file.setMode(0o600)
-            try source.file.synchronize()
+            try source.file.synchronizeBeforeFolder()
             after = try source.file.status()
             let renamed = try area.directory.status(of: id.text)
             guard renamed?.inode == after.inode else { throw SourceFile.changed(path) }

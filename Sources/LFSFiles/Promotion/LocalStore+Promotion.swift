@@ -113,7 +113,7 @@ extension LocalStore {
             }
             try Self.copy(source, to: copy)
             try copy.setMode(0o400)
-            try copy.synchronize()
+            try copy.synchronizeBeforeFolder()
             try incoming.rename(name, to: directory, as: id.text)
             try directory.synchronize()
         } catch {

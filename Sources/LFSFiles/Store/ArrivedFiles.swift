@@ -94,7 +94,7 @@ struct ArrivedFiles: Sendable {
 
     private func seal(_ unnamed: Unnamed) -> Outcome {
         do {
-            try unnamed.file.synchronize()
+            try unnamed.file.synchronizeBeforeFolder()
             try requireWhole(unnamed)
             try name(unnamed)
             return .success(())

@@ -177,7 +177,7 @@ package final class IncomingFile: Sendable {
 
     private func name(_ disk: OnDisk) throws {
         try disk.file.setMode(0o400)
-        try disk.file.synchronize()
+        try disk.file.synchronizeBeforeFolder()
         try requireWhole(disk)
         do {
             try store.incoming.renameExclusively(disk.name, to: store.directory, as: id.text)
