@@ -148,7 +148,7 @@ package final class BlockingPool: TaskExecutor {
     }
 
     private func work() {
-        while let next = nextWork() { next() }
+        while let next = nextWork() { withAutoreleasePool(next) }
     }
 
     /// The next work, nil when none comes for a while; the thread is not counted any more then.

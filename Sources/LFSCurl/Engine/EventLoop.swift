@@ -1,6 +1,7 @@
 import CCurl
 import Foundation
 import LFSHTTP
+import LFSSystem
 
 /// The engine's thread: all of libcurl happens here, and nothing here waits for anything but the network.
 final class EventLoop {
@@ -44,17 +45,21 @@ final class EventLoop {
     /// Works until it is told to close.
     func run() {
         inbox.begin(MultiPointer(raw: multi))
-        while true {
-            now = time()
-            if !handleMail() { break }
-            resumeThrottled()
-            var running: Int32 = 0
-            curl_multi_perform(multi, &running)
-            collectFinished()
-            if now >= nextStallCheck { endStalled() }
-            sleep()
-        }
+        while withAutoreleasePool(runOnce) {}
         close()
+    }
+
+    /// Performs due work and waits for more. Returns false once the engine closes.
+    private func runOnce() -> Bool {
+        now = time()
+        if !handleMail() { return false }
+        resumeThrottled()
+        var running: Int32 = 0
+        curl_multi_perform(multi, &running)
+        collectFinished()
+        if now >= nextStallCheck { endStalled() }
+        sleep()
+        return true
     }
 
     /// Does what it was told, until there is nothing more; false when it was told to close.
