@@ -24,6 +24,8 @@ let metrics: Target.Dependency = .product(
     name: "Metrics", package: "swift-metrics", condition: .when(traits: ["Metrics"]))
 let tracing: Target.Dependency = .product(
     name: "Tracing", package: "swift-distributed-tracing", condition: .when(traits: ["Tracing"]))
+/// The privacy manifest, which Xcode collects from all packages of an app. Other platforms ignore it.
+let privacyManifest: Resource = .copy("PrivacyInfo.xcprivacy")
 
 let package = Package(
     name: "LFS",
@@ -70,7 +72,8 @@ let package = Package(
         .target(name: "CChecksum"),
         // Calls of Linux that Swift's modules of the C library lack, also in static programs.
         .target(name: "CSystem"),
-        .target(name: "LFSSystem", dependencies: ["CChecksum", "CSystem", crypto, logging]),
+        .target(
+            name: "LFSSystem", dependencies: ["CChecksum", "CSystem", crypto, logging], resources: [privacyManifest]),
         .target(name: "LFSStorage", dependencies: ["LFSSystem", logging]),
         .target(name: "LFSFiles", dependencies: ["LFSSystem"]),
         .target(name: "LFSTransfer", dependencies: ["LFSStorage", "LFSSystem"]),
@@ -123,9 +126,12 @@ let package = Package(
         // Typed settings and secrets beside an app's rows.
         .target(
             name: "LFSSettings",
-            dependencies: ["LFSDatabase", "LFSFiles", "LFSStorage", "LFSSystem", crypto, grdb, logging]),
+            dependencies: ["LFSDatabase", "LFSFiles", "LFSStorage", "LFSSystem", crypto, grdb, logging],
+            resources: [privacyManifest]),
         // Folders and photo libraries, and when their uploads may begin.
-        .target(name: "LFSBackup", dependencies: ["LFS", "LFSSettings", "LFSDatabase", "LFSSystem", grdb]),
+        .target(
+            name: "LFSBackup", dependencies: ["LFS", "LFSSettings", "LFSDatabase", "LFSSystem", grdb],
+            resources: [privacyManifest]),
         .target(name: "LFSPassphrase", dependencies: ["LFSSettings", "LFSSystem", crypto, cryptoExtras]),
         // libsecret is loaded when it is needed: with a library of the system SwiftPM looks for it for every app that
         // uses this package, and warns.
