@@ -25,7 +25,8 @@ struct OwnRowsTests {
         arguments: [
             ("servings", SyncValue.integer(.max)), ("servings", .integer(.min)), ("servings", .null),
             ("rating", .real(0.1 + 0.2)), ("rating", .real(1e308)), ("rating", .real(-.infinity)),
-            ("rating", .real(5e-324)), ("rating", .real(3)), ("image", .blob([0, 1, 255])), ("image", .blob([])),
+            ("rating", .real(.leastNonzeroMagnitude)), ("rating", .real(3)), ("image", .blob([0, 1, 255])),
+            ("image", .blob([])),
             ("image", .null), ("rating", .null), ("note", .null), ("note", .text("")),
             // What apps write of a truth value, a date, and an object.
             ("servings", .integer(0)), ("servings", .integer(1)), ("note", .text("2026-01-02 03:04:05.678")),

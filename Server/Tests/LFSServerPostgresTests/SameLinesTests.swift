@@ -10,7 +10,7 @@ struct SameLinesTests {
     /// Numbers at which texts of numbers change their form, and any others.
     private static let numbers: [Double] = {
         var numbers: [Double] = [
-            0, -0.0, 1, 0.1, 1e15, 1e16, 1e-4, 1e-5, 0x1p53, 0x1p53 + 2, 0x1p53 - 1, 5e-324, .infinity,
+            0, -0.0, 1, 0.1, 1e15, 1e16, 1e-4, 1e-5, 0x1p53, 0x1p53 + 2, 0x1p53 - 1, .leastNonzeroMagnitude, .infinity,
         ]
         numbers += [.greatestFiniteMagnitude, .leastNormalMagnitude, -.infinity, 1_000_000_000_000_000.5, 123_456.789]
         numbers += (-1_074...1_023).flatMap { [scalbn(1, $0), -scalbn(1, $0).nextUp, scalbn(1, $0).nextDown] }
