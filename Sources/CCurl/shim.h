@@ -12,6 +12,12 @@
 #include <linux/sockios.h>
 #endif
 
+// Swift imports libcurl's own names for these as an enumeration, Int or Int32, depending on the version of libcurl
+// (7.88, 8.14 and 8.23 differ).
+static const long lfs_http_version_1_1 = CURL_HTTP_VERSION_1_1;
+static const long lfs_netrc_ignored = CURL_NETRC_IGNORED;
+static const long lfs_tls_version_1_2 = CURL_SSLVERSION_TLSv1_2;
+
 static inline CURLcode lfs_easy_set_long(CURL *easy, CURLoption option, long value) {
     return curl_easy_setopt(easy, option, value);
 }

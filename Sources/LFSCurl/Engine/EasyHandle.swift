@@ -168,7 +168,7 @@ final class EasyHandle {
         try set(CURLOPT_TCP_KEEPINTVL, 15)
         // HTTP/2 would send all large files over one connection, in pieces of 16 KiB with a call or two for each: that
         // took five times the CPU time and nearly twice as long. Storages that speak it only are not known.
-        try set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)
+        try set(CURLOPT_HTTP_VERSION, lfs_http_version_1_1)
         try set(CURLOPT_CONNECTTIMEOUT_MS, max(Int(Int32(saturating: options.connectTimeout / .milliseconds(1))), 1))
         // After that long without an answer to `Expect`, the body goes out all the same.
         try set(CURLOPT_EXPECT_100_TIMEOUT_MS, 1_000)
@@ -187,7 +187,7 @@ final class EasyHandle {
         try set(CURLOPT_REDIR_PROTOCOLS_STR, "https")
         try set(CURLOPT_FOLLOWLOCATION, 0)
         try set(CURLOPT_UNRESTRICTED_AUTH, 0)
-        try set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
+        try set(CURLOPT_NETRC, lfs_netrc_ignored)
         // Such a reply is refused by the engine, which sees from its first bytes whether it is TLS.
         try set(CURLOPT_HTTP09_ALLOWED, 1)
         try set(CURLOPT_DISALLOW_USERNAME_IN_URL, 1)
@@ -195,7 +195,7 @@ final class EasyHandle {
         try set(CURLOPT_PATH_AS_IS, 1)
         try set(CURLOPT_SSL_VERIFYPEER, 1)
         try set(CURLOPT_SSL_VERIFYHOST, 2)
-        try set(CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2)
+        try set(CURLOPT_SSLVERSION, lfs_tls_version_1_2)
         if let path = options.certificateAuthorities {
             try set(CURLOPT_CAINFO, path)
             // The folder of the system's authorities would be trusted besides.
