@@ -84,7 +84,8 @@ package final class BackgroundRunner: Sendable {
     }
 
     /// Runs the body in a transaction of its own that is on the device when the call returns, and with it every commit
-    /// before it, whatever the host's `synchronous` and `fullfsync` settings. Bytes go only on the strength of such a commit.
+    /// before it, whatever the host's `synchronous` and `fullfsync` settings. Bytes are removed only after such a
+    /// commit.
     package func writeDurably<Value: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws -> Value {

@@ -8,7 +8,8 @@ struct Notebook {
     let database: DatabasePool
     let lfs: LFSManager
 
-    /// Opens the notes in a folder, or creates them. The database is `notes.sqlite`, the storage is the folder `remote`.
+    /// Opens the notes in a folder, or creates them. The database is `notes.sqlite`, and the storage is the folder
+    /// `remote`.
     static func open(in folder: URL) async throws -> Notebook {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let database = try DatabasePool(path: folder.appendingPathComponent("notes.sqlite").path)
