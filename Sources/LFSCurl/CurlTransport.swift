@@ -1,4 +1,5 @@
 import CCurl
+import Foundation
 package import LFSHTTP
 import LFSSystem
 

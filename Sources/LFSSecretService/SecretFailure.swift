@@ -1,6 +1,7 @@
 #if os(Linux)
 import CSecret
 import LFSSettings
+import LFSSystem
 
 /// Errors of the store.
 enum SecretFailure {

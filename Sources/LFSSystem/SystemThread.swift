@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#else
-import Darwin
-#endif
+import Foundation
 
 /// Threads of the system.
 package enum SystemThread {
@@ -17,12 +11,8 @@ package enum SystemThread {
     ///   - body: runs on the thread.
     /// - Throws: `EAGAIN` when the user, the container or the system has too many threads.
     package static func start(_ name: String, _ body: @escaping @Sendable () -> Void) throws(SystemError) {
-        var attributes = pthread_attr_t()
-        pthread_attr_init(&attributes)
-        defer { pthread_attr_destroy(&attributes) }
-        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
         let start = Unmanaged.passRetained(Start(name: name, body: body))
-        let code = create(&attributes, start.toOpaque())
+        let code = create(start.toOpaque())
         guard code != 0 else { return }
         start.release()
         throw SystemError(call: "pthread_create", path: name, errno: code)
@@ -38,17 +28,19 @@ package enum SystemThread {
         }
 
         static func run(_ start: UnsafeMutableRawPointer) {
+            // Nothing joins the thread: the system frees it when it ends.
+            pthread_detach(pthread_self())
             let start = Unmanaged<Start>.fromOpaque(start).takeRetainedValue()
             ThreadName.set(start.name)
             start.body()
         }
     }
 
-    private static func create(_ attributes: inout pthread_attr_t, _ start: UnsafeMutableRawPointer) -> Int32 {
+    private static func create(_ start: UnsafeMutableRawPointer) -> Int32 {
         #if canImport(Glibc)
         var thread = pthread_t()
         return pthread_create(
-            &thread, &attributes,
+            &thread, nil,
             { start in
                 if let start { Start.run(start) }
                 return nil
@@ -56,7 +48,7 @@ package enum SystemThread {
         #elseif canImport(Musl)
         var thread: pthread_t?
         return pthread_create(
-            &thread, &attributes,
+            &thread, nil,
             { start in
                 if let start { Start.run(start) }
                 return nil
@@ -64,7 +56,7 @@ package enum SystemThread {
         #else
         var thread: pthread_t?
         return pthread_create(
-            &thread, &attributes,
+            &thread, nil,
             { start in
                 Start.run(start)
                 return nil

@@ -142,6 +142,52 @@ struct BlockingPoolTests {
         // The one that runs, and those that wait.
         #expect(load.mostAlive <= SteadyLoad.waiting + 2)
     }
+
+    @Test("Calls end without a thread of the pool where the system makes none")
+    func withoutThreads() async throws {
+        let attempts = Mutex(0)
+        let pool = BlockingPool(width: 4) { _ throws(SystemError) in
+            attempts.withLock { $0 += 1 }
+            throw SystemError(call: "pthread_create", path: "lfs-io", errno: EAGAIN)
+        }
+        let results = try await runEach(Array(0..<20), atMost: 20) { number in try await pool.run { _ in number } }
+        #expect(Set(results) == Set(0..<20))
+        #expect(attempts.withLock { $0 } > 0)
+    }
+
+    @Test("Calls go on with the threads that could be made")
+    func fewThreads() async throws {
+        let threads = Mutex(1)
+        let pool = BlockingPool(width: 4) { body throws(SystemError) in
+            let isLeft = threads.withLock { threads in
+                threads -= 1
+                return threads >= 0
+            }
+            guard isLeft else { throw SystemError(call: "pthread_create", path: "lfs-io", errno: EAGAIN) }
+            try SystemThread.start("lfs-io", body)
+        }
+        let results = try await runEach(Array(0..<20), atMost: 20) { number in try await pool.run { _ in number } }
+        #expect(Set(results) == Set(0..<20))
+    }
+
+    @Test("Threads are made again once the system makes some")
+    func threadsAgain() async throws {
+        let isShort = Mutex(true)
+        let names = EventLog<Bool>()
+        let pool = BlockingPool(width: 4) { body throws(SystemError) in
+            if isShort.withLock({ $0 }) {
+                throw SystemError(call: "pthread_create", path: "lfs-io", errno: EAGAIN)
+            }
+            try SystemThread.start("lfs-io") {
+                names.add(true)
+                body()
+            }
+        }
+        try await pool.run { _ in }
+        isShort.withLock { $0 = false }
+        try await pool.run { _ in }
+        await names.wait { !$0.isEmpty }
+    }
 }
 
 /// Calls each of which adds another one, so that the queue is never empty before the end. Owner of the counts: the
@@ -191,51 +237,5 @@ private final class SteadyLoad: Sendable {
             state.alive += change
             state.most = max(state.most, state.alive)
         }
-    }
-
-    @Test("Calls end without a thread of the pool where the system makes none")
-    func withoutThreads() async throws {
-        let attempts = Mutex(0)
-        let pool = BlockingPool(width: 4) { _ throws(SystemError) in
-            attempts.withLock { $0 += 1 }
-            throw SystemError(call: "pthread_create", path: "lfs-io", errno: EAGAIN)
-        }
-        let results = try await runEach(Array(0..<20), atMost: 20) { number in try await pool.run { _ in number } }
-        #expect(Set(results) == Set(0..<20))
-        #expect(attempts.withLock { $0 } > 0)
-    }
-
-    @Test("Calls go on with the threads that could be made")
-    func fewThreads() async throws {
-        let threads = Mutex(1)
-        let pool = BlockingPool(width: 4) { body throws(SystemError) in
-            let isLeft = threads.withLock { threads in
-                threads -= 1
-                return threads >= 0
-            }
-            guard isLeft else { throw SystemError(call: "pthread_create", path: "lfs-io", errno: EAGAIN) }
-            try SystemThread.start("lfs-io", body)
-        }
-        let results = try await runEach(Array(0..<20), atMost: 20) { number in try await pool.run { _ in number } }
-        #expect(Set(results) == Set(0..<20))
-    }
-
-    @Test("Threads are made again once the system makes some")
-    func threadsAgain() async throws {
-        let isShort = Mutex(true)
-        let names = EventLog<Bool>()
-        let pool = BlockingPool(width: 4) { body throws(SystemError) in
-            if isShort.withLock({ $0 }) {
-                throw SystemError(call: "pthread_create", path: "lfs-io", errno: EAGAIN)
-            }
-            try SystemThread.start("lfs-io") {
-                names.add(true)
-                body()
-            }
-        }
-        try await pool.run { _ in }
-        isShort.withLock { $0 = false }
-        try await pool.run { _ in }
-        await names.wait { !$0.isEmpty }
     }
 }

@@ -59,7 +59,7 @@ struct FileTimeTests {
 
     @Test(
         "A date that no file can have becomes nanoseconds without a crash",
-        arguments: [.nan, .infinity, -.infinity, .greatestFiniteMagnitude, -.greatestFiniteMagnitude])
+        arguments: [Double.nan, .infinity, -Double.infinity, .greatestFiniteMagnitude, -Double.greatestFiniteMagnitude])
     func dates(_ seconds: Double) {
         let nanoseconds = Date(timeIntervalSince1970: seconds).nanosecondsSince1970
         #expect(seconds.isNaN ? nanoseconds == 0 : (nanoseconds > 0) == (seconds > 0))

@@ -67,19 +67,17 @@ import Testing
         let row = Row(gate: gate)
         let progress = try progress(row)
         let plan = try #require(plan)
-        let partCount = Mutex(0)
+        let marked = EventLog<Int>()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 1...100 {
                 group.addTask {
                     progress.has(plan.part(number), try self.word(number))
-                    let isLast = partCount.withLock { count in
-                        count += 1
-                        return count == 100
-                    }
-                    if isLast { gate.open() }
+                    marked.add(number)
                     try await progress.save()
                 }
             }
+            await marked.wait { $0.count == 100 }
+            gate.open()
             try await group.waitForAll()
         }
         let state = row.state.withLock { $0 }
