@@ -109,7 +109,9 @@ struct FollowTests {
         }
     }
 
-    @Test("A disk that is mounted at a folder that is followed is found now and then", .enabled(if: geteuid() == 0))
+    @Test(
+        "A disk that is mounted at a folder that is followed is found now and then",
+        .enabled(if: Machine.canMount, "needs root to mount"))
     func mounted() async throws {
         func run(_ program: String, _ arguments: String...) throws {
             let process = try Process.run(URL(fileURLWithPath: program), arguments: arguments)

@@ -4,7 +4,11 @@ import Testing
 
 @testable import LFSSync
 
-@Suite("M 14: a device behind TLS", .timeLimit(.minutes(10)))
+@Suite(
+    "M 14: a device behind TLS",
+    .enabled(if: Machine.has("openssl") && Machine.has("python3"), "needs openssl and python3"),
+    .timeLimit(.minutes(10))
+)
 struct DeviceTLSTests {
     /// A server of one recipe behind a proxy with TLS, and a device that trusts whom the closure says.
     private func run(

@@ -47,12 +47,9 @@ struct RecoveryTests {
         }
     }
 
-    @Test("A persistence location on another file system works")
-    func otherFileSystem() async throws {
-        let shm = URL(fileURLWithPath: "/dev/shm/lfs-\(UUID())")
-        guard FileManager.default.fileExists(atPath: "/dev/shm") else {
-            return print("skipped: there is no /dev/shm here")
-        }
+    @Test("A persistence location on another file system works", .enabled(if: otherFileSystem != nil, "needs /dev/shm"))
+    func otherLocation() async throws {
+        let shm = try #require(otherFileSystem).child("lfs-\(UUID())")
         defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: shm) } }
         try await withLFS(configure: { $0.persistenceLocation = shm }) { host, lfs in
             let bytes = someBytes(500_000)

@@ -8,15 +8,14 @@ package struct PulledDisk: Sendable {
     package let folder: URL
     private let image: URL
 
-    /// Runs a test on one. Returns nil, with the reason on standard output, where none can be mounted: that takes root
-    /// on Linux.
-    package static func with<Result>(_ body: (PulledDisk) async throws -> Result) async throws -> Result? {
+    /// Whether this machine can make and mount one.
+    package static let isAvailable: Bool = Machine.has("xfs_io") && Machine.canMountImage(of: "ext4")
+
+    /// Runs a test on one.
+    package static func with<Result>(_ body: (PulledDisk) async throws -> Result) async throws -> Result {
         try await withTemporaryFolder { parent in
             let disk = PulledDisk(folder: parent.child("disk"), image: parent.child("image"))
-            guard try disk.make() else {
-                print("skipped: no disk can be mounted here, which takes root on Linux")
-                return nil
-            }
+            try disk.make()
             do {
                 let result = try await body(disk)
                 try disk.unmount()
@@ -28,21 +27,18 @@ package struct PulledDisk: Sendable {
         }
     }
 
-    private func make() throws -> Bool {
-        #if os(Linux)
+    private func make() throws {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
-        try Data().write(to: image)
-        let file = try FileHandle(forWritingTo: image)
-        try file.truncate(atOffset: 16 << 20)
-        try file.close()
-        guard try runTool("mkfs.ext4", ["-q", image.path]) else { return false }
-        return try mount(image)
-        #else
-        return false
-        #endif
+        try Machine.makeImage(at: image, fileSystem: "ext4")
+        try mount(image)
     }
 
-    private func mount(_ image: URL) throws -> Bool { try runTool("mount", ["-o", "loop", image.path, folder.path]) }
+    private func mount(_ image: URL) throws {
+        guard try runTool("mount", ["-o", "loop", image.path, folder.path]) else {
+            throw ToolFailure(what: "mount", reason: "could not mount \(image.path)")
+        }
+    }
+
     private func unmount() throws { try runTool("umount", ["-l", folder.path]) }
 
     /// - Parameter isUnmounted: whether the system notices and takes the dead file system away, as desktops do.
@@ -59,6 +55,6 @@ package struct PulledDisk: Sendable {
         // another.
         let again = image.appendingPathExtension("again")
         try FileManager.default.copyItem(at: image, to: again)
-        guard try mount(again) else { throw ToolFailure(what: "mount", reason: "could not mount \(again.path)") }
+        try mount(again)
     }
 }

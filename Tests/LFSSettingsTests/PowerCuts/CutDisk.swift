@@ -12,15 +12,15 @@ struct CutDisk: Sendable {
     private let kind: Kind
     private let image: URL
 
-    /// Runs a body with one. Returns nil, with the reason on standard output, where none can be mounted: that takes
-    /// root on Linux.
-    static func with<Result>(_ kind: Kind, _ body: (CutDisk, URL) async throws -> Result) async throws -> Result? {
+    /// Whether this machine can make and mount one of each kind.
+    static let isAvailable: Bool =
+        Machine.has("xfs_io") && Kind.allCases.allSatisfy { Machine.canMountImage(of: $0.rawValue) }
+
+    /// Runs a body with one.
+    static func with<Result>(_ kind: Kind, _ body: (CutDisk, URL) async throws -> Result) async throws -> Result {
         try await withTemporaryFolder { parent in
             let disk = CutDisk(mount: parent.child("disk"), kind: kind, image: parent.child("image"))
-            guard try disk.make() else {
-                print("skipped: no \(kind) can be mounted here, which takes root on Linux")
-                return nil
-            }
+            try disk.make()
             do {
                 let result = try await body(disk, parent)
                 try disk.leave()
@@ -32,19 +32,10 @@ struct CutDisk: Sendable {
         }
     }
 
-    private func make() throws -> Bool {
-        #if os(Linux)
+    private func make() throws {
         try FileManager.default.createDirectory(at: mount, withIntermediateDirectories: false)
-        try Data().write(to: image)
-        let file = try FileHandle(forWritingTo: image)
-        // XFS takes no less. It is sparse.
-        try file.truncate(atOffset: kind == .xfs ? 300 << 20 : 32 << 20)
-        try file.close()
-        guard try runTool("mkfs.\(kind)", ["-q", image.path]) else { return false }
-        return try runTool("mount", ["-o", "loop", image.path, mount.path])
-        #else
-        return false
-        #endif
+        try Machine.makeImage(at: image, fileSystem: kind.rawValue)
+        try require("mount", ["-o", "loop", image.path, mount.path])
     }
 
     func cutPower() throws { try require("xfs_io", ["-x", "-c", "shutdown", mount.path]) }

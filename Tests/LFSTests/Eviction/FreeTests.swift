@@ -110,9 +110,9 @@ struct FreeTests {
         }
     }
 
-    @Test("keeps as much of the disk free as it is told")
+    @Test("keeps as much of the disk free as it is told", .enabled(if: Machine.canMount, "needs root to mount"))
     func disk() async throws {
-        let wasRun: Void? = try await withSmallFileSystem(kilobytes: 4_096) { folder in
+        try await withSmallFileSystem(kilobytes: 4_096) { folder in
             try await withLFS(configure: { $0.localStore = folder.appendingPathComponent("store") }) { host, lfs in
                 let files = try await keptFiles(12, byteCount: 100_000, host, lfs)
                 let store = lfs.places.store
@@ -127,7 +127,6 @@ struct FreeTests {
                 for file in files { try await #expect(!lfs.hasLocalCopy(of: file.id)) }
             }
         }
-        if wasRun == nil { print("the disk minimum was not tested") }
     }
 
     @Test("clearing the cache takes all but pinned files, and unfinished downloads")

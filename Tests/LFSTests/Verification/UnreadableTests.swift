@@ -4,7 +4,9 @@ import LFS
 import TestSupport
 import Testing
 
-@Suite("A local file that the disk does not give back", .timeLimit(.minutes(10)))
+@Suite(
+    "A local file that the disk does not give back", .enabled(if: canMakeFilesUnreadable, "needs root to mount"),
+    .timeLimit(.minutes(10)))
 struct UnreadableTests {
     @Test("is one finding among others, of its own size or another", arguments: [4_096, 1_000])
     func verify(_ byteCount: Int) async throws {
@@ -15,7 +17,7 @@ struct UnreadableTests {
                 try await checked.host.database.write { try file.insert($0) }
                 try await lfs.waitForUploads()
                 try checked.plant(nil, at: checked.object(others[2]))
-                _ = try await withUnreadableFile(at: checked.local(file.id)) {
+                try await withUnreadableFile(at: checked.local(file.id)) {
                     for repairs in [false, true] {
                         let (report, findings) = try await checked.verify(lfs, repairs: repairs) {
                             $0.checksContent = true
@@ -42,7 +44,7 @@ struct UnreadableTests {
             let bytes = try [UInt8](Data(contentsOf: checked.local(file.id)))
             let expected = Told(.unreadableLocally, file.id, nil)
             try await withManager(checked.host, checked.options, starts: false) { lfs in
-                _ = try await withUnreadableFile(at: checked.local(file.id)) {
+                try await withUnreadableFile(at: checked.local(file.id)) {
                     for repairs in [false, true] {
                         let (report, findings) = try await checked.verify(lfs, repairs: repairs)
                         #expect(findings.map(Told.init) == [expected])
@@ -71,7 +73,7 @@ struct UnreadableTests {
             let file = try await checked.uploaded(1, byteCount: 4_096)[0]
             try checked.plant(nil, at: checked.object(file))
             try await withManager(checked.host, checked.options, starts: false) { lfs in
-                _ = try await withUnreadableFile(at: checked.local(file.id)) {
+                try await withUnreadableFile(at: checked.local(file.id)) {
                     for repairs in [false, true] {
                         let (_, findings) = try await checked.verify(lfs, repairs: repairs) { $0.acceptsEmpty = true }
                         #expect(
@@ -99,7 +101,7 @@ struct UnreadableTests {
                 let file = try await lfs.makeFile(from: .bytes(someBytes(4_096)))
                 try await checked.host.database.write { try file.insert($0) }
                 try await lfs.waitForUploads()
-                _ = try await withUnreadableFile(at: checked.local(file.id)) {
+                try await withUnreadableFile(at: checked.local(file.id)) {
                     await #expect(throws: LFSError.self) { _ = try await lfs.contents(of: file) }
                     await #expect(throws: LFSError.self) { _ = try await lfs.bytes(of: file, range: 0..<1) }
                     await #expect(throws: LFSError.self) { _ = try await lfs.localURL(of: file) }
@@ -113,7 +115,7 @@ struct UnreadableTests {
         try await withLFS { host, lfs in
             let files = try await keptFiles(20, byteCount: 4_096, host, lfs)
             let stubborn = host.store.appendingPathComponent(files[7].id.uuidString)
-            _ = try await withUnreadableFile(at: stubborn) {
+            try await withUnreadableFile(at: stubborn) {
                 await #expect(throws: LFSError.self) { _ = try await lfs.evict(EvictionPolicy(maxByteCount: 0)) }
                 let incoming = host.store.appendingPathComponent("incoming").path
                 try #expect(FileManager.default.contentsOfDirectory(atPath: incoming).isEmpty)
