@@ -291,6 +291,27 @@ struct FaultTests {
         #expect(bytes.withLock { $0 } == 0)
     }
 
+    @Test("A download gets an object that appeared after the server answered 404")
+    func lateObject() async throws {
+        let path = path
+        let fake = FakeDAV { request, fake in
+            guard request.method == .get, fake.files[path] == nil else { return nil }
+            fake.put(path, [1, 2, 3])
+            return FakeDAV.Answer(status: 404)
+        }
+        #expect(try await fake.storage().contents(key.get()) == [1, 2, 3])
+        #expect(fake.requests.count { $0.method == .get } == 2)
+    }
+
+    @Test("A download stops after the second 404 for an object that the server lists")
+    func unreadableObject() async throws {
+        let fake = FakeDAV { request, _ in request.method == .get ? FakeDAV.Answer(status: 404) : nil }
+        fake.put(path, [1, 2, 3])
+        let error = try await storageError { try await fake.storage().contents(key.get()) }
+        #expect(error?.code == .missing)
+        #expect(fake.requests.count { $0.method == .get } == 2)
+    }
+
     @Test("that calls its tags weak at first does not end a download that goes on")
     func weakTag() async throws {
         let tag = Mutex("W/\"7\"")
