@@ -13,24 +13,35 @@ struct FileDownload: Sendable {
         // HTTP has no way to ask for no bytes.
         if let range = request.range, range.isEmpty { return try await described() }
         do {
-            return try await fetch(sink) { $0.isOwnObject }
+            return try await fetchOrAsk(sink)
         } catch let failure as StoreFailure where failure.status == 416 && request.range != nil {
             // It begins behind the end: no bytes, but the object is there.
             return try await described()
+        }
+    }
+
+    /// Fetches it. Asks the server where the store's reply leaves open what is there, and fetches it once more.
+    private func fetchOrAsk(_ sink: DownloadSink) async throws -> RemoteObject {
+        do {
+            return try await fetch(sink) { $0.isOwnObject }
         } catch let failure as StoreFailure where failure.isMissing {
-            _ = try await described()
-            throw failure
+            // An upload may have ended since the store answered. A second 404 is about the place, not the object.
+            return try await fetch(sink, as: described())
         } catch is NotKnown {
             // The page may be the object. Only the server can tell.
-            let object = try await described()
-            do {
-                return try await fetch(sink) { $0.isObject(object) }
-            } catch is NotKnown {
-                throw StorageError(
-                    .unreachable,
-                    "The answer is not the file: look whether a proxy or a sign-in page stands before the store.",
-                    key: request.key)
-            }
+            return try await fetch(sink, as: described())
+        }
+    }
+
+    /// Fetches an object that the server has described.
+    private func fetch(_ sink: DownloadSink, as object: RemoteObject) async throws -> RemoteObject {
+        do {
+            return try await fetch(sink) { $0.isOwnObject || $0.isObject(object) }
+        } catch is NotKnown {
+            throw StorageError(
+                .unreachable,
+                "The answer is not the file: look whether a proxy or a sign-in page stands before the store.",
+                key: request.key)
         }
     }
 

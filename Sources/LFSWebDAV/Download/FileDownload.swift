@@ -11,24 +11,35 @@ struct FileDownload: Sendable {
         // HTTP has no way to ask for no bytes.
         if let range = request.range, range.isEmpty { return try await describe() }
         do {
-            return try await fetch(sink) { $0.isOwnFile }
+            return try await fetchOrAsk(sink)
         } catch let failure as WebDAVFailure where failure.status == 416 && request.range != nil {
             // It begins behind the end: no bytes, but the object is there.
             return try await describe()
+        }
+    }
+
+    /// Fetches it. Asks with PROPFIND where the reply leaves open what is there, and fetches it once more.
+    private func fetchOrAsk(_ sink: DownloadSink) async throws -> RemoteObject {
+        do {
+            return try await fetch(sink) { $0.isOwnFile }
         } catch let failure as WebDAVFailure where failure.isMissing {
-            _ = try await client.describe(request.key)
-            throw failure
+            // An upload may have ended since the server answered.
+            return try await fetch(sink, as: client.describe(request.key))
         } catch is NotKnown {
             // Only the server itself can tell whether that page is the object.
-            let size = try await client.describe(request.key).byteCount
-            do {
-                return try await fetch(sink) { $0.wholeByteCount == size }
-            } catch is NotKnown {
-                throw StorageError(
-                    .unreachable,
-                    "The answer is not the file: look whether a proxy or a sign-in page stands before the server.",
-                    key: request.key)
-            }
+            return try await fetch(sink, as: client.describe(request.key))
+        }
+    }
+
+    /// Fetches an object that the server has described.
+    private func fetch(_ sink: DownloadSink, as found: DAVResource) async throws -> RemoteObject {
+        do {
+            return try await fetch(sink) { $0.isOwnFile || $0.wholeByteCount == found.byteCount }
+        } catch is NotKnown {
+            throw StorageError(
+                .unreachable,
+                "The answer is not the file: look whether a proxy or a sign-in page stands before the server.",
+                key: request.key)
         }
     }
 
