@@ -7,7 +7,7 @@ import Testing
 
 @testable import LFSCurl
 
-@Suite("An engine without a thread", .timeLimit(.minutes(1)))
+@Suite("An engine without a thread", .timeLimit(.minutes(10)))
 struct MissingThreadTests {
     @Test("A request fails at once where no thread can be made, and the next one asks for a thread again")
     func refused() async throws {

@@ -2,7 +2,7 @@ import Foundation
 import LFSHTTPStorage
 import Testing
 
-@Suite("Times in UTC", .timeLimit(.minutes(1)))
+@Suite("Times in UTC", .timeLimit(.minutes(10)))
 struct UTCTimeTests {
     @Test(
         "A date outside of the years 0 to 9999 is written as the nearest in them",

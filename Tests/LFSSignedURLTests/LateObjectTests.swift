@@ -6,7 +6,7 @@ import Testing
 @testable import LFSSignedURL
 
 /// The store answers a GET with 404 before an upload ends, and the signing server is asked after that.
-@Suite("A download by signed URLs", .timeLimit(.minutes(1)))
+@Suite("A download by signed URLs", .timeLimit(.minutes(10)))
 struct LateObjectTests {
     private let bytes: [UInt8] = [1, 2, 3]
 

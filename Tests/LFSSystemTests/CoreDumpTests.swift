@@ -3,7 +3,7 @@ import CSystem
 import LFSSystem
 import Testing
 
-@Suite("Core dumps", .timeLimit(.minutes(1)))
+@Suite("Core dumps", .timeLimit(.minutes(10)))
 struct CoreDumpTests {
     @Test("Disabling core dumps forbids the kernel to dump the process")
     func disable() async {

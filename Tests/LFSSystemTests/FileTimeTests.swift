@@ -5,7 +5,7 @@ import Testing
 @testable import LFSSystem
 
 /// Times of files are input: file systems hold times that do not fit into 64 bits of nanoseconds.
-@Suite("File times", .timeLimit(.minutes(1)))
+@Suite("File times", .timeLimit(.minutes(10)))
 struct FileTimeTests {
     private func status(modified seconds: Int, _ nanoseconds: Int = 0) -> FileStatus {
         var raw = stat()

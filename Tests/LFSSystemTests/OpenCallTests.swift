@@ -4,7 +4,7 @@ import Testing
 
 @testable import LFSSystem
 
-@Suite("Opening files at the limit", .timeLimit(.minutes(1)))
+@Suite("Opening files at the limit", .timeLimit(.minutes(10)))
 struct OpenCallTests {
     @Test("An open file that cannot be had for the process's limit is waited for", arguments: [EMFILE, ENFILE])
     func waits(_ code: Int32) throws {

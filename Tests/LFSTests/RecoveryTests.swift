@@ -48,8 +48,9 @@ struct RecoveryTests {
     }
 
     @Test("A persistence location on another file system works", .enabled(if: otherFileSystem != nil, "needs /dev/shm"))
-    func otherLocation() async throws {
-        let shm = try #require(otherFileSystem).child("lfs-\(UUID())")
+    func locationOnOtherFileSystem() async throws {
+        let location = try #require(otherFileSystem)
+        let shm = location.appendingPathComponent("lfs-\(UUID())")
         defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: shm) } }
         try await withLFS(configure: { $0.persistenceLocation = shm }) { host, lfs in
             let bytes = someBytes(500_000)

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// A system that gives the process little, and file systems that lack what most have.
-@Suite("A push with little help from the system", .timeLimit(.minutes(3)))
+@Suite("A push with little help from the system", .timeLimit(.minutes(10)))
 struct SystemLimitTests {
     private func push(
         _ folder: URL, through wrapper: [String] = [], faults: [String: String] = [:], _ arguments: [String] = []

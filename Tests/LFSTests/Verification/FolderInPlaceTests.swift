@@ -76,7 +76,8 @@ struct FolderInPlaceTests {
         try await withCheckedHost { checked in
             let file = try await checked.uploaded(1)[0]
             let local = checked.local(file.id).path
-            try #require(runTool("chattr", ["+i", local]))
+            let isImmutable = try runTool("chattr", ["+i", local])
+            try #require(isImmutable)
             defer { #expect(throws: Never.self) { try runTool("chattr", ["-i", local]) } }
             try await withManager(checked.host, checked.options) { lfs in
                 try await checked.host.database.write { db in _ = try FileData.deleteOne(db, key: file.id) }

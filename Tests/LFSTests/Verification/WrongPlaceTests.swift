@@ -50,7 +50,8 @@ struct WrongPlaceTests {
                     try manager.removeItem(at: checked.host.store.appendingPathComponent("lfs.json"))
                 case .mount:
                     let store = checked.host.store.path
-                    try #require(runTool("mount", ["-t", "tmpfs", "-o", "size=64k", "lfs-test", store]))
+                    let isMounted = try runTool("mount", ["-t", "tmpfs", "-o", "size=64k", "lfs-test", store])
+                    try #require(isMounted)
                     unmount = checked.host.store.path
                 }
                 let log = EventLog<VerifyFinding>()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import notes
 
-@Suite("Notebook", .timeLimit(.minutes(1)))
+@Suite("Notebook", .timeLimit(.minutes(10)))
 final class NotebookTests {
     private let folder = FileManager.default.temporaryDirectory.appendingPathComponent("notes-\(UUID().uuidString)")
     private let bytes = Data("Two eggs, milk, old bread.".utf8)

@@ -38,6 +38,7 @@ public struct ImageName: Hashable, Sendable, CustomStringConvertible {
     /// The name as text.
     public var description: String { "\(recordID.text)_\(index).\(fileExtension)" }
 
+    /// The indexes that a name can have.
     static let indexes = 0...999_999
 
     private static func isAllowed(_ fileExtension: String) -> Bool {
