@@ -84,6 +84,65 @@ struct FilterTests {
         }
     }
 
+    @Test("A list with zero bytes is refused, and --files-from0 takes it")
+    func zeros() throws {
+        try withTree { folder in
+            let list = folder.appendingPathComponent("list")
+            try Data("a.jpg\0x/a.jpg\0".utf8).write(to: list)
+            for command in [["push", "files"], ["push", "-n", "files"]] {
+                let refused = try run(command[0], ["--files-from", "list"] + command.dropFirst(), in: folder)
+                #expect(refused.status == 1 && refused.messages.contains("--files-from0"), "\(refused)")
+            }
+            let pushed = try run("push", ["--files-from0", "list", "files"], in: folder)
+            #expect(pushed.status == 0, "\(pushed.messages)")
+            #expect(try documents(folder) == ["a.jpg", "x/a.jpg"])
+            // A line break belongs to the name.
+            try Data("new\nline\0# name\0".utf8).write(to: list)
+            for name in ["new\nline", "# name"] {
+                try Data("x".utf8).write(to: folder.appendingPathComponent("files/" + name))
+            }
+            #expect(try run("push", ["--files-from0", "list", "files"], in: folder).status == 0)
+            #expect(try documents(folder).isSuperset(of: ["new\nline", "# name"]))
+            let both = try run("push", ["--files-from0", "list", "--files-from", "list", "files"], in: folder)
+            #expect(both.status == 64, "\(both.messages)")
+        }
+    }
+
+    @Test("A list of which nothing is in the folders is an error", arguments: [[], ["--exclude", "*.jpg"]])
+    func nothingListed(_ options: [String]) throws {
+        try withTree { folder in
+            let name = options.isEmpty ? "nothing.jpg" : "a.jpg"
+            try Data("\(name)\n".utf8).write(to: folder.appendingPathComponent("list"))
+            for words in [["files"], ["-n", "files"]] {
+                let pushed = try run("push", options + ["--files-from", "list"] + words, in: folder)
+                #expect(pushed.status == 1 && pushed.messages.contains("list names no file"), "\(pushed)")
+            }
+        }
+    }
+
+    @Test("A mark at the start of a list does not belong to the first name")
+    func byteOrderMark() throws {
+        try withTree { folder in
+            try Data("\u{FEFF}a.jpg\nb.txt\n".utf8).write(to: folder.appendingPathComponent("list"))
+            let pushed = try run("push", ["--files-from", "list", "files"], in: folder)
+            #expect(pushed.status == 0, "\(pushed.messages)")
+            #expect(try documents(folder) == ["a.jpg", "b.txt"])
+        }
+    }
+
+    @Test("A line of a list that leads out of the folder is told", arguments: ["..", "../a.jpg", "x/../../a.jpg", "."])
+    func outside(_ line: String) throws {
+        try withTree { folder in
+            try Data("x".utf8).write(to: folder.appendingPathComponent("a.jpg"))
+            try Data("\(line)\nb.txt\n".utf8).write(to: folder.appendingPathComponent("list"))
+            let pushed = try run("push", ["--files-from", "list", "files"], in: folder)
+            #expect(pushed.status == 3 && pushed.messages.contains("failed \(line): it is listed"), "\(pushed)")
+            #expect(try documents(folder) == ["b.txt"])
+            let pulled = try run("pull", ["--all", "--output", "out", "--files-from", "list"], in: folder)
+            #expect(pulled.status == 3 && pulled.messages.contains("failed \(line): it is listed"), "\(pulled)")
+        }
+    }
+
     @Test("A pattern that is written wrongly ends the command before it begins")
     func illegal() throws {
         try withTree { folder in
