@@ -134,10 +134,14 @@ struct MoveTests {
     @Test("Originals stay where the database that has their names cannot be saved, or another uploader moves them")
     func refused() throws {
         try withFolder(files: 2) { folder in
-            // Nothing can be put below a file.
-            try FileManager.default.createDirectory(
-                at: folder.appendingPathComponent("remote"), withIntermediateDirectories: false)
-            let blocker = folder.appendingPathComponent("remote/lfs-recovery")
+            // Nothing can be put below a file. A push of an empty folder makes the database, which has its id then.
+            #expect(try RestoreTests.shell("mkdir empty", in: folder))
+            let made = try UploaderProcess.run(
+                "push", "--database", "a.sqlite", "--to", "dir:remote", "empty", in: folder)
+            #expect(made.status == 0, "\(made.messages)")
+            let id = try TestDatabase.namespace(of: folder.appendingPathComponent("a.sqlite"))
+            #expect(try RestoreTests.shell("mkdir -p remote/\(id)", in: folder))
+            let blocker = folder.appendingPathComponent("remote/\(id)/lfs-recovery")
             try Data("x".utf8).write(to: blocker)
             let unsaved = try push("--move", "--save-database", in: folder)
             #expect(unsaved.status == 3 && unsaved.messages.contains("the originals stay"), "\(unsaved.messages)")

@@ -28,11 +28,14 @@ struct RecoveryTests {
         try UploaderProcess(["recover", "--from", "dir:remote"] + arguments, in: folder).wait()
     }
 
+    /// The keys of the copies, `<database id>/lfs-recovery/<writer>/<time>.sqlite.gz`.
     private func copies(_ folder: URL) throws -> [String] {
-        let root = folder.path + "/remote/lfs-recovery"
+        let root = folder.path + "/remote"
         guard FileManager.default.fileExists(atPath: root) else { return [] }
         return try FileManager.default.subpathsOfDirectory(atPath: root).filter { $0.hasSuffix(".gz") }.sorted()
     }
+
+    private func file(_ copy: String, in folder: URL) -> URL { folder.appendingPathComponent("remote/" + copy) }
 
     @Test("The database comes back from the storage, and all files with it, on a machine that has neither")
     func wholeWay() throws {
@@ -55,7 +58,7 @@ struct RecoveryTests {
             #expect(try copies(folder).count == 1)
 
             // Another program reads it.
-            let copy = folder.path + "/remote/lfs-recovery/" + (try #require(copies(folder).first))
+            let copy = file(try #require(copies(folder).first), in: folder).path
             #expect(try system("sh", "-c", "gunzip -c '\(copy)' > '\(folder.path)/copy.sqlite'"))
             #expect(
                 try TestDatabase.count("uploader_document", in: folder.appendingPathComponent("copy.sqlite")) == 5)
@@ -85,22 +88,22 @@ struct RecoveryTests {
     func kept() throws {
         try withFolder(files: 1) { folder in
             #expect(try push(["--save-database", "files"], in: folder).status == 0)
-            let id = try #require(copies(folder).first?.split(separator: "/").first)
+            let first = try #require(copies(folder).first)
+            let (id, writer) = (first.prefix(32), file(first, in: folder).deletingLastPathComponent())
             for second in 10...13 {
-                let old = folder.appendingPathComponent("remote/lfs-recovery/\(id)/20250101t0000\(second)z.sqlite.gz")
+                let old = writer.appendingPathComponent("20250101t0000\(second).000z.sqlite.gz")
                 try Data("x".utf8).write(to: old)
             }
             // What others have put there stays.
-            try Data("x".utf8).write(to: folder.appendingPathComponent("remote/lfs-recovery/\(id)/notes.gz"))
+            try Data("x".utf8).write(to: writer.appendingPathComponent("notes.gz"))
             try randomData(10).write(to: folder.appendingPathComponent("files/1.bin"))
             #expect(try push(["files"], in: folder).status == 0)
-            let left = try copies(folder).map { String($0.split(separator: "/")[1]) }
-            // The last three: of the old ones two at the most, since a copy within the same second has the same name.
-            #expect(left.count == 4 && left.contains("notes.gz") && left.contains("20250101t000013z.sqlite.gz"))
-            #expect(!left.contains("20250101t000010z.sqlite.gz") && !left.contains("20250101t000011z.sqlite.gz"))
+            let left = try copies(folder).map { String($0.split(separator: "/")[3]) }
+            // The last three: those of the two runs, and one of the old ones.
+            #expect(left.count == 4 && left.contains("notes.gz") && left.contains("20250101t000013.000z.sqlite.gz"))
             try randomData(10).write(to: folder.appendingPathComponent("files/2.bin"))
             #expect(try push(["--no-save-database", "files"], in: folder).status == 0)
-            #expect(try copies(folder).map { String($0.split(separator: "/")[1]) } == left)
+            #expect(try copies(folder).map { String($0.split(separator: "/")[3]) } == left)
 
             let other = try UploaderProcess(
                 ["push", "--database", "c.sqlite", "--to", "dir:remote", "--save-database", "files"], in: folder
@@ -118,7 +121,7 @@ struct RecoveryTests {
     func damaged() throws {
         try withFolder(files: 3) { folder in
             #expect(try push(["--save-database", "files"], in: folder).status == 0)
-            let copy = folder.appendingPathComponent("remote/lfs-recovery/" + (try #require(copies(folder).first)))
+            let copy = file(try #require(copies(folder).first), in: folder)
             let whole = try Data(contentsOf: copy)
             var flipped = whole
             // A whole byte: a bit alone may be one between two blocks, of no meaning.
@@ -150,24 +153,28 @@ struct RecoveryTests {
             #expect(try push(["--save-database", "files"], in: folder).status == 0)
             let first = try #require(copies(folder).first)
             // A clock that was years ahead.
-            let ahead = first.replacing(/[0-9]{8}t[0-9]{6}z/, with: "20980101t000000z")
-            let root = folder.path + "/remote/lfs-recovery/"
-            try FileManager.default.moveItem(atPath: root + first, toPath: root + ahead)
+            let ahead = first.replacing(/[0-9]{8}t[0-9]{6}.[0-9]{3}z/, with: "20980101t000000.000z")
+            try FileManager.default.moveItem(at: file(first, in: folder), to: file(ahead, in: folder))
+            let database = folder.appendingPathComponent("a.sqlite")
+            try TestDatabase.execute("UPDATE uploader_storage SET savedCopy = '20980101t000000.000z'", in: database)
             let remove = ["remove"] + Self.storage + ["files/1.bin"]
             #expect(try UploaderProcess(remove, in: folder).wait().status == 0)
             #expect(
-                try copies(folder).map { String($0.suffix(26).prefix(16)) } == ["20980101t000000z", "20980101t000001z"])
+                try copies(folder).map { String($0.suffix(30).prefix(20)) } == [
+                    "20980101t000000.000z", "20980101t000000.001z",
+                ])
             let newest = try recover(["--database", "b.sqlite"], in: folder)
             #expect(newest.status == 0 && newest.output.contains("2 files, as of 2098"), "\(newest.messages)")
             #expect(newest.messages.contains("a clock was wrong"))
-            let older = try recover(["--database", "c.sqlite", "--saved", "2098-01-01T00:00:00Z"], in: folder)
+            let older = try recover(["--database", "c.sqlite", "--saved", "2098-01-01T00:00:00.000Z"], in: folder)
             #expect(older.status == 0 && older.output.contains("3 files"), "\(older.messages)")
             let none = try recover(["--database", "d.sqlite", "--saved", "2097-01-01T00:00:00Z"], in: folder)
             #expect(none.status == 1 && none.messages.contains("no copy of a database of 2097"))
             // Another database's copy under this one's id.
-            let foreign = root + "00000000000000000000000000000000/"
-            try FileManager.default.createDirectory(atPath: foreign, withIntermediateDirectories: true)
-            try FileManager.default.copyItem(atPath: root + ahead, toPath: foreign + "20260101t000000z.sqlite.gz")
+            let foreign = file(String(repeating: "0", count: 32) + ahead.dropFirst(32), in: folder)
+            try FileManager.default.createDirectory(
+                at: foreign.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try FileManager.default.copyItem(at: file(ahead, in: folder), to: foreign)
             let moved = try recover(["--database", "e.sqlite", "--id", "0000"], in: folder)
             #expect(moved.status == 1 && moved.messages.contains("that of another database"))
         }
@@ -177,7 +184,7 @@ struct RecoveryTests {
     func bomb() throws {
         try withFolder(files: 1) { folder in
             #expect(try push(["--save-database", "files"], in: folder).status == 0)
-            let copy = folder.path + "/remote/lfs-recovery/" + (try #require(copies(folder).first))
+            let copy = file(try #require(copies(folder).first), in: folder).path
             let bomb = folder.path + "/bomb"
             let pack = "(gunzip -c '\(copy)'; head -c 300000000 /dev/zero) | gzip -1 > '\(bomb)'"
             #expect(try system("sh", "-c", "\(pack) && mv '\(bomb)' '\(copy)'"))

@@ -51,6 +51,13 @@ enum TestDatabase {
         return try queue.read { try String.fetchAll($0, sql: "SELECT id FROM lfs_file ORDER BY id") }
     }
 
+    /// What the keys of the database's files begin with.
+    static func namespace(of file: URL) throws -> String {
+        let queue = try DatabaseQueue(path: file.path)
+        defer { #expect(throws: Never.self) { try queue.close() } }
+        return try queue.read { db in try #require(try String.fetchOne(db, sql: "SELECT namespace FROM lfs_state")) }
+    }
+
     /// The text of every table, index and trigger.
     static func schema(of file: URL) throws -> [String] {
         let queue = try DatabaseQueue(path: file.path)
