@@ -168,6 +168,21 @@ struct SyncTests {
         }
     }
 
+    @Test("A name that is not UTF-8 is reported by each run, with the status of a failure")
+    func noText() throws {
+        try run { folder, _, one, two in
+            try write("good", Data("good".utf8), folder)
+            #expect(try RestoreTests.shell("echo odd > \"$(printf 'files/bad\\377')\"", in: folder))
+            for _ in 1...2 {
+                let pushed = try one.start("push", "files").wait()
+                #expect(pushed.status == 3, "\(pushed)")
+                #expect(pushed.messages.contains("bad\\xFF: its name is not UTF-8"), "\(pushed.messages)")
+            }
+            // The other device has not made it.
+            try two.run("sync")
+        }
+    }
+
     @Test("a wrong token is refused and told nowhere; none is a mistake of who calls")
     func tokens() throws {
         try run { folder, _, one, _ in
