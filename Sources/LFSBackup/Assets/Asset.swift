@@ -10,6 +10,8 @@ public struct Asset: Hashable, Sendable {
     public let stamp: AssetStamp
     /// The groups that it is in.
     public let groups: Set<BackupGroup.ID>
+    /// Where a ``FolderSource`` has met it; nil for one of another source.
+    var sighting: FileSighting?
 
     /// An original.
     public init(

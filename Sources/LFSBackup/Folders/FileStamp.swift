@@ -104,6 +104,14 @@ extension AssetStamp {
     }
 }
 
+/// The file that a walk has met, and the named file or folder by which it was reached.
+struct FileSighting: Hashable, Sendable {
+    let file: FileIdentity
+    let root: FileIdentity
+    /// The length of the root's path, the beginning of the file's.
+    let rootLength: Int
+}
+
 /// What a file or folder is, whatever path leads to it.
 struct FileIdentity: Hashable, Sendable {
     private let device: UInt64

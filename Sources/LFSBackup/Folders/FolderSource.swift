@@ -105,22 +105,65 @@ public struct FolderSource: AssetSource {
 
     /// Opens a file by its exact bytes, which a URL cannot carry.
     ///
+    /// Somebody who may write to one of the folders could put a link to another user's files in the place of a folder
+    /// since the walk. So links are followed in the path of the named folder only, and a named folder that is another
+    /// one by now has to have the very file of the walk.
     /// - Throws: ``BackupError/Code/unreadable``; another error when this process may open no more files.
     public func open(_ asset: Asset) throws -> OpenedAsset {
-        let flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | (roots.contains(asset.id) ? 0 : O_NOFOLLOW)
-        let number: Int32
-        do throws(SystemError) {
-            number = try OpenCall.run("\(asset.id)") { asset.id.withCString { Self.systemOpen($0, flags) } }
-        } catch {
-            // No fault of the original: skipping it would leave it out of the backup.
-            if error.isDescriptorShortage { throw error }
-            throw BackupError(.unreadable, error.reason, asset: asset.id)
-        }
+        let number = try openFile(asset)
         let handle = FileHandle(fileDescriptor: number, closeOnDealloc: true)
         guard let stamp = Self.stamp(number) else {
             throw BackupError(.unreadable, "not a regular file any more", asset: asset.id)
         }
         return OpenedAsset(.handle(handle), stamp: stamp) { Self.stamp(handle.fileDescriptor) }
+    }
+
+    private func openFile(_ asset: Asset) throws -> Int32 {
+        let flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK
+        guard let rootLength = asset.sighting?.rootLength ?? rootLength(of: asset.id) else {
+            throw BackupError(.unreadable, "it is in none of the folders", asset: asset.id)
+        }
+        let root = AssetName(bytes: Array(asset.id.bytes.prefix(rootLength)))
+        var names = AssetName(bytes: Array(asset.id.bytes.dropFirst(rootLength))).components
+        let last = names.popLast()
+        var number = try open(root, in: AT_FDCWD, last == nil ? flags : Self.entering, asset)
+        let isOtherRoot = asset.sighting.map { Self.identity(number) != $0.root } ?? false
+        if let last {
+            for name in names { number = try step(from: number, to: name, Self.entering | O_NOFOLLOW, asset) }
+            number = try step(from: number, to: last, flags | O_NOFOLLOW, asset)
+        }
+        guard !isOtherRoot || isSame(number, asset) else {
+            close(number)
+            throw BackupError(.unreadable, "its folder was replaced while it was backed up", asset: asset.id)
+        }
+        return number
+    }
+
+    /// Opens a name in a folder, and closes the folder.
+    private func step(from folder: Int32, to name: [UInt8], _ flags: Int32, _ asset: Asset) throws -> Int32 {
+        defer { close(folder) }
+        return try open(AssetName(bytes: name), in: folder, flags, asset)
+    }
+
+    private func open(_ name: AssetName, in folder: Int32, _ flags: Int32, _ asset: Asset) throws -> Int32 {
+        do throws(SystemError) {
+            return try OpenCall.run("\(asset.id)") { openat(folder, name, flags) }
+        } catch {
+            // No fault of the original: skipping it would leave it out of the backup.
+            if error.isDescriptorShortage { throw error }
+            throw BackupError(.unreadable, error.reason, asset: asset.id)
+        }
+    }
+
+    /// Whether an open file is the one of the walk. Some file systems give a file another inode when it was not used for
+    /// a while, but not another time of its last change.
+    private func isSame(_ number: Int32, _ asset: Asset) -> Bool {
+        Self.identity(number) == asset.sighting?.file || Self.stamp(number) == asset.stamp
+    }
+
+    /// The length of the longest path of a named folder or file that a path begins with; nil when there is none.
+    private func rootLength(of path: AssetName) -> Int? {
+        roots.filter { $0 == path || path.bytes.starts(with: $0.appending([]).bytes) }.map(\.bytes.count).max()
     }
 
     /// Nil when it is no regular file.
@@ -130,13 +173,28 @@ public struct FolderSource: AssetSource {
         return AssetStamp(status)
     }
 
-    private static func systemOpen(_ path: UnsafePointer<CChar>, _ flags: Int32) -> Int32 {
-        #if canImport(Glibc)
-        Glibc.open(path, flags)
-        #elseif canImport(Musl)
-        Musl.open(path, flags)
-        #else
-        Darwin.open(path, flags)
-        #endif
+    private static func identity(_ number: Int32) -> FileIdentity? {
+        var status = stat()
+        return fstat(number, &status) == 0 ? FileIdentity(status) : nil
+    }
+
+    #if os(Linux)
+    /// A folder in which names are found, also where it may not be listed: `O_PATH`, which the C library names for its
+    /// own extensions only.
+    private static let entering: Int32 = 0o10000000 | O_DIRECTORY | O_CLOEXEC
+    #else
+    private static let entering = O_SEARCH | O_DIRECTORY | O_CLOEXEC
+    #endif
+
+    private func openat(_ folder: Int32, _ name: AssetName, _ flags: Int32) -> Int32 {
+        name.withCString { path in
+            #if canImport(Glibc)
+            Glibc.openat(folder, path, flags)
+            #elseif canImport(Musl)
+            Musl.openat(folder, path, flags)
+            #else
+            Darwin.openat(folder, path, flags)
+            #endif
+        }
     }
 }

@@ -16,6 +16,9 @@ public struct FolderWalk: IteratorProtocol, Sendable {
         let title: AssetName
         /// The path from the named folder on; nil for that folder itself.
         let relative: AssetName?
+        /// The named folder that it is, or is in, and the length of that one's path.
+        let root: FileIdentity
+        let rootLength: Int
         /// The groups that its content is in.
         let groups: Set<BackupGroup.ID>
         /// Whether all in it is wanted, and not some names only.
@@ -86,13 +89,18 @@ public struct FolderWalk: IteratorProtocol, Sendable {
         }
         if let relative, !wants(relative, status) { return nil }
         let identity = FileIdentity(status)
+        let root = relative == nil ? nil : folders.last
+        let sighting = FileSighting(
+            file: identity, root: root?.root ?? identity, rootLength: root?.rootLength ?? path.bytes.count)
         if own.contains(identity) { return .passedOver(path, "it belongs to the backup itself") }
         let groups = above.union(groups[identity] ?? [])
         guard groups.isDisjoint(with: selection.excluded) else { return .passedOver(path, "it is excluded") }
         switch status.st_mode & S_IFMT {
         case S_IFREG:
             if relative == nil { watch?.enter(file: path) }
-            return .asset(Asset(id: path, title: title, stamp: AssetStamp(status), groups: groups))
+            var asset = Asset(id: path, title: title, stamp: AssetStamp(status), groups: groups)
+            asset.sighting = sighting
+            return .asset(asset)
         case S_IFDIR:
             watch?.enter(path, isRoot: relative == nil)
             let isWhole = isWhole || tree?.ends(at: path) == true
@@ -102,7 +110,8 @@ public struct FolderWalk: IteratorProtocol, Sendable {
             let entry = BackupEntry(id: path, title: title, kind: .folder, attributes: FileAttributes(status))
             folders.append(
                 Folder(
-                    path: path, title: title, relative: relative, groups: groups, isWhole: isWhole, names: names,
+                    path: path, title: title, relative: relative, root: sighting.root, rootLength: sighting.rootLength,
+                    groups: groups, isWhole: isWhole, names: names,
                     entry: hasEntries ? entry : nil))
             // With a filter a folder counts for what is taken in it.
             if filter.takesAll { tellFolders() }
