@@ -44,7 +44,8 @@ struct FullResetTests {
             try FileManager.default.createDirectory(
                 at: others, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
             let other = Place(folder: others, database: try Place.database(in: others))
-            let shared = try RemoteStorageTransport(try DirectoryStorage(at: folder.child("shared")))
+            let shared = try RemoteStorageTransport(
+                try DirectoryStorage(at: folder.child("shared")), prefix: "settings")
             // Another database with the same key chain.
             let beside = try await open(other, place.keychain, companions: CompanionOptions())
             let storage = try await open(place, place.keychain, companions: CompanionOptions([shared]))

@@ -87,7 +87,7 @@ enum HelperKeys {
     static func companions(_ domain: String, _ folder: String) throws -> CompanionOptions {
         guard domain == "synced" else { return CompanionOptions() }
         let shared = try DirectoryStorage(at: URL(fileURLWithPath: folder + "/shared"))
-        return CompanionOptions([try RemoteStorageTransport(shared)])
+        return CompanionOptions([try RemoteStorageTransport(shared, prefix: "settings")])
     }
 
     static func options(_ folder: String, appVersion: String? = nil, isPatient: Bool = false) -> StorageOptions {

@@ -171,7 +171,7 @@ extension StorageKey<String> {
 
 /// On each device, with its own database and the folder that all of them see.
 func openSynced(_ database: DatabasePool, shared: URL) async throws -> StorageRouter {
-    let transport = try RemoteStorageTransport(try DirectoryStorage(at: shared))
+    let transport = try RemoteStorageTransport(try DirectoryStorage(at: shared), prefix: "settings")
     let storage = try await StorageRouter.open(
         database, catalogs: [StorageCatalog("recipes") { StorageKey<String>.theme }],
         options: StorageOptions(companions: CompanionOptions([transport])))

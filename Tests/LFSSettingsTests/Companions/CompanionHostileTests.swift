@@ -107,7 +107,7 @@ struct CompanionHostileTests {
     func tooLarge() async throws {
         try await withTemporaryFolder { folder in
             let storage = try DirectoryStorage(at: folder)
-            let good = try await CompanionDevice(world, [try RemoteStorageTransport(storage)])
+            let good = try await CompanionDevice(world, [try RemoteStorageTransport(storage, prefix: "settings")])
             try await good.set(5)
             try await good.synchronize()
             let giant = folder.child("settings").child(FileID.make().text)
@@ -120,7 +120,8 @@ struct CompanionHostileTests {
             try million.write(to: folder.child("settings").child(FileID.make().text))
             for lies in [false, true] {
                 let counting = CountingStorage(base: storage, lies: lies)
-                let device = try await CompanionDevice(world, [try RemoteStorageTransport(counting)])
+                let device = try await CompanionDevice(
+                    world, [try RemoteStorageTransport(counting, prefix: "settings")])
                 try await device.synchronize()
                 #expect(try device.problems.isEmpty == false)
                 #expect(try Set(device.problems) == ["all: tooLarge"])
@@ -135,7 +136,7 @@ struct CompanionHostileTests {
     func objects() async throws {
         try await withTemporaryFolder { folder in
             let storage = try DirectoryStorage(at: folder)
-            let good = try await CompanionDevice(world, [try RemoteStorageTransport(storage)])
+            let good = try await CompanionDevice(world, [try RemoteStorageTransport(storage, prefix: "settings")])
             try await good.set(5)
             try await good.synchronize()
             let settings = folder.child("settings")
@@ -146,7 +147,7 @@ struct CompanionHostileTests {
             let files = [torn, bytes, signed(Data(later)), Data()].map { ($0, settings.child(FileID.make().text)) }
             for (bytes, url) in files { try bytes.write(to: url) }
             try Data("notes".utf8).write(to: settings.child("readme.txt"))
-            let device = try await CompanionDevice(world, [try RemoteStorageTransport(storage)])
+            let device = try await CompanionDevice(world, [try RemoteStorageTransport(storage, prefix: "settings")])
             try await device.synchronize()
             #expect(try await device.get(0) == 5)
             #expect(
@@ -168,19 +169,20 @@ struct CompanionHostileTests {
             let storage = try DirectoryStorage(at: folder)
             let limits = CompanionLimits(deviceCount: 3)
             for _ in 0..<5 {
-                let device = try await CompanionDevice(world, [try RemoteStorageTransport(storage)])
+                let device = try await CompanionDevice(world, [try RemoteStorageTransport(storage, prefix: "settings")])
                 try await device.set(1)
                 try await device.synchronize()
             }
             let before = try CompanionDevice.newDatabase()
-            let device = try await CompanionDevice(world, [try RemoteStorageTransport(storage)], database: before)
+            let device = try await CompanionDevice(
+                world, [try RemoteStorageTransport(storage, prefix: "settings")], database: before)
             let backup = try CompanionDevice.newDatabase()
             try before.backup(to: backup)
             try await device.set(8, 1)
             try await device.synchronize()
             // Its id is the last one.
             let again = try await CompanionDevice(
-                world, [try RemoteStorageTransport(storage, limits: limits)], database: backup)
+                world, [try RemoteStorageTransport(storage, prefix: "settings", limits: limits)], database: backup)
             try await again.synchronize()
             #expect(try await again.get(1) == 8)
             let ids = try names(in: folder.child("settings")).sorted()

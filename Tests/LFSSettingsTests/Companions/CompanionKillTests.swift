@@ -16,7 +16,7 @@ struct CompanionKillTests {
     private static let most = 400
 
     private func open(_ database: any DatabaseWriter, _ folder: URL) async throws -> StorageRouter {
-        let transport = try RemoteStorageTransport(try DirectoryStorage(at: folder.child("shared")))
+        let transport = try RemoteStorageTransport(try DirectoryStorage(at: folder.child("shared")), prefix: "settings")
         return try await StorageRouter.open(
             database, catalogs: [StorageCatalog("app") { Self.keys }],
             options: StorageOptions(companions: CompanionOptions([transport])))

@@ -23,8 +23,8 @@ struct CompanionLoadTests {
         try await withTemporaryFolder { folder in
             let base: any RemoteStorage = try inMemory ? InMemoryStorage() : DirectoryStorage(at: folder)
             let counting = CountingDownloads(base: base)
-            let writer = try await CompanionDevice(world, [try RemoteStorageTransport(base)])
-            let reader = try await CompanionDevice(world, [try RemoteStorageTransport(counting)])
+            let writer = try await CompanionDevice(world, [try RemoteStorageTransport(base, prefix: "settings")])
+            let reader = try await CompanionDevice(world, [try RemoteStorageTransport(counting, prefix: "settings")])
             let (theirs, own) = (try await writer.id, try await reader.id)
             try await writer.set(1)
             try await writer.synchronize()
@@ -53,9 +53,9 @@ struct CompanionLoadTests {
     @Test("An object that was replaced between listing and reading is read again the next time")
     func replaced() async throws {
         let network = InMemoryStorage()
-        let writer = try await CompanionDevice(world, [try RemoteStorageTransport(network)])
+        let writer = try await CompanionDevice(world, [try RemoteStorageTransport(network, prefix: "settings")])
         let replacing = CountingDownloads(base: network)
-        let reader = try await CompanionDevice(world, [try RemoteStorageTransport(replacing)])
+        let reader = try await CompanionDevice(world, [try RemoteStorageTransport(replacing, prefix: "settings")])
         let key = try ObjectKey("settings/\(try await writer.id)")
         try await writer.set(1)
         try await writer.synchronize()

@@ -144,7 +144,7 @@ struct CompanionResetTests {
     @Test("What was published is read and withdrawn also where a listing does not have it")
     func unlisted() async throws {
         let (storage, world) = (InMemoryStorage(), World())
-        let blind = try RemoteStorageTransport(BlindStorage(base: storage))
+        let blind = try RemoteStorageTransport(BlindStorage(base: storage), prefix: "settings")
         let device = try await CompanionDevice(world, [blind])
         try await device.set(1)
         try await device.synchronize()

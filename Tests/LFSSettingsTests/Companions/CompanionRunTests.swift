@@ -165,7 +165,7 @@ struct CompanionRunTests {
     func stop() async throws {
         let folder = InMemoryStorage()
         let gated = GatedStorage(folder, on: [.list])
-        let device = try await device(try RemoteStorageTransport(gated))
+        let device = try await device(try RemoteStorageTransport(gated, prefix: "settings"))
         try await device.set(1)
         try await device.storage.start()
         await gated.waitForArrivals(1)
@@ -174,8 +174,9 @@ struct CompanionRunTests {
         #expect(try device.status.failureCount == 0)
         // What was set is not lost by it.
         gated.open()
-        let again = try await self.device(try RemoteStorageTransport(gated), database: device.database)
-        let other = try await self.device(try RemoteStorageTransport(gated))
+        let again = try await self.device(
+            try RemoteStorageTransport(gated, prefix: "settings"), database: device.database)
+        let other = try await self.device(try RemoteStorageTransport(gated, prefix: "settings"))
         try await synchronize([again, other])
         #expect(try await other.get(0) == 1)
     }
@@ -256,9 +257,10 @@ struct CompanionRunTests {
             let databases = [place.database, try place.otherDatabase()]
             var pair: [CompanionDevice] = []
             for database in databases {
-                pair.append(try await device(try RemoteStorageTransport(shared), database: database))
+                pair.append(
+                    try await device(try RemoteStorageTransport(shared, prefix: "settings"), database: database))
             }
-            let third = try await device(try RemoteStorageTransport(shared))
+            let third = try await device(try RemoteStorageTransport(shared, prefix: "settings"))
             for round in 1...15 {
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     for (index, device) in (pair + [third]).enumerated() {

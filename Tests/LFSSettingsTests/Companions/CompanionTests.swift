@@ -20,7 +20,7 @@ struct CompanionTests {
             // Each device: its own database, and the folder that all of them see.
             func open() async throws -> StorageRouter {
                 let shared = try DirectoryStorage(at: folder.child("shared"))
-                let companions = CompanionOptions([try RemoteStorageTransport(shared)])
+                let companions = CompanionOptions([try RemoteStorageTransport(shared, prefix: "settings")])
                 return try await StorageRouter.open(
                     try CompanionDevice.newDatabase(), catalogs: [catalog],
                     options: StorageOptions(companions: companions))
