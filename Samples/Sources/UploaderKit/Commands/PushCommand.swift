@@ -19,7 +19,7 @@ struct PushCommand: AsyncParsableCommand {
             Content, names, times and permissions are kept, also those of folders, empty
             ones as well; owners, hard links and extended attributes are not. A file whose
             permissions alone have changed is read again and not sent. With --include,
-            --exclude or --files-from, folders count for what is taken in them.
+            --exclude or a list, folders count for what is taken in them.
 
             The database remembers the storage that its files are on, and another one is
             refused. --change-storage takes it: files that are not there yet are found by
@@ -29,7 +29,7 @@ struct PushCommand: AsyncParsableCommand {
 
             The storage knows files by their ids only. With --save-database a copy of the
             database goes there at the end of each push, backup, resume and remove that has
-            changed it, from now on; the last three are kept, also after
+            changed it, from now on; the last three of each machine are kept, also after
             --no-save-database, and 'uploader recover' brings one back.
 
             A copy of each file stays in the folder beside the database, which has the same
@@ -111,6 +111,9 @@ struct PushCommand: AsyncParsableCommand {
         let (frees, moves, following) = (freeUploaded || move, move, watching.options)
         let patience = transfer.giveUpAfter.duration
         let pushed = PushedPaths(paths)
+        let missing = filter.missing(in: pushed.all)
+        // A file may come later while the folders are watched.
+        if following == nil { try reportingErrors(json: output.json) { try filter.requireAny(without: missing) } }
         try await UploadRun.run(
             database, transfer, output, .making, sync: server.sync, endless: following != nil
         ) { run in
@@ -120,7 +123,7 @@ struct PushCommand: AsyncParsableCommand {
             return Preparation(ending: Ending(freesUploaded: frees, moves: moves ? source : nil), extra: source)
         } _: { run, source in
             if let saveDatabase { try await run.saver.choose(saveDatabase) }
-            for path in filter.missing(in: pushed.all) { run.report.failed(FilePath(path), Self.isMissing) }
+            for path in missing { run.report.failed(FilePath(path), Self.isMissing) }
             if let following {
                 return try await Watcher(
                     run: run, source: source, options: following, backup: Self.options, patience: patience

@@ -35,6 +35,13 @@ struct FilterOptions: ParsableArguments {
             """, valueName: "list"), completion: .file())
     var filesFrom: String?
 
+    @Option(
+        name: .customLong("files-from0"),
+        help: ArgumentHelp(
+            "As --files-from, with a zero byte after each path, as 'find -print0' writes them.", valueName: "list"),
+        completion: .file())
+    var filesFromZero: String?
+
     private static func pattern(_ text: String) throws -> PathPattern {
         do { return try PathPattern(text) } catch { throw ValidationError(error.message) }
     }
@@ -46,31 +53,66 @@ struct FilterOptions: ParsableArguments {
         return filter
     }
 
+    func validate() throws {
+        guard filesFrom == nil || filesFromZero == nil else {
+            throw ValidationError("Give either --files-from or --files-from0.")
+        }
+    }
+
     /// - Throws: ``UploaderError`` when the list cannot be read, or lists nothing.
     private func filter() throws -> PathFilter {
-        PathFilter(including: include, excluding: exclude, listed: try filesFrom.map(Self.paths))
+        var listed: Set<AssetName>?
+        if let filesFrom { listed = try Self.lines(of: filesFrom) }
+        if let filesFromZero { listed = try Self.names(of: filesFromZero) }
+        return PathFilter(including: include, excluding: exclude, listed: listed)
     }
 
     /// Source: rclone, "Filtering, includes and excludes", `--files-from`.
-    private static func paths(of list: String) throws -> Set<AssetName> {
-        var paths: Set<AssetName> = []
-        for line in try bytes(of: list).split(separator: 0x0A) {
-            var line = Array(line)
-            if line.last == 0x0D { line.removeLast() }
-            guard let first = line.first, first != UInt8(ascii: "#"), first != UInt8(ascii: ";") else { continue }
-            let path = FilePath(bytes: line).absolute(from: "/").bytes.dropFirst()
-            if !path.isEmpty { paths.insert(AssetName(bytes: Array(path))) }
+    private static func lines(of list: String) throws -> Set<AssetName> {
+        let bytes = try bytes(of: list)
+        guard !bytes.contains(0) else {
+            throw UploaderError("\(list) has zero bytes, as of 'find -print0': give it with --files-from0.")
         }
+        return try paths(
+            bytes.split(separator: 0x0A).compactMap { line in
+                let line = line.last == 0x0D ? line.dropLast() : line
+                let isComment = line.first == UInt8(ascii: "#") || line.first == UInt8(ascii: ";")
+                return isComment ? nil : Array(line)
+            }, list)
+    }
+
+    private static func names(of list: String) throws -> Set<AssetName> {
+        try paths(bytes(of: list).split(separator: 0).map(Array.init), list)
+    }
+
+    private static func paths(_ names: [[UInt8]], _ list: String) throws -> Set<AssetName> {
+        let paths = Set(names.filter { !$0.isEmpty }.map(path))
         // An empty list that took everything, or nothing in silence, would both be a surprise.
         if paths.isEmpty { throw UploaderError("\(list) lists no file.") }
         return paths
     }
 
+    /// Returns the path from the folder on. One that leads out of the folder, or is the folder itself, stays as it is: no
+    /// file has it, and it is reported.
+    private static func path(_ name: [UInt8]) -> AssetName {
+        var parts: [[UInt8]] = []
+        for part in FilePath(bytes: name).components where part != [0x2E] {
+            guard part == [0x2E, 0x2E] else {
+                parts.append(part)
+                continue
+            }
+            if parts.popLast() == nil { return AssetName(bytes: name) }
+        }
+        return AssetName(bytes: parts.isEmpty ? name : Array(parts.joined(separator: [0x2F])))
+    }
+
     private static func bytes(of list: String) throws -> Data {
         do {
-            if list == "-" { return try FileHandle.standardInput.readToEnd() ?? Data() }
             // Also a pipe, as a shell makes it of <(…).
-            return try FileHandle(forReadingFrom: URL(fileURLWithPath: list)).readToEnd() ?? Data()
+            let file = try list == "-" ? .standardInput : FileHandle(forReadingFrom: URL(fileURLWithPath: list))
+            let bytes = try file.readToEnd() ?? Data()
+            // Some editors put a byte order mark before UTF-8.
+            return bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Data(bytes.dropFirst(3)) : bytes
         } catch {
             throw UploaderError("The list \(list) cannot be read: \(Words.of(error))")
         }
@@ -78,18 +120,28 @@ struct FilterOptions: ParsableArguments {
 }
 
 extension PathFilter {
-    /// Listed paths that are in none of some folders.
+    /// Returns the listed paths that are in none of some folders.
     func missing(in folders: [FilePath]) -> [AssetName] {
         guard let listed else { return [] }
         let current = FileManager.default.currentDirectoryPath
         let roots = folders.map { $0.absolute(from: current) }
-        return listed.filter { path in
-            !roots.contains { root in
-                root.appending(path.bytes).withCString { name in
-                    var status = stat()
-                    return lstat(name, &status) == 0 && [S_IFREG, S_IFLNK].contains(status.st_mode & S_IFMT)
-                }
-            }
-        }.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
+        return listed.filter { path in !roots.contains { Self.isThere(path, in: $0) } }
+            .sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
+    }
+
+    /// - Parameter missing: the listed paths that are not in the folders.
+    /// - Throws: ``UploaderError`` when not one of the listed paths is taken.
+    func requireAny(without missing: [AssetName]) throws {
+        guard let listed, !listed.subtracting(missing).contains(where: takes) else { return }
+        throw UploaderError("The list names no file that is in the folders and that the patterns take.")
+    }
+
+    private static func isThere(_ path: AssetName, in root: FilePath) -> Bool {
+        // It leads out of the folder, where no file is taken.
+        guard !FilePath(path).components.contains([0x2E, 0x2E]) else { return false }
+        return root.appending(path.bytes).withCString { name in
+            var status = stat()
+            return lstat(name, &status) == 0 && [S_IFREG, S_IFLNK].contains(status.st_mode & S_IFMT)
+        }
     }
 }

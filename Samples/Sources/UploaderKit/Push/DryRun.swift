@@ -22,6 +22,7 @@ struct DryRun {
         let connection = try database.isOurs ? DocumentDatabase.openForReading(database.path) : nil
         let known = try connection.map { try knownStamps($0.database, $0.table) } ?? [:]
         let missing = filter.missing(in: pushed.all)
+        try filter.requireAny(without: missing)
         for path in missing { report.failed(FilePath(path), PushCommand.isMissing) }
         let source = FolderSource(pushed.groups, at: pushed.names, excluding: excluded, where: filter)
         var walk = try source.makeWalk()
