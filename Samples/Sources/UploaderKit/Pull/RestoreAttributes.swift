@@ -68,13 +68,10 @@ extension FileAttributes {
 }
 
 extension FileAttributes.Permissions {
-    /// The mode for something that is there. With setuid a program runs as whoever it belongs to, so that bit and
-    /// setgid come back only where that is the same user, or the same user and group. The sticky bit of a folder keeps
-    /// others from removing what is in it, so it comes back in any case.
+    /// The mode for something that is there. The setuid and setgid bits never come back: a program would run with the
+    /// rights of whoever restores it, and the database that has the mode may come from a storage that somebody has
+    /// changed. The sticky bit of a folder keeps others from removing what is in it, so it comes back.
     func mode(for status: stat) -> mode_t {
-        var kept: UInt32 = status.st_mode & S_IFMT == S_IFDIR ? 0o1777 : 0o777
-        if status.st_uid == user { kept |= 0o5000 }
-        if status.st_uid == user, status.st_gid == group { kept |= 0o2000 }
-        return mode_t(mode & kept)
+        mode_t(mode & (status.st_mode & S_IFMT == S_IFDIR ? 0o1777 : 0o777))
     }
 }
