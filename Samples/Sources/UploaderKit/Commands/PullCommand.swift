@@ -20,13 +20,13 @@ struct PullCommand: AsyncParsableCommand {
             other content is a conflict, and stays unless --overwrite is given.
             --dry-run shows what would be written where, and the conflicts.
 
-            Times, permissions, empty folders and symbolic links come back. Owners do
-            not: setuid comes back where the file belongs to the same user id
-            as before, setgid where the group is the same as well. Links get the text
+            Times, permissions, empty folders and symbolic links come back. Owners and
+            the setuid and setgid bits do not. Links get the text
             that they had, wherever it leads; nothing is written through them. Folders
             and files that were there keep their own times and permissions, unless
-            --overwrite is given. With --include, --exclude or --files-from, folders
-            come with the files in them only.
+            --overwrite is given. With --include, --exclude or a list, folders come with
+            the files in them only. Where the disk takes two names for one, such as names
+            that differ in case only, the first is written and the other one is reported.
 
             Every file is checked against its size and SHA-256 before it is written. A
             large one that was cut off, by the end of the command too, goes on with the

@@ -64,19 +64,15 @@ package struct RestoreTarget: Sendable {
     /// The reason why other content stays.
     var conflict: UploaderError { UploaderError("\(path) is there with other content and is not overwritten") }
 
-    /// The reason why it does not go over one that this pull has written.
-    var sameName: UploaderError {
-        UploaderError(
-            "\(path) is there, of another file of this pull: the file system does not tell their names apart")
-    }
-
     /// Writes the file into its folder. It gets its name when its bytes are found to be the recorded ones.
     ///
-    /// - Parameter overwrites: whether another file of this name goes.
+    /// - Parameters:
+    ///   - overwrites: whether another file of this name goes.
+    ///   - naming: runs the closure that gives the file its name.
     /// - Throws: ``DamagedCopy`` when they are not; ``TakenMeanwhile`` when somebody else has come first.
     package func write<Contents: AsyncSequence>(
         _ contents: Contents, of recorded: FileData, in folder: OpenFolder, overwrites: Bool,
-        onBytes: (Int) -> Void
+        naming: (() throws -> Bool) throws -> Bool = { try $0() }, onBytes: (Int) -> Void
     ) async throws where Contents.Element == Data {
         let file = try beginPart(in: folder)
         do {
@@ -92,10 +88,11 @@ package struct RestoreTarget: Sendable {
             }
             try setAttributes(of: file)
             guard fsync(file.fileDescriptor) == 0 else { throw failure() }
-            let isNamed =
-                overwrites
-                ? try replace(in: folder)
-                : FreeName.take(FilePath(bytes: place.name), for: FilePath(bytes: part), in: folder.number)
+            let isNamed = try naming {
+                try overwrites
+                    ? replace(in: folder)
+                    : FreeName.take(FilePath(bytes: place.name), for: FilePath(bytes: part), in: folder.number)
+            }
             guard isNamed else { throw errno == EEXIST ? TakenMeanwhile.name(path) : failure() }
         } catch {
             folder.discard(part)

@@ -108,7 +108,6 @@ struct Restorer: Sendable {
     }
 
     private func note(_ attached: AttachedDocument, at target: RestoreTarget) {
-        written.note(target.path)
         guard case .original = source.layout.destination, target.path == attached.document.path else { return }
         written.note(
             MovedTable.Return(document: attached.document.id, file: attached.file.id, path: attached.document.path))
@@ -138,12 +137,16 @@ struct Restorer: Sendable {
             let found = try target.look(in: existing, for: attached.file, onBytes: { _ in report.worked() })
             switch found {
             case .same(let isOther):
+                if let existing {
+                    try written.take(target.place, in: existing) {
+                        try keep(target, in: existing, isOther: isOther)
+                        return true
+                    }
+                }
                 note(attached, at: target)
-                if let existing { try keep(target, in: existing, isOther: isOther) }
                 if isFetched { await free(attached) }
                 return
             case .other where !overwrites: throw target.conflict
-            case .other where written.has(target.path): throw target.sameName
             case .other, .nothing: break
             }
             let wasHere = try await lfs.hasLocalCopy(of: attached.file.id)
@@ -178,9 +181,10 @@ struct Restorer: Sendable {
     private func write(_ attached: AttachedDocument, to target: RestoreTarget, overwrites: Bool) async throws -> Bool {
         guard let contents = try await lfs.contents(of: attached.file) else { return false }
         let folder = try folders.enter(target.place)
-        try await target.write(contents, of: attached.file, in: folder, overwrites: overwrites) { _ in
-            report.worked()
-        }
+        try await target.write(
+            contents, of: attached.file, in: folder, overwrites: overwrites,
+            naming: { name in try written.take(target.place, in: folder, name) },
+            onBytes: { _ in report.worked() })
         return true
     }
 
@@ -256,9 +260,15 @@ struct Restorer: Sendable {
                 let link = RestoreLink(place: place, target: target, attributes: entry.attributes)
                 let folder = try folders.enter(place)
                 let found = try link.look(in: folder)
-                if found == .same { return report.worked() }
+                if found == .same {
+                    try written.take(place, in: folder) { true }
+                    return report.worked()
+                }
                 if found == .other, !overwrites { throw link.conflict }
-                try link.make(in: folder, overwrites: found == .other)
+                try written.take(place, in: folder) {
+                    try link.make(in: folder, overwrites: found == .other)
+                    return true
+                }
                 report.made(place.path, isLink: true)
             }
         } catch {

@@ -8,15 +8,58 @@ import Musl
 import Darwin
 #endif
 
-/// The files that a pull has written or found to be right, by what they are: two names may be the same file where case
-/// does not count.
+/// The files and links that a pull has written or found to be right.
+///
+/// Two names can be one file: where case does not count, where Unicode is normalized, where dots and blanks at the end are
+/// dropped. The file system alone knows, so files are compared by device and inode. Some file systems, such as exFAT by
+/// FUSE, report one inode for each name: there a file counts as the same when it looks the same and the folder does not
+/// list the name.
 final class WrittenFiles: Sendable {
     private struct Identity: Hashable {
         let device: UInt64
         let inode: UInt64
+
+        init(_ status: stat) {
+            device = UInt64(truncatingIfNeeded: status.st_dev)
+            inode = UInt64(status.st_ino)
+        }
     }
 
-    private let all = Mutex<Set<Identity>>([])
+    private struct State {
+        var identities: Set<Identity> = []
+        /// Hashes of device, size and times: there may be millions.
+        var looks: Set<Int> = []
+
+        mutating func insert(_ status: stat) {
+            identities.insert(Identity(status))
+            looks.insert(look(status))
+        }
+
+        func contains(_ status: stat, _ name: [UInt8], in folder: OpenFolder) throws -> Bool {
+            // A hard link to a file that was written is another name, and is replaced alone.
+            if status.st_nlink == 1, identities.contains(Identity(status)) { return true }
+            guard looks.contains(look(status)) else { return false }
+            return try !folder.names().contains(name)
+        }
+
+        private func look(_ status: stat) -> Int {
+            #if canImport(Darwin)
+            let times = [status.st_mtimespec, status.st_ctimespec]
+            #else
+            let times = [status.st_mtim, status.st_ctim]
+            #endif
+            var hasher = Hasher()
+            hasher.combine(status.st_dev)
+            hasher.combine(status.st_size)
+            for time in times {
+                hasher.combine(time.tv_sec)
+                hasher.combine(time.tv_nsec)
+            }
+            return hasher.finalize()
+        }
+    }
+
+    private let state = Mutex(State())
     /// Of files that are where they were pushed from.
     private let returns = Mutex<[MovedTable.Return]>([])
 
@@ -30,20 +73,24 @@ final class WrittenFiles: Sendable {
         }
     }
 
-    /// Notes the file that has a name.
-    func note(_ path: FilePath) {
-        if let identity = Self.identity(path) { all.withLock { _ = $0.insert(identity) } }
-    }
-
-    /// Whether the file that has a name was noted.
-    func has(_ path: FilePath) -> Bool {
-        Self.identity(path).map { identity in all.withLock { $0.contains(identity) } } ?? false
-    }
-
-    /// Nil when nothing is there.
-    private static func identity(_ path: FilePath) -> Identity? {
-        var status = stat()
-        guard path.withCString({ lstat($0, &status) }) == 0 else { return nil }
-        return Identity(device: UInt64(truncatingIfNeeded: status.st_dev), inode: UInt64(status.st_ino))
+    /// Records what has a place, once it is left as it shall be. Files are written concurrently, so a new one gets its
+    /// name in the same step.
+    ///
+    /// - Parameter name: gives a new file its name; false with `errno` set when that fails.
+    /// - Throws: ``UploaderError`` when a file that this pull has written is there; what `name` throws.
+    @discardableResult
+    func take(_ place: RestorePlace, in folder: OpenFolder, _ name: () throws -> Bool) throws -> Bool {
+        try state.withLock { state in
+            if let status = try folder.status(of: place.name), try state.contains(status, place.name, in: folder) {
+                throw UploaderError(
+                    """
+                    \(place.path) is there, of another file of this pull: the file system does not tell their names \
+                    apart
+                    """)
+            }
+            guard try name() else { return false }
+            if let status = try folder.status(of: place.name) { state.insert(status) }
+            return true
+        }
     }
 }
