@@ -64,6 +64,8 @@ struct RecoveredDatabase: Sendable {
             throw UploaderError("The copy is no database of the uploader's.")
         }
         let database = try DatabaseQueue(path: file.path)
+        // Who can write to the storage can put statements into a copy, which would run with each later command.
+        try OwnSchema.restore(database)
         let count = try database.writeWithoutTransaction { db in
             let words = try String.fetchAll(db, sql: "PRAGMA quick_check(1)")
             guard words == ["ok"] else { throw UploaderError("The copy is damaged: \(words.joined(separator: " "))") }
