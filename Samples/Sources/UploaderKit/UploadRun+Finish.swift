@@ -26,6 +26,12 @@ extension UploadRun {
         }
     }
 
+    /// Reports the names that the sync server does not take.
+    private func reportUnsharedNames() async throws {
+        guard sync != nil, table.isOurs else { return }
+        for path in try await database.read(DocumentTable.pathsWithoutText) { report.notShared(path) }
+    }
+
     /// What a backup lets wait before it is uploaded.
     func delayed() async throws -> DelayedUploads? {
         try await database.read { db in try DelayedUploads.find(at: Date(), db) }
@@ -65,6 +71,7 @@ extension UploadRun {
             }
         }
         await shareRows(isLast: true)
+        try await reportUnsharedNames()
         try await reportDeletions()
         // Asked again, because what was replaced has no failures any more.
         let summary = try await lfs.waitForUploads()

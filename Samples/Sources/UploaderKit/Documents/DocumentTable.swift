@@ -50,6 +50,15 @@ struct DocumentTable: Sendable {
         var fileID: String { String.fromDatabaseValue(fileKey) ?? "?" }
     }
 
+    /// Returns the paths of this device that are not UTF-8. A sync server takes text only.
+    static func pathsWithoutText(_ db: Database) throws -> [FilePath] {
+        let sql = """
+            SELECT d.path FROM uploader_document d JOIN lfs_file f ON f.id = d.fileId
+            WHERE d.path >= x'' AND \(isOwn) ORDER BY d.path
+            """
+        return try Row.fetchAll(db, sql: sql).compactMap { FilePath.fromDatabaseValue($0[0]) }
+    }
+
     /// All of them, in the order of their keys.
     func forEachName(_ db: Database, _ body: (Name) throws -> Void) throws {
         let sql =

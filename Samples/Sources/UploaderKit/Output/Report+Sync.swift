@@ -66,6 +66,19 @@ extension Report {
         }
     }
 
+    /// Reports a file whose bytes other devices get without its name.
+    func notShared(_ path: FilePath) {
+        refused(1)
+        var event = JSONEvent("failed")
+        event.path = path.exact
+        event.reason = Self.isNoText
+        tell(event, verbose: nil)
+        message("not synced \(path): \(Self.isNoText)")
+    }
+
+    private static let isNoText =
+        "its name is not UTF-8, so other devices get its bytes under another name and without its folder; rename it"
+
     /// The rows wait for the next sync.
     func syncFailed(_ error: any Error) {
         refused(1)
