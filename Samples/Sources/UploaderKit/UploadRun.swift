@@ -166,7 +166,7 @@ struct UploadRun: Sendable {
             database: database, table: table, lfs: lfs, report: report,
             ownPaths: transfer.ownPaths(database: path, opened.given.argument) + report.ownPaths,
             damaged: damaged, lost: lost, sync: client,
-            saver: DatabaseSaver(database: database, storage: opened.storage) { report.worked() },
+            saver: DatabaseSaver(database: database, storage: opened.storage, store: path + ".lfs") { report.worked() },
             isOnFolder: opened.given.argument.localPath != nil, path: path,
             stagingFolder: transfer.persistenceLocation, purpose: purpose, patience: patience)
     }

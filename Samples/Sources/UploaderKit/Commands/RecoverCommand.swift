@@ -8,9 +8,13 @@ struct RecoverCommand: AsyncParsableCommand {
         discussion: """
             The storage knows files by their ids only: which is which stands in the
             database. 'push --save-database' keeps copies of it on the storage, the last
-            three of each database, under lfs-recovery/. Without --database they are
+            three of each machine, under <id>/lfs-recovery/. Without --database they are
             listed; with it the newest one is written there, or that of --id where the
-            storage has several databases. 'pull' then fetches the files.
+            storage has several databases. 'pull' then fetches the files. A signing server
+            has to be given the whole --id, which the first 'push --save-database' shows.
+
+            A clone of a machine, or a database that was restored beside the old one, saves
+            copies of its own: the list names the writer of each, and --writer takes one.
 
             A copy is the SQLite database, compressed with gzip: other tools read it, too.
             The names of the files stand in it in the clear.
@@ -35,6 +39,11 @@ struct RecoverCommand: AsyncParsableCommand {
 
     @Option(
         name: .long,
+        help: ArgumentHelp("Which machine's copies, or the beginning of its id in the list.", valueName: "id"))
+    var writer: String?
+
+    @Option(
+        name: .long,
         help: ArgumentHelp("The copy of this time, as the list has it; the newest otherwise.", valueName: "time"))
     var saved: String?
 
@@ -46,12 +55,23 @@ struct RecoverCommand: AsyncParsableCommand {
         var id: String
         var bytes: Int64
         var saved: String
+        var writer: String?
         var files: Int?
+
+        init(_ event: String, _ copy: RecoveryCopies.Copy, files: Int? = nil) {
+            self.event = event
+            id = copy.databaseID
+            bytes = copy.byteCount
+            saved = copy.time.text
+            writer = copy.writer
+            self.files = files
+        }
     }
 
     func validate() throws {
         _ = try StorageArgument(parsing: from)
         if id?.isEmpty == true { throw ValidationError("--id is empty.") }
+        if writer?.isEmpty == true { throw ValidationError("--writer is empty.") }
         if database?.isEmpty == true { throw ValidationError("--database is empty. Give it the path of a file.") }
     }
 
@@ -61,12 +81,14 @@ struct RecoverCommand: AsyncParsableCommand {
             let location = try given.argument.location()
             guard location.isThere else { throw UploaderError("There is no folder \(location) to find copies in.") }
             let copies = RecoveryCopies(storage: try await given.argument.open(transfer, writes: false))
-            let found = try await copies.list().filter { copy in
-                (id.map { copy.databaseID.hasPrefix($0.lowercased()) } ?? true)
-                    && (saved.map { copy.saved == $0 } ?? true)
+            let found = try await copies.find(id?.lowercased() ?? "").filter { copy in
+                (writer.map { copy.writer?.hasPrefix($0.lowercased()) ?? false } ?? true)
+                    && (saved.map { copy.time.fits($0) } ?? true)
             }
             guard !found.isEmpty else {
-                let which = (id.map { " with the id \($0)" } ?? "") + (saved.map { " of \($0)" } ?? "")
+                let which =
+                    (id.map { " with the id \($0)" } ?? "") + (writer.map { " by \($0)" } ?? "")
+                    + (saved.map { " of \($0)" } ?? "")
                 throw UploaderError(
                     "There is no copy of a database\(which) on \(location). 'push --save-database' keeps them there.")
             }
@@ -77,9 +99,8 @@ struct RecoverCommand: AsyncParsableCommand {
 
     private func list(_ found: [RecoveryCopies.Copy]) throws {
         for copy in found {
-            let event = Event(event: "copy", id: copy.databaseID, bytes: copy.byteCount, saved: copy.saved)
-            Console.result(
-                json ? try event.jsonLine() : "\(copy.databaseID)  \(copy.saved)  \(Format.bytes(copy.byteCount))")
+            let words = [copy.databaseID, copy.time.text, copy.writer ?? "-", Format.bytes(copy.byteCount)]
+            Console.result(json ? try Event("copy", copy).jsonLine() : words.joined(separator: "  "))
         }
         guard !json else { return }
         let several = Set(found.map(\.databaseID)).count > 1
@@ -96,18 +117,25 @@ struct RecoverCommand: AsyncParsableCommand {
         }
         let recovery = RecoveredDatabase(path: path)
         let files = try await recovery.make(from: newest, copies, storage)
-        // Of two saves in one second the later one has the name of the next.
-        if newest.date > Date().addingTimeInterval(Double(RecoveryCopies.kept)) {
+        let others = Set(found.compactMap(\.writer)).subtracting([newest.writer].compactMap(\.self))
+        if !others.isEmpty {
+            Console.message(
+                """
+                uploader: This is the newest copy. Other machines have saved copies of this database as well, with \
+                files of their own: --writer takes one of \(others.sorted().joined(separator: ", ")).
+                """)
+        }
+        // Of two saves in one moment the later one has the name of the next.
+        if newest.time.date > Date().addingTimeInterval(Double(RecoveryCopies.kept)) {
             Console.message(
                 "uploader: This copy is of a time that is still to come: a clock was wrong. --saved takes another.")
         }
         if json {
-            let event = Event(
-                event: "recovered", id: newest.databaseID, bytes: newest.byteCount, saved: newest.saved, files: files)
-            return Console.result(try event.jsonLine())
+            return Console.result(try Event("recovered", newest, files: files).jsonLine())
         }
         Console.result(
-            "\(path): \(Format.count(files, "file")), as of \(newest.saved), \(Format.time(since: newest.date)) ago")
+            "\(path): \(Format.count(files, "file")), as of \(newest.time.text), \(Format.time(since: newest.time.date)) ago"
+        )
         Console.message("uploader: uploader pull --database '\(path)' --to '\(from)' --all --output DIR fetches them.")
     }
 }

@@ -108,6 +108,16 @@ enum DocumentSchema {
             // Since when the storage is another one that was not verified: see StorageMemory.
             try db.execute(sql: "ALTER TABLE \(ownTable) ADD COLUMN changedAt REAL")
         }
+        migrator.registerMigration("uploader.writer") { db in
+            // Who saves copies of the database, and the names of the copy that was stored last and of the one that was
+            // begun last: see CopySeries.
+            try db.execute(
+                sql: """
+                    ALTER TABLE \(ownTable) ADD COLUMN writer TEXT;
+                    ALTER TABLE \(ownTable) ADD COLUMN savedCopy TEXT;
+                    ALTER TABLE \(ownTable) ADD COLUMN startedCopy TEXT;
+                    """)
+        }
         return migrator
     }
 

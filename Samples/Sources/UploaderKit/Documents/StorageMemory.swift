@@ -42,6 +42,14 @@ enum StorageMemory {
             try db.execute(
                 sql: "UPDATE \(DocumentSchema.ownTable) SET changedAt = ?", arguments: [Date().timeIntervalSince1970])
         }
+        if try DocumentSchema.has("writer", db) {
+            // The copies of the database on the other storage are another series.
+            try db.execute(
+                sql: """
+                    UPDATE \(DocumentSchema.ownTable) SET writer = NULL, savedCopy = NULL, startedCopy = NULL
+                    WHERE location <> ?
+                    """, arguments: [location.description])
+        }
         // Another storage has no copy of the database yet.
         let sql = """
             INSERT INTO \(DocumentSchema.ownTable) (id, location) VALUES (1, ?1)

@@ -4,12 +4,24 @@ import Synchronization
 extension Report {
     func saved(_ outcome: DatabaseSaver.Outcome) {
         switch outcome {
-        case .saved(let byteCount, let kept):
+        case .saved(let saved, let kept):
             worked()
+            if let other = saved.other {
+                message(
+                    """
+                    another machine saves copies of this database, the last one \(Format.time(since: other)) ago. Files \
+                    that only one of them has pushed are in its own copies alone: 'recover --writer' takes them. Give \
+                    each machine a database of its own.
+                    """)
+            }
+            if saved.needsID {
+                message(
+                    "this server finds the copy of the database by its id alone: 'recover --id \(saved.databaseID)'")
+            }
             if let kept { message("older copies of the database could not be removed from the storage: \(kept)") }
             var event = JSONEvent("saved")
-            event.bytes = byteCount
-            tell(event, verbose: "saved the database, \(Format.bytes(byteCount))")
+            event.bytes = saved.byteCount
+            tell(event, verbose: "saved the database \(saved.databaseID), \(Format.bytes(saved.byteCount))")
         case .undecided: state.withLock { $0.namesLoneDatabase = purpose == .uploading }
         case .unchanged, .notWanted: break
         }

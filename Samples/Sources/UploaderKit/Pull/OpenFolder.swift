@@ -68,6 +68,27 @@ package final class OpenFolder: Sendable {
         throw RestoreFailure.of(path.appending(name))
     }
 
+    /// Returns the names in it, in no order, without `.` and `..`.
+    func names() throws -> [[UInt8]] {
+        let number = openat(number, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard number >= 0 else { throw RestoreFailure.of(path) }
+        guard let stream = fdopendir(number) else {
+            close(number)
+            throw RestoreFailure.of(path)
+        }
+        defer { closedir(stream) }
+        var names: [[UInt8]] = []
+        while true {
+            errno = 0
+            guard let entry = readdir(stream) else {
+                guard errno == 0 else { throw RestoreFailure.of(path) }
+                return names
+            }
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) { Array($0.prefix { $0 != 0 }) }
+            if name != [0x2E], name != [0x2E, 0x2E] { names.append(name) }
+        }
+    }
+
     /// Makes a folder in it.
     ///
     /// - Returns: false when something has the name already.

@@ -6,18 +6,30 @@ import LFSStorage
 struct DatabaseSaver: Sendable {
     let database: any DatabaseWriter
     let storage: any RemoteStorage
+    /// The path of the local store.
+    let store: String
     /// Runs as something of it gets done.
     let onAdvance: @Sendable () -> Void
 
     /// What a run does about it.
     enum Outcome: Sendable {
         /// - Parameter kept: why older copies could not be removed; nil when they were.
-        case saved(byteCount: Int64, kept: String?)
+        case saved(Saved, kept: String?)
         case unchanged
         /// Somebody has chosen not to.
         case notWanted
         /// Nobody has chosen yet.
         case undecided
+    }
+
+    /// A copy that was stored.
+    struct Saved: Sendable {
+        let databaseID: String
+        let byteCount: Int64
+        /// The time of the newest copy that another machine has saved since the last one of this machine.
+        let other: Date?
+        /// Whether the id has to be known to find the copy again.
+        let needsID: Bool
     }
 
     /// Remembers whether copies are kept.
@@ -40,9 +52,13 @@ struct DatabaseSaver: Sendable {
         guard let isChosen = memory.isChosen, let id else { return .undecided }
         guard isChosen else { return .notWanted }
         guard memory.savedState != state else { return .unchanged }
-        let byteCount = try await save(id)
+        let copies = RecoveryCopies(storage: storage)
+        let stored = try await copies.list(of: id)
+        let series = try await database.write { db in try CopySeries.begin(stored, at: Date(), db) }
+        let byteCount = try await save(id, in: series)
         // What another run has saved meanwhile may be newer or older: then the next one saves again.
         try await database.write { db in
+            try series.end(db)
             try db.execute(
                 sql: """
                     UPDATE \(DocumentSchema.ownTable)
@@ -50,53 +66,35 @@ struct DatabaseSaver: Sendable {
                     """,
                 arguments: [memory.savedState, state, Date().timeIntervalSince1970])
         }
+        let saved = Saved(
+            databaseID: id, byteCount: byteCount, other: series.other?.date,
+            needsID: series.isFirst && !copies.findsAll)
         do {
-            try await RecoveryCopies(storage: storage).prune(id)
+            try await copies.prune(id, of: series.writer)
         } catch let error as StorageError {
-            return .saved(byteCount: byteCount, kept: error.message)
+            return .saved(saved, kept: error.message)
         }
-        return .saved(byteCount: byteCount, kept: nil)
+        return .saved(saved, kept: nil)
     }
 
-    private func save(_ id: String) async throws -> Int64 {
-        let parent = FileManager.default.temporaryDirectory
-        sweep(parent)
-        let folder = parent.appendingPathComponent(Self.prefix + UUID().uuidString)
-        // Nobody else is to read the names in it.
-        try FileManager.default.createDirectory(
-            at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
-        defer {
-            do { try FileManager.default.removeItem(at: folder) } catch {
-                Console.message("uploader: \(folder.path) is left and can be removed: \(Words.of(error))")
-            }
-        }
-        let (copy, packed) = (folder.appendingPathComponent("copy"), folder.appendingPathComponent("copy.gz"))
-        let time = Date()
+    private func save(_ id: String, in series: CopySeries) async throws -> Int64 {
+        let folder = try SavingFolder(in: store)
+        try folder.sweep()
+        let copy = "\(UUID().uuidString).sqlite"
+        let packed = copy + ".gz"
+        defer { for name in [copy, copy + "-journal", packed] { folder.discard(name) } }
         onAdvance()
-        do { try await database.vacuum(into: copy.path) } catch let error as DatabaseError
-            where error.resultCode == .SQLITE_FULL
+        do { try await database.vacuum(into: folder.url(of: copy).path) } catch let error as DatabaseError
+            where error.isForWantOfSpace
         {
-            throw UploaderError("the folder for temporary files is full: \(parent.path)")
+            throw UploaderError("the disk is full, and a copy of the database has no room in \(folder.path)")
         }
         onAdvance()
-        try GzipFile.compress(copy, to: packed)
+        try GzipFile.compress(folder.url(of: copy), to: folder.url(of: packed))
         onAdvance()
-        try await RecoveryCopies(storage: storage).store(packed, of: id, at: time, onBytes: onAdvance)
-        return try FileManager.default.attributesOfItem(atPath: packed.path)[.size] as? Int64 ?? 0
-    }
-
-    private static let prefix = "uploader-save-"
-
-    /// Removes what runs have left that were killed: copies of the whole database, a day old and more.
-    private func sweep(_ parent: URL) {
-        let keys: Set<URLResourceKey> = [.contentModificationDateKey]
-        // A folder that cannot be listed, or one of somebody else's, is no reason to save nothing.
-        let folders = try? FileManager.default.contentsOfDirectory(
-            at: parent, includingPropertiesForKeys: Array(keys))
-        for folder in folders ?? [] where folder.lastPathComponent.hasPrefix(Self.prefix) {
-            let date = try? folder.resourceValues(forKeys: keys).contentModificationDate
-            if let date, Date().timeIntervalSince(date) > 86_400 { try? FileManager.default.removeItem(at: folder) }
-        }
+        try await RecoveryCopies(storage: storage).store(
+            folder.url(of: packed), of: id, in: series, onBytes: onAdvance)
+        return try folder.byteCount(of: packed)
     }
 
     /// What changes with every file that is added, uploaded, replaced or removed.

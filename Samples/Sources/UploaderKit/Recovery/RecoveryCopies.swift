@@ -5,11 +5,14 @@ import Synchronization
 
 /// Copies of databases on the storage that has their files: without one nobody knows which object is which file.
 ///
-/// A copy is the object `lfs-recovery/<database id>/<time>.sqlite.gz`: the whole SQLite database, compressed in gzip's
-/// format. The id is the 32 hex digits that the keys of the database's files begin with, and the time is in UTC, as in
-/// `20261125t143000z`. The names of all files stand in it in the clear.
+/// A copy is the object `<database id>/lfs-recovery/<writer>/<time>.sqlite.gz`: the whole SQLite database, compressed in
+/// gzip's format. The id is the 32 hex digits that the keys of the database's files begin with, the writer is a
+/// ``CopySeries``, and the time is a ``CopyTime``. The names of all files stand in it in the clear.
+///
+/// Earlier versions saved `lfs-recovery/<database id>/<time>.sqlite.gz`. Those copies are read and never removed. On a
+/// server that gives the first part of a key to one account, they belong to the account that was first.
 struct RecoveryCopies: Sendable {
-    /// How many of a database are kept.
+    /// How many of a writer are kept.
     static let kept = 3
     private static let folder = "lfs-recovery"
     private static let ending = ".sqlite.gz"
@@ -19,49 +22,76 @@ struct RecoveryCopies: Sendable {
     struct Copy: Sendable {
         let key: ObjectKey
         let databaseID: String
-        let date: Date
+        /// The machine that has saved it; nil for one of an earlier version.
+        let writer: String?
+        let time: CopyTime
         let byteCount: Int64
-
-        /// The time as people write it.
-        var saved: String { date.formatted(.iso8601) }
     }
 
-    /// Those of a database, or all; the oldest first. Other objects in the folder are passed over.
+    /// Whether the storage lists the objects of all databases. A signing server lists one database at a time.
+    var findsAll: Bool { storage.capabilities.kind != "signed" }
+
+    /// Returns the copies of one database, the oldest first. Other objects in the folder are passed over.
     ///
     /// - Throws: `StorageError`.
-    func list(of databaseID: String? = nil) async throws -> [Copy] {
-        var request = ListRequest(prefix: "\(Self.folder)/\(databaseID.map { "\($0)/" } ?? "")")
+    func list(of databaseID: String) async throws -> [Copy] {
+        try await list(prefix: "\(databaseID)/\(Self.folder)/")
+    }
+
+    /// Returns the copies of all databases whose ids begin with a text, also those of earlier versions, the oldest first.
+    ///
+    /// Without a whole id all objects of the storage are listed.
+    /// - Throws: `StorageError`; ``UploaderError`` when the storage lists one database only.
+    func find(_ id: String) async throws -> [Copy] {
+        let isWhole = id.utf8.count == 32
+        guard isWhole || findsAll else {
+            throw UploaderError(
+                "A signing server lists one database at a time: give --id with all 32 digits that 'push' has shown.")
+        }
+        var copies = isWhole ? try await list(of: id) : try await list(prefix: id)
+        do {
+            copies += try await list(prefix: "\(Self.folder)/\(id)")
+        } catch let error as StorageError where error.code == .forbidden && !findsAll {
+            // Another account has that part of the keys, and none of these copies is ours.
+        }
+        var seen: Set<String> = []
+        return Self.sorted(copies.filter { seen.insert($0.key.rawValue).inserted })
+    }
+
+    private func list(prefix: String) async throws -> [Copy] {
+        var request = ListRequest(prefix: prefix)
         var copies: [Copy] = []
         repeat {
             let page = try await storage.list(request)
             copies += page.objects.compactMap(Self.copy)
             request.continuation = page.next
         } while request.continuation != nil
-        return copies.sorted { ($0.date, $0.key.rawValue) < ($1.date, $1.key.rawValue) }
+        return Self.sorted(copies)
     }
 
-    /// Stores a file as the newest copy.
+    private static func sorted(_ copies: [Copy]) -> [Copy] {
+        copies.sorted { ($0.time, $0.key.rawValue) < ($1.time, $1.key.rawValue) }
+    }
+
+    /// Stores a file as the newest copy of a series.
     ///
-    /// - Parameters:
-    ///   - date: when the database was read. The name is later than all others, whatever the clock says.
-    ///   - onBytes: runs as bytes arrive there.
+    /// - Parameter onBytes: runs as bytes arrive there.
     /// - Throws: `StorageError`, ``UploaderError``.
     func store(
-        _ file: URL, of databaseID: String, at date: Date, onBytes: @escaping @Sendable () -> Void
+        _ file: URL, of databaseID: String, in series: CopySeries, onBytes: @escaping @Sendable () -> Void
     ) async throws {
         let (byteCount, hash) = try Self.measure(file)
-        let last = try await list(of: databaseID).last?.date
-        let name = Self.name(of: max(date, last.map { $0.addingTimeInterval(1) } ?? date))
-        let key = try ObjectKey("\(Self.folder)/\(databaseID)/\(name)\(Self.ending)")
+        let folder = "\(databaseID)/\(Self.folder)/\(series.writer)"
+        let key = try ObjectKey("\(folder)/\(series.time.name)\(Self.ending)")
         let source = try UploadSource(file: file, byteCount: byteCount, sha256: hash, contentType: "application/gzip")
         _ = try await storage.upload(source, to: key, session: UploadSession(onProgress: { _ in onBytes() }))
     }
 
-    /// Removes those before the last three.
+    /// Removes the copies of one writer before the last three. Those of others stay.
     ///
     /// - Throws: `StorageError`.
-    func prune(_ databaseID: String) async throws {
-        for copy in try await list(of: databaseID).dropLast(Self.kept) {
+    func prune(_ databaseID: String, of writer: String) async throws {
+        for copy in try await list(of: databaseID).filter({ $0.writer == writer }).dropLast(Self.kept) {
             try await storage.delete(copy.key, abandoning: nil)
         }
     }
@@ -96,20 +126,20 @@ struct RecoveryCopies: Sendable {
 
     private static func copy(_ object: RemoteObject) -> Copy? {
         let parts = object.key.rawValue.split(separator: "/", omittingEmptySubsequences: false)
-        guard parts.count == 3, parts[2].hasSuffix(ending), parts[1].count == 32,
-            parts[1].allSatisfy({ $0.isASCII && $0.isHexDigit }),
-            let date = try? Date(parts[2].dropLast(ending.count).uppercased(), strategy: format),
-            // Others than those that are written here are none of ours.
-            name(of: date) + ending == parts[2]
+        let isEarlier = parts.count == 3 && parts[0] == folder
+        guard isEarlier || parts.count == 4 && parts[1] == folder, let name = parts.last, name.hasSuffix(ending),
+            let time = CopyTime(name: name.dropLast(ending.count))
         else { return nil }
-        return Copy(key: object.key, databaseID: String(parts[1]), date: date, byteCount: object.byteCount)
+        let id = isEarlier ? parts[1] : parts[0]
+        let writer = isEarlier ? nil : parts[2]
+        guard isHex(id, count: 32), writer.map({ isHex($0, count: 16) }) ?? true else { return nil }
+        return Copy(
+            key: object.key, databaseID: String(id), writer: writer.map(String.init), time: time,
+            byteCount: object.byteCount)
     }
 
-    static func name(of date: Date) -> String { date.formatted(format).lowercased() }
-
-    private static var format: Date.ISO8601FormatStyle {
-        .iso8601.year().month().day().dateSeparator(.omitted).time(includingFractionalSeconds: false)
-            .timeSeparator(.omitted).timeZone(separator: .omitted)
+    private static func isHex(_ text: Substring, count: Int) -> Bool {
+        text.utf8.count == count && text.allSatisfy { $0.isASCII && $0.isHexDigit && !$0.isUppercase }
     }
 
     private static func measure(_ file: URL) throws -> (byteCount: Int64, sha256: String) {
