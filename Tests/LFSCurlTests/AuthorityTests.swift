@@ -54,7 +54,7 @@ struct AuthorityTests {
                         inbox.end()
                         return transfer.end(.failure(error))
                     }
-                    EventLoop(options, inbox)?.run()
+                    EventLoop(options, inbox, time: { .now })?.run()
                 }
             } cancel: {
                 inbox.cancel($0)

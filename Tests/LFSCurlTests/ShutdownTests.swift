@@ -68,6 +68,6 @@ import Testing
     private final class Canary: Sendable {}
 
     private static func startLoop(_ options: HTTPOptions, _ inbox: Inbox) {
-        Thread.detachNewThread { EventLoop(options, inbox)?.run() }
+        Thread.detachNewThread { EventLoop(options, inbox, time: { .now })?.run() }
     }
 }

@@ -3,6 +3,7 @@ import LFSStorage
 import LFSSystem
 import LFSTesting
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import LFSS3
