@@ -62,7 +62,7 @@ struct QueueTests {
             user.sign(in: false)
             fake.state.withLock { $0.tokens = [] }
             try await insert(120, from: 60, database, lfs)
-            try await yield(while: await lfs.status().outage == nil)
+            try await yieldAsync { try await lfs.status().outage == nil }
             #expect(try await lfs.status().outage?.code == .unauthorized)
             let failed = try await database.read { db in
                 try Int.fetchOne(db, sql: "SELECT count(*) FROM lfs_job WHERE state = 'failed' OR attempts > 0")

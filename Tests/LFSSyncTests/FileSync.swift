@@ -139,7 +139,7 @@ struct FileDevice: Sendable {
 
     /// Waits until a table has no rows.
     func drain(_ table: String) async throws {
-        try await yield(while: await count(table) > 0)
+        try await yieldAsync { try await count(table) > 0 }
     }
 }
 

@@ -69,7 +69,7 @@ struct NetworkTests {
             await clock.waitForSleepers()
             lines.cancel()
             clock.advance(by: .seconds(60))
-            try await yield(while: await two.rows("SELECT count(*) FROM lfs_sync_outbox") != ["0"])
+            try await yieldAsync { try await two.rows("SELECT count(*) FROM lfs_sync_outbox") != ["0"] }
             try await one.sync()
             #expect(try await one.rows("SELECT id FROM recipe WHERE id LIKE 'r%'") == ["r1"])
             running.cancel()
@@ -104,7 +104,7 @@ struct NetworkTests {
             await clock.waitForSleepers()
             network.wake()
             clock.advance(by: .seconds(60))
-            try await yield(while: await two.rows("SELECT id FROM recipe") != ["r2"])
+            try await yieldAsync { try await two.rows("SELECT id FROM recipe") != ["r2"] }
             running.cancel()
             // A stream that is open has nobody who takes it.
             sync.service.shutdown()

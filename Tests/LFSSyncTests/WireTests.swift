@@ -249,7 +249,7 @@ struct WireTests {
                 guard piece == 1 else { return }
                 await clock.waitForSleepers()
                 clock.advance(by: .milliseconds(200))
-                try await yield(while: await device.rows(Self.recipes).first != "r1|Æ 💐 é")
+                try await yieldAsync { try await device.rows(Self.recipes).first != "r1|Æ 💐 é" }
             }
             let client = try await server.client(device.database, lineClock: clock)
             #expect(try await client.synchronize().received == 2)
