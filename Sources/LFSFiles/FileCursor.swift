@@ -5,7 +5,7 @@ package final class FileCursor: Sendable {
     package struct Entry: Sendable {
         package let id: FileID
         /// Time of the last change of content or name, in nanoseconds since 1970.
-        package let changed: Int128
+        package let changed: Nanoseconds
         package let byteCount: Int64
     }
 

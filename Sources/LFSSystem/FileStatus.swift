@@ -16,9 +16,9 @@ package struct FileStatus: Sendable, Hashable {
     package let isDirectory: Bool
     /// Time of the last change of content, in nanoseconds since 1970. File systems hold times before 1677 and after
     /// 2262, which do not fit into 64 bits.
-    package let modified: Int128
+    package let modified: Nanoseconds
     /// Time of the last change of content or metadata, in nanoseconds since 1970. No program can set it back.
-    package let changed: Int128
+    package let changed: Nanoseconds
     package let permissions: UInt32
     /// The id of the user that it belongs to.
     package let owner: UInt32
@@ -61,7 +61,7 @@ package struct FileStatus: Sendable, Hashable {
         #endif
     }
 
-    private static func nanoseconds(_ time: timespec) -> Int128 {
-        Int128(time.tv_sec) * 1_000_000_000 + Int128(time.tv_nsec)
+    private static func nanoseconds(_ time: timespec) -> Nanoseconds {
+        Nanoseconds(Int128(time.tv_sec) * 1_000_000_000 + Int128(time.tv_nsec))
     }
 }

@@ -12,10 +12,10 @@ extension Date {
 
     /// The whole microseconds since 1970 in nanoseconds, to be compared with the times of files. A date that is farther
     /// away than any file's counts as the nearest that a file can have.
-    package var nanosecondsSince1970: Int128 {
+    package var nanosecondsSince1970: Nanoseconds {
         let microseconds = Int128(saturating: (timeIntervalSince1970 * 1_000_000).rounded(.towardZero))
         let farthest = Int128(Int64.max) * 1_000_000
-        return min(max(microseconds, -farthest), farthest) * 1_000
+        return Nanoseconds(min(max(microseconds, -farthest), farthest) * 1_000)
     }
 }
 
@@ -28,5 +28,5 @@ extension Duration {
     }
 
     /// The whole nanoseconds, which can be added to the times of files.
-    package var nanoseconds: Int128 { attoseconds / 1_000_000_000 }
+    package var nanoseconds: Nanoseconds { Nanoseconds(attoseconds / 1_000_000_000) }
 }

@@ -14,7 +14,7 @@ struct Orphans: Sendable {
     /// How old an orphan has to be before it goes.
     struct Age: Sendable {
         /// Nanoseconds since 1970: what changed later stays.
-        let limit: Int128
+        let limit: Nanoseconds
         /// Milliseconds since 1970: what was made earlier stays, because an older copy of the database, put back from a
         /// backup, does not know it.
         let from: Int64
@@ -26,7 +26,7 @@ struct Orphans: Sendable {
         func isPast(_ file: FileCursor.Entry) -> Bool { file.changed <= limit }
 
         /// For what has no time of its own that could be trusted: its id tells when it was made.
-        func isPast(_ id: FileID) -> Bool { id.tellsTime && id.milliseconds <= limit / 1_000_000 }
+        func isPast(_ id: FileID) -> Bool { id.tellsTime && id.milliseconds <= limit.value / 1_000_000 }
 
         /// Whether this database would know it if anybody did.
         func isKnowable(_ id: FileID) -> Bool { id.milliseconds >= from }

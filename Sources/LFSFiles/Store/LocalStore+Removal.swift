@@ -75,7 +75,7 @@ extension LocalStore {
     package struct Unfinished: Hashable, Sendable {
         package let id: FileID
         /// When its bytes last changed, in nanoseconds since 1970.
-        package let changed: Int128
+        package let changed: Nanoseconds
     }
 
     /// Removes from `incoming/` whatever a later download cannot go on with. Folders stay, since LFS makes none there.

@@ -67,7 +67,7 @@ struct FolderDigests: Sendable {
     /// - Parameters:
     ///   - limit: what was begun before is not under way any more, in nanoseconds since 1970.
     ///   - isCurrent: whether there is an object still that a record is about.
-    func sweep(before limit: Int128, _ flag: CancellationFlag, _ isCurrent: (Record) throws -> Bool) throws {
+    func sweep(before limit: Nanoseconds, _ flag: CancellationFlag, _ isCurrent: (Record) throws -> Bool) throws {
         guard try root.status(of: Self.folderName) != nil else { return }
         let folder = try root.openFolder(Self.folderName)
         var names: [String] = []

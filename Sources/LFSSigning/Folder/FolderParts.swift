@@ -127,7 +127,7 @@ enum FolderParts {
     struct Entry: Sendable {
         let name: String
         let part: SigningAnswer.Part
-        let modified: Int128
+        let modified: Nanoseconds
     }
 
     static func name(_ number: Int, _ sha256: String) -> String { "\(number)-\(sha256)" }
