@@ -71,9 +71,9 @@ let package = Package(
         // Processors' instructions for checksums, which Swift has no name for.
         .target(name: "CChecksum"),
         // Calls of Linux that Swift's modules of the C library lack, also in static programs.
-        .target(name: "CSystem"),
+        .target(name: "CLinux"),
         .target(
-            name: "LFSSystem", dependencies: ["CChecksum", "CSystem", crypto, logging], resources: [privacyManifest]),
+            name: "LFSSystem", dependencies: ["CChecksum", "CLinux", crypto, logging], resources: [privacyManifest]),
         .target(name: "LFSStorage", dependencies: ["LFSSystem", logging]),
         .target(name: "LFSFiles", dependencies: ["LFSSystem"]),
         .target(name: "LFSTransfer", dependencies: ["LFSStorage", "LFSSystem"]),
@@ -148,7 +148,7 @@ let package = Package(
         .target(
             name: "TestSupport", dependencies: ["LFSSystem", "LFSFiles", "LFSStorage", "LFSTransfer", "LFS", grdb],
             path: "Tests/TestSupport"),
-        .testTarget(name: "LFSSystemTests", dependencies: ["CChecksum", "CSystem", "LFSSystem", "TestSupport"]),
+        .testTarget(name: "LFSSystemTests", dependencies: ["CChecksum", "CLinux", "LFSSystem", "TestSupport"]),
         .testTarget(
             name: "LFSStorageTests", dependencies: ["LFSStorage", "LFSSystem", "LFSTesting", "TestSupport", logging]),
         .testTarget(name: "LFSFilesTests", dependencies: ["LFSFiles", "LFSSystem", "TestSupport"]),
@@ -237,7 +237,7 @@ let package = Package(
             ]),
     ])
 
-let targetsInC = ["CChecksum", "CSystem", "CSecret"]
+let targetsInC = ["CChecksum", "CLinux", "CSecret"]
 for target in package.targets where target.type != .system && !targetsInC.contains(target.name) {
     target.swiftSettings = (target.swiftSettings ?? []) + settings
 }

@@ -1,4 +1,4 @@
-import CSystem
+import CLinux
 
 #if canImport(Darwin)
 import Darwin

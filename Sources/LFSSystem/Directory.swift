@@ -1,4 +1,4 @@
-import CSystem
+import CLinux
 
 #if canImport(Glibc)
 import Glibc

@@ -1,4 +1,4 @@
-import CSystem
+import CLinux
 
 /// Has the device take a long file while it is still being written, so that the sync at its end finds little left to
 /// do.

@@ -1,5 +1,5 @@
 #if os(Linux)
-import CSystem
+import CLinux
 import LFSSystem
 import Testing
 

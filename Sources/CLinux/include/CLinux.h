@@ -1,5 +1,5 @@
-#ifndef LFS_CSYSTEM_H
-#define LFS_CSYSTEM_H
+#ifndef LFS_CLINUX_H
+#define LFS_CLINUX_H
 
 #ifdef __linux__
 
