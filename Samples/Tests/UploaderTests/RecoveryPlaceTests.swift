@@ -56,7 +56,8 @@ struct RecoveryPlaceTests {
         try withFolder(files: 1) { folder in
             #expect(try push(temporary: "/tmp", in: folder).status == 0)
             let script = """
-                rm -rf a.sqlite.lfs/saving && mkdir elsewhere && echo x > elsewhere/x && touch -d '3 days ago' elsewhere/x
+                rm -rf a.sqlite.lfs/saving && mkdir elsewhere && echo x > elsewhere/x
+                touch -d '3 days ago' elsewhere/x
                 ln -s ../elsewhere a.sqlite.lfs/saving && echo 1 > files/1.bin
                 """
             #expect(try RestoreTests.shell(script, in: folder))

@@ -133,9 +133,8 @@ struct RecoverCommand: AsyncParsableCommand {
         if json {
             return Console.result(try Event("recovered", newest, files: files).jsonLine())
         }
-        Console.result(
-            "\(path): \(Format.count(files, "file")), as of \(newest.time.text), \(Format.time(since: newest.time.date)) ago"
-        )
+        let age = Format.time(since: newest.time.date)
+        Console.result("\(path): \(Format.count(files, "file")), as of \(newest.time.text), \(age) ago")
         Console.message("uploader: uploader pull --database '\(path)' --to '\(from)' --all --output DIR fetches them.")
     }
 }

@@ -9,8 +9,8 @@ extension Report {
             if let other = saved.other {
                 message(
                     """
-                    another machine saves copies of this database, the last one \(Format.time(since: other)) ago. Files \
-                    that only one of them has pushed are in its own copies alone: 'recover --writer' takes them. Give \
+                    another machine saves copies of this database, the last one \(Format.time(since: other)) ago. \
+                    Files that only one of them has pushed are in its own copies alone: 'recover --writer' takes them. Give \
                     each machine a database of its own.
                     """)
             }
