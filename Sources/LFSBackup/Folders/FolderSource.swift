@@ -155,8 +155,8 @@ public struct FolderSource: AssetSource {
         }
     }
 
-    /// Whether an open file is the one of the walk. Some file systems give a file another inode when it was not used for
-    /// a while, but not another time of its last change.
+    /// Whether an open file is the one of the walk. Some file systems give a file another inode when it was not used
+    /// for a while, but not another time of its last change.
     private func isSame(_ number: Int32, _ asset: Asset) -> Bool {
         Self.identity(number) == asset.sighting?.file || Self.stamp(number) == asset.stamp
     }

@@ -20,10 +20,10 @@ public struct RemoteStorageTransport: CompanionTransport {
     ///
     /// - Parameters:
     ///   - storage: is used as it is; retries are the router's.
-    ///   - prefix: segments of `a-z 0-9 . _ -` with `/` between them, for these settings alone, the same on all devices.
-    ///     A signing server gives everything below the first segment to the account that writes there first. So a
-    ///     prefix such as `settings`, which other users have as well, serves one of them only: there it begins with an
-    ///     id that the user's devices alone have in common.
+    ///   - prefix: segments of `a-z 0-9 . _ -` with `/` between them, for these settings alone, the same on all
+    ///     devices. A signing server gives everything below the first segment to the account that writes there first.
+    ///     So a prefix such as `settings`, which other users have as well, serves one of them only: there it begins
+    ///     with an id that the user's devices alone have in common.
     ///   - isConfidential: whether nobody but the user can read what is there. Values of encrypted keys are stored
     ///     there without their encryption.
     ///   - limits: how much of it is read.

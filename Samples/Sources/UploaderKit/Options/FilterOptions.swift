@@ -92,8 +92,8 @@ struct FilterOptions: ParsableArguments {
         return paths
     }
 
-    /// Returns the path from the folder on. One that leads out of the folder, or is the folder itself, stays as it is: no
-    /// file has it, and it is reported.
+    /// Returns the path from the folder on. One that leads out of the folder, or is the folder itself, stays as it is:
+    /// no file has it, and it is reported.
     private static func path(_ name: [UInt8]) -> AssetName {
         var parts: [[UInt8]] = []
         for part in FilePath(bytes: name).components where part != [0x2E] {

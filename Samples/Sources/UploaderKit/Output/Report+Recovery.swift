@@ -10,8 +10,8 @@ extension Report {
                 message(
                     """
                     another machine saves copies of this database, the last one \(Format.time(since: other)) ago. \
-                    Files that only one of them has pushed are in its own copies alone: 'recover --writer' takes them. Give \
-                    each machine a database of its own.
+                    Files that only one of them has pushed are in its own copies alone: 'recover --writer' takes them. \
+                    Give each machine a database of its own.
                     """)
             }
             if saved.needsID {

@@ -11,9 +11,9 @@ import Darwin
 /// The files and links that a pull has written or found to be right.
 ///
 /// Two names can be one file: where case does not count, where Unicode is normalized, where dots and blanks at the end
-/// are dropped. The file system alone knows, so files are compared by device and inode. Some file systems, such as exFAT by
-/// FUSE, report one inode for each name: there a file counts as the same when it looks the same and the folder does not
-/// list the name.
+/// are dropped. The file system alone knows, so files are compared by device and inode. Some file systems, such as
+/// exFAT by FUSE, report one inode for each name: there a file counts as the same when it looks the same and the folder
+/// does not list the name.
 final class WrittenFiles: Sendable {
     private struct Identity: Hashable {
         let device: UInt64

@@ -4,8 +4,8 @@ import GRDB
 /// The copies that one machine saves of a database, in the columns `writer`, `savedCopy` and `startedCopy` of the table
 /// `uploader_storage`.
 ///
-/// A cloned machine and a database that was restored beside the old one have the same writer at first. The storage shows
-/// it: the newest copy of the writer is none that this database has saved. Then it goes on under a new id.
+/// A cloned machine and a database that was restored beside the old one have the same writer at first. The storage
+/// shows it: the newest copy of the writer is none that this database has saved. Then it goes on under a new id.
 struct CopySeries: Sendable {
     /// Sixteen hexadecimal digits.
     let writer: String

@@ -2,8 +2,8 @@ import GRDB
 
 /// The triggers and views of the uploader's schema, for a database that somebody else may have changed.
 enum OwnSchema {
-    /// Brings a database up to date, removes each trigger and view that the uploader does not make, and gives the others
-    /// their text back.
+    /// Brings a database up to date, removes each trigger and view that the uploader does not make, and gives the
+    /// others their text back.
     ///
     /// - Throws: the database's error.
     static func restore(_ database: DatabaseQueue) throws {

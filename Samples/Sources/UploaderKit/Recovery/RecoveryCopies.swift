@@ -5,8 +5,8 @@ import Synchronization
 
 /// Copies of databases on the storage that has their files: without one nobody knows which object is which file.
 ///
-/// A copy is the object `<database id>/lfs-recovery/<writer>/<time>.sqlite.gz`: the whole SQLite database, compressed in
-/// gzip's format. The id is the 32 hex digits that the keys of the database's files begin with, the writer is a
+/// A copy is the object `<database id>/lfs-recovery/<writer>/<time>.sqlite.gz`: the whole SQLite database, compressed
+/// in gzip's format. The id is the 32 hex digits that the keys of the database's files begin with, the writer is a
 /// ``CopySeries``, and the time is a ``CopyTime``. The names of all files stand in it in the clear.
 ///
 /// Earlier versions saved `lfs-recovery/<database id>/<time>.sqlite.gz`. Those copies are read and never removed. On a
@@ -38,7 +38,8 @@ struct RecoveryCopies: Sendable {
         try await list(prefix: "\(databaseID)/\(Self.folder)/")
     }
 
-    /// Returns the copies of all databases whose ids begin with a text, also those of earlier versions, the oldest first.
+    /// Returns the copies of all databases whose ids begin with a text, also those of earlier versions, the oldest
+    /// first.
     ///
     /// Without a whole id all objects of the storage are listed.
     /// - Throws: `StorageError`; ``UploaderError`` when the storage lists one database only.

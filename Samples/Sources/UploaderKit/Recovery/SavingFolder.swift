@@ -10,8 +10,8 @@ import Darwin
 
 /// The folder `saving` in the local store, where copies of the database are made before they are uploaded.
 ///
-/// The local store belongs to this user alone. In a shared folder for temporary files other users could lead the removal
-/// of old copies to any file of this user.
+/// The local store belongs to this user alone. In a shared folder for temporary files other users could lead the
+/// removal of old copies to any file of this user.
 struct SavingFolder: Sendable {
     private static let name = Array("saving".utf8)
     /// Seconds after which a file is taken for that of a process that was killed.
