@@ -8,8 +8,7 @@ package func yield(while condition: @autoclosure () throws -> Bool) async throws
     }
 }
 
-/// Does the same for a condition that has to wait. It is a closure: Swift 6.3 calls a null pointer for some
-/// asynchronous autoclosures.
+/// Does the same for a condition that waits itself.
 package func yieldAsync(while condition: () async throws -> Bool) async throws {
     while try await condition() {
         try Task.checkCancellation()
