@@ -7,6 +7,7 @@ import LFSSettings
 import LFSStorage
 import LFSTesting
 import Synchronization
+import TestSupport
 import Testing
 
 #if canImport(Glibc)
@@ -187,7 +188,7 @@ final class Heard<Value: Sendable>: Sendable {
     func add(_ value: Value) { list.withLock { $0.append(value) } }
 }
 
-func someBytes(_ count: Int = 1_000) -> [UInt8] { (0..<count).map { _ in UInt8.random(in: .min ... .max) } }
+func someBytes(_ count: Int = 1_000) -> [UInt8] { SampleBytes.make(count, seed: .random(in: 0 ... .max)) }
 
 /// What a backup throws; nil if it throws nothing of its own.
 func backupError(_ body: () async throws -> BackupReport) async -> BackupError? {

@@ -105,7 +105,7 @@ struct FileDevice: Sendable {
 
     /// A file with bytes that no other one has.
     func made(_ bytes: [UInt8]? = nil) async throws -> FileData {
-        let bytes = bytes ?? (0..<1_000).map { _ in UInt8.random(in: .min ... .max) }
+        let bytes = bytes ?? SampleBytes.make(1_000, seed: .random(in: 0 ... .max))
         let file = try await lfs.makeFile(from: .bytes(bytes), name: "photo")
         try await device.database.write { try file.insert($0) }
         return file

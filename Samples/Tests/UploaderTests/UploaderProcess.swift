@@ -83,11 +83,17 @@ func withFolder(files: Int = 0, byteCount: Int = 10_240, _ body: (URL) throws ->
     try body(folder)
 }
 
+/// Random bytes, read in one piece: a generator in a loop takes minutes for the large files in a debug build.
 func randomData(_ byteCount: Int) -> Data {
-    var generator = SystemRandomNumberGenerator()
-    var data = Data(capacity: byteCount + 8)
-    while data.count < byteCount { withUnsafeBytes(of: generator.next()) { data.append(contentsOf: $0) } }
-    return data.prefix(byteCount)
+    var data = Data(count: byteCount)
+    guard let source = fopen("/dev/urandom", "r") else {
+        Issue.record("The system gives no random bytes.")
+        return data
+    }
+    defer { fclose(source) }
+    let count = data.withUnsafeMutableBytes { fread($0.baseAddress, 1, byteCount, source) }
+    #expect(count == byteCount)
+    return data
 }
 
 /// Runs a command of the system and returns whether it succeeded.

@@ -3,6 +3,7 @@ import GRDB
 import LFS
 import LFSStorage
 import LFSSystem
+import TestSupport
 import Testing
 
 /// A host app in a folder of its own: a database with a table that refers to files, a storage, and managers on top.
@@ -137,7 +138,7 @@ func withManager(
 }
 
 /// Bytes that differ from call to call.
-func someBytes(_ count: Int = 1_000) -> [UInt8] { (0..<count).map { _ in UInt8.random(in: .min ... .max) } }
+func someBytes(_ count: Int = 1_000) -> [UInt8] { SampleBytes.make(count, seed: .random(in: 0 ... .max)) }
 
 /// All bytes of a file as the manager reads them.
 func read(_ file: FileData, _ lfs: LFSManager) async throws -> [UInt8]? {
