@@ -38,7 +38,7 @@ public struct SyncServiceOptions: Sendable {
 }
 
 /// Why a session could not be made.
-public struct SyncSessionError: Error, Sendable, Hashable, CustomStringConvertible {
+public struct SyncSessionError: LocalizedError, Sendable, Hashable, CustomStringConvertible {
     public enum Code: String, Sendable {
         /// The account has as many as it may have.
         case tooMany
@@ -49,4 +49,7 @@ public struct SyncSessionError: Error, Sendable, Hashable, CustomStringConvertib
     public let message: String
 
     public var description: String { message }
+
+    /// The same as ``description``, for alerts.
+    public var errorDescription: String? { description }
 }

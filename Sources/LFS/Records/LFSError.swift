@@ -1,3 +1,4 @@
+public import Foundation
 import GRDB
 import LFSDatabase
 import LFSFiles
@@ -5,7 +6,7 @@ import LFSStorage
 public import LFSSystem
 
 /// Why LFS could not do what it was asked.
-public struct LFSError: Error, Sendable, CustomStringConvertible {
+public struct LFSError: LocalizedError, Sendable, CustomStringConvertible {
     /// The kind of failure. More kinds may come, so a `switch` needs a `default`.
     public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
         /// The code as text, as it is stored and logged.
@@ -21,7 +22,8 @@ public struct LFSError: Error, Sendable, CustomStringConvertible {
         public static let noSpace = Code(rawValue: "noSpace")
         /// A file or a folder may not be read or written.
         public static let permissionDenied = Code(rawValue: "permissionDenied")
-        /// A folder is on a read-only file system.
+        /// A folder is on a read-only file system, or the connection to the database cannot write. ``LFSReader`` reads
+        /// files through such a connection.
         public static let readOnly = Code(rawValue: "readOnly")
         /// A file or a folder does not exist.
         public static let missing = Code(rawValue: "missing")
@@ -52,6 +54,9 @@ public struct LFSError: Error, Sendable, CustomStringConvertible {
         public static let unsuitableOwner = Code(rawValue: "unsuitableOwner")
         /// This connection has a manager already.
         public static let alreadyOpen = Code(rawValue: "alreadyOpen")
+
+        /// The connection to the app's database was closed.
+        public static let closed = Code(rawValue: "closed")
 
         // MARK: Using
 
@@ -105,6 +110,22 @@ public struct LFSError: Error, Sendable, CustomStringConvertible {
 
     /// The message.
     public var description: String { message }
+
+    /// The same as ``description``, for alerts.
+    public var errorDescription: String? { description }
+
+    /// A sentence on what a person can do, where the code alone names it.
+    public var recoverySuggestion: String? {
+        switch code {
+        case .noSpace: "Make room on the disk, then try again."
+        case .permissionDenied: "Allow the app to use the folder, then try again."
+        case .folderAbsent: "Connect or mount the disk, then try again."
+        case .openElsewhere: "Close the app that uses the database, then try again."
+        case .newerSchema: "Update the app."
+        case .storage: (cause as? StorageError)?.recoverySuggestion
+        default: nil
+        }
+    }
 
     /// Whether what was asked for is not there, and asking again will not help: no row has the file, its bytes are lost
     /// on this device, which made it, or the storage has no object for it.

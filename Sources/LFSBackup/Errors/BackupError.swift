@@ -1,5 +1,7 @@
+public import Foundation
+
 /// Why a backup, or one original of it, came to nothing.
-public struct BackupError: Error, Sendable, CustomStringConvertible {
+public struct BackupError: LocalizedError, Sendable, CustomStringConvertible {
     /// The kind of failure. More kinds may come, so a `switch` needs a `default`.
     public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
         /// The code as text, as it is logged.
@@ -35,4 +37,7 @@ public struct BackupError: Error, Sendable, CustomStringConvertible {
 
     /// The message.
     public var description: String { message }
+
+    /// The same as ``description``, for alerts.
+    public var errorDescription: String? { description }
 }

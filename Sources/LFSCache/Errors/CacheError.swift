@@ -1,3 +1,4 @@
+public import Foundation
 import GRDB
 import LFSDatabase
 import LFSFiles
@@ -6,7 +7,7 @@ import LFSSystem
 /// Why a cache could not be opened, or something could not be taken out of it.
 ///
 /// What only makes reading slower is no error: it is logged, and counted in ``CacheUsage/failures``.
-public struct CacheError: Error, Sendable, CustomStringConvertible {
+public struct CacheError: LocalizedError, Sendable, CustomStringConvertible {
     /// The kind of failure. More kinds may come, so a `switch` needs a `default`.
     public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
         /// The code as text.
@@ -50,6 +51,9 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
 
     /// The message.
     public var description: String { message }
+
+    /// The same as ``description``, for alerts.
+    public var errorDescription: String? { description }
 
     /// An error of opening in this module's words.
     static func opening(_ error: any Error, at path: String) -> any Error {

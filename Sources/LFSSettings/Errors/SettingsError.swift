@@ -1,9 +1,9 @@
-import Foundation
+public import Foundation
 
 /// Why a setting could not be read or written, and what to do.
 ///
 /// Nothing in it is a value, a key or a passphrase, and of the members of a family it names the family only.
-public struct SettingsError: Error, Sendable, CustomStringConvertible {
+public struct SettingsError: LocalizedError, Sendable, CustomStringConvertible {
     /// The kind of failure. More kinds may come, so a `switch` needs a `default`.
     public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
         /// The code as text, as it is logged.
@@ -36,6 +36,20 @@ public struct SettingsError: Error, Sendable, CustomStringConvertible {
 
     /// The message.
     public var description: String { message }
+
+    /// The same as ``description``, for alerts.
+    public var errorDescription: String? { description }
+
+    /// A sentence on what a person can do, where the code alone names it.
+    public var recoverySuggestion: String? {
+        switch code {
+        case .locked, .promptDismissed: "Unlock the keyring, then try again."
+        case .noSpace: "Make room on the disk, then try again."
+        case .folderAbsent: "Connect or mount the disk, then try again."
+        case .newerValue, .newerData, .newerSchema: "Update the app."
+        default: nil
+        }
+    }
 
     /// The same without texts that are not for everybody's eyes, and without what is below, which may have them too.
     func hiding(_ texts: [String]) -> SettingsError {

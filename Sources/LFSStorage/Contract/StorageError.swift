@@ -1,5 +1,7 @@
+public import Foundation
+
 /// Why a remote storage could not do what it was asked.
-public struct StorageError: Error, Sendable, CustomStringConvertible {
+public struct StorageError: LocalizedError, Sendable, CustomStringConvertible {
     /// The kind of failure. More kinds may come, so a `switch` needs a `default`.
     public struct Code: RawRepresentable, Hashable, Codable, Sendable, CustomStringConvertible {
         /// The code as text, as it is stored and logged.
@@ -117,6 +119,21 @@ public struct StorageError: Error, Sendable, CustomStringConvertible {
 
     /// The message.
     public var description: String { message }
+
+    /// The same as ``description``, for alerts.
+    public var errorDescription: String? { description }
+
+    /// A sentence on what a person can do, where the code alone names it.
+    public var recoverySuggestion: String? {
+        switch code {
+        case .unreachable, .timeout: "Check the network connection, then try again."
+        case .throttled, .serverError: "Try again later."
+        case .unauthorized: "Check the credentials, and the clock of this device."
+        case .forbidden: "Ask the owner of the storage for the permission."
+        case .noSpace: "Make room on the storage, then try again."
+        default: nil
+        }
+    }
 
     /// Any error as a storage error: itself, a cancellation, or ``Code/unknown``.
     public init(wrapping error: any Error, key: ObjectKey? = nil) {

@@ -1,5 +1,7 @@
+public import Foundation
+
 /// What went wrong with sync, and what to do.
-public struct SyncError: Error, Sendable, CustomStringConvertible {
+public struct SyncError: LocalizedError, Sendable, CustomStringConvertible {
     /// More may come.
     public struct Code: RawRepresentable, Hashable, Sendable {
         public let rawValue: String
@@ -13,6 +15,10 @@ public struct SyncError: Error, Sendable, CustomStringConvertible {
         public static let invalidServer = Code(rawValue: "invalidServer")
         /// The server does not know the session any more: sign in again.
         public static let unauthorized = Code(rawValue: "unauthorized")
+        /// The app's closure gave no token; ``SyncError/cause`` is its error.
+        public static let noToken = Code(rawValue: "noToken")
+        /// The connection to the database is read-only or was closed.
+        public static let unusableDatabase = Code(rawValue: "unusableDatabase")
         /// The server cannot be reached, or asks for patience.
         public static let unavailable = Code(rawValue: "unavailable")
         /// The disk that holds the database is full. What had come is kept.
@@ -48,6 +54,19 @@ public struct SyncError: Error, Sendable, CustomStringConvertible {
         """)
 
     public var description: String { message }
+
+    /// The same as ``description``, for alerts.
+    public var errorDescription: String? { description }
+
+    /// A sentence on what a person can do, where the code alone names it.
+    public var recoverySuggestion: String? {
+        switch code {
+        case .unauthorized, .noToken: "Sign in again."
+        case .unavailable, .cut: "Check the network connection, then try again."
+        case .noSpace: "Make room on the disk, then try again."
+        default: nil
+        }
+    }
 
     /// Whether trying again later may help.
     public var isRetryable: Bool { [.unavailable, .cut, .noSpace].contains(code) }

@@ -85,7 +85,7 @@ struct SyncServer: Sendable {
         var request = HTTPRequest(.post, base.origin, base.path + path, body: .bytes(Array(body)), reply: reply)
         // A fifth of the bytes, for half a second of both sides' processors in 100,000 rows of files.
         if case .sink = reply { request.acceptsGzip = true }
-        try request.headers.set("authorization", try BearerField.value(await token()))
+        try request.headers.set("authorization", try BearerField.value(try await sessionToken()))
         try request.headers.set("content-type", type)
         do {
             return try await transport.send(request)
@@ -94,6 +94,19 @@ struct SyncServer: Sendable {
         } catch let error as HTTPError {
             throw SyncError(
                 .unavailable, "The sync server could not be reached: \(error.message.sentence)", cause: error)
+        }
+    }
+
+    private func sessionToken() async throws -> String {
+        do {
+            return try await token()
+        } catch let error where error is CancellationError || error is SyncError {
+            throw error
+        } catch {
+            // Its text is for a person, as that of all errors of this package.
+            throw SyncError(
+                .noToken, "The app has no token for the sync server: sign in again. \(error.localizedDescription)",
+                cause: error)
         }
     }
 

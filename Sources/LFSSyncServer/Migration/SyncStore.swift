@@ -1,3 +1,5 @@
+public import Foundation
+
 /// The tables behind a sync server: made, compared with what the server has noted of them, and brought to another
 /// schema.
 ///
@@ -88,7 +90,7 @@ public struct SyncStore: Sendable {
 }
 
 /// Why a store is not served.
-public struct SyncStoreError: Error, Sendable, Hashable, CustomStringConvertible {
+public struct SyncStoreError: LocalizedError, Sendable, Hashable, CustomStringConvertible {
     public enum Code: String, Sendable {
         /// A newer server has made it.
         case newerServer
@@ -115,4 +117,7 @@ public struct SyncStoreError: Error, Sendable, Hashable, CustomStringConvertible
                 + "keep the column or table, or carry its rows into a new store by a program of your own."
         }
     }
+
+    /// The same as ``description``, for alerts.
+    public var errorDescription: String? { description }
 }

@@ -1,3 +1,5 @@
+public import Foundation
+
 /// What becomes of a change of a row that has changed since the device saw it. Any column counts, and so does being put
 /// into a shared container anew; changes by the same device do not.
 ///
@@ -36,9 +38,12 @@ public struct SyncConflict: Sendable, Hashable {
 }
 
 /// Why a change is refused, in words for the person who made it.
-public struct SyncRefusal: Error, Sendable, Hashable {
+public struct SyncRefusal: LocalizedError, Sendable, Hashable {
     /// At most 1,000 characters of it are told.
     public let message: String
 
     public init(_ message: String) { self.message = message }
+
+    /// The message.
+    public var errorDescription: String? { message }
 }

@@ -1,3 +1,4 @@
+public import Foundation
 import LFSWire
 
 /// A schema that holds together: every table has a type, every parent is a table, and parents come first.
@@ -110,7 +111,7 @@ struct CheckedSchema: Sendable {
 }
 
 /// Why tables cannot be synced, and what to do.
-public struct SyncSchemaError: Error, Sendable, Hashable, CustomStringConvertible {
+public struct SyncSchemaError: LocalizedError, Sendable, Hashable, CustomStringConvertible {
     /// The table that it is about; empty for all of them.
     public let table: String
     public let message: String
@@ -121,6 +122,9 @@ public struct SyncSchemaError: Error, Sendable, Hashable, CustomStringConvertibl
     }
 
     public var description: String { table.isEmpty ? message : "The table '\(table)' cannot be synced. \(message)" }
+
+    /// The same as ``description``, for alerts.
+    public var errorDescription: String? { description }
 }
 
 extension UInt8 {

@@ -1,5 +1,7 @@
+public import Foundation
+
 /// What a database has refused, or could not do.
-public struct SQLFailure: Error, Sendable, CustomStringConvertible {
+public struct SQLFailure: LocalizedError, Sendable, CustomStringConvertible {
     /// Kinds that callers tell apart.
     public enum Code: String, Sendable {
         /// A NOT NULL, CHECK, UNIQUE or foreign key; or a trigger that raises.
@@ -31,4 +33,7 @@ public struct SQLFailure: Error, Sendable, CustomStringConvertible {
     }
 
     public var description: String { "\(code.rawValue): \(message)" }
+
+    /// The same as ``description``, for alerts.
+    public var errorDescription: String? { description }
 }

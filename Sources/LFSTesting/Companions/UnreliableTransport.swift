@@ -19,12 +19,6 @@ public final class UnreliableTransport: CompanionTransport {
         case goes, isLost, fails
     }
 
-    /// What it says when it fails.
-    public struct Failure: Error {
-        /// One.
-        public init() {}
-    }
-
     private static let rememberedCount = 4
 
     /// The transport below, which is sound.

@@ -1,5 +1,7 @@
+public import Foundation
+
 /// A rule of the storage contract that a storage broke.
-public struct ConformanceFailure: Error, Sendable, CustomStringConvertible {
+public struct ConformanceFailure: LocalizedError, Sendable, CustomStringConvertible {
     /// The ``StorageCheck/name`` of the check that found it.
     public let check: String
     /// What should have held.
@@ -18,4 +20,7 @@ public struct ConformanceFailure: Error, Sendable, CustomStringConvertible {
         let text = "In \"\(check)\": expected that \(rule)."
         return cause.map { "\(text) The error was: \($0)" } ?? text
     }
+
+    /// The same as ``description``, for alerts.
+    public var errorDescription: String? { description }
 }

@@ -1,5 +1,5 @@
 import Crypto
-import Foundation
+public import Foundation
 
 #if canImport(Glibc)
 import Glibc
@@ -25,9 +25,12 @@ public struct TokenFile: Sendable {
     }
 
     /// What is wrong with the file, and how to mend it.
-    public struct Failure: Error, Sendable, CustomStringConvertible {
+    public struct Failure: LocalizedError, Sendable, CustomStringConvertible {
         /// A sentence for the person who runs the server.
         public let description: String
+
+        /// The same as ``description``, for alerts.
+        public var errorDescription: String? { description }
     }
 
     /// In the order of the file.

@@ -1,7 +1,8 @@
+public import Foundation
 import HTTPTypes
 
 /// Why the server does not start, or does not do what a request asks for. Each has a sentence for people.
-public struct WebError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct WebError: LocalizedError, Hashable, Sendable, CustomStringConvertible {
     /// The kind of failure.
     public enum Code: String, Hashable, Sendable {
         /// The options contradict each other, or would let anybody in.
@@ -47,6 +48,9 @@ public struct WebError: Error, Hashable, Sendable, CustomStringConvertible {
 
     /// The sentence.
     public var description: String { message }
+
+    /// The same as ``description``, for alerts.
+    public var errorDescription: String? { description }
 
     /// What a reply says of it.
     var status: HTTPResponse.Status {
