@@ -16,6 +16,10 @@ package struct TableError: Error, Sendable, CustomStringConvertible {
         case alreadyOpen
         /// The disk or the quota is full.
         case noSpace
+        /// The connection, or the file of the database, cannot be written to.
+        case readOnly
+        /// The connection was closed.
+        case closed
     }
 
     package let code: Code
@@ -32,4 +36,17 @@ package struct TableError: Error, Sendable, CustomStringConvertible {
     }
 
     package var description: String { message }
+
+    package static let closed = TableError(
+        .closed, "The connection to the database was closed. Stop what uses it first, or open the database again.")
+
+    package static func readOnly(cause: (any Error)?) -> TableError {
+        TableError(
+            .readOnly,
+            """
+            The connection to the database is read-only, and LFSManager writes to it. Read files through it with \
+            LFSReader, or open LFSManager on a connection without Configuration.readonly.
+            """,
+            cause: cause)
+    }
 }

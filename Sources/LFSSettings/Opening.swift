@@ -18,6 +18,8 @@ struct Opening: Sendable {
             catalogs.flatMap { catalog in catalog.keys.map { Registry.Entry(catalog: catalog.name, info: $0) } })
         try Self.requireDistinct(catalogs)
         let runner = BackgroundRunner(database, touch: SettingsStateTable.touch)
+        // The app's own writes wait for other processes from now on, as those of the router do.
+        try await runner.withWriter { _ in }
         let here = registry.here
         let found = try await runner.read { db in try OpeningState(here, db) }
         let (state, path) = (found.state, found.databasePath)

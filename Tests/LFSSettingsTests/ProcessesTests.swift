@@ -29,6 +29,26 @@ struct ProcessesTests {
         }
     }
 
+    @Test("Four processes whose connections have GRDB's default busy mode wait for each other")
+    func defaultBusyMode() async throws {
+        try await withPlace { place in
+            var environment = ProcessInfo.processInfo.environment
+            environment["HELPER_BUSY_MODE"] = "default"
+            let results = try await withThrowingTaskGroup(of: HelperRun.Result.self) { [environment] group in
+                for _ in 0..<4 {
+                    group.addTask {
+                        try await HelperRun("increment", in: place.folder, "database", "250")
+                            .finish(environment: environment)
+                    }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(results.map(\.word) == Array(repeating: "ok", count: 4))
+            let key: StorageKey<Int> = Store.database.key("counter", default: 0)
+            #expect(try await place.open { key }.get(key) == 1_000)
+        }
+    }
+
     @Test(
         "What another process sets arrives within two polls",
         arguments: ["database", "file", "keychain", "encryptedFile"])

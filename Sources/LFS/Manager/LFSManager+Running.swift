@@ -97,9 +97,13 @@ extension LFSManager {
         await background.writeUses()
         // On the writer's own queue: the host may hold it for long, and no thread of Swift's waits for that.
         let observer = observer
-        try await runner.withWriter { db in
-            db.remove(transactionObserver: observer)
-            try InsertGuard.remove(db)
+        do {
+            try await runner.withWriter { db in
+                db.remove(transactionObserver: observer)
+                try InsertGuard.remove(db)
+            }
+        } catch let error as TableError where error.code == .closed {
+            // What was attached to the connection went with it.
         }
         try places.release()
         hub.close()

@@ -7,7 +7,11 @@ import Synchronization
 /// transaction. Between two transactions the writer's queue is free for the host. No call here waits for the network,
 /// and a write that has begun is not cancelled with the task that asked for it, because others may share it.
 ///
-/// A full disk is ``TableError/Code/noSpace``; other errors of the database pass unchanged.
+/// A full disk is ``TableError/Code/noSpace``, a connection that cannot write ``TableError/Code/readOnly``, and a
+/// closed one ``TableError/Code/closed``. Other errors of the database pass unchanged.
+///
+/// The writer waits for the locks of other connections: where the host has set no busy mode, the runner sets a timeout
+/// before its first use of the writer. The readers of a pool have one by GRDB's default.
 ///
 /// Transactions run on the writer's own queue.
 package final class BackgroundRunner: Sendable {
@@ -19,7 +23,12 @@ package final class BackgroundRunner: Sendable {
     private struct State {
         var pending: [Operation] = []
         var isScheduled = false
+        /// Whether the writer waits for the locks of other connections.
+        var hasBusyTimeout = false
     }
+
+    /// The time that the writer waits for a lock, in milliseconds: as long as the readers of GRDB's pools.
+    private static let busyTimeout = 10_000
 
     /// How many writes one transaction takes, so that it stays short when many wait.
     private static let operationsPerTransaction = 64
@@ -104,8 +113,8 @@ package final class BackgroundRunner: Sendable {
         _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
-            writer.asyncWriteWithoutTransaction { db in
-                continuation.resume(with: Result { try body(db) }.mapError(Self.wording))
+            onWriter { db in
+                continuation.resume(with: Result { try body(try db.get()) }.mapError(Self.wording))
             }
         }
     }
@@ -154,26 +163,55 @@ package final class BackgroundRunner: Sendable {
         }
     }
 
-    /// A full disk in this module's words; any other error unchanged.
+    /// Returns the error of a full disk or of a read-only connection in this module's words; any other one unchanged.
     private static func wording(_ error: any Error) -> any Error {
-        guard let error = error as? DatabaseError, error.isNoSpace else { return error }
-        return TableError(
-            .noSpace,
-            """
-            The disk that holds the database is full. \
-            Free local copies (LFSManager.evictAll, free), or make room otherwise.
-            """,
-            cause: error)
+        guard let error = error as? DatabaseError else { return error }
+        if error.isNoSpace {
+            return TableError(
+                .noSpace, "The disk that holds the database is full. Make room on it, then try again.", cause: error)
+        }
+        // A database whose file was moved away has another remedy, and SQLite's own words.
+        if error.resultCode == .SQLITE_READONLY, error.extendedResultCode != .SQLITE_READONLY_DBMOVED {
+            return TableError.readOnly(cause: error)
+        }
+        return error
+    }
+
+    // MARK: The writer
+
+    /// Runs the body on the writer's own queue, with an error in place of a connection that was closed.
+    private func onWriter(_ body: @escaping @Sendable (Result<Database, any Error>) -> Void) {
+        writer.asyncWriteWithoutTransaction { db in body(Result { try self.prepared(db) }) }
+    }
+
+    /// Returns the connection once it waits for the locks of others.
+    ///
+    /// GRDB's default mode fails at the first lock of another connection: `SQLITE_BUSY`, "database is locked".
+    /// Source: SQLite, `PRAGMA busy_timeout`, which answers 0 for a connection without a timeout.
+    private func prepared(_ db: Database) throws -> Database {
+        guard db.sqliteConnection != nil else { throw TableError.closed }
+        if state.withLock({ $0.hasBusyTimeout }) { return db }
+        if case .immediateError = writer.configuration.busyMode,
+            try Int.fetchOne(db, sql: "PRAGMA busy_timeout") == 0
+        {
+            try db.execute(sql: "PRAGMA busy_timeout = \(Self.busyTimeout)")
+        }
+        state.withLock { $0.hasBusyTimeout = true }
+        return db
     }
 
     private func schedule() {
-        writer.asyncWriteWithoutTransaction { db in
+        onWriter { db in
             let batch = self.state.withLock { state in
                 let batch = Array(state.pending.prefix(Self.operationsPerTransaction))
                 state.pending.removeFirst(batch.count)
                 return batch
             }
-            Self.run(batch, db)
+            do {
+                Self.run(batch, try db.get())
+            } catch {
+                for operation in batch { operation.finish(error) }
+            }
             let hasMore = self.state.withLock { state in
                 state.isScheduled = !state.pending.isEmpty
                 return state.isScheduled

@@ -40,6 +40,10 @@ extension SettingsError {
         case .noSpace:
             SettingsError(.noSpace, noSpace)
         case .invalidRow: SettingsError(.corrupted, error.message)
+        case .readOnly:
+            SettingsError(
+                .readOnly,
+                "The connection to the database is read-only. Open the router on one without Configuration.readonly.")
         default: SettingsError(.database, error.message)
         }
     }

@@ -36,7 +36,7 @@ extension SettingsError.Code {
     public static let notTransactional = Self(rawValue: "notTransactional")
     /// A snapshot holds no secrets.
     public static let notInSnapshot = Self(rawValue: "notInSnapshot")
-    /// The domain can only be read on this platform.
+    /// The domain can only be read on this platform, or the connection to the database cannot write.
     public static let readOnly = Self(rawValue: "readOnly")
 
     // MARK: Secrets

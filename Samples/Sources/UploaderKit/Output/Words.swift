@@ -46,7 +46,7 @@ enum Words {
                 """
         )
         .replacing(
-            " Free local copies (LFSManager.evictAll, free), or make room otherwise.",
+            " Make room on it, then try again.",
             with: " Free some space: 'uploader free' does, of what is on the storage."
         )
         // Only what is attached can wait elsewhere, and says so by itself.
