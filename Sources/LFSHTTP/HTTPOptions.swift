@@ -22,7 +22,8 @@ package struct HTTPOptions: Sendable {
         }
     }
 
-    /// Whether `http` is allowed: without it only `https` is, with TLS 1.2 or newer and the certificate verified.
+    /// Whether `http` is allowed to other machines: without it only `https` is, with TLS 1.2 or newer and the
+    /// certificate verified.
     package var allowsPlainHTTP = false
     /// The path of a PEM file with the authorities to trust instead of the system's.
     package var certificateAuthorities: String?
@@ -46,9 +47,10 @@ package struct HTTPOptions: Sendable {
     ///
     /// - Throws: ``HTTPError/Code/invalidRequest``.
     package func check(_ request: HTTPRequest) throws(HTTPError) {
-        guard request.origin.isSecure || allowsPlainHTTP else {
+        guard request.origin.isPermitted(allowsPlainHTTP: allowsPlainHTTP) else {
             throw HTTPError(
-                .invalidRequest, "\(request.origin) is not encrypted. Use https, or allow plain http explicitly.")
+                .invalidRequest,
+                "\(request.origin) is not encrypted. Use https, or set allowsPlainHTTP in the options.")
         }
         guard request.target.utf8.first == UInt8(ascii: "/"), request.target.hasOnly(Self.isPrinted)
         else { throw HTTPError(.invalidRequest, "A request's path has to be percent-encoded.") }

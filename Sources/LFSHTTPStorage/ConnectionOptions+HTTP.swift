@@ -7,7 +7,7 @@ extension ConnectionOptions {
     /// - Parameter type: the name of the options that a user has set.
     /// - Throws: ``StorageError/Code/invalidRequest`` for a way that is not encrypted and not allowed.
     package func check(_ origin: HTTPOrigin, _ type: String) throws(StorageError) {
-        guard origin.isSecure || allowsPlainHTTP else {
+        guard origin.isPermitted(allowsPlainHTTP: allowsPlainHTTP) else {
             throw StorageError(
                 .invalidRequest, "\(origin) is not encrypted. Use https, or set \(type).allowsPlainHTTP.")
         }

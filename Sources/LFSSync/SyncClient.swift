@@ -50,10 +50,13 @@ public final class SyncClient: Sendable {
         } catch {
             throw SyncError(.invalidServer, error.message, cause: error)
         }
-        guard base.origin.isSecure || options.allowsPlainHTTP else {
+        guard base.origin.isPermitted(allowsPlainHTTP: options.allowsPlainHTTP) else {
             throw SyncError(
-                .invalidServer, "The sync server's URL is http, with which the token can be read on the way: use https."
-            )
+                .invalidServer,
+                """
+                The sync server's URL is http, with which the token can be read on the way. Use https, or set \
+                SyncOptions.allowsPlainHTTP.
+                """)
         }
         var connection = ConnectionOptions()
         connection.allowsPlainHTTP = options.allowsPlainHTTP
@@ -190,6 +193,8 @@ public final class SyncClient: Sendable {
             return try await body()
         } catch let error as TableError where error.code == .noSpace {
             throw SyncError(.noSpace, error.message, cause: error)
+        } catch let error as TableError where error.code == .readOnly || error.code == .closed {
+            throw SyncError(.unusableDatabase, error.message, cause: error)
         } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
             // A table may have gone since the client was opened.
             _ = try await runner.read { try SyncedTable.all($0) }

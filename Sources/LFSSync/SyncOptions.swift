@@ -5,9 +5,11 @@ package import LFSHTTP
 public struct SyncOptions: Sendable {
     /// The server's base URL: `https://app.example`.
     public var server: URL
-    /// Returns the token of the session, before each request.
+    /// Returns the token of the session, before each request. An error of it is ``SyncError/Code/noToken``, unless it
+    /// is a ``SyncError`` or a `CancellationError`.
     public var token: @Sendable () async throws -> String
-    /// Whether `http` is taken, with which everybody on the way can read the token and the rows.
+    /// Whether an `http` URL of another machine is allowed. The token and the rows can be read on the way then.
+    /// `localhost`, `127.0.0.0/8` and `::1` need no permission.
     public var allowsPlainHTTP = false
     /// The path of a PEM file with the authorities to trust instead of the system's, for a server with a certificate of
     /// one's own.

@@ -6,13 +6,27 @@ import Testing
 
 /// What the engine refuses before a byte goes out.
 @Suite(.timeLimit(.minutes(10))) struct SafetyTests {
-    @Test func plainHTTPHasToBeAllowed() async throws {
-        let server = try ScriptedServer { _, connection in try connection.reply(200) }
+    @Test("Plain http to another machine has to be allowed, and the error names the option")
+    func plainHTTP() async throws {
         let engine = CurlTransport(.patient)
-        try await #expect(code { try await engine.send(HTTPRequest(.get, server)) } == .invalidRequest)
-        #expect(server.connectionCount == 0)
+        let origin = HTTPOrigin(isSecure: false, host: "storage.example", port: nil)
+        let error = await #expect(throws: HTTPError.self) { try await engine.send(HTTPRequest(.get, origin, "/")) }
+        #expect(error?.code == .invalidRequest && error?.message.contains("allowsPlainHTTP") == true)
+        await engine.shutdown()
+    }
+
+    @Test("Plain http to this machine needs no permission, and goes past every proxy")
+    func loopback() async throws {
+        let proxy = try ScriptedServer { _, connection in try connection.reply(502) }
+        let server = try ScriptedServer { _, connection in try connection.reply(200) }
+        var options = HTTPOptions.patient
+        options.proxy = .url(proxy.url.absoluteString)
+        let engine = CurlTransport(options)
+        for _ in 1...2 { #expect(try await engine.send(HTTPRequest(.get, server)).status == 200) }
+        #expect(proxy.connectionCount == 0)
         await engine.shutdown()
         server.close()
+        proxy.close()
     }
 
     @Test(arguments: ["x", "/a b", "/a\r\nHost: evil", "/a\0", "/ä", ""])

@@ -129,6 +129,38 @@ struct WireTests {
         }
     }
 
+    @Test("A server's http URL is taken for this machine, and the refusal of another names the option")
+    func plainHTTP() async throws {
+        try await TestSync.run(isQuick: true) { sync in
+            let device = try await sync.device("one", isQuick: true)
+            let local = SyncOptions(server: try #require(URL(string: "http://127.0.0.1:8585"))) { "token" }
+            await (try await SyncClient.open(device.database, options: local)).shutdown()
+            let other = SyncOptions(server: try #require(URL(string: "http://sync.example"))) { "token" }
+            let error = await #expect(throws: SyncError.self) {
+                _ = try await SyncClient.open(device.database, options: other)
+            }
+            #expect(error?.code == .invalidServer)
+            #expect(error?.localizedDescription.contains("SyncOptions.allowsPlainHTTP") == true)
+        }
+    }
+
+    @Test("An error of the closure that gives the token is an error of sync, with its cause and its words")
+    func tokenClosure() async throws {
+        struct NoToken: LocalizedError {
+            var errorDescription: String? { "The key account.token has no value." }
+        }
+        try await TestSync.run(isQuick: true) { sync in
+            let device = try await sync.device("one", isQuick: true)
+            let options = SyncOptions(server: try #require(URL(string: "http://127.0.0.1:1"))) { throw NoToken() }
+            let client = try await SyncClient.open(device.database, options: options)
+            let error = await #expect(throws: SyncError.self) { try await client.synchronize() }
+            #expect(error?.code == .noToken && error?.cause is NoToken)
+            #expect(error?.localizedDescription.contains("The key account.token has no value.") == true)
+            #expect(error?.recoverySuggestion == "Sign in again.")
+            await client.shutdown()
+        }
+    }
+
     // MARK: Batches
 
     /// The sizes of the batches that lines come in.

@@ -30,8 +30,10 @@ struct TokenSource: Sendable {
                 ("scope", Self.resource + "/.default"),
             ] + proof
         let endpoint = if let authority { try Endpoint(authority) } else { try Self.publicAuthority.get() }
-        guard endpoint.origin.isSecure || allowsPlainHTTP else {
-            throw StorageError(.invalidRequest, "\(endpoint.origin) is not encrypted. Use https for the authority.")
+        guard endpoint.origin.isPermitted(allowsPlainHTTP: allowsPlainHTTP) else {
+            throw StorageError(
+                .invalidRequest,
+                "\(endpoint.origin) is not encrypted. Use https for the authority, or set allowsPlainHTTP.")
         }
         var request = HTTPRequest(
             .post, endpoint.origin, "\(endpoint.path)/\(PercentEncoding.query(tenant))/oauth2/v2.0/token")

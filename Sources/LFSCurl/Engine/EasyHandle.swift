@@ -15,6 +15,11 @@ final class EasyHandle {
     private var uploadBufferSize = 0
     private var replyBufferSize = 0
     private var acceptsGzip = false
+    /// The protocol that the handle is set to.
+    private var isSecure = true
+    private var bypassesProxy = false
+    private let allowsPlainHTTP: Bool
+    private let proxy: HTTPOptions.Proxy
     private var kind: Kind?
     private var method: HTTPRequest.Method?
     /// Holds a small body while it goes out; libcurl does not copy it.
@@ -33,6 +38,8 @@ final class EasyHandle {
         self.loop = loop
         // A rate limit counts in the callback that this way goes without.
         sendsSmallBodiesAtOnce = options.sendLimit == nil
+        allowsPlainHTTP = options.allowsPlainHTTP
+        proxy = options.proxy
         try configure(options)
     }
 
@@ -49,6 +56,7 @@ final class EasyHandle {
         let request = transfer.request
         errorText[0] = 0
         try set(CURLOPT_URL, request.origin.description + request.target)
+        try setWay(request.origin)
         try setMethod(transfer)
         try check(lfs_easy_set_list(raw, CURLOPT_HTTPHEADER, lines.list(for: request)))
         try setReplyBuffer(request)
@@ -65,6 +73,19 @@ final class EasyHandle {
     var errorMessage: String { String(cString: errorText) }
 
     // MARK: For one request
+
+    private func setWay(_ origin: HTTPOrigin) throws(HTTPError) {
+        if origin.isSecure != isSecure {
+            try set(CURLOPT_PROTOCOLS_STR, origin.isSecure ? "https" : "http")
+            isSecure = origin.isSecure
+        }
+        // Allowed in the clear because it does not leave this machine: a proxy would carry it away.
+        let isDirect = origin.isOnThisMachine && !origin.isSecure && !allowsPlainHTTP
+        if isDirect != bypassesProxy {
+            if isDirect { try set(CURLOPT_PROXY, "") } else { try setProxy(proxy) }
+            bypassesProxy = isDirect
+        }
+    }
 
     private func setMethod(_ transfer: Transfer) throws(HTTPError) {
         let request = transfer.request
@@ -174,8 +195,12 @@ final class EasyHandle {
         try set(CURLOPT_EXPECT_100_TIMEOUT_MS, 1_000)
         try set(CURLOPT_USERAGENT, options.userAgent)
         try set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
-        switch options.proxy {
-        case .environment: break
+        try setProxy(options.proxy)
+    }
+
+    private func setProxy(_ proxy: HTTPOptions.Proxy) throws(HTTPError) {
+        switch proxy {
+        case .environment: try check(lfs_easy_set_pointer(raw, CURLOPT_PROXY, nil))
         // The empty text keeps libcurl from asking the environment.
         case .none: try set(CURLOPT_PROXY, "")
         case .url(let url): try set(CURLOPT_PROXY, url)
@@ -183,7 +208,7 @@ final class EasyHandle {
     }
 
     private func configureSafety(_ options: HTTPOptions) throws(HTTPError) {
-        try set(CURLOPT_PROTOCOLS_STR, options.allowsPlainHTTP ? "https,http" : "https")
+        try set(CURLOPT_PROTOCOLS_STR, "https")
         try set(CURLOPT_REDIR_PROTOCOLS_STR, "https")
         try set(CURLOPT_FOLLOWLOCATION, 0)
         try set(CURLOPT_UNRESTRICTED_AUTH, 0)

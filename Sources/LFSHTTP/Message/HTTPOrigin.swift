@@ -22,11 +22,21 @@ package struct HTTPOrigin: Hashable, Sendable, CustomStringConvertible {
         description = (isSecure ? "https://" : "http://") + authority
     }
 
-    /// Whether it is this machine itself, so that nothing goes over a network.
+    /// Whether it is this machine itself, so that nothing goes over a network: `localhost`, `::1` or 127.0.0.0/8.
     package var isOnThisMachine: Bool {
-        ["localhost", "[::1]"].contains(host)
-            || host.hasPrefix("127.") && host.utf8.allSatisfy { $0 == UInt8(ascii: ".") || (0x30...0x39).contains($0) }
+        if ["localhost", "[::1]"].contains(host) { return true }
+        // A name such as 127.0.0.1.example is no address, and its owner says where it leads.
+        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+        let isAddress = parts.allSatisfy { part in
+            part.utf8.allSatisfy { (0x30...0x39).contains($0) } && UInt8(part) != nil
+        }
+        return parts.count == 4 && parts[0] == "127" && isAddress
     }
+
+    /// Whether requests may go there: encrypted, on this machine, or in the clear because the app says so.
+    ///
+    /// - Parameter allowsPlainHTTP: the app's own option of that name.
+    package func isPermitted(allowsPlainHTTP: Bool) -> Bool { isSecure || allowsPlainHTTP || isOnThisMachine }
 
     /// The origin of an `http` or `https` URL.
     ///

@@ -18,7 +18,8 @@ public struct ConnectionOptions: Hashable, Sendable {
         }
     }
 
-    /// Whether an `http` URL is allowed. Bytes, signatures and passwords can be read on the way then.
+    /// Whether an `http` URL of another machine is allowed. Bytes, signatures and passwords can be read on the way
+    /// then. `localhost`, `127.0.0.0/8` and `::1` need no permission, and are reached without a proxy.
     public var allowsPlainHTTP = false
     /// The path of a PEM file with the authorities to trust instead of the system's.
     public var certificateAuthorities: String?
