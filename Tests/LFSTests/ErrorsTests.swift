@@ -67,16 +67,24 @@ struct ErrorsTests {
             try await host.database.write { try file.insert($0) }
             await gate.reached.wait()
             gate.opened.open()
-            #expect(await Self.last(during) == 1)
+            #expect(try await Self.last(during) == 1)
             try await lfs.waitForUploads()
-            #expect(await Self.last(try await lfs.uploadProgress(of: file.id)) == 1)
+            #expect(try await Self.last(try await lfs.uploadProgress(of: file.id)) == 1)
 
             let bad = try await lfs.makeFile(from: .bytes(someBytes()))
             let failing = try await lfs.uploadProgress(of: bad.id)
             try await host.database.write { try bad.insert($0) }
-            #expect(await Self.last(failing) == nil)
+            #expect(await errorCode { _ = try await Self.last(failing) } == .storage)
             try await lfs.waitForUploads()
-            #expect(await Self.last(try await lfs.uploadProgress(of: bad.id)) == nil)
+            let later = try await lfs.uploadProgress(of: bad.id)
+            #expect(await errorCode { _ = try await Self.last(later) } == .notUploaded)
+
+            try await lfs.cancel(bad.id)
+            let cancelled = try await lfs.uploadProgress(of: bad.id)
+            #expect(await errorCode { _ = try await Self.last(cancelled) } == .cancelled)
+            let stopped = try await lfs.uploadProgress(of: try await lfs.makeFile(from: .bytes(someBytes())).id)
+            try await lfs.stop()
+            #expect(await errorCode { _ = try await Self.last(stopped) } == .notRunning)
         }
     }
 
@@ -88,9 +96,11 @@ struct ErrorsTests {
         }
     }
 
-    private static func last(_ progress: AsyncStream<TransferProgress>) async -> Double? {
+    private static func last(
+        _ progress: AsyncThrowingStream<TransferProgress, any Error>
+    ) async throws -> Double? {
         var last: Double?
-        for await step in progress { last = step.fractionCompleted }
+        for try await step in progress { last = step.fractionCompleted }
         return last
     }
 }

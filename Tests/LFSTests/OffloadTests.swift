@@ -185,11 +185,12 @@ struct OffloadTests {
             let progress = try await lfs.uploadProgress(of: file.id)
             try await host.database.write { try file.insert($0) }
             var last = 0.0
-            for await step in progress {
+            for try await step in progress {
                 #expect(step.totalBytes == 4 * 1_024 * 1_024)
                 #expect(step.fractionCompleted >= last)
                 last = step.fractionCompleted
             }
+            #expect(last == 1)
             try await lfs.waitForUploads()
         }
     }
@@ -221,7 +222,7 @@ struct OffloadTests {
             let file = try await lfs.makeFile(from: .bytes(someBytes()))
             try await host.database.write { try file.insert($0) }
             try await lfs.waitForUploads()
-            for await _ in try await lfs.uploadProgress(of: file.id) {}
+            for try await _ in try await lfs.uploadProgress(of: file.id) {}
         }
     }
 

@@ -1,3 +1,4 @@
+import LFSStorage
 import LFSSystem
 import Synchronization
 
@@ -5,12 +6,20 @@ import Synchronization
 ///
 /// Nothing here blocks or waits.
 final class EventHub: Sendable {
+    /// How a transfer ended for those who follow it.
+    enum Ending: Sendable {
+        case complete(byteCount: Int64)
+        case failed(LFSError)
+    }
+
+    private typealias Progress = AsyncThrowingStream<TransferProgress, any Error>
+
     private struct Listener {
         /// The file whose download it is about, if it is about one.
         var download: FileID?
         /// Returns whether it wants more.
         var receive: @Sendable (LFSEvent) -> Bool
-        var end: @Sendable () -> Void
+        var end: @Sendable (Ending) -> Void
     }
 
     private struct State {
@@ -35,62 +44,58 @@ final class EventHub: Sendable {
             Listener {
                 continuation.yield($0)
                 return true
-            } end: {
+            } end: { _ in
                 continuation.finish()
             })
         continuation.onTermination = { [weak self] _ in self?.remove(id) }
         return stream
     }
 
-    /// The progress of one file until it is through, given up or cancelled, and a way to end it before, with what it
-    /// has come to if that is known.
+    /// Returns the progress of the upload of one file, and a closure that ends it.
     func listen(
         to id: FileID
-    ) -> (AsyncStream<TransferProgress>, end: @Sendable (_ last: TransferProgress?) -> Void) {
-        let (stream, continuation) = AsyncStream.makeStream(
-            of: TransferProgress.self, bufferingPolicy: .bufferingNewest(1))
+    ) -> (AsyncThrowingStream<TransferProgress, any Error>, end: @Sendable (Ending) -> Void) {
+        let (stream, continuation) = Progress.makeStream(bufferingPolicy: .bufferingNewest(1))
+        let end = Self.end(continuation)
         let listener = add(
-            Listener { event in
-                switch event {
-                case .progress(id, let progress): continuation.yield(progress)
-                case .uploaded(id, _, let byteCount):
-                    continuation.yield(TransferProgress(bytesTransferred: byteCount, totalBytes: byteCount))
-                    continuation.finish()
+            Listener(
+                receive: { event in
+                    if case .progress(id, let progress) = event { continuation.yield(progress) }
+                    guard let ending = Ending(ofUpload: id, event) else { return true }
+                    end(ending)
                     return false
-                case .failed(id, _, nextAttempt: nil), .cancelled(id), .removed(id):
-                    continuation.finish()
-                    return false
-                default: break
-                }
-                return true
-            } end: {
-                continuation.finish()
-            })
+                }, end: end))
         continuation.onTermination = { [weak self] _ in self?.remove(listener) }
-        let end: @Sendable (TransferProgress?) -> Void = { last in
-            if let last { continuation.yield(last) }
-            continuation.finish()
-        }
         return (stream, end)
     }
 
-    /// The progress of one file's download until ``endDownload(_:)``.
-    func listenToDownload(of id: FileID) -> AsyncStream<TransferProgress> {
-        let (stream, continuation) = AsyncStream.makeStream(
-            of: TransferProgress.self, bufferingPolicy: .bufferingNewest(1))
+    /// Returns the progress of one file's download until ``endDownload(_:_:)``.
+    func listenToDownload(of id: FileID) -> AsyncThrowingStream<TransferProgress, any Error> {
+        let (stream, continuation) = Progress.makeStream(bufferingPolicy: .bufferingNewest(1))
         let listener = add(
-            Listener(download: id) { event in
-                if case .downloading(id, let progress) = event { continuation.yield(progress) }
-                return true
-            } end: {
-                continuation.finish()
-            })
+            Listener(
+                download: id,
+                receive: { event in
+                    if case .downloading(id, let progress) = event { continuation.yield(progress) }
+                    return true
+                }, end: Self.end(continuation)))
         continuation.onTermination = { [weak self] _ in self?.remove(listener) }
         return stream
     }
 
-    /// Ends the streams that follow the download of a file: it is here, or could not be fetched.
-    func endDownload(_ id: FileID) {
+    private static func end(_ continuation: Progress.Continuation) -> @Sendable (Ending) -> Void {
+        { ending in
+            switch ending {
+            case .complete(let byteCount):
+                continuation.yield(TransferProgress(bytesTransferred: byteCount, totalBytes: byteCount))
+                continuation.finish()
+            case .failed(let error): continuation.finish(throwing: error)
+            }
+        }
+    }
+
+    /// Ends the streams that follow the download of a file.
+    func endDownload(_ id: FileID, _ ending: Ending) {
         let listeners = state.withLock { state in
             state.lastProgress[id] = nil
             guard state.hasDownloadListeners else { return [Listener]() }
@@ -99,7 +104,7 @@ final class EventHub: Sendable {
             state.hasDownloadListeners = state.listeners.values.contains { $0.download != nil }
             return Array(ended.values)
         }
-        for listener in listeners { listener.end() }
+        for listener in listeners { listener.end(ending) }
     }
 
     func send(_ event: LFSEvent) {
@@ -121,7 +126,7 @@ final class EventHub: Sendable {
             }
             return (state.nextID, state.isClosed)
         }
-        if isClosed { listener.end() }
+        if isClosed { listener.end(Self.stopped) }
         return id
     }
 
@@ -175,7 +180,35 @@ final class EventHub: Sendable {
             defer { state.listeners = [:] }
             return Array(state.listeners.values)
         }
-        for listener in listeners { listener.end() }
+        for listener in listeners { listener.end(Self.stopped) }
         ringWaiters()
+    }
+
+    private static let stopped = Ending.failed(
+        LFSError(.notRunning, "The LFSManager was stopped. Open another one to follow transfers."))
+}
+
+extension EventHub.Ending {
+    /// The end of a file's upload; nil for an event that does not end it.
+    fileprivate init?(ofUpload id: FileID, _ event: LFSEvent) {
+        switch event {
+        case .uploaded(id, _, let byteCount): self = .complete(byteCount: byteCount)
+        case .failed(id, let failure, nextAttempt: nil): self = .failed(LFSError(failure))
+        case .cancelled(id): self = .failed(.uploadCancelled(id))
+        case .removed(id): self = .failed(LFSError(.deleted, "The file was deleted.", fileID: id))
+        default: return nil
+        }
+    }
+}
+
+extension LFSError {
+    /// The error of an upload that was given up.
+    init(_ failure: UploadFailure) {
+        self.init(
+            .storage, failure.reason, fileID: failure.fileID, cause: StorageError(failure.code, failure.reason))
+    }
+
+    static func uploadCancelled(_ id: FileID) -> LFSError {
+        LFSError(.cancelled, "The upload was cancelled.", fileID: id)
     }
 }

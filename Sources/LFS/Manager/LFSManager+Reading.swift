@@ -113,8 +113,13 @@ extension LFSManager {
         }
     }
 
-    /// How far the download of one file is, from now until the next one has ended or a reader has found the file here.
+    /// Returns the progress of the next download of one file, or of the one under way.
     ///
-    /// Ask for it before the file: whoever asks afterwards may wait for a download that is over already.
-    public func downloadProgress(of id: FileID) -> AsyncStream<TransferProgress> { hub.listenToDownload(of: id) }
+    /// The last value of a successful download is complete, also when a reader finds the file on this device. A
+    /// download or a reading that fails throws its ``LFSError`` here as well, and a manager that stops
+    /// ``LFSError/Code/notRunning``. Ask for the stream before the file: later it may wait for a download that has
+    /// ended already. It goes on while the file's device has not uploaded the file.
+    public func downloadProgress(of id: FileID) -> AsyncThrowingStream<TransferProgress, any Error> {
+        hub.listenToDownload(of: id)
+    }
 }

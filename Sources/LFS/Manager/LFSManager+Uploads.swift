@@ -13,15 +13,16 @@ extension LFSManager {
         hub.listen(bufferingPolicy)
     }
 
-    /// How far the upload of one file is, from now until it is through, given up or cancelled; at once for a file that
-    /// is so already.
+    /// Returns the progress of the upload of one file, from now until it has ended. The stream of an upload that has
+    /// ended already ends at once.
     ///
-    /// The last value of one that is through is complete. One that ends before was given up or cancelled, or its file
-    /// was deleted, or the manager has stopped: ``events(bufferingPolicy:)`` tells which. That of a file which is made
-    /// and never inserted ends with the manager.
+    /// The last value of a successful upload is complete. Any other end is an error of the stream: the ``LFSError`` of
+    /// the upload that was given up, ``LFSError/Code/cancelled``, ``LFSError/Code/deleted``,
+    /// ``LFSError/Code/notUploaded`` for a file that another device has to upload, and ``LFSError/Code/notRunning``
+    /// when the manager stops. The stream of a file that is made and never inserted ends with the manager.
     /// - Throws: ``LFSError/Code/unknownFile`` when no row has the file and
     ///   ``makeFile(from:name:contentType:onProgress:)`` has not made it here either.
-    public func uploadProgress(of id: FileID) async throws -> AsyncStream<TransferProgress> {
+    public func uploadProgress(of id: FileID) async throws -> AsyncThrowingStream<TransferProgress, any Error> {
         try await LFSError.catching(about: id) {
             try await uploads.progress(of: id) { try await self.hasLocalCopy(of: id) }
         }

@@ -25,6 +25,18 @@ struct FileReader: Sendable {
 
     /// Opens the local copy of a file, fetched first if need be; nil when its device has not uploaded it yet.
     func open(_ file: FileRow) async throws -> OpenCopy? {
+        do {
+            return try await opened(file)
+        } catch {
+            // A reader that goes away leaves the download to others.
+            if !(error is CancellationError) {
+                hub.endDownload(file.id, .failed(LFSError(wrapping: error, fileID: file.id)))
+            }
+            throw error
+        }
+    }
+
+    private func opened(_ file: FileRow) async throws -> OpenCopy? {
         let id = file.id
         // The file counts as in use from before the download on, so that the copy is not evicted between the end of the
         // download and the moment when this reader opens it.
@@ -62,11 +74,12 @@ struct FileReader: Sendable {
         _ file: FileRow, in trace: TraceContext, _ onArrival: @Sendable () -> Void
     ) async throws {
         let id = file.id
-        defer { hub.endDownload(file.id) }
         do {
             let places = places
             // Another download of the file may have ended after the reader had looked and before it asked for this one.
-            if try await BlockingPool.downloads.run({ _ in try places.contains(id) }) { return }
+            if try await BlockingPool.downloads.run({ _ in try places.contains(id) }) {
+                return hub.endDownload(id, .complete(byteCount: file.byteCount))
+            }
             try await eviction.withRoom(for: id, file.byteCount) { onBytes in
                 try await telemetry.download(id, file.byteCount, in: trace) {
                     try await downloader.fetch(file, onArrival: onArrival) { bytes in
@@ -83,11 +96,13 @@ struct FileReader: Sendable {
         } catch {
             let failure = LFSError(wrapping: error, fileID: file.id)
             if failure.code != .cancelled { hub.send(.downloadFailed(file.id, failure)) }
+            defer { hub.endDownload(id, .failed(failure)) }
             try await noteDamage(of: file, failure)
             throw failure
         }
         uses.noteUse(of: file.id)
         hub.send(.downloaded(file.id, byteCount: file.byteCount))
+        hub.endDownload(id, .complete(byteCount: file.byteCount))
     }
 
     private func noteDamage(of file: FileRow, _ failure: LFSError) async throws {
@@ -198,7 +213,7 @@ struct FileReader: Sendable {
         guard status.isRegularFile, status.byteCount == byteCount else { throw OpenCopy.isDamaged(id) }
         uses.noteUse(of: id)
         eviction.noteUse(of: id)
-        hub.endDownload(id)
+        hub.endDownload(id, .complete(byteCount: byteCount))
         return descriptor
     }
 

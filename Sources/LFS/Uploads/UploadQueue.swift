@@ -18,12 +18,12 @@ struct UploadQueue: Sendable {
     /// - Parameter isMade: whether the bytes of a file without a row are here, so that the row may come yet.
     func progress(
         of id: FileID, isMade: @Sendable () async throws -> Bool
-    ) async throws -> AsyncStream<TransferProgress> {
+    ) async throws -> AsyncThrowingStream<TransferProgress, any Error> {
         let (stream, end) = hub.listen(to: id)
         do {
-            let file = try await runner.read { db in try FileTable.state(of: id, db) }
-            if let file {
-                if file.job != .queued { end(file.file.status == .remote ? file.complete : nil) }
+            let row = try await runner.read { db in try FileTable.state(of: id, db) }
+            if let row {
+                if let ending = row.uploadEnding { end(ending) }
             } else if try await !isMade() {
                 throw LFSError(
                     .unknownFile, "There is no such file in the database, and none was made here to be inserted.",
@@ -31,7 +31,8 @@ struct UploadQueue: Sendable {
             }
             return stream
         } catch {
-            end(nil)
+            // Nobody has the stream.
+            end(.failed(LFSError(wrapping: error, fileID: id)))
             throw error
         }
     }
@@ -77,7 +78,19 @@ struct UploadQueue: Sendable {
 }
 
 extension RowState {
-    fileprivate var complete: TransferProgress {
-        TransferProgress(bytesTransferred: file.byteCount, totalBytes: file.byteCount)
+    /// The end of the upload; nil while it is queued.
+    fileprivate var uploadEnding: EventHub.Ending? {
+        switch job {
+        case .queued: return nil
+        // A row with confirmed bytes may have a job for its damaged object, which is no failed upload.
+        case _ where file.status == .remote: return .complete(byteCount: file.byteCount)
+        case .cancelled: return .failed(.uploadCancelled(file.id))
+        case .failed:
+            return .failed(
+                LFSError(.notUploaded, errorMessage ?? "The upload failed for an unknown reason.", fileID: file.id))
+        case nil:
+            return .failed(
+                LFSError(.notUploaded, "The device that made the file has not uploaded it yet.", fileID: file.id))
+        }
     }
 }

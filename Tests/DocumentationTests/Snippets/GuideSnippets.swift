@@ -35,6 +35,15 @@ enum Guide {
         // end
     }
 
+    static func open(_ path: String) throws -> DatabasePool {
+        // snippet
+        var configuration = Configuration()
+        configuration.busyMode = .timeout(10)
+        let database = try DatabasePool(path: path, configuration: configuration)
+        // end
+        return database
+    }
+
     static func own(_ migrator: inout DatabaseMigrator) {
         // snippet
         migrator.registerMigration("photos go with their recipes") { db in
@@ -138,7 +147,7 @@ enum Guide {
 
     static func showProgress(_ photo: FileData, _ lfs: LFSManager) async throws {
         // snippet
-        for await progress in try await lfs.uploadProgress(of: photo.id) {
+        for try await progress in try await lfs.uploadProgress(of: photo.id) {
             print(progress.fractionCompleted)
         }
         // end

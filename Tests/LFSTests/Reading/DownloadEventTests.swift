@@ -19,17 +19,22 @@ struct DownloadEventTests {
                 let progress = lfs.downloadProgress(of: file.id)
                 _ = try await lfs.contents(of: file)
                 var last: TransferProgress?
-                for await value in progress { last = value }
-                #expect(last?.totalBytes == 2 << 20)
+                for try await value in progress { last = value }
+                #expect(last?.totalBytes == 2 << 20 && last?.fractionCompleted == 1)
                 // A file that is here ends it as well.
                 let again = lfs.downloadProgress(of: file.id)
                 _ = try await lfs.contents(of: file)
-                for await value in again { Issue.record("\(value)") }
+                last = nil
+                for try await value in again { last = value }
+                #expect(last?.fractionCompleted == 1)
                 try await lfs.evict(file.id)
                 storage.spoil(1)
                 let failing = lfs.downloadProgress(of: file.id)
                 #expect(await errorCode { _ = try await lfs.contents(of: file) } == .sourceChanged)
-                for await _ in failing {}
+                #expect(await errorCode { for try await _ in failing {} } == .sourceChanged)
+                let stopped = lfs.downloadProgress(of: file.id)
+                try await lfs.stop()
+                #expect(await errorCode { for try await _ in stopped {} } == .notRunning)
                 return file
             }
             let words = told.compactMap { event -> String? in
