@@ -53,7 +53,7 @@ struct Opening: Sendable {
         try catalogWork.requireKnown(found.versions)
         for store in access.stores.fileStores {
             await reporting("The folder \(store.path) cannot be used") {
-                try await store.prepare(isNoted: found.isNoted(store.notes.folder))
+                try await store.prepare(isNoted: found.isNoted(store.notes))
             }
         }
         await reporting("What was removed cannot go yet") { try await access.resets.finish(found.state) }

@@ -27,8 +27,10 @@ struct OpeningState: Sendable {
     /// Whether a folder has been in use. Names are compared byte by byte, as file systems do.
     ///
     /// - Throws: the database's error.
-    func isNoted(_ folder: String) throws -> Bool {
-        try folders.get().contains { $0.utf8.elementsEqual(folder.utf8) }
+    func isNoted(_ notes: FolderNotes) throws -> Bool {
+        try folders.get().contains {
+            $0.utf8.elementsEqual(notes.folder.utf8) || $0.utf8.elementsEqual(notes.path.utf8)
+        }
     }
 
     /// What there is of data keys; nil where no key needs them.

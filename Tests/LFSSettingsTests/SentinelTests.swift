@@ -61,6 +61,65 @@ struct SentinelTests {
         }
     }
 
+    /// Copies everything of a place to another folder, as a restored backup or a renamed folder has it.
+    private func withMoved(_ place: Place, _ body: (Place) async throws -> Void) async throws {
+        try await withTemporaryFolder { parent in
+            let folder = parent.child("moved")
+            try FileManager.default.copyItem(at: place.folder, to: folder)
+            let moved = Place(folder: folder, database: try Place.database(in: folder))
+            try await body(moved)
+            try moved.database.close()
+        }
+    }
+
+    @Test("An app's folder that was moved keeps its secrets and the values in its files", arguments: [true, false])
+    func moved(isNotedAbsolutely: Bool) async throws {
+        try await withPlace { place in
+            func filed(_ place: Place) -> StorageKey<String> {
+                StorageKey("filed", domain: .file(in: .folder(place.folder.child("state").path)))
+            }
+            let storage = try await place.open {
+                token
+                filed(place)
+            }
+            try await storage.set("secret", for: token)
+            try await storage.set("value", for: filed(place))
+            if isNotedAbsolutely {
+                // As earlier versions have noted it.
+                let path = place.folder.child("sealed").path
+                try await place.execute("UPDATE lfs_setting_state SET keychain = ?", ["sealedFile:\(path)"])
+            }
+            try await withMoved(place) { moved in
+                for _ in 1...2 {
+                    let again = try await moved.open {
+                        token
+                        filed(moved)
+                    }
+                    #expect(try await again.get(token) == "secret")
+                    #expect(try await again.get(filed(moved)) == "value")
+                    try await again.set("secret", for: token)
+                }
+                // No removal waits for the folder of before.
+                try FileManager.default.removeItem(at: place.folder.child("state"))
+                try await moved.open { filed(moved) }.removeAll()
+            }
+        }
+    }
+
+    @Test("A database that was moved alone finds its key chain in the former place")
+    func movedAlone() async throws {
+        try await withPlace { place in
+            try await place.open { token }.set("secret", for: token)
+            try await withMoved(place) { moved in
+                try FileManager.default.removeItem(at: moved.folder.child("sealed"))
+                var options = moved.options
+                options.keychain = place.keychain
+                #expect(try await moved.open(options) { token }.get(token) == "secret")
+                await expectFailure(.keychainReplaced) { _ = try await moved.open { token }.get(token) }
+            }
+        }
+    }
+
     @Test("Two databases share a sealed file, and each has its own secrets")
     func shared() async throws {
         try await withPlace { first in

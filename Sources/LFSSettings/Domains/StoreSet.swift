@@ -36,9 +36,10 @@ struct StoreSet: Sendable {
 
     /// The stores of files that have ever been in use, also of keys that are registered no more.
     func usedFileStores() async throws -> [FileStore] {
-        try await runner.read(FolderTable.all).compactMap { note in
-            try Self.location(ofNote: note).map(file)
-        }
+        var paths: Set<String> = []
+        return try await runner.read(FolderTable.all).compactMap { note in
+            try Self.location(ofNote: NotedPath.path(ofNote: note, databasePath: databasePath)).map(file)
+        }.filter { paths.insert($0.path).inserted }
     }
 
     private func file(_ location: StorageDomain.FileLocation) throws -> FileStore {
@@ -76,7 +77,8 @@ struct StoreSet: Sendable {
         _ location: StorageDomain.FileLocation, _ databasePath: String, _ installID: FileID, _ runner: BackgroundRunner
     ) throws -> FileStore {
         let (path, note) = try place(of: location, databasePath)
-        return FileStore(location: path, installID: installID, notes: FolderNotes(runner: runner, folder: note))
+        let notes = FolderNotes(runner: runner, folder: note, path: path)
+        return FileStore(location: path, installID: installID, notes: notes)
     }
 
     private static let besideSuffix = ".settings"
@@ -104,7 +106,7 @@ struct StoreSet: Sendable {
             try Path.requireAbsolute(path, "The folder of .file(in:)")
             let path = Path.canonical(path)
             if !databasePath.isEmpty, path == databasePath + besideSuffix { return (path, besideNote) }
-            return (path, path)
+            return (path, NotedPath.note(of: path, databasePath: databasePath))
         case .appGroup(let id):
             #if canImport(Darwin)
             guard let url = FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: id) else {

@@ -1,3 +1,4 @@
+import Foundation
 import LFSSystem
 
 /// Paths and names of files and folders.
@@ -6,6 +7,21 @@ enum Path {
     /// not followed, and nothing is looked up.
     static func canonical(_ path: String) -> String {
         "/" + path.split(separator: "/").filter { $0 != "." }.joined(separator: "/")
+    }
+
+    /// Returns the path relative to a folder. Links are followed in the folders of both.
+    ///
+    /// - Parameter folder: an absolute path.
+    static func relative(_ path: String, to folder: String) -> String {
+        let (parent, name) = ((path as NSString).deletingLastPathComponent, (path as NSString).lastPathComponent)
+        let (parts, base) = (resolved(parent), resolved(folder))
+        let common = zip(parts, base).prefix { $0 == $1 }.count
+        let up = [Substring](repeating: "..", count: base.count - common)
+        return (up + parts.dropFirst(common) + [Substring(name)]).joined(separator: "/")
+    }
+
+    private static func resolved(_ folder: String) -> [Substring] {
+        URL(fileURLWithPath: folder).resolvingSymlinksInPath().path.split(separator: "/")
     }
 
     /// Whether a name is that beginning, an id and that ending: of a file that is being made, and not of another one

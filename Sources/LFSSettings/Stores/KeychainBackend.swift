@@ -19,6 +19,6 @@ public struct KeychainBackend: Sendable {
     ///   - key: the source of its key, such as ``KeySource/keyFile(_:)`` or ``KeySource/credential(_:)``; not
     ///     ``KeySource/keychain``.
     public static func sealedFile(at path: String, key: KeySource) -> KeychainBackend {
-        KeychainBackend { owner in try SealedFile(path: path, source: key, installID: owner.installID) }
+        KeychainBackend { owner in try SealedFile(path: path, source: key, owner: owner) }
     }
 }

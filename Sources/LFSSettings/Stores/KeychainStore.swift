@@ -44,8 +44,12 @@ struct KeychainStore: SettingsStore {
     func adopt() async throws {
         let content = Data(installID.text.utf8)
         try await secrets.update(Self.sentinel, requiring: nil) { _ in .put(content) }
-        let kind = secrets.kind
-        try await runner.writeDurably { db in try SettingsStateTable.noteKeychain(kind, db) }
+        try await note()
+    }
+
+    private func note() async throws {
+        let note = try KeychainNote(of: secrets).encoded
+        try await runner.writeDurably { db in try SettingsStateTable.noteKeychain(note, db) }
     }
 
     func summaries() async throws -> [StoredSummary] {
@@ -80,17 +84,29 @@ struct KeychainStore: SettingsStore {
     // MARK: The sentinel
 
     /// Whether there has been a value. Throws when it was in another key chain.
+    ///
+    /// An app's folder may have moved since, with the database and the key chain in it: then the new place is noted.
     private func isNoted() async throws -> Bool {
-        guard let noted = try await runner.read(SettingsStateTable.read).keychain else { return false }
-        guard noted == secrets.kind else {
+        guard let text = try await runner.read(SettingsStateTable.read).keychain else { return false }
+        let (noted, present) = (KeychainNote(text), KeychainNote(of: secrets))
+        if noted == present { return true }
+        guard try await isSame(noted, present) else {
             throw SettingsError(
                 .keychainReplaced,
                 """
-                The secrets of this database are in \(noted), and the options name \(secrets.kind). Name the former \
-                one, or call adoptKeychain() to begin anew without them.
+                The secrets of this database are in \(noted.kind), and the options name \(present.kind). Name the \
+                former one. If it is gone for good, adoptKeychain() takes the present one with what is in it.
                 """)
         }
+        try await note()
         return true
+    }
+
+    private func isSame(_ noted: KeychainNote, _ present: KeychainNote) async throws -> Bool {
+        if noted.shares(present) { return true }
+        // Earlier versions noted the absolute path alone. The sentinel names this database.
+        guard noted.movingKind == nil, noted.isOfSameService(as: present) else { return false }
+        return try await secrets.read(Self.sentinel, requiring: nil) == Data(installID.text.utf8)
     }
 
     private func place(_ name: String) -> String { "\(installID.text)/\(name)" }

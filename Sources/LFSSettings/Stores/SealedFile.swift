@@ -17,6 +17,7 @@ final class SealedFile: SecretStore {
     }
 
     let path: String
+    let movingKind: String?
     private let source:
         (load: @Sendable (Data?) async throws -> SymmetricKey?, make: (@Sendable () async throws -> Data?)?)
     private let installID: FileID
@@ -29,14 +30,18 @@ final class SealedFile: SecretStore {
     private var folderPath: String { (path as NSString).deletingLastPathComponent }
     private var name: String { (path as NSString).lastPathComponent }
 
-    init(path: String, source: KeySource, installID: FileID) throws {
+    init(path: String, source: KeySource, owner: SecretOwner) throws {
         guard case .closures(let load, let make) = source.kind else {
             throw SettingsError(
                 .notConfigured,
                 "The key of a sealed file cannot be in the key chain, which is that file: name a .keyFile(…) for it.")
         }
         try Path.requireAbsolute(path, "The path of a sealed file")
-        (self.path, self.source, self.installID) = (Path.canonical(path), (load, make), installID)
+        self.path = Path.canonical(path)
+        self.source = (load, make)
+        installID = owner.installID
+        let folder = owner.databasePath.isEmpty ? nil : (owner.databasePath as NSString).deletingLastPathComponent
+        movingKind = folder.map { "sealedFile:./" + Path.relative(Path.canonical(path), to: $0) }
     }
 
     // MARK: Items

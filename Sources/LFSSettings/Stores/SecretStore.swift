@@ -11,6 +11,9 @@ package protocol SecretStore: Sendable {
     /// What the database notes of the kind and the place of the store; another one has other items.
     var kind: String { get }
 
+    /// The same with the place relative to the database's folder; nil for a store that has no such place.
+    var movingKind: String? { get }
+
     /// Nil when there is no such item.
     ///
     /// - Parameter required: an item of the store that is meant. Where the first is not there, this one has to be, at
@@ -37,13 +40,15 @@ package protocol SecretStore: Sendable {
 }
 
 extension SecretStore {
+    package var movingKind: String? { nil }
+
     /// The store is not the one that had the secrets.
     package var lost: SettingsError {
         SettingsError(
             .keychainReplaced,
             """
             \(kind) has lost the secrets of this database: it was emptied or put in place of another one. Put back the \
-            former one, or call adoptKeychain() to begin anew without them.
+            former one. If it is gone for good, adoptKeychain() begins without its secrets.
             """)
     }
 }
