@@ -135,7 +135,7 @@ public final class LFSManager: Sendable {
         Repairer(
             runner: runner, places: places, orphans: Orphans(runner: runner), namespace: namespace, reader: reader,
             uploads: uploads, restorer: restorer, turns: mendTurns, wallClock: options.wallClock,
-            wake: tombstones.notify)
+            clock: options.clock, wake: tombstones.notify)
     }
 
     var restorer: FileRestorer { FileRestorer(files: files, reader: reader, uploads: uploads) }

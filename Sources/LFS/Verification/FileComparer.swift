@@ -15,6 +15,8 @@ struct FileComparer: Sendable {
     let namespace: Namespace
     /// Nil when the remote storage is not to be asked.
     let storage: (any RemoteStorage)?
+    /// Times the pause before a second reading.
+    let clock: any Clock<Duration>
     /// Whether somebody has said that folders which are away are gone for good.
     var ignoresAbsentFolders = false
 
@@ -44,7 +46,7 @@ struct FileComparer: Sendable {
 
     private func readLocal(_ file: FileRow) async throws -> (FileComparison.LocalFile, closedPlaces: [String]) {
         let id = file.id
-        let localFile = try await read(id)
+        let localFile = try await readTwice(id)
         guard case .absent = localFile, file.status == .local else { return (localFile, []) }
         try await MissingFileSearch(runner: runner, places: places).refreshPlaces()
         let (places, ignoresAbsentFolders) = (places, ignoresAbsentFolders)
@@ -52,7 +54,15 @@ struct FileComparer: Sendable {
             // Between commit and promotion: whoever needs the bytes moves them.
             return (try places.promote(id), ignoresAbsentFolders ? [] : places.closed.map(\.path))
         }
-        return (isFound ? try await read(id) : .absent, closed)
+        return (isFound ? try await readTwice(id) : .absent, closed)
+    }
+
+    /// Reads a second time, after a pause, what could not be read: a disk or a share may fail for a moment.
+    private func readTwice(_ id: FileID) async throws -> FileComparison.LocalFile {
+        let first = try await read(id)
+        guard case .unreadable = first else { return first }
+        try await clock.sleep(for: SecondReading.pause)
+        return try await read(id)
     }
 
     private func read(_ id: FileID) async throws -> FileComparison.LocalFile {

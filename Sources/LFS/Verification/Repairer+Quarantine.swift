@@ -6,7 +6,9 @@ import LFSSystem
 extension Repairer {
     /// Removes what is in quarantine of a file whose right bytes are in the store: what a mend has left that was cut.
     func discardQuarantined(of file: FileRow) async throws -> VerifyFinding.Outcome {
-        try await catching { try await clearQuarantine(of: file) ? .repaired : .found }
+        try await turns.withTurn(file.id) {
+            try await catching { try await clearQuarantine(of: file) ? .repaired : .found }
+        }
     }
 
     /// Gives right bytes in quarantine their place in the store again. Others that stand there go in the same moment.
@@ -67,31 +69,48 @@ extension Repairer {
     }
 }
 
+/// What reading the bytes of a local file has shown.
+enum LocalContent: Sendable {
+    case right
+    /// Other bytes than the recorded ones, or none.
+    case wrong
+    /// No bytes came, which says nothing of them.
+    case unreadable(SystemError)
+}
+
 extension LocalStore {
     /// Whether it has the recorded bytes of a file, on the device. What cannot be read is not right. Blocks the thread.
     func hasRightBytes(of file: FileRow, _ flag: CancellationFlag) throws -> Bool {
-        try hasRightBytes(of: file, flag) { () throws(SystemError) in try open(file.id) }
+        if case .right = try content(of: file, flag) { true } else { false }
     }
 
     /// Whether a file in quarantine has the recorded bytes, on the device. Blocks the thread.
     func hasRightBytes(inQuarantine name: String, of file: FileRow, _ flag: CancellationFlag) throws -> Bool {
-        try hasRightBytes(of: file, flag) { () throws(SystemError) in try openQuarantined(name) }
+        if case .right = try content(inQuarantine: name, of: file, flag) { true } else { false }
     }
 
-    private func hasRightBytes(
+    func content(of file: FileRow, _ flag: CancellationFlag) throws -> LocalContent {
+        try content(of: file, flag) { () throws(SystemError) in try open(file.id) }
+    }
+
+    func content(inQuarantine name: String, of file: FileRow, _ flag: CancellationFlag) throws -> LocalContent {
+        try content(of: file, flag) { () throws(SystemError) in try openQuarantined(name) }
+    }
+
+    private func content(
         of file: FileRow, _ flag: CancellationFlag, _ open: () throws(SystemError) -> Descriptor?
-    ) throws -> Bool {
+    ) throws -> LocalContent {
         do {
-            guard let copy = try open() else { return false }
+            guard let copy = try open() else { return .wrong }
             let status = try copy.status()
-            guard status.isRegularFile, status.byteCount == file.byteCount else { return false }
+            guard status.isRegularFile, status.byteCount == file.byteCount else { return .wrong }
             let hash = try ContentHash(of: copy, byteCount: file.byteCount, flag)
-            guard hash.byteCount == file.byteCount, hash.hex == file.sha256 else { return false }
+            guard hash.byteCount == file.byteCount, hash.hex == file.sha256 else { return .wrong }
             // A person may have put them there.
             try copy.synchronize()
-            return true
+            return .right
         } catch let error as SystemError where !error.isShortage {
-            return false
+            return .unreadable(error)
         }
     }
 }

@@ -17,6 +17,7 @@ struct Repairer: Sendable {
     /// Of those who mend the local copy of one file.
     let turns: Turns<FileID>
     let wallClock: @Sendable () -> Date
+    let clock: any Clock<Duration>
     /// Called when deletions were queued.
     let wake: @Sendable () -> Void
 
@@ -115,7 +116,8 @@ struct Repairer: Sendable {
         // Readers take a copy from there as well; what is compared and mended is the one in the store.
         let places = places
         try await BlockingPool.shared.run { _ in try places.promoteByRename(id) }
-        let comparer = FileComparer(runner: runner, places: places, namespace: namespace, storage: reader.storage)
+        let comparer = FileComparer(
+            runner: runner, places: places, namespace: namespace, storage: reader.storage, clock: clock)
         // Nil is one that is in motion, or that was deleted meanwhile.
         guard let comparison = try await comparer.compare(id) else { return nil }
         // How far its upload is put off says nothing of its bytes.

@@ -104,48 +104,81 @@ extension Verifier {
         let age = try await orphans.age(options.localGracePeriod, now: wallClock())
         let quarantined = try await BlockingPool.shared.run { _ in try store.quarantined() }
         for file in quarantined {
-            let isKnown = try await orphans.among([file.id]).isEmpty
-            let row = try await runner.read { db in try FileTable.state(of: file.id, db) }
-            // A tombstone takes it along, and an orphan has to be old here as anywhere.
-            if row == nil, isKnown || !(age.isPast(file.id) || file.isDirectory) { continue }
-            var finding = VerifyFinding(
-                kind: .quarantined, fileID: file.id, key: row?.file.key ?? namespace.key(of: file.id),
-                message: "\(file.isDirectory ? "A folder that stood in its place is" : "Damaged bytes are") in "
-                    + "\(store.quarantinePath(of: file.name)).")
-            finding.recorded = row.map { .init(byteCount: $0.file.byteCount, sha256: $0.file.sha256) }
-            finding.isKnown = row != nil
-            if !file.isDirectory { finding.found = .init(byteCount: file.byteCount) }
+            // A reader may be mending the file right now, with its bytes aside until the right ones are here.
+            let turns = repairer.turns
+            guard let seen = try await turns.withTurn(file.id, { try await look(at: file, age) }) else { continue }
+            let (finding, row) = seen
             // Somebody else has made what is in a folder, so only a person can say whether it may go.
             if file.isDirectory {
                 try await tell(finding) { _, _ in .found }
             } else if let row {
-                try await tell(quarantined: finding, file.name, row.file)
+                try await tell(finding) { verifier, finding in
+                    switch finding.repair {
+                    case .discard: try await verifier.repairer.discardQuarantined(of: row)
+                    case .putBack: try await verifier.repairer.putBack(row, from: file.name)
+                    default: .found
+                    }
+                }
             } else {
                 try await tellOrphan(finding) { try await $0.repairer.removeQuarantined(of: $1) }
             }
         }
     }
 
+    /// Looks at what is in quarantine of one file, and at its row; nil when there is nothing to be told.
+    private func look(
+        at file: LocalStore.Quarantined, _ age: Orphans.Age
+    ) async throws -> (finding: VerifyFinding, row: FileRow?)? {
+        let store = store
+        guard try await BlockingPool.shared.run({ _ in try store.isQuarantined(file.name) }) else { return nil }
+        let isKnown = try await orphans.among([file.id]).isEmpty
+        let row = try await runner.read { db in try FileTable.state(of: file.id, db) }?.file
+        // A tombstone takes it along, and an orphan has to be old here as anywhere.
+        if row == nil, isKnown || !(age.isPast(file.id) || file.isDirectory) { return nil }
+        let place = store.quarantinePath(of: file.name)
+        var finding = VerifyFinding(
+            kind: .quarantined, fileID: file.id, key: row?.key ?? namespace.key(of: file.id),
+            message: file.isDirectory
+                ? "A folder that stood in its place is in \(place)." : "Damaged bytes are in \(place).")
+        finding.recorded = row.map { .init(byteCount: $0.byteCount, sha256: $0.sha256) }
+        finding.isKnown = row != nil
+        if file.isDirectory { return (finding, row) }
+        finding.found = .init(byteCount: file.byteCount)
+        if let row { try await compare(&finding, file.name, row) }
+        return (finding, row)
+    }
+
     /// Damaged bytes that a mend has left which was cut go when the right ones are here; others may be all that is
-    /// left. A disk that gave wrong bytes, or none, may give the right ones later.
-    private mutating func tell(quarantined found: VerifyFinding, _ name: String, _ file: FileRow) async throws {
-        var finding = found
+    /// left. A disk that gave wrong bytes, or none, may give the right ones later: each verification looks again.
+    private func compare(_ finding: inout VerifyFinding, _ name: String, _ file: FileRow) async throws {
         let store = store
         if try await BlockingPool.shared.run({ flag in try store.hasRightBytes(of: file, flag) }) {
             finding.message += " Right ones are in their place."
             finding.repair = .discard
-        } else if try await BlockingPool.shared.run({ try store.hasRightBytes(inQuarantine: name, of: file, $0) }) {
+            return
+        }
+        switch try await readQuarantined(name, file) {
+        case .right:
             finding.message = "Its right bytes are in \(store.quarantinePath(of: name))."
             finding.repair = .putBack
             finding.isKnown = false
+        case .wrong: return
+        case .unreadable(let error):
+            finding.message = """
+                Its bytes in \(store.quarantinePath(of: name)) cannot be read (\(error.reason)). They may be right: \
+                verify again.
+                """
         }
-        try await tell(finding) { verifier, finding in
-            switch finding.repair {
-            case .discard: try await verifier.repairer.discardQuarantined(of: file)
-            case .putBack: try await verifier.repairer.putBack(file, from: name)
-            default: .found
-            }
+    }
+
+    private func readQuarantined(_ name: String, _ file: FileRow) async throws -> LocalContent {
+        let store = store
+        let first = try await BlockingPool.shared.run { flag in
+            try store.content(inQuarantine: name, of: file, flag)
         }
+        guard case .unreadable = first else { return first }
+        try await repairer.clock.sleep(for: SecondReading.pause)
+        return try await BlockingPool.shared.run { flag in try store.content(inQuarantine: name, of: file, flag) }
     }
 
     // MARK: Deletions
@@ -160,7 +193,9 @@ extension Verifier {
                 guard let deletion = row.readable else { continue }
                 var finding = VerifyFinding(
                     kind: .deletionStuck, fileID: deletion.fileID, key: deletion.key,
-                    message: "It cannot be deleted: \(deletion.reason ?? "for an unknown reason")")
+                    message: deletion.notBefore > furthest
+                        ? "Its deletion is put off too far: was the clock set back?"
+                        : "It cannot be deleted: \(deletion.reason ?? "for an unknown reason")")
                 finding.repair = .retry
                 try await tell(finding) { try await $0.repairer.retryDeletion(of: $1) }
             }

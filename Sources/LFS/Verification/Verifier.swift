@@ -34,11 +34,11 @@ struct Verifier {
 
     private static let parallelComparisons = 8
 
-    private var furthest: Int64 { now + longestWait.milliseconds }
+    var furthest: Int64 { now + longestWait.milliseconds }
     private var comparer: FileComparer {
         FileComparer(
             runner: runner, places: places, namespace: namespace, storage: options.checksRemote ? storage : nil,
-            ignoresAbsentFolders: options.acceptsEmpty)
+            clock: repairer.clock, ignoresAbsentFolders: options.acceptsEmpty)
     }
 
     mutating func run() async throws -> VerifyReport {

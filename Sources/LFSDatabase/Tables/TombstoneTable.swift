@@ -57,7 +57,7 @@ package enum TombstoneTable {
         after id: DatabaseValue, late: Int64, limit: Int, _ db: Database
     ) throws -> RowPage<RowResult<StuckDeletion>> {
         let sql = """
-            SELECT fileID, key, errorMessage FROM lfs_tombstone
+            SELECT fileID, key, errorMessage, notBefore FROM lfs_tombstone
             WHERE fileID > ? AND (attempts >= 10 OR (attempts > 0 AND notBefore > ?) OR typeof(key) <> 'text'
                 OR typeof(attempts) <> 'integer' OR typeof(fileID) <> 'text')
             ORDER BY fileID LIMIT ?
@@ -277,11 +277,14 @@ package struct StuckDeletion: FetchableRecord, Sendable {
     package let fileID: FileID
     package let key: String
     package let reason: String?
+    /// When it may be tried, in milliseconds since 1970.
+    package let notBefore: Int64
 
     package init(row: Row) throws {
         let checked = CheckedRow(row, of: TombstoneTable.name, name: "fileID")
         fileID = try checked.value("fileID")
         key = try checked.value("key")
         reason = try checked.value("errorMessage")
+        notBefore = Int64.fromDatabaseValue(row["notBefore"]) ?? 0
     }
 }

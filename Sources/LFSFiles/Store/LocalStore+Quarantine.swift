@@ -87,6 +87,11 @@ extension LocalStore {
         }
     }
 
+    /// Whether something has a name in quarantine.
+    package func isQuarantined(_ name: String) throws(SystemError) -> Bool {
+        try quarantineFolder()?.status(of: name) != nil
+    }
+
     /// Everything in quarantine. What is there was found damaged one by one, so it fits into memory.
     package func quarantined() throws -> [Quarantined] {
         guard let folder = try quarantineFolder() else { return [] }

@@ -150,6 +150,26 @@ struct MendCopyTests {
         }
     }
 
+    @Test("A verification waits for a mend, and does not report bytes that are aside until it is done")
+    func verification() async throws {
+        try await withCheckedHost { checked in
+            let file = try await checked.uploaded(1)[0]
+            try checked.plant(someBytes(), at: checked.local(file.id))
+            var options = checked.options
+            let gate = GatedStorage(checked.storage, on: [.download])
+            options.storage = gate
+            try await withManager(checked.host, options, starts: false) { lfs in
+                async let isMended = lfs.mendLocalCopy(of: file.id)
+                await gate.waitForArrivals(1)
+                async let findings = checked.verify(lfs).findings
+                try await yield(while: lfs.mendTurns.waiterCount(file.id) < 1)
+                gate.open()
+                try await #expect(isMended)
+                try await #expect(findings.isEmpty)
+            }
+        }
+    }
+
     @Test("A damaged copy that waits in a staging area is mended as well")
     func staged() async throws {
         try await withCheckedHost { checked in

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import LFS
+import LFSSystem
 import TestSupport
 import Testing
 
@@ -33,6 +34,60 @@ struct UnreadableTests {
                 }
                 try await lfs.waitForUploads()
                 try await #expect(checked.verify(lfs) { $0.checksContent = true }.findings.isEmpty)
+            }
+        }
+    }
+
+    @Test("for a moment only is read again after a pause, and is no finding", arguments: [true, false])
+    func passing(isInQuarantine: Bool) async throws {
+        try await withCheckedHost { checked in
+            let file = try await checked.uploaded(1, byteCount: 4_096)[0]
+            let bytes = try [UInt8](Data(contentsOf: checked.local(file.id)))
+            var place = checked.local(file.id)
+            if isInQuarantine {
+                place = checked.host.store.appendingPathComponent("quarantine/\(file.id.uuidString).\(FileID.make())")
+                try checked.plant(bytes, at: place)
+                try FileManager.default.setAttributes(
+                    [.posixPermissions: 0o700], ofItemAtPath: place.deletingLastPathComponent().path)
+                try checked.plant(nil, at: checked.local(file.id))
+            }
+            let clock = ManualClock()
+            var options = checked.options
+            options.clock = clock
+            try await withManager(checked.host, options, starts: false) { lfs in
+                let verifying = try await withUnreadableFile(at: place) {
+                    let verifying = Task { try await checked.verify(lfs, repairs: true) }
+                    await clock.waitForSleepers()
+                    return verifying
+                }
+                clock.advance(by: .seconds(1))
+                let findings = try await verifying.value.findings
+                #expect(findings.map(\.repair) == (isInQuarantine ? [.putBack] : []))
+                #expect(try [UInt8](Data(contentsOf: checked.local(file.id))) == bytes)
+                #expect(try await checked.verify(lfs).findings.isEmpty)
+            }
+        }
+    }
+
+    @Test("in quarantine may be right: the finding says so, and the bytes stay")
+    func unreadableInQuarantine() async throws {
+        try await withCheckedHost { checked in
+            let file = try await checked.uploaded(1, byteCount: 4_096)[0]
+            let bytes = try [UInt8](Data(contentsOf: checked.local(file.id)))
+            let folder = checked.host.store.appendingPathComponent("quarantine")
+            let place = folder.appendingPathComponent("\(file.id.uuidString).\(FileID.make())")
+            try checked.plant(bytes, at: place)
+            try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: folder.path)
+            try checked.plant(nil, at: checked.local(file.id))
+            try await withManager(checked.host, checked.options, starts: false) { lfs in
+                try await withUnreadableFile(at: place) {
+                    let (_, findings) = try await checked.verify(lfs, repairs: true)
+                    #expect(findings.map(Told.init) == [Told(.quarantined, file.id, nil)])
+                    #expect(findings.allSatisfy { $0.message.contains("They may be right") })
+                }
+                let (_, findings) = try await checked.verify(lfs, repairs: true)
+                #expect(findings.map(\.outcome) == [.repaired])
+                #expect(try [UInt8](Data(contentsOf: checked.local(file.id))) == bytes)
             }
         }
     }
