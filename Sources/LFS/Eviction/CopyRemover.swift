@@ -61,6 +61,9 @@ struct CopyRemover: Sendable {
         }
         // One that cannot be read stays unproven.
         for file in files.compactMap(\.readable) {
+            // Another process may have evicted it: there is nothing to free, and no reason to fetch its object.
+            let places = places
+            guard try await BlockingPool.shared.run({ _ in try places.contains(file.id) }) else { continue }
             if case .unread = try await readBack.run(file).outcome { return }
         }
     }

@@ -23,6 +23,9 @@ struct LocalCopies: Sendable {
             case .pinned:
                 throw LFSError(.pinned, "The file is pinned. Unpin it before its local copy is evicted.", fileID: id)
             case .unproven:
+                // Evicted by another process at this moment: nothing is left to free.
+                let places = places
+                guard try await BlockingPool.shared.run({ _ in try places.contains(id) }) else { return }
                 throw LFSError(
                     .notUploaded,
                     "The storage vouches for the number of its bytes alone, and they could not be read back now.",

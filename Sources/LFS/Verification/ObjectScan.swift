@@ -15,7 +15,7 @@ struct ObjectScan: Sendable {
         var doubtful: [FileID] = []
         /// Objects that no row seen so far has.
         var unknown: [RemoteObject] = []
-        /// Objects that were listed.
+        /// Objects of files that were listed. Copies of the database and other objects below the prefix are none.
         var objects = 0
     }
 
@@ -36,7 +36,7 @@ struct ObjectScan: Sendable {
             // The storage works on the next page while this one is worked on.
             let next = listed.next
             async let following = next == nil ? nil : list(after: next)
-            var page = Page(objects: listed.objects.count)
+            var page = Page()
             for object in listed.objects {
                 while let row = try await rows.first, row.key < object.key.rawValue {
                     rows.drop()
@@ -45,8 +45,10 @@ struct ObjectScan: Sendable {
                 }
                 if let row = try await rows.first, row.key == object.key.rawValue {
                     rows.drop()
+                    page.objects += 1
                     if row.isRemote, !Self.matches(row, object) { page.doubtful.append(row.id) }
                 } else {
+                    if isOfFile(object) { page.objects += 1 }
                     page.unknown.append(object)
                 }
             }
@@ -68,6 +70,10 @@ struct ObjectScan: Sendable {
         let full = page
         page = Page()
         try await onPage(full)
+    }
+
+    private func isOfFile(_ object: RemoteObject) -> Bool {
+        FileID(text: String(object.key.rawValue.dropFirst(prefix.count))) != nil
     }
 
     private func list(after continuation: String?) async throws -> ListPage {

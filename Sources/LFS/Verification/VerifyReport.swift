@@ -8,7 +8,7 @@ public struct VerifyReport: Hashable, Sendable {
     public internal(set) var bytesRead: Int64 = 0
     /// Bytes of objects that were read.
     public internal(set) var objectBytesRead: Int64 = 0
-    /// Objects that the storage listed.
+    /// Objects of files that the storage listed. Copies of the database and settings are not counted.
     public internal(set) var objects = 0
     /// How many findings there are of each kind, known ones included.
     public internal(set) var findings: [VerifyFinding.Kind: Int] = [:]

@@ -196,6 +196,43 @@ struct FindingsTests {
         }
     }
 
+    @Test("A deletion that a clock has put off is told with that reason, and not with its last error")
+    func deletionPutOff() async throws {
+        try await withCheckedHost { checked in
+            let (late, tried) = (FileID.make(), FileID.make())
+            let namespace = try checked.namespace()
+            let year = Int64(Date().timeIntervalSince1970 + 365 * 86_400) * 1_000
+            try await checked.host.database.write { db in
+                for (id, attempts, notBefore) in [(late, 1, year), (tried, 10, 0)] {
+                    try db.execute(
+                        sql: """
+                            INSERT INTO lfs_tombstone (fileID, key, attempts, notBefore, errorMessage)
+                            VALUES (?, ?, ?, ?, 'refused')
+                            """, arguments: [id, "\(namespace)/\(id)", attempts, notBefore])
+                }
+            }
+            try await withManager(checked.host, checked.options, starts: false) { lfs in
+                let findings = try await checked.verify(lfs).findings
+                let messages = Dictionary(findings.map { ($0.fileID, $0.message) }) { first, _ in first }
+                #expect(messages[late] == "Its deletion is put off too far: was the clock set back?")
+                #expect(messages[tried] == "It cannot be deleted: refused")
+            }
+        }
+    }
+
+    @Test("Only objects of files are counted, and not copies of the database beside them")
+    func objectCount() async throws {
+        try await withCheckedHost { checked in
+            _ = try await checked.uploaded(2)
+            let copy = "\(try checked.namespace())/lfs-recovery/writer/2026-01-01T00.sqlite.gz"
+            try checked.plant(someBytes(), at: checked.remote.appendingPathComponent(copy))
+            try await withManager(checked.host, checked.options, starts: false) { lfs in
+                let (report, findings) = try await checked.verify(lfs)
+                #expect(report.objects == 2 && findings.isEmpty)
+            }
+        }
+    }
+
     @Test("A known loss is not queued by a retry of everything")
     func retry() async throws {
         try await withCheckedHost { checked in

@@ -190,6 +190,18 @@ struct UnprovenTests {
         }
     }
 
+    @Test("is not fetched for a copy that is gone already")
+    func evictedMeanwhile() async throws {
+        let storage = RottingStorage(vouches: false)
+        try await withLFS(storage: storage) { host, lfs in
+            let file = try await keptFiles(1, host, lfs)[0]
+            // As another process that evicts it at the same moment.
+            try FileManager.default.removeItem(at: host.store.appendingPathComponent(file.id.uuidString))
+            try await lfs.evict(file.id)
+            #expect(storage.downloads == 0)
+        }
+    }
+
     @Test("stays here while the storage is away")
     func away() async throws {
         let storage = RottingStorage(vouches: false)
