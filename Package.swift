@@ -233,7 +233,7 @@ let package = Package(
             name: "DocumentationTests",
             dependencies: [
                 "LFS", "LFSS3", "LFSSigning", "LFSStorage", "LFSSync", "LFSSyncServer", "LFSSettings", "LFSPassphrase",
-                "LFSSecretService", "LFSSignedURL", "LFSBackup", "LFSTesting", grdb,
+                "LFSSecretService", "LFSSignedURL", "LFSBackup", "LFSCache", "LFSTesting", grdb,
             ]),
     ])
 

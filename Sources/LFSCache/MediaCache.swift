@@ -10,10 +10,10 @@ import Synchronization
 /// ```swift
 /// let cache = try await MediaCache.open(for: database)
 /// let key = CacheKey(.thumbnails, "\(photo.id)/256")
-/// let picture = try await cache.content(for: key, tags: [.asset(photo.id)]) {
+/// let picture = try await cache.content(for: key, tags: [.asset("\(photo.id)")]) {
 ///     try await makeThumbnail(of: photo)
 /// }
-/// try await cache.invalidate(.asset(photo.id))
+/// try await cache.invalidate(.asset("\(photo.id)"))
 /// ```
 ///
 /// What it gives has been stored under the very key, or was just loaded: an entry is held against its checksum when it

@@ -16,13 +16,14 @@ struct SnippetTests {
             (try? FileManager.default.contentsOfDirectory(atPath: root.appendingPathComponent(catalog).path)) ?? []
         let products = [
             "LFSS3", "LFSSigning", "LFSSync", "LFSSyncServer", "LFSSettings", "LFSPassphrase", "LFSSecretService",
-            "LFSBackup",
+            "LFSBackup", "LFSCache",
         ]
         return ["README.md", "CONTRIBUTING.md"]
             + names.filter { $0.hasSuffix(".md") }.sorted().map { "\(catalog)/\($0)" }
             + products.map { "Sources/\($0)/\($0).docc/\($0).md" }
             + ["Settings", "SecretsWithoutADesktop"].map { "Sources/LFSSettings/LFSSettings.docc/\($0).md" }
             + [
+                "Sources/LFSCache/LFSCache.docc/Caches.md",
                 "Sources/LFSSync/LFSSync.docc/SyncYourOwnTables.md",
                 "Sources/LFSBackup/LFSBackup.docc/BackUpFolders.md",
             ]
