@@ -26,7 +26,8 @@ struct ClusterTests {
         try await OtherCluster.run { url in
             #expect(url != endpoint)
             try PostgresTool.run("psql", ["--quiet", "--set", "ON_ERROR_STOP=1", "--file", dump.path, url])
-            let database = try PostgresDatabase(url: "\(url)?options=-csearch_path%3D\(run.schema)")
+            let database = try PostgresDatabase(
+                url: "\(url)?options=-csearch_path%3D\(run.schema)", options: .patient)
             try await body(try await SyncService(database, schema: TestServer.schema))
             await database.close()
         }

@@ -7,7 +7,7 @@ import Testing
 @Suite("PostgreSQL as a database of shared rows", .timeLimit(.minutes(10)))
 struct DatabaseTests {
     private func run(
-        _ options: PostgresOptions = PostgresOptions(),
+        _ options: PostgresOptions = .patient,
         _ body: (PostgresDatabase, _ schema: String) async throws -> Void
     ) async throws {
         try await TestStore.run { url, schema in
@@ -128,7 +128,7 @@ struct DatabaseTests {
                 WHERE application_name = '\(schema)' AND pid <> pg_backend_pid()
                 """
             let attempts = Mutex(0)
-            let admin = try PostgresDatabase(url: try #require(TestStore.endpoint))
+            let admin = try PostgresDatabase(url: try #require(TestStore.endpoint), options: .patient)
             try await admin.write { try $0.run(script: others) }
             let gate = Gate()
             let (hasBegun, continuation) = AsyncStream<Void>.makeStream()
@@ -174,7 +174,7 @@ struct DatabaseTests {
     @Test(
         "Who finds no connection free in time is told so; a cancelled one waits no longer; closing waits for the rest")
     func pool() async throws {
-        var options = PostgresOptions()
+        var options = PostgresOptions.patient
         (options.connectionLimit, options.patience) = (1, .milliseconds(1))
         try await run(options) { database, _ in
             let held = try await HeldTransaction(database, [])
@@ -226,7 +226,7 @@ struct DatabaseTests {
             ("SELECT set_config('lock_timeout', '-x', false)", .invalidValue),
         ])
     func failures(_ sql: String, _ code: SQLFailure.Code) async throws {
-        var options = PostgresOptions()
+        var options = PostgresOptions.patient
         options.statementTimeout = .seconds(2)
         try await run(options) { database, _ in
             let failure = await #expect(throws: SQLFailure.self) {

@@ -12,7 +12,7 @@ struct OperationTests {
         _ options: SyncServiceOptions = SyncServiceOptions(), _ body: (PostgresCase) async throws -> Void
     ) async throws {
         try await TestStore.run { url, schema in
-            let database = try PostgresDatabase(url: url)
+            let database = try PostgresDatabase(url: url, options: .patient)
             let service = try await SyncService(database, schema: SharingServer.schema, options: options)
             let server = TestServer(database: database, service: service)
             try await body(PostgresCase(url: url, schema: schema, database: database, server: server))
@@ -130,7 +130,7 @@ struct OperationTests {
         try await PostgresCase.run { run in
             let device = try await run.server.device()
             try await run.server.fill(10, bytes: 10)
-            var options = PostgresOptions()
+            var options = PostgresOptions.patient
             options.statementTimeout = .seconds(5)
             let database = try PostgresDatabase(url: run.url, options: options)
             let service = try await SyncService(database, schema: TestServer.schema)
@@ -166,7 +166,8 @@ struct OperationTests {
                 /\/postgres$/, with: "/\(name)")
             #expect(other != endpoint)
             try PostgresTool.run("psql", ["--quiet", "--set", "ON_ERROR_STOP=1", "--file", dump.path, other])
-            let database = try PostgresDatabase(url: "\(other)?options=-csearch_path%3D\(run.schema)")
+            let database = try PostgresDatabase(
+                url: "\(other)?options=-csearch_path%3D\(run.schema)", options: .patient)
             // Nothing that the server has made is another.
             let service = try await SyncService(database, schema: TestServer.schema)
             let there = TestDevice(service: service, token: device.token)

@@ -26,9 +26,7 @@ struct OrderTests {
     /// and the device acknowledges.
     private func items(_ mutant: String) async throws -> [String] {
         var items: [String] = []
-        var options = PostgresOptions()
-        options.lockTimeout = .seconds(600)
-        try await PostgresCase.run(options) { run in
+        try await PostgresCase.run { run in
             let device = try await run.server.device()
             let scope = try await run.server.scope(of: "ann")
             try await run.server.execute(
@@ -97,8 +95,8 @@ struct OrderTests {
     @Test(
         "5 64 writers of one account: a reader that polls and acknowledges misses none of 10,000 rows; 15 they ascend")
     func many() async throws {
-        var options = PostgresOptions()
-        (options.connectionLimit, options.patience, options.lockTimeout) = (16, .seconds(600), .seconds(600))
+        var options = PostgresOptions.patient
+        options.connectionLimit = 16
         try await PostgresCase.run(options) { run in
             let device = try await run.server.device()
             let scope = try await run.server.scope(of: "ann")
@@ -149,7 +147,7 @@ struct OrderTests {
 
     @Test("6 writers of two accounts do not wait for each other; 7 a long transaction stalls its account alone")
     func accounts() async throws {
-        var options = PostgresOptions()
+        var options = PostgresOptions.patient
         options.lockTimeout = .milliseconds(500)
         try await PostgresCase.run(options) { run in
             let (ann, bob) = (try await run.server.device(), try await run.server.device(of: "bob"))
@@ -170,7 +168,7 @@ struct OrderTests {
 
     @Test("8 a prepared transaction holds its account until it ends, and then its row comes")
     func prepared() async throws {
-        var options = PostgresOptions()
+        var options = PostgresOptions.patient
         options.lockTimeout = .milliseconds(500)
         try await PostgresCase.run(options) { run in
             let device = try await run.server.device()

@@ -13,7 +13,7 @@ struct PostgresCase: Sendable {
     let server: TestServer
 
     static func run(
-        _ options: PostgresOptions = PostgresOptions(), _ body: (PostgresCase) async throws -> Void
+        _ options: PostgresOptions = .patient, _ body: (PostgresCase) async throws -> Void
     ) async throws {
         try await TestStore.run { url, schema in
             let database = try PostgresDatabase(url: url, options: options)

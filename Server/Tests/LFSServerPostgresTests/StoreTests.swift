@@ -145,7 +145,7 @@ struct StoreTests {
     @Test("12 servers that migrate at once do it once; 13 an older server refuses the store of a newer one")
     func twice() async throws {
         try await TestStore.run { url, _ in
-            let databases = try (1...3).map { _ in try PostgresDatabase(url: url) }
+            let databases = try (1...3).map { _ in try PostgresDatabase(url: url, options: .patient) }
             try await serve(databases[0], Self.old)
             let counts = try await withThrowingTaskGroup { group in
                 for database in databases {

@@ -19,7 +19,7 @@ enum TestStore {
     static func run(isQuick: Bool = false, _ body: (any SQLDatabase) async throws -> Void) async throws {
         try await run { url, _ in
             // Many cases run beside each other.
-            var options = PostgresOptions()
+            var options = PostgresOptions.patient
             options.connectionLimit = 3
             let database = try PostgresDatabase(url: url, options: options)
             try await body(database)
@@ -45,7 +45,7 @@ enum TestStore {
         try result.get()
     }
 
-    /// Where all run at once, what waits for a lock or a connection for too long fails.
+    /// Where all run at once, the server has no connections left.
     private static let turns = Turns(count: 8)
 
     private static func run(
@@ -105,5 +105,17 @@ private struct SplitMix64: RandomNumberGenerator {
         word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
         word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
         return word ^ (word >> 31)
+    }
+}
+
+extension PostgresOptions {
+    /// Long limits, which only a hang reaches: no test may depend on the machine's speed.
+    static var patient: PostgresOptions {
+        var options = PostgresOptions()
+        options.patience = .seconds(600)
+        options.lockTimeout = .seconds(600)
+        options.statementTimeout = .seconds(600)
+        options.idleTimeout = .seconds(600)
+        return options
     }
 }

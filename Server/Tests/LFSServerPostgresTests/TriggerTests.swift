@@ -85,7 +85,7 @@ struct TriggerTests {
             try await withThrowingTaskGroup { group in
                 for _ in 1...4 {
                     group.addTask {
-                        let database = try PostgresDatabase(url: url)
+                        let database = try PostgresDatabase(url: url, options: .patient)
                         let service = try await SyncService(database, schema: TestServer.schema)
                         // All for the same account, which one of them makes.
                         _ = try await service.addSession(account: "ann")
@@ -94,7 +94,7 @@ struct TriggerTests {
                 }
                 try await group.waitForAll()
             }
-            let database = try PostgresDatabase(url: url)
+            let database = try PostgresDatabase(url: url, options: .patient)
             let service = try await SyncService(database, schema: TestServer.schema)
             let server = TestServer(database: database, service: service)
             #expect(try await server.text("SELECT count(*) || '' FROM sync_account") == "1")
