@@ -221,6 +221,15 @@ extension PostgresConnection: SQLConnection {
         try check(result)
     }
 
+    func limited<Value>(
+        to duration: Duration, until isOver: @escaping () -> Bool, _ body: () throws -> Value
+    ) throws -> Value {
+        let limit = min(duration, options.statementTimeout)
+        // Until the end of the transaction.
+        try run(script: "SET LOCAL statement_timeout = \(limit.milliseconds)")
+        return try body()
+    }
+
     func savepoint<Value>(_ body: () throws -> Value) throws -> Value {
         savepointCount += 1
         let name = "lfs_\(savepointCount)"

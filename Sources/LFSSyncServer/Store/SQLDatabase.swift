@@ -58,6 +58,25 @@ public protocol SQLConnection {
     /// Undoes what the closure did when it throws, and leaves the transaction as it was. Failed statements within a
     /// transaction need one, for PostgreSQL takes nothing more otherwise.
     func savepoint<Value>(_ body: () throws -> Value) throws -> Value
+
+    /// Runs a closure whose statements end with ``SQLFailure/Code/timeout`` once they take too long. Connections that
+    /// cannot end a statement run the closure as it is.
+    ///
+    /// - Parameters:
+    ///   - duration: how long each statement may take.
+    ///   - isOver: whether statements have to end now, for connections that can ask while one runs.
+    /// - Throws: ``SQLFailure``, and what the closure throws.
+    func limited<Value>(
+        to duration: Duration, until isOver: @escaping () -> Bool, _ body: () throws -> Value
+    ) throws -> Value
+}
+
+extension SQLConnection {
+    public func limited<Value>(
+        to duration: Duration, until isOver: @escaping () -> Bool, _ body: () throws -> Value
+    ) throws -> Value {
+        try body()
+    }
 }
 
 extension SQLConnection {

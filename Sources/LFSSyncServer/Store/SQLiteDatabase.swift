@@ -113,6 +113,23 @@ private struct SQLiteConnection: SQLConnection {
         return value
     }
 
+    func limited<Value>(
+        to duration: Duration, until isOver: @escaping () -> Bool, _ body: () throws -> Value
+    ) throws -> Value {
+        let check = ProgressCheck(isOver)
+        return try withExtendedLifetime(check) {
+            // Some milliseconds of work lie between two looks.
+            sqlite3_progress_handler(
+                db.sqliteConnection, 100_000,
+                { context in
+                    guard let context else { return 0 }
+                    return Unmanaged<ProgressCheck>.fromOpaque(context).takeUnretainedValue().isOver() ? 1 : 0
+                }, Unmanaged.passUnretained(check).toOpaque())
+            defer { sqlite3_progress_handler(db.sqliteConnection, 0, nil, nil) }
+            return try body()
+        }
+    }
+
     private func converting<Value>(_ body: () throws -> Value) throws -> Value {
         do {
             return try body()
@@ -133,6 +150,13 @@ private struct SQLiteConnection: SQLConnection {
                 }
             })
     }
+}
+
+/// The question that SQLite asks while a statement runs.
+private final class ProgressCheck {
+    let isOver: () -> Bool
+
+    init(_ isOver: @escaping () -> Bool) { self.isOver = isOver }
 }
 
 /// The row at which a statement stands, read where it lies: each row of a stream is three values and nothing else.
