@@ -56,7 +56,9 @@ struct SchemaObject: Sendable, Hashable {
 
     /// What a schema needs besides the tables that every one has, in the order in which it is made.
     static func all(of schema: CheckedSchema, _ dialect: SQLDialect) -> [SchemaObject] {
-        let tables = schema.tables.flatMap { TableSQL(table: $0, dialect: dialect).creation }
+        let tables = schema.tables.flatMap { table in
+            TableSQL(table: table, dialect: dialect, pairs: schema.sharing.pairs(of: table.name)).creation
+        }
         let removal = ServerTables.removal(dialect)
         let sharing =
             ScopeSQL(dialect: dialect).triggers

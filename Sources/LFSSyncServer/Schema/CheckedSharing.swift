@@ -29,6 +29,15 @@ struct CheckedSharing: Sendable {
 
     func role(of table: String) -> Role { roles[table] ?? .none }
 
+    /// The column by which rows of a table are looked for within a container, by the name of the container's column.
+    func pairs(of table: String) -> [String: String] {
+        switch role(of: table) {
+        case .members(let container): [container.memberContainer: container.account]
+        case .links(let container): [container.linkContainer: container.linkContent]
+        case .none, .container, .partners: [:]
+        }
+    }
+
     /// Whether scopes of a kind have rows of a table.
     func holds(_ table: String, inKind kind: String) -> Bool {
         guard let container = containers.first(where: { $0.table == kind }) else { return true }

@@ -28,16 +28,18 @@ struct ContainerSQL: Sendable {
         let movesLink = """
             OLD.\(linkContainer) \(differs) NEW.\(linkContainer) OR OLD.\(linkContent) \(differs) NEW.\(linkContent)
             """
+        let movesMember = ["id", memberContainer, account].map { "OLD.\($0) \(differs) NEW.\($0)" }
         return [
-            settling("joined", "AFTER INSERT", "NEW"), settling("left", "AFTER DELETE", "OLD"),
-            settling("changed", "AFTER UPDATE OF id, \(memberContainer), \(account), \(role)", "NEW"),
-            settling(
-                "departed", "AFTER UPDATE OF \(memberContainer)",
-                when: "OLD.\(memberContainer) \(differs) NEW.\(memberContainer)", "OLD"),
+            joining("joined", "AFTER INSERT", "NEW"), joining("left", "AFTER DELETE", "OLD"),
+            joining("changed", "AFTER UPDATE OF id, \(memberContainer), \(account), \(role)", "NEW"),
+            joining(
+                "departed", "AFTER UPDATE OF id, \(memberContainer), \(account)",
+                when: movesMember.joined(separator: " OR "), "OLD"),
             // Those that go along with their container are in its account already.
-            settling(
+            joining(
                 "strayed", "AFTER UPDATE OF scopeID",
                 when: "NEW.scopeID \(differs) (SELECT scopeID FROM \(table) WHERE id = NEW.\(memberContainer))", "NEW"),
+            granting("granted", "AFTER INSERT", "NEW", .entering), granting("revoked", "AFTER DELETE", "OLD", .leaving),
             linking("linked", "AFTER INSERT", "NEW"), linking("unlinked", "AFTER DELETE", "OLD"),
             linking("relinked", "AFTER UPDATE OF id, \(linkContainer), \(linkContent), scopeID", "NEW"),
             linking("moved", "AFTER UPDATE OF \(linkContainer), \(linkContent)", when: movesLink, "OLD"),
@@ -70,9 +72,21 @@ struct ContainerSQL: Sendable {
         ].flatMap(\.self)
     }
 
-    private func settling(_ role: String, _ event: String, when: String? = nil, _ row: String) -> [String] {
-        let id = "\(row).\(memberContainer)"
-        return make(container.members, role, event, when: when, holding: readers(id), settled(id))
+    private func joining(_ role: String, _ event: String, when: String? = nil, _ row: String) -> [String] {
+        make(container.members, role, event, when: when, holding: scopes(ofMember: row), joined(row))
+    }
+
+    /// A link counts while the account that owns its content reads the container. So links follow the grants: a change
+    /// of a role is none of them.
+    private func granting(_ role: String, _ event: String, _ row: String, _ change: Change) -> [String] {
+        let kind = "\(container.table)/"
+        // A scope that is deleted takes its entries along.
+        let isOfKind = """
+            substr(\(row).scopeID, 1, \(kind.utf8.count)) = '\(kind)'
+                AND EXISTS (SELECT 1 FROM sync_scope WHERE id = \(row).scopeID)
+            """
+        return ScopeSQL(dialect: dialect).make(
+            "sync_\(container.table)_\(role)", "sync_grant", event, when: isOfKind, granted(row, change))
     }
 
     private func linking(_ role: String, _ event: String, when: String? = nil, _ row: String) -> [String] {
@@ -100,6 +114,19 @@ struct ContainerSQL: Sendable {
         """
     }
 
+    /// The scopes that a member's row is about: of the container, and of the account where it comes to read the
+    /// container or ceases to. A change of a role keeps no other account waiting.
+    private func scopes(ofMember row: String) -> String {
+        let id = "\(row).\(memberContainer)"
+        let isMember = memberships("m.\(memberContainer) = \(id) AND m.\(account) = \(row).\(account)")
+        let isReader = "SELECT 1 FROM sync_grant WHERE scopeID = \(scope(id)) AND accountID = \(row).\(account)"
+        return """
+            SELECT c.scopeID FROM \(table) c WHERE c.id = \(id)
+            UNION SELECT 'account/' || \(row).\(account) WHERE EXISTS (\(isMember)) <> EXISTS (\(isReader))
+            UNION SELECT \(scope(id))
+            """
+    }
+
     /// What somebody reads as his own he does not have by the scope any more: readers begin it anew, and find out.
     private func begunAnew(_ condition: String) -> String {
         "UPDATE sync_scope SET prunedThrough = head WHERE \(condition);"
@@ -114,15 +141,51 @@ struct ContainerSQL: Sendable {
         return """
             \(existence(id))
             \(grants(id))
-            \(entries(of: container.table, here, isIn: { s, key in
-                "EXISTS (SELECT 1 FROM \(table) c WHERE c.id = \(key) AND \(self.scope("c.id")) = \(s))"
-            }, from: "SELECT \(scope) AS s, c.id AS k FROM \(table) c WHERE c.id = \(id)"))
-            \(entries(of: container.members, here, isIn: { s, key in
-                "EXISTS (\(memberships("m.id = \(key) AND c.id = \(self.id(s))")))"
-            }, from: "SELECT \(scope) AS s, m.id AS k FROM \(membershipsJoin) WHERE m.\(memberContainer) = \(id)"))
+            \(entry(ofContainer: id))
+            \(entries(
+                ofMembers: here,
+                from: "SELECT \(scope) AS s, m.id AS k FROM \(membershipsJoin) WHERE m.\(memberContainer) = \(id)"))
             \(entries(ofLinks: here, "l.\(linkContainer) = \(id)"))
             \(entries(ofContent: here, "l.\(linkContainer) = \(id)"))
             """
+    }
+
+    /// Brings the container's scope, and the grant and the entry of one member, to what the tables say. A scope that
+    /// has just come to be gets its other members too.
+    private func joined(_ row: String) -> String {
+        let id = "\(row).\(memberContainer)"
+        let scope = scope(id)
+        let isNew = """
+            NOT EXISTS (SELECT 1 FROM sync_member e
+                        WHERE e.scopeID = \(scope) AND e.tableName = '\(container.table)' AND e.key = \(id))
+            """
+        let ofRow = "SELECT \(scope) AS s, m.id AS k FROM \(membershipsJoin) WHERE m.id = \(row).id"
+            + " AND m.\(memberContainer) = \(id)"
+        // SQLite looks at the condition once, before the members.
+        let others = """
+            SELECT o.id AS s, m.id AS k FROM sync_scope o CROSS JOIN \(membershipsJoin)
+                    WHERE o.id = \(scope) AND m.\(memberContainer) = \(id) AND \(isNew)
+            """
+        return """
+            \(existence(id))
+            \(grants(id, of: "\(row).\(account)"))
+            \(entries(ofMembers: "scopeID = \(scope) AND key = \(row).id", from: ofRow))
+            \(entries(ofMembers: "scopeID = \(scope) AND key = \(row).id", .entering, from: others))
+            \(entry(ofContainer: id))
+            """
+    }
+
+    private func entry(ofContainer id: String) -> String {
+        entries(
+            of: container.table, "scopeID = \(scope(id)) AND key = \(id)",
+            isIn: { s, key in "EXISTS (SELECT 1 FROM \(table) c WHERE c.id = \(key) AND \(scope("c.id")) = \(s))" },
+            from: "SELECT \(scope(id)) AS s, c.id AS k FROM \(table) c WHERE c.id = \(id)")
+    }
+
+    private func entries(ofMembers entry: String, _ change: Change = .any, from source: String) -> String {
+        entries(
+            of: container.members, entry, change,
+            isIn: { s, key in "EXISTS (\(memberships("m.id = \(key) AND c.id = \(id(s))")))" }, from: source)
     }
 
     /// A member's row counts in the account of its container: nobody makes himself a member.
@@ -150,23 +213,31 @@ struct ContainerSQL: Sendable {
             """
     }
 
-    private func grants(_ id: String) -> String {
+    /// - Parameter account: the one whose grant may be another, besides the owner's; nil for all.
+    private func grants(_ id: String, of account: String? = nil) -> String {
         let scope = scope(id)
+        let these = account.map { account in
+            """
+             AND accountID IN (\(account), (SELECT substr(c.scopeID, 9) FROM \(table) c WHERE c.id = \(id)))
+            """
+        } ?? ""
         let isOwner =
             "SELECT 'owner' FROM \(table) c WHERE c.id = \(id) AND c.scopeID = 'account/' || sync_grant.accountID"
         let isMember = """
             SELECT min(CASE m.\(TableSQL.quoted(container.role)) WHEN 'editor' THEN 'editor' ELSE 'viewer' END)
-                    FROM \(membershipsJoin) WHERE m.\(memberContainer) = \(id) AND m.\(account) = sync_grant.accountID
+                    FROM \(membershipsJoin)
+                    WHERE m.\(memberContainer) = \(id) AND m.\(self.account) = sync_grant.accountID
             """
         let role = "coalesce((\(isOwner)), (\(isMember)))"
+        let isThis = account.map { " AND m.\(self.account) = \($0)" } ?? ""
         return """
-            DELETE FROM sync_grant WHERE scopeID = \(scope) AND \(role) IS NULL;
+            DELETE FROM sync_grant WHERE scopeID = \(scope)\(these) AND \(role) IS NULL;
                 INSERT INTO sync_grant (scopeID, accountID, role) SELECT s.id, a.id, 'viewer'
                 FROM sync_scope s CROSS JOIN sync_account a WHERE s.id = \(scope) AND a.id IN (
-                    SELECT m.\(account) FROM \(membershipsJoin) WHERE m.\(memberContainer) = \(id)
+                    SELECT m.\(self.account) FROM \(membershipsJoin) WHERE m.\(memberContainer) = \(id)\(isThis)
                     UNION SELECT substr(c.scopeID, 9) FROM \(table) c WHERE c.id = \(id))
                 AND NOT EXISTS (SELECT 1 FROM sync_grant g WHERE g.scopeID = s.id AND g.accountID = a.id);
-                UPDATE sync_grant SET role = \(role) WHERE scopeID = \(scope) AND role <> \(role);
+                UPDATE sync_grant SET role = \(role) WHERE scopeID = \(scope)\(these) AND role <> \(role);
             """
     }
 
@@ -185,55 +256,81 @@ struct ContainerSQL: Sendable {
             """
     }
 
+    /// Brings the entries of all that an account owns in a container to what its grant says.
+    private func granted(_ row: String, _ change: Change) -> String {
+        let id = id("\(row).scopeID")
+        let join = "\(links) l \(dialect.inOrder) \(content) f ON f.id = l.\(linkContent)"
+        let owned = "l.\(linkContainer) = \(id) AND f.scopeID = 'account/' || \(row).accountID"
+        let here = "scopeID = \(row).scopeID AND key IN"
+        let link = "\(owned) AND g.accountID = \(row).accountID"
+        return """
+            \(entries(ofLinks: "\(here) (SELECT l.id FROM \(join) WHERE \(owned))", link, change))
+            \(entries(ofContent: "\(here) (SELECT l.\(linkContent) FROM \(join) WHERE \(owned))", link, change))
+            """
+    }
+
     /// The links that count: in the account of their container, to what one of its readers owns.
     private func counting(_ condition: String) -> String {
         """
-        \(links) l JOIN \(content) f ON f.id = l.\(linkContent)
+        \(links) l \(dialect.inOrder) \(content) f ON f.id = l.\(linkContent)
                     JOIN \(table) c ON c.id = l.\(linkContainer) AND c.scopeID = l.scopeID
                     JOIN sync_grant g ON g.accountID = substr(f.scopeID, 9) AND g.scopeID = \(scope("c.id"))
                     WHERE \(condition)
         """
     }
 
-    private func entries(ofLinks entry: String, _ link: String) -> String {
+    private func entries(ofLinks entry: String, _ link: String, _ change: Change = .any) -> String {
         entries(
-            of: container.links, entry,
+            of: container.links, entry, change,
             isIn: { s, key in
                 "EXISTS (SELECT 1 FROM \(counting("l.id = \(key) AND c.id = \(id(s)) AND g.scopeID = \(s)")))"
             },
             from: "SELECT g.scopeID AS s, l.id AS k FROM \(counting(link))")
     }
 
-    private func entries(ofContent entry: String, _ link: String) -> String {
+    private func entries(ofContent entry: String, _ link: String, _ change: Change = .any) -> String {
         entries(
-            of: container.content, entry,
+            of: container.content, entry, change,
             isIn: { s, key in
                 let here = "l.\(linkContent) = \(key) AND c.id = \(id(s)) AND g.scopeID = \(s)"
                 return "EXISTS (SELECT 1 FROM \(counting(here)))"
             }, from: "SELECT g.scopeID AS s, l.\(linkContent) AS k FROM \(counting(link))")
     }
 
+    /// The ways in which entries may have changed.
+    private enum Change {
+        case any, entering, leaving
+    }
+
     /// Brings entries of one table to what the tables say. Each that changes gets a position of its own.
     ///
     /// - Parameters:
     ///   - entry: which entries it is about.
+    ///   - change: the changes that are possible.
     ///   - isIn: whether a scope contains a key.
     ///   - source: the scopes `s` and keys `k` that it is about and that are in.
     private func entries(
-        of name: String, _ entry: String, isIn: (String, String) -> String, from source: String
+        of name: String, _ entry: String, _ change: Change = .any, isIn: (String, String) -> String,
+        from source: String
     ) -> String {
         let isIn = isIn("sync_member.scopeID", "sync_member.key")
         let kind = "\(container.table)/"
         let these = """
             \(entry) AND tableName = '\(name)' AND substr(scopeID, 1, \(kind.utf8.count)) = '\(kind)'
             """
-        return """
-            UPDATE sync_member SET isDeleted = 1, updateID = '' WHERE \(these) AND isDeleted = 0 AND NOT \(isIn);
-                UPDATE sync_member SET isDeleted = 0, updateID = '' WHERE \(these) AND isDeleted = 1 AND \(isIn);
+        let leaving =
+            "UPDATE sync_member SET isDeleted = 1, updateID = '' WHERE \(these) AND isDeleted = 0 AND NOT \(isIn);"
+        let entering = """
+            UPDATE sync_member SET isDeleted = 0, updateID = '' WHERE \(these) AND isDeleted = 1 AND \(isIn);
                 INSERT INTO sync_member (scopeID, tableName, key, updateID) SELECT DISTINCT x.s, '\(name)', x.k, ''
                 FROM (\(source)) x JOIN sync_scope o ON o.id = x.s
                 WHERE NOT EXISTS (
                     SELECT 1 FROM sync_member e WHERE e.scopeID = x.s AND e.tableName = '\(name)' AND e.key = x.k);
             """
+        return switch change {
+        case .any: leaving + "\n    " + entering
+        case .entering: entering
+        case .leaving: leaving
+        }
     }
 }

@@ -7,15 +7,10 @@ extension TableSQL {
                 "scopeID \(Self.text) NOT NULL REFERENCES sync_scope(id) ON DELETE CASCADE",
                 "updateID \(Self.text) NOT NULL DEFAULT ''",
             ]
-        let parents = table.table.columns.filter { $0.parent != nil }.map { column in
-            """
-            CREATE INDEX \(Self.quoted("sync_\(table.name)_\(column.name)")) ON \(name)(\(Self.quoted(column.name)))
-            """
-        }
         return [
             "CREATE TABLE \(name) (\n    \(columns.joined(separator: ",\n    "))\n)",
             "CREATE INDEX \(Self.quoted("sync_\(table.name)_position")) ON \(name)(scopeID, updateID)",
-        ] + parents + keys + PostgresOrder.triggers(ofTable: table.name)
+        ] + parentIndexes + keys + PostgresOrder.triggers(ofTable: table.name)
     }
 
     private static let text = "TEXT COLLATE \"C\""
@@ -70,6 +65,14 @@ extension SQLDialect {
         switch self {
         case .sqlite: "IS NOT"
         case .postgres: "IS DISTINCT FROM"
+        }
+    }
+
+    /// A join whose left side SQLite reads first. PostgreSQL knows how many rows there are.
+    var inOrder: String {
+        switch self {
+        case .sqlite: "CROSS JOIN"
+        case .postgres: "JOIN"
         }
     }
 

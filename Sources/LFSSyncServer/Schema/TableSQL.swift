@@ -4,6 +4,8 @@ import LFSWire
 struct TableSQL: Sendable {
     let table: CheckedSchema.Table
     let dialect: SQLDialect
+    /// Columns that are looked for together with one that refers to another row, by the names of the latter.
+    var pairs: [String: String] = [:]
 
     var name: String { Self.quoted(table.name) }
 
@@ -22,15 +24,20 @@ struct TableSQL: Sendable {
                 "scopeID TEXT NOT NULL REFERENCES sync_scope(id) ON DELETE CASCADE",
                 "updateID TEXT NOT NULL DEFAULT ''",
             ]
-        let parents = table.table.columns.filter { $0.parent != nil }.map { column in
-            """
-            CREATE INDEX \(Self.quoted("sync_\(table.name)_\(column.name)")) ON \(name)(\(Self.quoted(column.name)))
-            """
-        }
         return [
             "CREATE TABLE \(name) (\n    \(columns.joined(separator: ",\n    "))\n)",
             "CREATE INDEX \(Self.quoted("sync_\(table.name)_position")) ON \(name)(scopeID, updateID)",
-        ] + parents + keys + triggers
+        ] + parentIndexes + keys + triggers
+    }
+
+    /// One for each column that refers to another row. In a shared container it finds one content or one account
+    /// without a look at all others.
+    var parentIndexes: [String] {
+        table.table.columns.filter { $0.parent != nil }.map { column in
+            let columns = [column.name] + (pairs[column.name].map { [$0] } ?? [])
+            let list = columns.map(Self.quoted).joined(separator: ", ")
+            return "CREATE INDEX \(Self.quoted("sync_\(table.name)_\(column.name)")) ON \(name)(\(list))"
+        }
     }
 
     /// Of files, which are looked for by their objects' keys as well.
