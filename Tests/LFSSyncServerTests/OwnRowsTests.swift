@@ -262,7 +262,7 @@ extension OwnRowsTests {
                 results += new
             }
             #expect(results.map(\.sequence) == mutations.map(\.sequence))
-            #expect(results.allSatisfy { $0.outcome.code == "invalid_request" })
+            #expect(results.allSatisfy { $0.outcome.code == "unknown_column" })
         }
     }
 }

@@ -139,7 +139,7 @@ struct PushTests {
             let scope = try await server.scope(of: "ann")
             for (column, value) in [("scopeID", scope), ("updateID", "ffff"), ("accountID", "ann"), ("id", "r9")] {
                 let values: [String: SyncValue] = ["title": .text("x"), column: .text(value)]
-                #expect(try await bob.put("RecipeV2", "r2", values).outcome.code == "invalid_request", "\(column)")
+                #expect(try await bob.put("RecipeV2", "r2", values).outcome.code == "unknown_column", "\(column)")
             }
             #expect(try await title(server) == "Hers")
             #expect(try await server.text("SELECT count(*) || '' FROM recipe") == "1")

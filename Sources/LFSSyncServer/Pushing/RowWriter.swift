@@ -20,7 +20,7 @@ struct RowWriter: Sendable {
     ) throws -> SyncMutationResult.Outcome {
         let known = Set(columns.map(\.name))
         if let other = mutation.row.values.keys.first(where: { !known.contains($0) }) {
-            throw WireFailure(.invalidRequest, "'\(mutation.type)' has no column '\(other.prefix(60))'.")
+            throw WireFailure(.unknownColumn, "'\(mutation.type)' has no column '\(other.prefix(60))'.")
         }
         for (column, value) in mutation.row.values {
             guard case .text(let text) = value, text.utf8.contains(0) else { continue }

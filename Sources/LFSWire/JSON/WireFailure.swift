@@ -26,6 +26,8 @@ package struct WireFailure: Error, Hashable, Sendable, Codable, CustomStringConv
         package static let inProgress = Code(rawValue: "in_progress")
         /// A type of rows, or a version of one, that the server does not have.
         package static let unknownType = Code(rawValue: "unknown_type")
+        /// A column that the server does not have. Servers before 0.2 say ``invalidRequest`` instead.
+        package static let unknownColumn = Code(rawValue: "unknown_column")
         /// The device and the server do not agree on what has come before.
         package static let outOfStep = Code(rawValue: "out_of_step")
         /// The row has changed since the device saw it.
