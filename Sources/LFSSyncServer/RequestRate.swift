@@ -2,7 +2,8 @@ import Foundation
 import LFSWire
 import Synchronization
 
-/// How many requests each account makes: so many a second, and ten seconds' worth at once.
+/// How many requests each account makes: so many a second, and ten seconds' worth at once. A push costs one, and one
+/// more for each hundred mutations.
 ///
 /// Owner of the numbers: the mutex.
 final class RequestRate: Sendable {
@@ -21,6 +22,9 @@ final class RequestRate: Sendable {
         (self.perSecond, self.now) = (Double(max(1, perSecond)), now)
     }
 
+    /// Mutations that count as much as a request.
+    static let mutationsPerRequest = 100.0
+
     /// Takes one request of an account.
     ///
     /// - Throws: ``WireFailure/Code/throttled`` with the seconds until the next.
@@ -37,6 +41,18 @@ final class RequestRate: Sendable {
         }
         guard let wait else { return }
         throw WireFailure(.throttled, "This account asks too often.", retryAfter: Int64(wait.rounded(.up)))
+    }
+
+    /// Charges an account for the mutations of a push, also for more than it has left: its next requests wait.
+    ///
+    /// - Parameter mutations: how many; a negative number gives back those that were not applied.
+    func charge(_ account: String, mutations: Int) {
+        let now = now()
+        buckets.withLock { buckets in
+            var bucket = buckets[account].map { refilled($0, now) } ?? Bucket(left: most, at: now)
+            bucket.left = min(most, bucket.left - Double(mutations) / Self.mutationsPerRequest)
+            buckets[account] = bucket
+        }
     }
 
     /// A clock that goes back gives nothing, and takes nothing.

@@ -15,6 +15,8 @@ public final class SyncService: Sendable {
     private let streams: OpenStreams
     private let times: LiveTimes
     private let rate: RequestRate?
+    /// For the time that a push takes.
+    let clock: @Sendable () -> ContinuousClock.Instant
 
     /// Opens the store, makes its tables where there are none, and adds what the schema has come to have.
     ///
@@ -33,9 +35,11 @@ public final class SyncService: Sendable {
     }
 
     init(
-        _ database: any SQLDatabase, schema: SyncSchema, options: SyncServiceOptions, logger: Logger, times: LiveTimes
+        _ database: any SQLDatabase, schema: SyncSchema, options: SyncServiceOptions, logger: Logger, times: LiveTimes,
+        clock: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
     ) async throws {
         self.database = database
+        self.clock = clock
         self.options = options
         self.times = times
         streams = OpenStreams(database, times, logger)
@@ -154,14 +158,9 @@ public final class SyncService: Sendable {
             }
             let now = Milliseconds.of(options.now())
             pushing.removesAt = options.removalDelay.map { now + Milliseconds.of($0) }
-            let results = try await database.write { [pushing] db in
-                // The session as it is within the transaction: two requests may come at once.
-                guard let token, let session = try SessionTable.session(ofToken: token, at: now, changing: true, db)
-                else {
-                    throw WireFailure(.unauthorized, "The session has ended.")
-                }
-                return try pushing.apply(mutations, of: session, db)
-            }
+            rate?.charge(session.account, mutations: mutations.count)
+            let results = try await applied(mutations, by: pushing, token: token, at: now)
+            rate?.charge(session.account, mutations: results.count - mutations.count)
             streams.poke()
             var lines: [UInt8] = []
             for result in results { result.write(to: &lines) }

@@ -17,6 +17,7 @@ public struct SyncServiceOptions: Sendable {
     public var sessionLimit = 50
 
     /// Requests of an account, each second on average, with ten seconds' worth at once; nil leaves it to the host.
+    /// Each hundred mutations of a push count as a request more.
     public var requestsPerSecond: Int?
 
     /// Whether a device may ask for the id of an account by its name, to share something with it. Whoever has a session

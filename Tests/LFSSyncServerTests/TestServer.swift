@@ -1,4 +1,5 @@
 import Foundation
+import Logging
 import Testing
 
 @testable import LFSSyncServer
@@ -38,7 +39,11 @@ struct TestServer: Sendable {
         _ body: (TestServer) async throws -> Void
     ) async throws {
         try await TestStore.run(isQuick: isQuick) { database in
-            let service = try await SyncService(database, schema: schema, options: options)
+            // The time of a push does not pass, however slow the machine is.
+            let now = ContinuousClock.now
+            let service = try await SyncService(
+                database, schema: schema, options: options, logger: Logger(label: "test"),
+                times: LiveTimes(longest: options.longestStream), clock: { now })
             try await body(TestServer(database: database, service: service))
         }
     }
