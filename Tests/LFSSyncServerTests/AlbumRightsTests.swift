@@ -166,6 +166,49 @@ struct AlbumRightsTests {
         }
     }
 
+    @Test("An account that shares nothing with the giver can be given 50 albums, and its own do not count them")
+    func unaccepted() async throws {
+        try await run { server, people in
+            let (ann, bob) = (people[0], people[1])
+            // One album of the two is shared with bob by the suite.
+            let before = try await server.count(
+                "sync_grant", where: "accountID = '\(bob.id)' AND role <> 'owner'")
+            for number in before..<50 {
+                try await ann.album("a\(number)")
+                #expect(try await ann.share("a\(number)", bob).isApplied)
+            }
+            try await ann.album("more")
+            #expect(try await ann.share("more", bob).code == "too_many")
+            #expect(try await server.count("album_user", where: "\"albumID\" = 'more'") == 0)
+            // Another giver, and bob's own sharing, are as free as before.
+            let cat = people[2]
+            try await cat.album("cats")
+            #expect(try await cat.share("cats", bob).isApplied)
+            try await bob.album("bobs")
+            #expect(try await bob.share("bobs", cat).isApplied)
+            #expect(try await ann.share("more", bob).code == "too_many")
+            // He accepts her by sharing something in return.
+            #expect(try await bob.share("bobs", ann).isApplied)
+            #expect(try await ann.share("more", bob).isApplied)
+        }
+    }
+
+    @Test("What others have given an account takes no place of its own shared albums")
+    func received() async throws {
+        try await run { server, people in
+            let (ann, bob) = (people[0], people[1])
+            try await server.execute(
+                """
+                WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
+                INSERT INTO album (id, scopeID) SELECT 'm' || i, 'account/\(ann.id)' FROM n;
+                INSERT INTO album_user (id, "albumID", "accountID", scopeID)
+                SELECT 'u' || id, id, '\(bob.id)', scopeID FROM album WHERE id LIKE 'm%'
+                """)
+            try await bob.album("bobs")
+            #expect(try await bob.share("bobs", people[2]).isApplied)
+        }
+    }
+
     @Test("28 1,000 albums are shared at once; 29 one more is refused with what there is of each kind")
     func many() async throws {
         try await run { server, people in
@@ -192,7 +235,8 @@ struct AlbumRightsTests {
                 Issue.record("It was taken.")
                 return
             }
-            #expect(failure.message.contains("1 of 'account', 1001 of 'album'"), "\(failure)")
+            // What bob has given her does not count.
+            #expect(failure.message.contains("would have 1001 of 'album', and"), "\(failure)")
         }
     }
 }

@@ -10,8 +10,10 @@ struct RowRights: Sendable {
     let schema: CheckedSchema
     let table: CheckedSchema.Table
 
-    /// Shared scopes of an account.
+    /// Shared scopes of an account: as many of its own, and as many that others have given it.
     static let scopeLimit = 1_000
+    /// Scopes that one account may give another one that gives it nothing.
+    static let unacceptedLimit = 50
 
     private var role: CheckedSharing.Role { schema.sharing.role(of: table.name) }
 
@@ -119,6 +121,8 @@ struct RowRights: Sendable {
 
     /// After a row that gives accounts scopes.
     ///
+    /// No row says that an account accepts what it is given. It accepts a giver by giving something in return.
+    ///
     /// - Throws: `too_many`, which counts the account's own scopes by kind, and says nothing about another account's.
     func requireRoom(for mutation: SyncMutation, _ session: SyncSession, _ db: any SQLConnection) throws {
         let other: String?
@@ -127,10 +131,18 @@ struct RowRights: Sendable {
         case .partners(let partners): other = try value(partners.to, of: mutation.key, db)
         case .none, .container, .links: return
         }
-        try ScopeCount(of: session.account, db).require("This account")
+        try ScopeCount(ownedBy: session.account, db).require("This account")
         if let other, other != session.account {
-            guard try ScopeCount(of: other, db).isWithin else {
+            guard try ScopeCount(givenTo: other, db).isWithin else {
                 throw WireFailure(.tooMany, "The other account cannot be given more: it has all that it may have.")
+            }
+            let given = try ScopeCount(givenTo: other, by: session.account, db).total
+            let returned = try ScopeCount(givenTo: session.account, by: other, db).total
+            guard given <= Self.unacceptedLimit || returned > 0 else {
+                throw WireFailure(
+                    .tooMany,
+                    "An account that shares nothing with this one can be given \(Self.unacceptedLimit) things: "
+                        + "once it shares something in return, there can be more.")
             }
         }
     }
@@ -189,15 +201,34 @@ struct RowRights: Sendable {
     }
 }
 
-/// How many shared scopes an account has, by kind.
+/// How many shared scopes an account has given or was given, by kind.
 struct ScopeCount: Sendable {
     private var counts: [(kind: String, count: Int)] = []
 
-    init(of account: String, _ db: any SQLConnection) throws {
+    /// Counts the shared scopes that an account owns.
+    init(ownedBy account: String, _ db: any SQLConnection) throws {
+        try self.init("SELECT scopeID FROM sync_grant WHERE accountID = ?1 AND role = 'owner'", [account], db)
+    }
+
+    /// Counts the scopes of others that an account may read.
+    init(givenTo account: String, _ db: any SQLConnection) throws {
+        try self.init("SELECT scopeID FROM sync_grant WHERE accountID = ?1 AND role <> 'owner'", [account], db)
+    }
+
+    /// Counts the scopes of one account that another one may read, its own rows among them.
+    init(givenTo account: String, by owner: String, _ db: any SQLConnection) throws {
+        try self.init(
+            """
+            SELECT g.scopeID FROM sync_grant g
+            JOIN sync_grant o ON o.scopeID = g.scopeID AND o.accountID = ?2 AND o.role = 'owner'
+            WHERE g.accountID = ?1 AND g.role <> 'owner'
+            """, [account, owner], db)
+    }
+
+    private init(_ sql: String, _ accounts: [String], _ db: any SQLConnection) throws {
         var counts: [String: Int] = [:]
-        let sql = "SELECT scopeID FROM sync_grant WHERE accountID = ?1"
-        let own = SyncScope.account(account).description
-        try db.query(sql, [.text(account)]) { row in
+        let own = SyncScope.account(accounts[0]).description
+        try db.query(sql, accounts.map(SQLValue.text)) { row in
             if let scope = try row.text(0).flatMap({ SyncScope($0) }), scope.description != own {
                 counts[scope.kind, default: 0] += 1
             }
@@ -206,7 +237,9 @@ struct ScopeCount: Sendable {
         self.counts = counts.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 
-    var isWithin: Bool { counts.reduce(0) { $0 + $1.count } <= RowRights.scopeLimit }
+    var total: Int { counts.reduce(0) { $0 + $1.count } }
+
+    var isWithin: Bool { total <= RowRights.scopeLimit }
 
     func require(_ account: String) throws(WireFailure) {
         guard !isWithin else { return }
