@@ -23,6 +23,7 @@ public final class SyncClient: Sendable {
     private let pushing: PushTurn
     private let streaming: StreamTurn
     private let verifying: VerifyTurn
+    private let refused: RefusedChanges
     private let clock: any Clock<Duration>
     /// One of each at a time: the numbers of changes and of acks have no gap.
     private let pushTurn = Permits(1)
@@ -65,7 +66,8 @@ public final class SyncClient: Sendable {
         clock = options.clock
         server = SyncServer(base: base, transport: transport, token: options.token)
         (self.runner, self.database) = (runner, database)
-        pushing = PushTurn(runner: runner, server: server, tables: tables)
+        pushing = PushTurn(runner: runner, server: server, tables: tables, clock: options.clock)
+        refused = RefusedChanges(tables: tables)
         streaming = StreamTurn(runner: runner, server: server, tables: tables, clock: options.lineClock)
         verifying = VerifyTurn(runner: runner, server: server, tables: tables)
     }
@@ -102,7 +104,8 @@ public final class SyncClient: Sendable {
         } catch {
             failure = error
         }
-        try await receive(progress)
+        let resets = try await runner.read { try SyncCheckpoints.isToReset($0) }
+        try await receive(progress, resets: resets)
         if let failure { throw failure }
         return try await completed(progress.report)
     }
@@ -110,7 +113,8 @@ public final class SyncClient: Sendable {
     /// Synchronizes, and then compares which rows are here with which are on the server. Where they differ, as after a
     /// database was mended by hand, everything comes anew.
     ///
-    /// It compares ids, not what the rows have; tables with changes that the server has not taken yet are left out.
+    /// It compares ids, not what the rows have; tables with changes that are on their way are left out. Rows whose
+    /// change was refused or waits for the server are in ``SyncVerification/problems``.
     /// - Throws: As ``synchronize(onProgress:)``.
     public func verify() async throws -> SyncVerification { try await worded { try await mended() } }
 
@@ -121,7 +125,9 @@ public final class SyncClient: Sendable {
         if !differing.isEmpty {
             differing = try await compare().filter { differing[$0.key] != nil && $0.value.differs }
         }
-        guard !differing.isEmpty else { return SyncVerification(compared: first.count, differences: []) }
+        guard !differing.isEmpty else {
+            return SyncVerification(compared: first.count, differences: [], problems: try await problems())
+        }
         try await receive(SyncProgress(), resets: true)
         let left = try await compare().filter(\.value.differs)
         let differences = differing.map { place, pair in
@@ -131,7 +137,25 @@ public final class SyncClient: Sendable {
         }
         return SyncVerification(
             compared: first.count,
-            differences: differences.sorted { ($0.type, $0.scope ?? "") < ($1.type, $1.scope ?? "") })
+            differences: differences.sorted { ($0.type, $0.scope ?? "") < ($1.type, $1.scope ?? "") },
+            problems: try await problems())
+    }
+
+    private func problems() async throws -> [SyncProblem] {
+        try await runner.read { try SyncProblem.fetch(limit: 1_000, $0) }
+    }
+
+    /// Makes the changes of a row again that the server has refused, and queues them: the row gets what was refused,
+    /// and the next synchronization sends it. To be called when the reason is gone, such as after the server's upgrade.
+    ///
+    /// - Parameter problem: a refused change, as ``SyncProblem/fetch(limit:_:)`` returns it.
+    /// - Returns: how many changes were made again; 0 for a row that is gone, and for a problem of another kind.
+    /// - Throws: `DatabaseError`, `CancellationError`.
+    @discardableResult public func resend(_ problem: SyncProblem) async throws -> Int {
+        guard problem.kind == .refused else { return 0 }
+        return try await runner.write { [refused] db in
+            try refused.makeAgain(table: problem.table, key: problem.id, db)
+        }
     }
 
     /// The id of the account with a name, by which rows that share something name it; nil when there is none.
@@ -213,7 +237,10 @@ public final class SyncClient: Sendable {
     private func completed(_ report: SyncReport) async throws -> SyncReport {
         var report = report
         let standing = try await runner.read { try SyncReport.standing(in: $0) }
-        (report.pending, report.parked, report.rejected) = (standing.pending, standing.parked, standing.rejected)
+        report.pending = standing.pending
+        report.parked = standing.parked
+        report.rejected = standing.rejected
+        report.lacking = standing.lacking
         return report
     }
 

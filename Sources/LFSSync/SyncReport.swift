@@ -12,6 +12,9 @@ public struct SyncReport: Sendable, Hashable {
     public var parked = 0
     /// Local changes that the server has refused, of all times.
     public var rejected = 0
+    /// What the server lacks for changes that wait: `photo.width` for a column, `photo` for a table. They are sent once
+    /// the server has it, and count as ``pending`` until then.
+    public var lacking: [String] = []
 
     public init() {}
 
@@ -27,6 +30,7 @@ public struct SyncReport: Sendable, Hashable {
         report.pending = try Outbox.count(db)
         report.parked = try ParkedTable.count(db)
         report.rejected = try Outbox.rejectionCount(db)
+        report.lacking = try Outbox.lacks(db)
         return report
     }
 }

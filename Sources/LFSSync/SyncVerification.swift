@@ -17,4 +17,13 @@ public struct SyncVerification: Sendable, Hashable {
     /// How many kinds of rows were compared: each table, and again for each album or whatever else is shared.
     public let compared: Int
     public let differences: [Difference]
+    /// Rows that are not the same here and on the server, or need not be: their change was refused or waits, or they
+    /// have come and cannot be applied. At most 1,000 of each kind, the newest ones.
+    public let problems: [SyncProblem]
+
+    init(compared: Int, differences: [Difference], problems: [SyncProblem] = []) {
+        self.compared = compared
+        self.differences = differences
+        self.problems = problems
+    }
 }

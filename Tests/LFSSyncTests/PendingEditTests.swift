@@ -40,7 +40,9 @@ struct PendingEditTests {
         let server = SyncServer(base: try Endpoint(url), transport: device.transport, token: { device.token })
         let tables = try await device.database.read { try SyncedTable.all($0) }
         let progress = SyncProgress()
-        try await PushTurn(runner: BackgroundRunner(device.database), server: server, tables: tables).run {
+        try await PushTurn(
+            runner: BackgroundRunner(device.database), server: server, tables: tables, clock: ContinuousClock()
+        ).run {
             progress.sent($0)
         }
         return progress.report.sent

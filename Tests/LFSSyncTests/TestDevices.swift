@@ -168,17 +168,21 @@ final class ServiceTransport: HTTPTransport {
     let streamed = Mutex(0)
     /// What was asked for as gzip.
     let packed = Mutex<Set<String>>([])
-    private let service: SyncService
+    /// The server as it is now: it may be another version of itself.
+    let current: Mutex<SyncService>
 
-    init(_ service: SyncService) { self.service = service }
+    init(_ service: SyncService) { current = Mutex(service) }
 
     func send(_ request: HTTPRequest) async throws -> HTTPResponse {
         let token = request.headers["authorization"].map { String($0.dropFirst("Bearer ".count)) }
         if request.acceptsGzip { packed.withLock { _ = $0.insert(request.target) } }
-        guard case .bytes(let bytes) = request.body else { throw HTTPError(.invalidRequest, "No body.") }
-        let body = Data(bytes)
+        var body = Data()
+        if case .bytes(let bytes) = request.body { body = Data(bytes) }
+        let service = current.withLock { $0 }
         let reply: SyncReply
         switch request.target {
+        case "/v1/sync/schema" where request.method == .get: reply = await service.types(token: token)
+        case _ where request.method != .post: throw HTTPError(.invalidRequest, "\(request.method)")
         case "/v1/sync/stream": reply = await service.stream(body, token: token)
         case "/v1/sync/ack": reply = await service.acknowledge(body, token: token)
         case "/v1/sync/account": reply = await service.account(body, token: token)

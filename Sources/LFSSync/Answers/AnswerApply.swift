@@ -4,7 +4,8 @@ import LFSSystem
 import LFSWire
 
 /// Takes in what the server has answered to changes of this device. A change that it has refused is undone with the
-/// server's row, and kept beside the reason.
+/// server's row, and kept beside the reason. A change of a column or a table that the server lacks waits instead, and
+/// nothing is undone.
 struct AnswerApply: Sendable {
     let tables: [SyncedTable]
 
@@ -43,6 +44,11 @@ struct AnswerApply: Sendable {
     private func refuse(
         _ sequence: Int64, _ sent: Outbox.Sent, _ failure: WireFailure, _ row: SyncRow?, _ db: Database
     ) throws {
+        if let table = tables.first(where: { $0.name == sent.table }),
+            let lack = try Outbox.lack(in: failure, of: sent, table, db)
+        {
+            return try Outbox.wait(forAnswered: sequence, lack, db)
+        }
         try Outbox.rejected(sequence, failure, db)
         if let id = deletedFile(sent) { try TombstoneTable.reject(id, db) }
         try settle(sent, row, db)

@@ -7,6 +7,6 @@ extension SyncProblem {
     ///   - limit: how many of each kind at the most.
     ///   - db: of any connection to a database whose migrations have run.
     public static func fetch(limit: Int = 20, _ db: Database) throws -> [SyncProblem] {
-        try Outbox.rejections(limit, db) + ParkedTable.newest(limit, db)
+        try Outbox.rejections(limit, db) + Outbox.waiting(limit, db) + ParkedTable.newest(limit, db)
     }
 }

@@ -34,11 +34,14 @@ struct CaptureTriggers {
 
     /// What this device has of a row, as `base` and `after`. While an earlier change of it waits, columns that come
     /// stay hidden behind it, so that no more was seen than before. What is parked was not seen.
-    private func seen(_ row: String) -> String {
-        let (key, scope) = ("\(row).id", MemberTable.scope(table.name, "\(row).id"))
+    private func seen(_ row: String) -> String { seen(ofKey: "\(row).id") }
+
+    /// - Parameter key: the row's id, in SQL.
+    func seen(ofKey key: String) -> String {
+        let scope = MemberTable.scope(table.name, key)
         let come = SyncCheckpoints.token(
             of: table.type, in: scope, where: "NOT \(ParkedTable.contains(table.name, "c.scope", key))")
-        let waiting = "FROM lfs_sync_outbox WHERE tableName = \(literal) AND key = \(row).id"
+        let waiting = "FROM lfs_sync_outbox WHERE tableName = \(literal) AND key = \(key)"
         return """
             CASE WHEN EXISTS (SELECT 1 \(waiting)) THEN (SELECT base \(waiting) ORDER BY id DESC LIMIT 1)
                 ELSE (\(come)) END, (SELECT max(sequence) \(waiting))
@@ -134,8 +137,13 @@ struct CaptureTriggers {
         func quoted(_ value: String) -> String {
             "json_quote(CASE typeof(\(value)) WHEN 'blob' THEN hex(\(value)) ELSE \(value) END)"
         }
+        // As a mutation has it, so that it can be made again.
+        func written(_ value: String) -> String {
+            "CASE typeof(\(value)) WHEN 'blob' THEN '{\"hex\":\"' || lower(hex(\(value))) || '\"}' "
+                + "ELSE json_quote(\(value)) END"
+        }
         let values = table.columns.map { column in
-            "'\"\(column)\":' || \(quoted("OLD.\(column.quotedDatabaseIdentifier)"))"
+            "'\"\(column)\":' || \(written("OLD.\(column.quotedDatabaseIdentifier)"))"
         }
         let data = values.isEmpty ? "''" : values.joined(separator: " || ',' || ")
         return """

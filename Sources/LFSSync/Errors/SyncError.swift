@@ -41,6 +41,8 @@ public struct SyncError: LocalizedError, Sendable, CustomStringConvertible {
     /// Seconds that the server asks to wait.
     public let retryAfter: Int64?
     public let cause: (any Error)?
+    /// Whether the account has sent more than it may at once.
+    var isThrottled = false
 
     init(_ code: Code, _ message: String, retryAfter: Int64? = nil, cause: (any Error)? = nil) {
         (self.code, self.message, self.retryAfter, self.cause) = (code, message, retryAfter, cause)

@@ -44,6 +44,7 @@ enum Outbox {
         let last = try Int64.fetchOne(db.cachedStatement(sql: "SELECT sequence FROM lfs_sync_state")) ?? 0
         // The number is input. No server takes a larger one.
         var next = min(last, WireFormat.largestNumber) + 1
+        let lacks = try Set(lacks(db))
         let groups = tables.map { ($0, false) } + tables.reversed().map { ($0, true) }
         for (table, isDeleted) in groups {
             while frozen.count < limit, byteCount < byteLimit {
@@ -53,11 +54,12 @@ enum Outbox {
                             SELECT id, key, operation, columns, base, after,
                                 typeof(key) = 'text' AS isText, length(CAST(key AS BLOB)) AS keyLength
                             FROM lfs_sync_outbox
-                            WHERE sequence IS NULL AND tableName = ? AND (operation = 'delete') = ? ORDER BY id LIMIT 50
+                            WHERE sequence IS NULL AND tableName = ? AND (operation = 'delete') = ? AND \(isDue)
+                            ORDER BY id LIMIT 50
                             """), arguments: [table.name, isDeleted])
                 if rows.isEmpty { break }
                 for row in rows where frozen.count < limit && byteCount < byteLimit {
-                    guard let entry = try freeze(row, table, of: own, as: next, db) else { continue }
+                    guard let entry = try freeze(row, table, of: own, as: next, lacks, db) else { continue }
                     next += 1
                     byteCount += entry.line.utf8.count
                     frozen.append(entry)
@@ -81,15 +83,16 @@ enum Outbox {
     }
 
     private static func requireNone(_ db: Database) throws {
-        let sql = "SELECT tableName FROM lfs_sync_outbox WHERE sequence IS NULL LIMIT 1"
+        let sql = "SELECT tableName FROM lfs_sync_outbox WHERE sequence IS NULL AND \(isDue) LIMIT 1"
         if let name = try String.fetchOne(db.cachedStatement(sql: sql)) {
             throw SyncError(.missingTable, "The table '\(name)' was shared and is not any more: install it again.")
         }
     }
 
-    /// - Returns: nil for a change that is none any more, or one that no server takes.
+    /// - Parameter lacks: what the server lacks, as far as is known.
+    /// - Returns: nil for a change that is none any more, one that waits for the server, or one that no server takes.
     private static func freeze(
-        _ row: Row, _ table: SyncedTable, of own: SyncScope?, as next: Int64, _ db: Database
+        _ row: Row, _ table: SyncedTable, of own: SyncScope?, as next: Int64, _ lacks: Set<String>, _ db: Database
     ) throws -> Frozen? {
         let id: Int64 = row["id"]
         let isWhole = { (key: String) in row["isText"] == true && row["keyLength"] == key.utf8.count }
@@ -104,6 +107,10 @@ enum Outbox {
         else {
             // The row has gone on a way that no trigger saw.
             try remove(id, db)
+            return nil
+        }
+        if let lack = try lack(of: table, values.compactMapValues(\.self), lacks, db) {
+            try wait(id, for: lack, db)
             return nil
         }
         if let column = values.first(where: { $0.value == nil })?.key {
@@ -124,8 +131,8 @@ enum Outbox {
                 "The row has \(line.utf8.count) bytes, and \(SyncMutation.byteLimit) is what fits: make it a file.", db)
             return nil
         }
-        try db.cachedStatement(sql: "UPDATE lfs_sync_outbox SET sequence = ?, mutation = ? WHERE id = ?").execute(
-            arguments: [next, line, id])
+        try db.cachedStatement(sql: "UPDATE lfs_sync_outbox SET sequence = ?, mutation = ?, waits = NULL WHERE id = ?")
+            .execute(arguments: [next, line, id])
         return Frozen(sequence: next, line: line)
     }
 
@@ -153,7 +160,7 @@ enum Outbox {
         }
     }
 
-    private static func names(in columns: String, _ db: Database) throws -> Set<String> {
+    static func names(in columns: String, _ db: Database) throws -> Set<String> {
         let sql = "SELECT key FROM json_each(?)"
         return Set(try String.fetchAll(db.cachedStatement(sql: sql), arguments: [columns]))
     }
@@ -170,30 +177,41 @@ enum Outbox {
                     sql:
                         "SELECT id, operation, columns FROM lfs_sync_outbox WHERE tableName = ? AND key = ? ORDER BY id"
                 ), arguments: arguments)
-            var columns: Set<String> = []
-            for entry in entries { columns.formUnion(try names(in: entry["columns"], db)) }
-            let operations = entries.map { $0["operation"] as String }
-            // The last word is a deletion, or a row that is here: whole, if any of them was.
-            let last =
-                operations.last == "delete" ? "delete" : operations.allSatisfy { $0 == "patch" } ? "patch" : "put"
-            let text =
-                last == "patch" ? "{" + columns.sorted().map { "\"\($0)\":1" }.joined(separator: ",") + "}" : "{}"
-            try db.cachedStatement(
-                sql: """
-                    UPDATE lfs_sync_outbox SET operation = ?, columns = ?, isKnown = 1, sequence = NULL, mutation = NULL
-                    WHERE id = ?
-                    """
-            ).execute(arguments: [last, text, entries[0]["id"]])
-            for entry in entries.dropFirst() { try remove(entry["id"], db) }
+            try combine(entries, isKnown: true, db)
         }
         try db.cachedStatement(sql: "UPDATE lfs_sync_outbox SET after = NULL, came = NULL").execute()
         try db.cachedStatement(sql: "UPDATE lfs_sync_state SET sequence = 0").execute()
     }
 
+    /// Makes one open entry of those of a row.
+    ///
+    /// - Parameters:
+    ///   - entries: with their `id`, `operation` and `columns`, in their order.
+    ///   - isKnown: whether the server may have the row.
+    static func combine(_ entries: [Row], isKnown: Bool, _ db: Database) throws {
+        guard let first = entries.first else { return }
+        var columns: Set<String> = []
+        for entry in entries { columns.formUnion(try names(in: entry["columns"], db)) }
+        let operations = entries.map { $0["operation"] as String }
+        // The last word is a deletion, or a row that is here: whole, if any of them was.
+        let last =
+            operations.last == "delete" ? "delete" : operations.allSatisfy { $0 == "patch" } ? "patch" : "put"
+        let text =
+            last == "patch" ? "{" + columns.sorted().map { "\"\($0)\":1" }.joined(separator: ",") + "}" : "{}"
+        try db.cachedStatement(
+            sql: """
+                UPDATE lfs_sync_outbox SET operation = ?, columns = ?, isKnown = max(isKnown, ?), sequence = NULL,
+                    mutation = NULL
+                WHERE id = ?
+                """
+        ).execute(arguments: [last, text, isKnown, first["id"]])
+        for entry in entries.dropFirst() { try remove(entry["id"], db) }
+    }
+
     // MARK: After the answer
 
     /// In the words of the index that finds it.
-    private static let unanswered = "sequence = ? AND appliedAt IS NULL"
+    static let unanswered = "sequence = ? AND appliedAt IS NULL"
 
     /// What was sent under a number; nil when it was answered before.
     static func sent(_ sequence: Int64, _ db: Database) throws -> Sent? {
@@ -243,16 +261,20 @@ enum Outbox {
 
     // MARK: What others ask
 
-    /// The keys of the rows of which the server has refused a change.
+    /// The keys of the rows of which the server has refused a change, or that it does not have since it lacks a column.
     static func refused(_ table: String, _ db: Database) throws -> Set<String> {
         try String.fetchSet(
-            db.cachedStatement(sql: "SELECT key FROM lfs_sync_rejection WHERE tableName = ? AND typeof(key) = 'text'"),
-            arguments: [table])
+            db.cachedStatement(
+                sql: """
+                    SELECT key FROM lfs_sync_rejection WHERE tableName = ?1 AND typeof(key) = 'text'
+                    UNION SELECT key FROM lfs_sync_outbox
+                    WHERE tableName = ?1 AND waits IS NOT NULL AND operation = 'put' AND typeof(key) = 'text'
+                    """), arguments: [table])
     }
 
-    /// Whether a change of one of its rows waits, or waits for its row to come back.
+    /// Whether a change of one of its rows is on its way, or waits for its row to come back.
     static func isWaiting(_ table: String, _ db: Database) throws -> Bool {
-        let sql = "SELECT EXISTS (SELECT 1 FROM lfs_sync_outbox WHERE tableName = ?)"
+        let sql = "SELECT EXISTS (SELECT 1 FROM lfs_sync_outbox WHERE tableName = ? AND waits IS NULL)"
         return try Bool.fetchOne(db.cachedStatement(sql: sql), arguments: [table]) == true
     }
 
@@ -318,7 +340,8 @@ enum Outbox {
 
     /// The last change that nobody has sent; nil when there is none.
     static func newest(_ db: Database) throws -> Int64? {
-        try Int64.fetchOne(db.cachedStatement(sql: "SELECT max(id) FROM lfs_sync_outbox WHERE sequence IS NULL"))
+        let sql = "SELECT max(id) FROM lfs_sync_outbox WHERE sequence IS NULL AND \(isDue)"
+        return try Int64.fetchOne(db.cachedStatement(sql: sql))
     }
 
     static func isEmpty(_ db: Database) throws -> Bool {

@@ -111,11 +111,16 @@ enum SyncCheckpoints {
             if let own = try ownScope(db) { try Outbox.seeApplied(of: own, db) }
         }
         try db.cachedStatement(sql: "DELETE FROM lfs_sync_checkpoint").execute()
-        try db.cachedStatement(sql: "UPDATE lfs_sync_state SET ackBatch = NULL, keepsAll = max(keepsAll, ?)").execute(
-            arguments: [keepsAll])
+        let begun = "UPDATE lfs_sync_state SET ackBatch = NULL, isToReset = 0, keepsAll = max(keepsAll, ?)"
+        try db.cachedStatement(sql: begun).execute(arguments: [keepsAll])
         try PassTable.removeAll(db)
         try Outbox.thaw(db)
         try note(token, db)
+    }
+
+    /// Whether everything has to come once more.
+    static func isToReset(_ db: Database) throws -> Bool {
+        try Bool.fetchOne(db.cachedStatement(sql: "SELECT isToReset FROM lfs_sync_state")) ?? false
     }
 
     /// Forgets those of some types and scopes, which come whole again.

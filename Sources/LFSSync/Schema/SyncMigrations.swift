@@ -8,11 +8,52 @@ extension DatabaseMigrator {
             try db.execute(sql: SyncTables.creation)
             try SyncedTable.install(SyncType.fileTable, in: db)
         }
+        registerMigration("lfs.sync.v2") { db in
+            try db.execute(sql: SyncTables.waiting)
+            // Their triggers are others as well.
+            for name in try String.fetchAll(db, sql: "SELECT name FROM lfs_sync_table") {
+                do {
+                    try SyncedTable.install(name, in: db)
+                } catch is SyncError {
+                    // The table is gone or cannot be shared any more, which `SyncClient.open` reports.
+                }
+            }
+        }
     }
 }
 
 /// What sync keeps in the host's database. None of it travels.
 enum SyncTables {
+    /// What version 2 has besides.
+    static let waiting = """
+        -- What the server lacks for this change: `table.column`, or a table. NULL for a change that can be sent.
+        ALTER TABLE lfs_sync_outbox ADD COLUMN waits TEXT CHECK (waits IS NULL OR typeof(waits) = 'text');
+        CREATE INDEX lfs_sync_outbox_waiting ON lfs_sync_outbox(waits) WHERE waits IS NOT NULL;
+
+        -- The columns at the last install, as a JSON array. The server may have values of those that are new.
+        ALTER TABLE lfs_sync_table ADD COLUMN columns TEXT CHECK (columns IS NULL OR typeof(columns) = 'text');
+
+        -- Whether everything has to come once more, since a table has new columns.
+        ALTER TABLE lfs_sync_state ADD COLUMN isToReset INTEGER NOT NULL DEFAULT 0
+            CHECK (isToReset = 0 OR isToReset = 1);
+
+        -- Whoever removes everything from a device removes what sync keeps of its rows. In one transaction with the
+        -- rows, since changes that are lost with them are noted until then.
+        CREATE TRIGGER lfs_sync_reset AFTER UPDATE OF isResetting ON lfs_state WHEN NEW.isResetting = 1
+        BEGIN
+            DELETE FROM lfs_sync_outbox;
+            DELETE FROM lfs_sync_rejection;
+            DELETE FROM lfs_sync_parked;
+            DELETE FROM lfs_sync_member;
+            DELETE FROM lfs_sync_checkpoint;
+            DELETE FROM lfs_sync_seen;
+            DELETE FROM lfs_sync_pass;
+            DELETE FROM lfs_sync_mark;
+            UPDATE lfs_sync_state SET account = NULL, batch = 0, ackBatch = NULL, lastAckBatch = NULL,
+                stream = stream + 1, sequence = 0, keepsAll = 0, isToReset = 0;
+        END;
+        """
+
     static let creation = """
         CREATE TABLE lfs_sync_state (
             id INTEGER PRIMARY KEY CHECK (id = 1),

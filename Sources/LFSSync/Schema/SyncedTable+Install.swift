@@ -1,3 +1,4 @@
+import Foundation
 public import GRDB
 
 extension SyncedTable {
@@ -18,5 +19,21 @@ extension SyncedTable {
         for name in triggers.names { try db.execute(sql: "DROP TRIGGER IF EXISTS \(name.quotedDatabaseIdentifier)") }
         for trigger in triggers.all { try db.execute(sql: trigger) }
         if isNew { try db.execute(sql: triggers.backfill) }
+        try table.noteColumns(db)
+    }
+
+    /// Notes the columns. The server may have values of new ones that came when this device had no place for them.
+    private func noteColumns(_ db: Database) throws {
+        // The first migration installs the files' table before the second one makes the column.
+        guard try db.columns(in: "lfs_sync_table").contains(where: { $0.name == "columns" }) else { return }
+        let known = try String.fetchOne(db, sql: "SELECT columns FROM lfs_sync_table WHERE name = ?", arguments: [name])
+        if let known {
+            let before = try String.fetchSet(db, sql: "SELECT value FROM json_each(?)", arguments: [known])
+            if !before.isSuperset(of: columns) {
+                try db.execute(sql: "UPDATE lfs_sync_state SET isToReset = 1 WHERE account IS NOT NULL")
+            }
+        }
+        let list = String(decoding: try JSONEncoder().encode(columns), as: UTF8.self)
+        try db.execute(sql: "UPDATE lfs_sync_table SET columns = ? WHERE name = ?", arguments: [list, name])
     }
 }

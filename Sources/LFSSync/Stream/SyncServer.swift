@@ -52,6 +52,17 @@ struct SyncServer: Sendable {
         return try Self.lines(of: response, "digest") { try WireFormat.decode(SyncDigest.self, from: Data($0), .reply) }
     }
 
+    /// The types that the server shares, with their columns.
+    func schema() async throws -> ServerSchema {
+        let response = try await send("/v1/sync/schema", nil, .bytes(limit: 1 << 20), "application/json")
+        try Self.require(response, 200)
+        do {
+            return try WireFormat.decode(ServerSchema.self, from: Data(response.body), ServerSchema.limits)
+        } catch {
+            throw SyncError(.unexpectedReply, "The server answered with something that is no schema.", cause: error)
+        }
+    }
+
     /// The id of the account with a name; nil when there is none.
     func account(named name: String) async throws -> String? {
         let response = try await send(
@@ -80,13 +91,15 @@ struct SyncServer: Sendable {
     }
 
     private func send(
-        _ path: String, _ body: Data, _ reply: ResponseBody, _ type: String
+        _ path: String, _ body: Data?, _ reply: ResponseBody, _ type: String
     ) async throws -> HTTPResponse {
-        var request = HTTPRequest(.post, base.origin, base.path + path, body: .bytes(Array(body)), reply: reply)
+        var request = HTTPRequest(
+            body == nil ? .get : .post, base.origin, base.path + path, body: body.map { .bytes(Array($0)) } ?? .none,
+            reply: reply)
         // A fifth of the bytes, for half a second of both sides' processors in 100,000 rows of files.
         if case .sink = reply { request.acceptsGzip = true }
         try request.headers.set("authorization", try BearerField.value(try await sessionToken()))
-        try request.headers.set("content-type", type)
+        if body != nil { try request.headers.set("content-type", type) }
         do {
             return try await transport.send(request)
         } catch let error as HTTPError where error.code == .cancelled {
@@ -121,10 +134,33 @@ struct SyncServer: Sendable {
         case 409: throw SyncError(.forked, "The server and this device do not agree on what has come before. \(words)")
         case 422: throw SyncError(.unknownType, "The server does not share what this app wants. \(words)")
         case 429, 500...599:
-            throw SyncError(
+            var error = SyncError(
                 .unavailable, "The sync server asks for patience. \(words)",
                 retryAfter: RetryAfter.parse(response.headers, now: Date())?.components.seconds)
+            error.isThrottled = response.status == 429
+            throw error
         default: throw SyncError(.unexpectedReply, "The sync server refuses the request. \(words)")
+        }
+    }
+
+    /// The types that a server shares, as it names them.
+    struct ServerSchema: Decodable {
+        static let limits = StrictJSON.Limits(byteCount: 1 << 20, valueCount: 100_000)
+
+        struct TypeEntry: Decodable {
+            let type: String
+            let columns: [Column]
+        }
+
+        struct Column: Decodable {
+            let name: String
+        }
+
+        let types: [TypeEntry]
+
+        /// The names of a type's columns; nil for a type that the server does not share.
+        func columns(of type: SyncType) -> Set<String>? {
+            types.first { $0.type == type.description }.map { Set($0.columns.map(\.name)) }
         }
     }
 

@@ -5,6 +5,8 @@ public struct SyncProblem: Sendable, Hashable {
         case refused
         /// A row that has come and cannot be applied yet: it is tried again with every sync.
         case parked
+        /// A change of this device that waits, since the server lacks a column or a table: it is sent once it has it.
+        case waiting
     }
 
     public let kind: Kind
