@@ -48,6 +48,7 @@ struct Reset: Sendable {
             }
             try await deleteRows(confirmation, alongside: alongside)
             try await finish(cache)
+            try await eraseLog()
         }
         try places.release()
         try result.get()
@@ -63,8 +64,24 @@ struct Reset: Sendable {
         try await runner.writeDurably { db in
             // Again: rows may have come since the first look.
             try Self.require(confirmation, db)
-            try ResetRows.delete(
-                before: from, keepsTombstones: confirmation.pendingDeletions == .keep, db, alongside: alongside)
+            try ResetRows.erasing(db) {
+                try ResetRows.delete(
+                    before: from, keepsTombstones: confirmation.pendingDeletions == .keep, db, alongside: alongside)
+            }
+        }
+    }
+
+    /// Removes the deleted rows from the database's log too.
+    ///
+    /// - Throws: ``LFSError/Code/openElsewhere`` while another connection uses the database.
+    private func eraseLog() async throws {
+        do {
+            try await runner.withWriter { try ResetRows.eraseLog($0) }
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
+            throw LFSError(
+                .openElsewhere,
+                "Everything is removed, but another connection reads the database, so that its log still has deleted "
+                    + "rows. Close that connection and reset again.")
         }
     }
 
