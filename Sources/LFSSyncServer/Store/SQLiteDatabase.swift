@@ -10,7 +10,7 @@ public final class SQLiteDatabase: SQLDatabase {
 
     public var dialect: SQLDialect { .sqlite }
 
-    /// Opens the file, and makes it where there is none.
+    /// Opens the file, and makes it where there is none. The file has mode 0600 then, also one that was there.
     ///
     /// - Throws: ``SQLFailure``.
     public init(path: String) throws {
@@ -29,6 +29,8 @@ public final class SQLiteDatabase: SQLDatabase {
             db.add(function: SQLiteReal.function)
         }
         do {
+            // It holds the rows of all accounts.
+            if !path.isEmpty, path != ":memory:", !path.hasPrefix("file:") { try PrivateFile.make(path) }
             pool = try DatabasePool(path: path, configuration: configuration)
             // Not with the other settings: the pool makes it NORMAL when it has opened the file, and then a power cut
             // takes what was confirmed.
