@@ -19,7 +19,10 @@ extension SigningService {
     ) async -> BytesReply where Body.Element: Collection<UInt8> & Sendable {
         do {
             let (folder, permit) = try permit("PUT", request)
-            let reply = try await folder.put(permit, request.headers, body)
+            let signature = FolderLinks.signature(of: request.query)
+            let reply = try await folder.put(permit, request.headers, body, signature: signature) { [budgets] in
+                if let caller = permit.caller { try budgets.open($0, caller: caller) }
+            }
             log("put", permit.key.rawValue, nil, requestID, nil)
             return reply
         } catch {
@@ -37,6 +40,11 @@ extension SigningService {
         } catch {
             return refusal(of: "get", error, requestID)
         }
+    }
+
+    /// The hash of the caller that a URL was signed for, as ``hash(ofCaller:)`` makes it; nil for an invalid URL.
+    public func caller(ofURL request: BytesRequest, method: String) -> String? {
+        backend.folder?.links.permit(method: method, key: request.key, query: request.query)?.caller
     }
 
     /// Removes what uploads to a folder have left that nobody goes on with, such as parts of an upload whose device is
@@ -66,6 +74,7 @@ extension SigningService {
                 case .missing: 404
                 case .noSpace: 507
                 case .unavailable: 503
+                case .throttled: 429
                 default: 500
                 }
         }

@@ -14,7 +14,7 @@ public final class SigningService: Sendable {
     let backend: SigningBackend
     private let check: AccessCheck
     private let tokens: UploadTokens
-    private let budgets: CallerBudgets
+    let budgets: CallerBudgets
     let work: SigningWork
     private let logger: Logger
 
@@ -123,7 +123,7 @@ public final class SigningService: Sendable {
     private func accepted(_ body: Data, _ caller: String) -> Result<SigningRequest, WireFailure> {
         Result { () throws(WireFailure) in
             let request = try read(body)
-            try budgets.take(request.objects.count, caller: caller)
+            try budgets.take(request.objects.count, caller: Self.hash(ofCaller: caller))
             return request
         }
     }
@@ -197,6 +197,9 @@ public final class SigningService: Sendable {
         }
     }
 
+    /// A short hash of a caller, as the log and the server's own URLs have it.
+    public static func hash(ofCaller caller: String) -> String { String(NamespaceClaims.hash(caller).prefix(16)) }
+
     // MARK: The log
 
     private static let faults: Set<WireFailure.Code> = [.serverError, .unavailable, .timeout, .noSpace]
@@ -208,7 +211,7 @@ public final class SigningService: Sendable {
     ) {
         var metadata: Logger.Metadata = ["outcome": "\(code?.rawValue ?? "done")"]
         if let key { metadata["key"] = "\(key)" }
-        if let caller { metadata["caller"] = "\(NamespaceClaims.hash(caller).prefix(16))" }
+        if let caller { metadata["caller"] = "\(Self.hash(ofCaller: caller))" }
         if let requestID { metadata["request"] = "\(requestID)" }
         let isFault = code.map(Self.faults.contains) ?? false
         // Only a storage's error is known to hold no secret.

@@ -32,8 +32,8 @@ final class GatedStore: PartsKeeper, ObjectKeeper {
 
     func backend(_ open: OpenStore) -> SigningBackend {
         SigningBackend(
-            signer: base, parts: self, objects: self, digests: [.sha256], partDigests: [.sha256],
-            createsAtomically: true, folder: base)
+            signer: FolderSigner(links: base.links), parts: self, objects: self, digests: [.sha256],
+            partDigests: [.sha256], createsAtomically: true, folder: base)
     }
 
     var limits: PartLimits { base.limits }

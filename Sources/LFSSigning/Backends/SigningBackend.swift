@@ -55,11 +55,14 @@ public struct SigningBackend: Sendable {
     ///   - url: the folder, which is made if it is missing.
     ///   - publicURL: where devices reach the server's base URL.
     ///   - secret: what the URLs are signed with.
+    ///   - reserve: bytes of the disk that uploads leave free; 1 GiB by default. No body is received that would leave
+    ///     less.
     /// - Throws: `StorageError` when the folder cannot be used.
     public static func directory(
-        at url: URL, publicURL: URL, secret: SigningSecret
+        at url: URL, publicURL: URL, secret: SigningSecret, reserve: Int64 = 1 << 30
     ) throws(StorageError) -> SigningBackend {
-        try directory(at: url, publicURL: publicURL, secret: secret, now: { Date() })
+        let links = FolderLinks(publicURL: publicURL, secret: secret, now: { Date() })
+        return directory(try FolderStore(at: url, links, reserve: reserve))
     }
 
     static func directory(
@@ -67,9 +70,20 @@ public struct SigningBackend: Sendable {
         now: @escaping @Sendable () -> Date
     ) throws(StorageError) -> SigningBackend {
         let links = FolderLinks(publicURL: publicURL, secret: secret, now: now)
-        let store = try FolderStore(at: url, links, parts: parts)
-        return SigningBackend(
-            signer: store, parts: store, objects: store, digests: [.sha256], partDigests: [.sha256],
-            createsAtomically: true, folder: store)
+        return directory(try FolderStore(at: url, links, parts: parts))
+    }
+
+    static func directory(_ store: FolderStore) -> SigningBackend {
+        SigningBackend(
+            signer: FolderSigner(links: store.links), parts: store, objects: store, digests: [.sha256],
+            partDigests: [.sha256], createsAtomically: true, folder: store)
+    }
+
+    /// The signer for one caller.
+    ///
+    /// - Parameter account: the hash of the caller, which the server's own URLs hold.
+    func signer(for account: String) -> any ActionSigner {
+        guard let folder else { return signer }
+        return FolderSigner(links: folder.links, caller: account)
     }
 }

@@ -13,6 +13,8 @@ struct FolderPermit: Hashable, Sendable {
 
     let key: ObjectKey
     let purpose: Purpose
+    /// The hash of the caller that the URL is for, whose budget pays for the body; nil in URLs of older servers.
+    var caller: String?
 }
 
 /// Signs the server's own URLs and takes them apart: `<base>/bytes/<key>?…&signature=…`, an HMAC over method, key and
@@ -34,11 +36,17 @@ struct FolderLinks: Sendable {
         case .part(let number, let upload, let byteCount, let sha256):
             items += ["length=\(byteCount)", "sha256=\(sha256)", "part=\(number)", "upload=\(upload)"]
         }
+        if let caller = permit.caller { items.append("by=\(caller)") }
         let query = items.joined(separator: "&")
         let code = secret.code(Self.purpose, [permit.method, permit.key.rawValue, query])
         var base = publicURL.absoluteString
         while base.hasSuffix("/") { base.removeLast() }
         return "\(base)/bytes/\(permit.key)?\(query)&signature=\(code)"
+    }
+
+    /// The signature at the end of a query whose permit was found.
+    static func signature(of query: String) -> String {
+        query.range(of: "&signature=", options: .backwards).map { String(query[$0.upperBound...]) } ?? ""
     }
 
     /// What a request may do; nil for one whose signature is not over exactly this, and for one that comes too late.
@@ -60,15 +68,19 @@ struct FolderLinks: Sendable {
         guard let last = items["expires"].flatMap(Int64.init), now().timeIntervalSince1970 < Double(last) else {
             return nil
         }
-        guard method == "PUT" else { return method == "GET" ? FolderPermit(key: key, purpose: .get) : nil }
+        let caller = items["by"]
+        guard method == "PUT" else {
+            return method == "GET" ? FolderPermit(key: key, purpose: .get, caller: caller) : nil
+        }
         guard let byteCount = items["length"].flatMap(Int64.init), let sha256 = items["sha256"] else { return nil }
         if let number = items["part"].flatMap(Int.init), let upload = items["upload"] {
             return FolderPermit(
-                key: key, purpose: .part(number, upload: upload, byteCount: byteCount, sha256: sha256))
+                key: key, purpose: .part(number, upload: upload, byteCount: byteCount, sha256: sha256),
+                caller: caller)
         }
         guard let create = items["create"] else { return nil }
         return FolderPermit(
-            key: key, purpose: .put(byteCount: byteCount, sha256: sha256, replaces: create == "0"))
+            key: key, purpose: .put(byteCount: byteCount, sha256: sha256, replaces: create == "0"), caller: caller)
     }
 }
 

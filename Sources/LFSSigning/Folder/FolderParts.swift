@@ -30,11 +30,9 @@ extension FolderStore: PartsKeeper {
     }
 
     func complete(_ ticket: UploadTicket, _ digests: PartsDigests) async throws -> PartsOutcome {
-        guard joining.withLock({ $0.insert(ticket.upload).inserted }) else {
-            throw WireFailure(.throttled, "This upload is being put together: ask again.", retryAfter: 5)
-        }
+        guard joining.withLock({ $0.insert(ticket.upload).inserted }) else { throw Self.isJoining }
         defer { joining.withLock { _ = $0.remove(ticket.upload) } }
-        return try await run(ticket.key) { flag in
+        return try await run(ticket.key, on: joinThreads) { flag in
             let uploads = try self.uploads()
             let record = try self.record(of: ticket.key)
             // The answer to an earlier try was lost.
@@ -47,11 +45,11 @@ extension FolderStore: PartsKeeper {
             _ = try digests.areMet(by: parts.map(\.part), of: ticket)
             // Before everything is copied: it would be in vain.
             if !ticket.replaces, try self.status(of: ticket.key) != nil { return .taken }
-            let name = try self.join(parts, of: folder, in: uploads, ticket, flag)
-            // It was given up meanwhile: an object that is made now would stay for ever.
-            guard try self.folder(of: ticket.upload) != nil else {
-                try uploads.remove(name)
-                return .lost
+            try self.requireRoom(for: ticket.bytes.byteCount, ticket.key)
+            guard let name = try self.join(parts, of: folder, in: uploads, ticket, flag) else {
+                // They would be read again and again, with the same result.
+                Self.dropParts(ticket, in: uploads)
+                return .wrong
             }
             let isDone = try self.publish(name, in: uploads, as: ticket.key, replaces: ticket.replaces)
             Self.dropParts(ticket, in: uploads)
@@ -59,20 +57,29 @@ extension FolderStore: PartsKeeper {
         }
     }
 
+    private static var isJoining: WireFailure {
+        WireFailure(.throttled, "This upload is being put together: ask again.", retryAfter: 5)
+    }
+
     /// The object is there, whatever becomes of its parts. What stays of them goes with the next sweep.
     private static func dropParts(_ ticket: UploadTicket, in uploads: Directory) {
         try? FolderParts.removeFolder(ticket.upload, in: uploads)
     }
 
-    /// A new file with the bytes of all parts, whose SHA-256 was compared and is noted, by its name.
+    /// Makes a new file with the bytes of all parts and records its SHA-256.
+    ///
+    /// - Returns: the file's name; nil when the parts together are not the object that was announced.
     private func join(
         _ parts: [FolderParts.Entry], of folder: Directory, in uploads: Directory, _ ticket: UploadTicket,
         _ flag: CancellationFlag
-    ) throws -> String {
+    ) throws -> String? {
         let name = UUID().uuidString.lowercased()
         do {
             let file = try uploads.create(name)
-            try copy(parts, of: folder, to: file, ticket, flag)
+            guard try copy(parts, of: folder, to: file, ticket, flag) else {
+                try uploads.remove(name)
+                return nil
+            }
             // Before it has its name, which it keeps all this by: who comes after a crash finds both or none.
             let tag = DirectoryStorage.entityTag(of: try file.status())
             let record = FolderDigests.Record(
@@ -88,7 +95,7 @@ extension FolderStore: PartsKeeper {
     private func copy(
         _ parts: [FolderParts.Entry], of folder: Directory, to file: Descriptor, _ ticket: UploadTicket,
         _ flag: CancellationFlag
-    ) throws {
+    ) throws -> Bool {
         var hash = ContentHash()
         for part in parts {
             let source = try folder.openForReading(part.name)
@@ -97,13 +104,15 @@ extension FolderStore: PartsKeeper {
                 try file.write(bytes)
             }
         }
-        guard hash.hex == ticket.bytes.sha256, hash.byteCount == ticket.bytes.byteCount else {
-            throw WireFailure(.integrity, "The parts together are not the object that was announced.")
-        }
+        guard hash.hex == ticket.bytes.sha256, hash.byteCount == ticket.bytes.byteCount else { return false }
         try file.synchronize()
+        return true
     }
 
+    /// Not while the parts are put together: the object would appear after the caller was told that there is none.
     func abort(_ ticket: UploadTicket) async throws {
+        guard joining.withLock({ $0.insert(ticket.upload).inserted }) else { throw Self.isJoining }
+        defer { joining.withLock { _ = $0.remove(ticket.upload) } }
         try await run(ticket.key) { _ in
             guard try self.folder(of: ticket.upload) != nil else { return }
             try FolderParts.removeFolder(ticket.upload, in: self.uploads())

@@ -3,6 +3,7 @@ import LFSHTTPStorage
 import LFSStorage
 import LFSSystem
 import LFSWire
+import Synchronization
 
 /// Why one of the server's own URLs was refused: a status and a word, which say nothing that the caller does not know.
 struct BytesRefusal: Error {
@@ -20,26 +21,39 @@ struct BytesRefusal: Error {
 }
 
 extension FolderStore {
-    /// Takes the bytes of an object or of a part.
+    /// Takes the bytes of an object or of a part. Each URL has one body at a time: more of them would fill the disk
+    /// with what was announced once.
     ///
-    /// - Throws: ``BytesRefusal``; what the body throws.
+    /// - Parameters:
+    ///   - signature: of the URL.
+    ///   - charge: counts the body's bytes for the caller.
+    /// - Throws: ``BytesRefusal``; what the body throws; `WireFailure` when another body of the URL is being received.
     func put<Body: AsyncSequence>(
-        _ permit: FolderPermit, _ headers: [String: String], _ body: Body
+        _ permit: FolderPermit, _ headers: [String: String], _ body: Body, signature: String,
+        charge: (Int64) throws -> Void
     ) async throws -> BytesReply where Body.Element: Collection<UInt8> & Sendable {
         let (byteCount, sha256) = try permit.announced
         guard let length = headers["content-length"] else {
             throw BytesRefusal(411, .invalidRequest, "The length of the body has to be told before.")
         }
         guard Int64(length) == byteCount else { throw BytesRefusal.forbidden }
-        let target = try await run(permit.key) { _ in try self.target(of: permit) }
+        guard receiving.withLock({ $0.insert(signature).inserted }) else {
+            throw WireFailure(.throttled, "A body of this URL is being received: ask again.", retryAfter: 5)
+        }
+        defer { receiving.withLock { _ = $0.remove(signature) } }
+        let target = try await run(permit.key) { _ in
+            try self.requireRoom(for: byteCount, permit.key)
+            return try self.target(of: permit)
+        }
         do {
+            try charge(byteCount)
             try await fill(target, byteCount, sha256, body)
             try await run(permit.key) { _ in try self.finish(target, permit) }
         } catch {
             try await run(permit.key) { _ in _ = try target.folder.remove(target.name) }
             throw error
         }
-        return BytesReply(status: 200, headers: [Self.proofField: sha256], body: .whole([]))
+        return BytesReply(status: 200, headers: [FolderSigner.proofField: sha256], body: .whole([]))
     }
 
     /// Where the bytes go until they are all there.

@@ -17,15 +17,25 @@ final class FolderStore: Sendable {
     let digests: FolderDigests
     /// Threads of its own, for a disk that hangs.
     let threads = BlockingPool(width: 16)
+    /// Joins of parts read and write whole objects. They must not hold up requests.
+    let joinThreads = BlockingPool(width: 2)
+    /// Bytes of the disk that bodies leave free.
+    let reserve: Int64
+    private let freeByteCount: @Sendable (Directory) throws -> Int64
+    /// The signatures of the URLs whose bodies are being received now.
+    let receiving = Mutex<Set<String>>([])
     let partOptions: FolderPartOptions
-    /// The uploads that are being put together now.
+    /// The uploads that are being put together or given up now.
     let joining = Mutex<Set<String>>([])
 
     private static let uploadsName = ".uploads"
 
     init(
-        at url: URL, _ links: FolderLinks, parts: FolderPartOptions = FolderPartOptions()
+        at url: URL, _ links: FolderLinks, parts: FolderPartOptions = FolderPartOptions(), reserve: Int64 = 0,
+        freeByteCount: @escaping @Sendable (Directory) throws -> Int64 = { try $0.availableByteCount() }
     ) throws(StorageError) {
+        self.reserve = reserve
+        self.freeByteCount = freeByteCount
         directory = try DirectoryStorage(at: url)
         self.links = links
         partOptions = parts
@@ -104,6 +114,12 @@ final class FolderStore: Sendable {
         return true
     }
 
+    /// - Throws: ``StorageError/Code/noSpace`` when the disk would have less than the reserve after so many bytes.
+    func requireRoom(for byteCount: Int64, _ key: ObjectKey) throws {
+        guard reserve > 0, try freeByteCount(root) < reserve.addingSaturated(byteCount) else { return }
+        throw StorageError(.noSpace, "The server's disk is almost full.", key: key)
+    }
+
     /// Removes what uploads have left that nobody goes on with.
     ///
     /// - Parameter age: what is younger stays.
@@ -149,10 +165,11 @@ final class FolderStore: Sendable {
     }
 
     func run<Result: Sendable>(
-        _ key: ObjectKey, _ body: @escaping @Sendable (CancellationFlag) throws -> Result
+        _ key: ObjectKey, on pool: BlockingPool? = nil,
+        _ body: @escaping @Sendable (CancellationFlag) throws -> Result
     ) async throws -> Result {
         do {
-            return try await threads.run(body)
+            return try await (pool ?? threads).run(body)
         } catch {
             throw Self.translated(error, key)
         }
@@ -212,38 +229,5 @@ extension FolderStore: ObjectKeeper {
             try file.synchronize()
             return try self.publish(name, in: uploads, as: key, replaces: false)
         }
-    }
-}
-
-extension FolderStore: ActionSigner {
-    /// The field of a reply that shows what was taken: the SHA-256 in hex.
-    static let proofField = "x-lfs-sha256"
-
-    func upload(_ order: UploadOrder, expires: Duration) async throws -> SigningAction {
-        let permit = FolderPermit(
-            key: order.key,
-            purpose: .put(
-                byteCount: order.bytes.byteCount, sha256: order.bytes.sha256, replaces: order.replaces))
-        return put(permit, order.bytes, expires)
-    }
-
-    func part(
-        _ number: Int, of ticket: UploadTicket, _ bytes: AnnouncedBytes, expires: Duration
-    ) async throws -> SigningAction {
-        let purpose = FolderPermit.Purpose.part(
-            number, upload: ticket.upload, byteCount: bytes.byteCount, sha256: bytes.sha256)
-        return put(FolderPermit(key: ticket.key, purpose: purpose), bytes, expires)
-    }
-
-    func download(_ key: ObjectKey, expires: Duration) async throws -> SigningAction {
-        let href = links.url(for: FolderPermit(key: key, purpose: .get), expires: expires)
-        return SigningAction(method: "GET", href: href, expiresIn: expires.components.seconds)
-    }
-
-    private func put(_ permit: FolderPermit, _ bytes: AnnouncedBytes, _ expires: Duration) -> SigningAction {
-        SigningAction(
-            method: "PUT", href: links.url(for: permit, expires: expires),
-            header: ["content-length": String(bytes.byteCount)], expiresIn: expires.components.seconds,
-            proof: .init(header: Self.proofField, value: bytes.sha256))
     }
 }

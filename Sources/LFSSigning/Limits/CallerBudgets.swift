@@ -12,6 +12,14 @@ final class CallerBudgets: Sendable {
         var counted: Duration
         /// Bytes of actions by the time at which they expire, the earliest first. Those of one second stand together.
         var open: [(expires: Int64, byteCount: Int64)] = []
+
+        mutating func add(_ byteCount: Int64, _ expires: Int64) {
+            if let last = open.indices.last, open[last].expires >= expires {
+                open[last].byteCount = open[last].byteCount.addingSaturated(byteCount)
+            } else {
+                open.append((expires, byteCount))
+            }
+        }
     }
 
     private static let callerLimit = 10_000
@@ -48,23 +56,27 @@ final class CallerBudgets: Sendable {
     ///
     /// - Throws: ``WireFailure/Code/throttled`` when they would be too many.
     func open(_ byteCount: Int64, caller: String) throws(WireFailure) {
-        let expires = (uptime() + limits.expiry).components.seconds
+        let expires = expiry
         let wait: Int64? = change(caller) { budget in
             let sum = budget.open.reduce(Int64(0)) { $0.addingSaturated($1.byteCount) }
             // A first one is let through, or what is larger than the limit would never be.
             if sum > 0, sum > limits.openBytes - byteCount {
                 return max((budget.open.first?.expires ?? 0) - budget.counted.components.seconds, 1)
             }
-            if let last = budget.open.indices.last, budget.open[last].expires >= expires {
-                budget.open[last].byteCount += byteCount
-            } else {
-                budget.open.append((expires, byteCount))
-            }
+            budget.add(byteCount, expires)
             return nil
         }
         guard let wait else { return }
         throw WireFailure(.throttled, "Too many bytes are on their way: try again later.", retryAfter: wait)
     }
+
+    /// Counts bytes that were moved in vain, also when they are too many.
+    func charge(_ byteCount: Int64, caller: String) {
+        let expires = expiry
+        change(caller) { $0.add(byteCount, expires) }
+    }
+
+    private var expiry: Int64 { (uptime() + limits.expiry).components.seconds }
 
     private func change<Result: Sendable>(_ caller: String, _ body: (inout Budget) -> Result) -> Result {
         let now = uptime()

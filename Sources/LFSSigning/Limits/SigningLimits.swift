@@ -10,7 +10,8 @@ public struct SigningLimits: Hashable, Sendable {
     public var objectsPerSecond = 1_000.0
     /// Objects that it may ask for at once after a pause.
     public var burst = 10_000
-    /// Bytes that a caller may have open: announced by actions that have not expired, or read for it in that time.
+    /// Bytes that a caller may have open in the time of ``expiry``: announced by actions that have not expired, read
+    /// for it, or sent in bodies where the server is the store.
     public var openBytes: Int64 = 256 << 30
     /// How long an action is valid: 1 second to 7 days.
     public var expiry = Duration.seconds(900)

@@ -1,5 +1,6 @@
 import LFSHTTPStorage
 import LFSStorage
+import LFSSystem
 import LFSWire
 
 /// Uploads with one request and in parts.
@@ -13,8 +14,8 @@ extension SigningCall {
         if let parts = backend.parts, bytes.byteCount >= max(parts.threshold, 1) {
             return try await begin(order, parts)
         }
-        try budgets.open(bytes.byteCount, caller: caller)
-        return .action(try await backend.signer.upload(order, expires: limits.expiry), for: .upload)
+        try chargeAction(bytes.byteCount)
+        return .action(try await signer.upload(order, expires: limits.expiry), for: .upload)
     }
 
     private func begin(_ order: UploadOrder, _ parts: any PartsKeeper) async throws -> SigningAnswer {
@@ -47,8 +48,8 @@ extension SigningCall {
         guard bytes.byteCount == size else {
             throw WireFailure(.invalidRequest, "Part \(number) of this upload has \(size) bytes.")
         }
-        try budgets.open(size, caller: caller)
-        let action = try await backend.signer.part(number, of: ticket, bytes, expires: limits.expiry)
+        try chargeAction(size)
+        let action = try await signer.part(number, of: ticket, bytes, expires: limits.expiry)
         return .action(action, for: .parts)
     }
 
@@ -62,7 +63,11 @@ extension SigningCall {
         let digests = PartsDigests(
             sha256: try object.required(\.partsSHA256, "parts_sha256"), md5: object.partsMD5)
         return .object(
-            try await work.completion(of: ticket, digests) { try await self.completed(ticket, digests) })
+            try await work.completion(of: ticket, digests) {
+                // A bucket joins parts itself. Here an account must not take all threads.
+                guard self.backend.folder != nil else { return try await self.completed(ticket, digests) }
+                return try await self.work.joins.withTurn(self.caller) { try await self.completed(ticket, digests) }
+            })
     }
 
     /// Goes on when nobody waits for it any more, so that whoever asks again finds what has come of it.
@@ -77,6 +82,9 @@ extension SigningCall {
             return described
         case .unproven(let entityTag): return try await proven(ticket, entityTag)
         case .lost: throw Self.lost
+        case .wrong:
+            budgets.charge(ticket.bytes.byteCount, caller: account)
+            throw WireFailure(.integrity, "The parts together are not the object that was announced: begin anew.")
         case .taken:
             let object = try await confirmed(ticket.key, ticket.bytes, waits: true)
             try await backend.parts?.abort(ticket)
@@ -128,6 +136,12 @@ extension SigningCall {
         guard case .allowed = try await check.check(caller, .write, key.namespace, key) else {
             throw AccessCheck.forbidden
         }
+    }
+
+    /// Charges what a URL allows to be sent. A folder charges each body instead.
+    private func chargeAction(_ byteCount: Int64) throws(WireFailure) {
+        guard backend.folder == nil else { return }
+        try budgets.open(byteCount, caller: account)
     }
 
     private func requireSize(_ byteCount: Int64) throws(WireFailure) {

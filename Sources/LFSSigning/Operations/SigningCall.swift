@@ -12,6 +12,11 @@ struct SigningCall: Sendable {
     let limits: SigningLimits
     let caller: String
 
+    /// The caller in budgets and in the server's own URLs.
+    var account: String { SigningService.hash(ofCaller: caller) }
+
+    var signer: any ActionSigner { backend.signer(for: account) }
+
     /// - Throws: ``WireFailure``, `StorageError`, what the host's rule throws.
     func run(_ operation: SigningOperation, _ object: SigningObject) async throws -> SigningAnswer {
         switch operation {
@@ -33,7 +38,7 @@ struct SigningCall: Sendable {
     private func download(_ object: SigningObject) async throws -> SigningAnswer {
         let key = try key(object)
         try await requireThere(.read, key)
-        return .action(try await backend.signer.download(key, expires: limits.expiry), for: .download)
+        return .action(try await signer.download(key, expires: limits.expiry), for: .download)
     }
 
     private func head(_ object: SigningObject) async throws -> SigningAnswer {
@@ -107,7 +112,7 @@ struct SigningCall: Sendable {
     /// By reading it, which is charged to the caller unless it was read before or is read now.
     func sha256(of object: RemoteObject, waits: Bool) async throws -> String {
         try await work.sha256(of: object, waits: waits) {
-            try budgets.open(object.byteCount, caller: caller)
+            try budgets.open(object.byteCount, caller: account)
         } _: { [objects = backend.objects] in
             try await objects.sha256(of: object)
         }

@@ -46,6 +46,8 @@ enum PartsOutcome: Sendable {
     case lost
     /// Something is under the key already.
     case taken
+    /// The parts together have another SHA-256 than was announced. They were dropped.
+    case wrong
 }
 
 /// Looks at objects, and does what no caller does itself.

@@ -29,6 +29,8 @@ final class SigningWork: Sendable {
     private let clock: any Clock<Duration>
     private let completions = SharedWork<Completion, SigningAnswer.Object>()
     private let reads = SharedWork<Version, String>()
+    /// One account puts one upload together at a time, where the server does it itself.
+    let joins = Turns<String>()
     private let permits: Permits
     private let digests = Mutex<[Version: String]>([:])
 
